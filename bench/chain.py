@@ -1,7 +1,8 @@
-"""What a turn costs that has many before it: gateway and store, in this process, with a model that takes no time.
+"""What a turn costs that has many before it: gateway and store, in this process, with a model that
+takes no time.
 
-A chat backend keeps nothing, so it is sent the whole text of a chain each time: reading that and making a request of it
-grows with the chain. Everything else is to cost the same in every turn.
+A chat backend keeps nothing, so it is sent the whole text of a chain each time: reading that and
+making a request of it grows with the chain. Everything else is to cost the same in every turn.
 """
 
 import asyncio
@@ -37,7 +38,9 @@ SIZED = LENGTHS[1::2]
 """Whose bytes on disk are counted."""
 
 SAMPLES = 32
-"""Turns of each length, all upon the same chain, in turn: so that a busy moment is none of one length."""
+"""Turns of each length, all upon the same chain, in turn: so that a busy moment is none of one
+length.
+"""
 
 SIZED_SAMPLES = 48
 """Turns whose bytes are counted together: disks are filled by the page."""
@@ -49,7 +52,8 @@ _TEXT = "Please tell me a little more about that, and why you think so. " * 4
 
 @dataclass(slots=True)
 class Costs:
-    """By the number of the turn: seconds until the model is asked, seconds from its answer on, and bytes on disk.
+    """By the number of the turn: seconds until the model is asked, seconds from its answer on, and
+    bytes on disk.
 
     `history` is the seconds in which the store reads the longest chain.
     """
@@ -63,7 +67,9 @@ class Costs:
 class Instant:
     """A model that has its answer ready. `requested` is when it was asked last."""
 
-    name, url, requested = "instant", "", 0.0
+    name = "instant"
+    url = ""
+    requested = 0.0
 
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
@@ -98,9 +104,14 @@ async def _costs(url: str) -> Costs:
         parts = bench_parts(ModelRegistry([backend], ids.now), store)
         chain = await _grow(parts)
         costs = Costs()
-        rounds = [[await turn(parts, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]
+        rounds = [
+            [await turn(parts, backend, chain[length - 1]) for length in LENGTHS]
+            for _ in range(SAMPLES)
+        ]
         for length, turns in zip(LENGTHS, zip(*rounds, strict=True), strict=True):
-            costs.text[length], costs.rest[length] = (median(part) for part in zip(*turns, strict=True))
+            costs.text[length], costs.rest[length] = (
+                median(part) for part in zip(*turns, strict=True)
+            )
         for length in SIZED:
             before = await _size(url)
             for _ in range(SIZED_SAMPLES):
@@ -113,13 +124,18 @@ async def _costs(url: str) -> Costs:
 
 
 async def _grow(parts: Parts) -> list[str | None]:
-    """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
+    """Make a chain one turn shorter than the longest; return what each turn would follow, None for
+    the first.
+    """
     run = await Gateway(parts).create(decode_request(body_of(None)))
     created = await parts.store.read(stored_responses.load, "", (await run.result()).id)
     assert created is not None
     responses = [again(created) for _ in range(LONGEST - 1)]
     chain = [None, *(response.id for response in responses)]
-    follow = [replace(each, previous_response_id=parent) for each, parent in zip(responses, chain, strict=False)]
+    follow = [
+        replace(each, previous_response_id=parent)
+        for each, parent in zip(responses, chain, strict=False)
+    ]
     await asyncio.gather(*map(parts.store.save, follow))
     return chain
 
@@ -140,7 +156,9 @@ def body_of(previous: str | None) -> bytes:
 
 
 async def turn(parts: Parts, backend: Instant, previous: str | None) -> tuple[float, float]:
-    """Make a turn; return the seconds until the model was asked, and those from there until the turn is durable."""
+    """Make a turn; return the seconds until the model was asked, and those from there until the
+    turn is durable.
+    """
     request = decode_request(body_of(previous))
     began = time.perf_counter()
     run = await Gateway(parts).create(request)
@@ -161,7 +179,10 @@ async def _size(url: str) -> int:
     if url.startswith("sqlite://"):
         with closing(sqlite3.connect(url.removeprefix("sqlite://"))) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            pages, page = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "page_size")
+            )
             return int(pages * page)
     connection = await asyncpg.connect(url)
     try:

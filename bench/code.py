@@ -29,12 +29,16 @@ MANY_CLASSES = 3
 """Modules; the name of a class that fewer of them have is counted and not listed."""
 
 Graph = Mapping[str, frozenset[str]]
-"""The modules that each module imports, wherever it does: at its top, inside a function, or for its types alone."""
+"""The modules that each module imports, wherever it does: at its top, inside a function, or for its
+types alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or method: where it is, and its lines from `def` to its end, with its docstring."""
+    """A function or method: where it is, and its lines from `def` to its end, with its
+    docstring.
+    """
 
     name: str
     lines: int
@@ -98,7 +102,9 @@ def _imported(tree: ast.AST, package: str) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name.removeprefix(f"{package}.") for name in names if name.startswith(f"{package}."))
+        yield from (
+            name.removeprefix(f"{package}.") for name in names if name.startswith(f"{package}.")
+        )
 
 
 def graph_of(modules: Iterable[Module]) -> Graph:
@@ -118,7 +124,9 @@ def _targets(module: Module, names: set[str]) -> Iterator[str]:
 def cycles(graph: Graph) -> list[list[str]]:
     """Return the sets of modules that import each other, over others or directly."""
     reached = {name: _reached(graph, name) for name in graph}
-    circles = {frozenset(other for other in reached[name] if name in reached[other]) for name in graph}
+    circles = {
+        frozenset(other for other in reached[name] if name in reached[other]) for name in graph
+    }
     return sorted(sorted(circle) for circle in circles if circle)
 
 
@@ -135,12 +143,16 @@ def _reached(graph: Graph, start: str) -> set[str]:
 def between_packages(modules: Sequence[Module], graph: Graph) -> Counter[tuple[str, str]]:
     """Return how many modules of a package import one of another, by the two packages."""
     packages = {module.name: module.package for module in modules}
-    pairs = ((packages[name], packages[target]) for name, targets in graph.items() for target in targets)
+    pairs = (
+        (packages[name], packages[target]) for name, targets in graph.items() for target in targets
+    )
     return Counter((one, other) for one, other in pairs if one != other)
 
 
 def forwards(modules: Iterable[Module]) -> dict[str, tuple[int, int]]:
-    """Return how many functions of each folder only forward, and how many it has; the folder with the most first."""
+    """Return how many functions of each folder only forward, and how many it has; the folder with
+    the most first.
+    """
     counts: dict[str, tuple[int, int]] = {}
     for module in modules:
         forwarding, functions = counts.get(module.folder, (0, 0))
@@ -150,7 +162,9 @@ def forwards(modules: Iterable[Module]) -> dict[str, tuple[int, int]]:
 
 
 def repeated_classes(modules: Iterable[Module]) -> dict[str, int]:
-    """Return in how many modules each public class name occurs that occurs in several; the most frequent first."""
+    """Return in how many modules each public class name occurs that occurs in several; the most
+    frequent first.
+    """
     counts = Counter(name for module in modules for name in {*module.classes})
     return {name: count for name, count in counts.most_common() if count > 1}
 
@@ -165,7 +179,9 @@ def report(folder: Path) -> str:
     for module in modules:
         by_package.setdefault(module.package, []).append(module)
     rows = [_row(package, members) for package, members in by_package.items() if len(members) > 1]
-    longest = max((function for module in modules for function in module.functions), key=lambda one: one.lines)
+    longest = max(
+        (function for module in modules for function in module.functions), key=lambda one: one.lines
+    )
     return "\n".join(
         [
             table([_HEADER, *rows, _row("all", modules)]),
@@ -206,7 +222,13 @@ def _row(name: str, modules: Sequence[Module]) -> tuple[str, ...]:
     functions = [function.lines for module in modules for function in module.functions] or [0]
     p90 = quantiles(functions, n=10, method="inclusive")[-1] if len(functions) > 1 else functions[0]
     short = sum(count < SHORT for count in lines)
-    sizes = (len(modules), sum(lines), median(lines), short, sum(module.statements for module in modules))
+    sizes = (
+        len(modules),
+        sum(lines),
+        median(lines),
+        short,
+        sum(module.statements for module in modules),
+    )
     density = 100 * sum(module.comments for module in modules) / max(1, sum(lines))
     lengths = (len(functions), median(functions), p90, max(functions))
     return (name, *map(_whole, sizes), f"{density:.1f}", *map(_whole, lengths))
@@ -234,7 +256,12 @@ def _depth_line() -> str:
 def main() -> None:
     """Print the figures of a package, or those of this repository."""
     parser = argparse.ArgumentParser(prog="python -m bench.code", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="a package; src/antiphon, and a trace of it, by default")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        help="a package; src/antiphon, and a trace of it, by default",
+    )
     folder: Path | None = parser.parse_args().folder
     if folder is not None:
         print(report(folder))

@@ -1,4 +1,6 @@
-"""What the console costs: lists, searches and figures over a million responses, facts of each, and open lists."""
+"""What the console costs: lists, searches and figures over a million responses, facts of each, and
+open lists.
+"""
 
 import asyncio
 import sqlite3
@@ -52,14 +54,26 @@ CONSOLES, RATE, WATCHED = 50, 200, 4
 
 
 def reading(kind: str, url: str, most: int = MANY) -> Iterator[Reading]:
-    """Fill an empty store with a million responses, and give what it takes to read them: milliseconds."""
+    """Fill an empty store with a million responses, and give what it takes to read them:
+    milliseconds.
+    """
     yield from asyncio.run(_stored(kind, url, most))
 
 
 def facts() -> Iterator[Reading]:
-    """Give what the facts of a response and what open lists cost: CPU microseconds, and percent of a core."""
-    yield "facts of a response, made and written to SQLite, CPU µs", OURS, _making() + asyncio.run(_keeping())
-    yield f"{CONSOLES} open consoles at {RATE} responses/s, % of a core", OURS, asyncio.run(_watching())
+    """Give what the facts of a response and what open lists cost: CPU microseconds, and percent of
+    a core.
+    """
+    yield (
+        "facts of a response, made and written to SQLite, CPU µs",
+        OURS,
+        _making() + asyncio.run(_keeping()),
+    )
+    yield (
+        f"{CONSOLES} open consoles at {RATE} responses/s, % of a core",
+        OURS,
+        asyncio.run(_watching()),
+    )
 
 
 async def _stored(kind: str, url: str, most: int) -> list[Reading]:
@@ -82,7 +96,13 @@ async def _stored(kind: str, url: str, most: int) -> list[Reading]:
         if path is not None:
             await purge(store)
             size = _size(path) / most
-            readings.append((f"facts and sums of a response, kept for {DAYS} days, {kind}: bytes on disk", OURS, size))
+            readings.append(
+                (
+                    f"facts and sums of a response, kept for {DAYS} days, {kind}: bytes on disk",
+                    OURS,
+                    size,
+                )
+            )
         return readings
     finally:
         await store.close()
@@ -106,14 +126,22 @@ async def _fill(url: str, most: int, now: float) -> None:
     else:
         opened = await PostgresStore.open(url, now=lambda: 0)
     for start in range(0, most, AT_ONCE):
-        begins = [now - DAYS * DAY * (1 - number / most) for number in range(start, start + AT_ONCE)]
-        await opened.write(stored_facts.put_new, [_facts(start + place, began) for place, began in enumerate(begins)])
+        begins = [
+            now - DAYS * DAY * (1 - number / most) for number in range(start, start + AT_ONCE)
+        ]
+        await opened.write(
+            stored_facts.put_new,
+            [_facts(start + place, began) for place, began in enumerate(begins)],
+        )
     await opened.close()
 
 
 def _facts(number: int, start: float) -> Facts:
-    """Return facts of one of these responses, which began then: most are of one tenant, a few have failed."""
-    began, took = int(start * 1000), 200 + number * 7919 % 4000
+    """Return facts of one of these responses, which began then: most are of one tenant, a few have
+    failed.
+    """
+    began = int(start * 1000)
+    took = 200 + number * 7919 % 4000
     return Facts(
         id=f"resp_{number:032x}",
         tenant="t0" if number % 10 else "t1",
@@ -139,8 +167,10 @@ def _facts(number: int, start: float) -> Facts:
         conversation_id="",
         request_bytes=2000,
         tags="",
-        input=f"Write a story about lighthouse {number % 1000} and its keeper, in which nothing of note happens.",
-        output="Every evening the keeper climbed the hundred and twelve steps, with a lamp and a book.",
+        input=f"Write a story about lighthouse {number % 1000} and its keeper, in which nothing "
+        "of note happens.",
+        output="Every evening the keeper climbed the hundred and twelve steps, with a lamp and a "
+        "book.",
         cost=None,
         spans=b'[1790000000000,[["call","gpu-1",1200,950000,210000,""]]]',
     )
@@ -163,7 +193,9 @@ def _making(many: int = 20_000) -> float:
     response = Response(id="resp_1", created_at=1, model="m", status="completed")
     record = ResponseRecord(response, _Target(), list)  # type: ignore[arg-type]
     record.began = time.monotonic() - 1
-    record.spans = [Span("call", "gpu-1", record.began + 0.1, record.began + 0.2, record.began + 0.9)]
+    record.spans = [
+        Span("call", "gpu-1", record.began + 0.1, record.began + 0.2, record.began + 0.9)
+    ]
     began = time.process_time()
     for _ in range(many):
         facts_of(origin, response, requested, 1_790_000_000.0, record)
@@ -180,8 +212,11 @@ class _Target:
 
 
 async def _keeping(many: int = 20_000, together: int = 16) -> float:
-    """Return the CPU microseconds in which facts are kept, so many at once as come together under load."""
-    store, now = await open_store("sqlite://"), time.time()
+    """Return the CPU microseconds in which facts are kept, so many at once as come together under
+    load.
+    """
+    store = await open_store("sqlite://")
+    now = time.time()
     created = [_facts(number, now) for number in range(many)]
     began = time.process_time()
     for start in range(0, many, together):
@@ -192,26 +227,34 @@ async def _keeping(many: int = 20_000, together: int = 16) -> float:
 
 
 async def _watching() -> float:
-    """Return the percentage of a core that open lists take, beyond what the same responses take without."""
+    """Return the percentage of a core that open lists take, beyond what the same responses take
+    without.
+    """
     idle = await _coming(0)
     return (await _coming(CONSOLES) - idle) / WATCHED * 100
 
 
 async def _coming(consoles: int) -> float:
     """Return the CPU seconds in which responses come while so many lists are open."""
-    store, now = await open_store("sqlite://"), time.time()
+    store = await open_store("sqlite://")
+    now = time.time()
     names = {f"key_{number}": "build" for number in range(20)}
 
     async def load_names(ids: Sequence[str]) -> dict[str, str]:
         return names
 
-    changes = Changes(store, lambda known: (), load_names, lambda one, names: encode_json(summary(one, names)))
+    changes = Changes(
+        store, lambda known: (), load_names, lambda one, names: encode_json(summary(one, names))
+    )
     watching = [asyncio.create_task(_watch(changes)) for _ in range(consoles)]
     await asyncio.sleep(0.1)
-    began, number = time.process_time(), 0
+    began = time.process_time()
+    number = 0
     for _ in range(WATCHED * 10):
         until = time.monotonic() + 0.1
-        await store.write(stored_facts.put_new, [_facts(number + each, now) for each in range(RATE // 10)])
+        await store.write(
+            stored_facts.put_new, [_facts(number + each, now) for each in range(RATE // 10)]
+        )
         number += RATE // 10
         await asyncio.sleep(max(0.0, until - time.monotonic()))
     took = time.process_time() - began

@@ -1,4 +1,6 @@
-"""How quickly code runs in containers, and whether many calls at once lose or mix up anything. It needs bubblewrap."""
+"""How quickly code runs in containers, and whether many calls at once lose or mix up anything. It
+needs bubblewrap.
+"""
 
 import asyncio
 import time
@@ -33,7 +35,9 @@ print(log, open("log").read().split("\\n"))
 """
 
 
-def reading(url: str, containers: int = CONTAINERS, calls: int = CALLS, warm: int = WARM) -> Iterator[Reading]:
+def reading(
+    url: str, containers: int = CONTAINERS, calls: int = CALLS, warm: int = WARM
+) -> Iterator[Reading]:
     """Give the figures of an empty store. Raises `RuntimeError` where no machine runs."""
     for name, value in asyncio.run(figures(url, containers, calls, warm)).items():
         yield name, OURS, value
@@ -45,7 +49,9 @@ async def figures(url: str, containers: int, calls: int, warm: int) -> dict[str,
         first = [await _timed(tools, f"cntr_first{n}", "1") for n in range(COLD)]
         more = [await _timed(tools, "cntr_first0", "1") for _ in range(warm)]
         began = time.perf_counter()
-        right = await asyncio.gather(*(_right_answers(tools, f"cntr_{n}", calls) for n in range(containers)))
+        right = await asyncio.gather(
+            *(_right_answers(tools, f"cntr_{n}", calls) for n in range(containers))
+        )
         took = time.perf_counter() - began
     count = containers * calls
     return {
@@ -84,7 +90,9 @@ async def _timed(tools: CodeTools, container: str, code: str) -> float:
 
 
 async def _right_answers(tools: CodeTools, container: str, calls: int) -> int:
-    """Run calls one after the other; return how many saw exactly the variables and the file of those before."""
+    """Run calls one after the other; return how many saw exactly the variables and the file of
+    those before.
+    """
     right = 0
     for number in range(calls):
         result = await _run(tools, container, STEP.format(container=container, number=number))

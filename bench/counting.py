@@ -1,4 +1,6 @@
-"""What counting for `/metrics`, and knowing for the log whose work it is, take of one streamed, stored response."""
+"""What counting for `/metrics`, and knowing for the log whose work it is, take of one streamed,
+stored response.
+"""
 
 import asyncio
 import time
@@ -23,8 +25,12 @@ from antiphon.upstream.scripted import ScriptedBackend
 _RESPONSES = 5_000
 
 
-_RESPONSE = Response(id="resp", created_at=1, model="burst", status="completed", usage=Usage(input_tokens=9))
-_TARGET = ModelTarget(BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst")
+_RESPONSE = Response(
+    id="resp", created_at=1, model="burst", status="completed", usage=Usage(input_tokens=9)
+)
+_TARGET = ModelTarget(
+    BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst"
+)
 
 
 class _Store(SqliteStore):
@@ -39,7 +45,8 @@ def counting() -> float:
     models = SimpleNamespace(backends=[SimpleNamespace(offers=lambda: [{"id": "burst"}])])
     measures = Measures()
     measuring = ResponseMetrics(measures, ModelNames(cast("Any", models)), time.monotonic)
-    alone, counted = asyncio.run(_saves(None)), asyncio.run(_saves(measures))
+    alone = asyncio.run(_saves(None))
+    counted = asyncio.run(_saves(measures))
     began = time.process_time()
     for _ in range(_RESPONSES):
         _report(measuring)
@@ -61,7 +68,13 @@ def noting() -> float:
 
 def _report(observer: Observer) -> None:
     record = ResponseRecord(
-        _RESPONSE, _TARGET, list, is_stream=True, began=time.monotonic(), model="burst", outcome="completed"
+        _RESPONSE,
+        _TARGET,
+        list,
+        is_stream=True,
+        began=time.monotonic(),
+        model="burst",
+        outcome="completed",
     )
     observer.began(record)
     call = ObservedCall(record, _TARGET, {})
@@ -72,7 +85,8 @@ def _report(observer: Observer) -> None:
 
 
 async def _saves(measures: Measures | None) -> float:
-    store, response = _Store.open("sqlite://"), StoredResponse("resp", 1, "completed", None, b"{}")
+    store = _Store.open("sqlite://")
+    response = StoredResponse("resp", 1, "completed", None, b"{}")
     if measures is not None:
         observe_store(store, measures)
     began = time.process_time()

@@ -33,7 +33,9 @@ ROUTING = 50.0
 """Microseconds that the choice of one of four backends may take."""
 
 ROUTED_TIMES = 1.1
-"""A request that was routed may take so many times the processor time of one before a single backend."""
+"""A request that was routed may take so many times the processor time of one before a single
+backend.
+"""
 
 NOTING = 5.0
 """Microseconds that knowing whose work it is may take."""
@@ -45,20 +47,28 @@ SLOT, SLOT_CALLS = 3.0, 5
 """Microseconds and Python calls that a slot among running responses may take."""
 
 NGINX_TIMES = 2.5
-"""A delta that comes alone may take so many times what it takes nginx, and the event loop's part besides."""
+"""A delta that comes alone may take so many times what it takes nginx, and the event loop's part
+besides.
+"""
 
 
 TURN_TIMES = 2
-"""A turn may take so many times what the first takes, its text apart; letting go of the text is still in it."""
+"""A turn may take so many times what the first takes, its text apart; letting go of the text is
+still in it.
+"""
 
 WINDOW_TIMES = 1.5
-"""A turn far beyond what a turn may load may take so many times a turn whose history is just as long."""
+"""A turn far beyond what a turn may load may take so many times a turn whose history is just as
+long.
+"""
 
 FIRST_ITEM = 5.0
 """Milliseconds in which one item of a very large response is listed."""
 
 SIZE_TIMES = 1.25
-"""A late turn may take so many times the bytes on disk of an early one: disks are filled by the page."""
+"""A late turn may take so many times the bytes on disk of an early one: disks are filled by the
+page.
+"""
 
 
 @dataclass(slots=True)
@@ -74,7 +84,8 @@ class MeasuredServer:
 class Servers:
     """Who is measured; all before the same backend. `nginx` is None where it is not installed.
 
-    `stores` has SQLite first, whose server is `antiphon` too. `routed` takes the backend for several.
+    `stores` has SQLite first, whose server is `antiphon` too. `routed` takes the backend for
+    several.
     """
 
     backend: RunningServer
@@ -114,7 +125,9 @@ def rates(servers: Servers, seconds: float) -> Iterator[Reading]:
         load = responses(servers.antiphon.port, model, connections, seconds, stream=stream)
         yield from _rate(name, OURS, measure(load, servers.antiphon))
         for store in servers.stores[:1] if stream else servers.stores:
-            load = responses(store.server.port, model, connections, seconds, stream=stream, store=True)
+            load = responses(
+                store.server.port, model, connections, seconds, stream=stream, store=True
+            )
             yield from _rate(f"{name}, stored in {store.name}", OURS, measure(load, store.server))
         if servers.nginx:
             load = chat(servers.nginx.port, model, connections, seconds, stream=stream)
@@ -125,9 +138,16 @@ def hits(measured: MeasuredServer, seconds: float) -> Iterator[Reading]:
     """Answers from the cache: the backend is asked once."""
     for name, stream in (("plain", False), ("streamed", True)):
         load = responses(
-            measured.server.port, "burst", PLAIN_CONNECTIONS, seconds, stream=stream, antiphon={"cache": True}
+            measured.server.port,
+            "burst",
+            PLAIN_CONNECTIONS,
+            seconds,
+            stream=stream,
+            antiphon={"cache": True},
         )
-        yield from _rate(f"cache hits, {name}, {measured.name}", OURS, measure(load, measured.server))
+        yield from _rate(
+            f"cache hits, {name}, {measured.name}", OURS, measure(load, measured.server)
+        )
 
 
 def _rate(name: str, side: str, measured: Measured) -> Iterator[Reading]:
@@ -136,13 +156,17 @@ def _rate(name: str, side: str, measured: Measured) -> Iterator[Reading]:
 
 
 def routed(servers: Servers, seconds: float) -> Iterator[Reading]:
-    """Requests before four backends with slots, health and chains, against those before one that is merely asked."""
+    """Requests before four backends with slots, health and chains, against those before one that is
+    merely asked.
+    """
     chosen = f"choosing one of {NAMES} backends, µs"
     yield "choosing the only backend, µs", OURS, routing.microseconds(1)
     yield chosen, OURS, routing.microseconds(NAMES, 64)
     yield chosen, TARGET, ROUTING
     costs = [
-        measure(responses(one.port, "burst", PLAIN_CONNECTIONS, seconds, stream=False), one).cpu_an_answer
+        measure(
+            responses(one.port, "burst", PLAIN_CONNECTIONS, seconds, stream=False), one
+        ).cpu_an_answer
         for one in (servers.antiphon, servers.routed)
     ]
     name = f"plain requests before {NAMES} backends, CPU µs"
@@ -151,11 +175,16 @@ def routed(servers: Servers, seconds: float) -> Iterator[Reading]:
 
 
 def drip(servers: Servers, seconds: float) -> Iterator[Reading]:
-    """Deltas that come one by one, in many streams at once. Its target is a matter of this machine's nginx."""
+    """Deltas that come one by one, in many streams at once.
+
+    Its target is a matter of this machine's nginx.
+    """
     name = f"delta alone, {DRIP_STREAMS} streams, CPU µs"
     load = responses(servers.antiphon.port, "drip", DRIP_STREAMS, seconds, stream=True)
     yield name, OURS, measure(load, servers.antiphon).cpu_a_delta
-    load = responses(servers.antiphon.port, "drip", DRIP_STREAMS, seconds, stream=True, tools=functions(1))
+    load = responses(
+        servers.antiphon.port, "drip", DRIP_STREAMS, seconds, stream=True, tools=functions(1)
+    )
     yield f"{name}, one tool", OURS, measure(load, servers.antiphon).cpu_a_delta
     if servers.nginx:
         relay = _passed_on(servers.relay, seconds)
@@ -165,7 +194,9 @@ def drip(servers: Servers, seconds: float) -> Iterator[Reading]:
 
 
 def _passed_on(server: RunningServer, seconds: float) -> float:
-    return measure(chat(server.port, "drip", DRIP_STREAMS, seconds, stream=True), server).cpu_a_delta
+    return measure(
+        chat(server.port, "drip", DRIP_STREAMS, seconds, stream=True), server
+    ).cpu_a_delta
 
 
 def first_delta(servers: Servers, seconds: float) -> Iterator[Reading]:
@@ -175,7 +206,12 @@ def first_delta(servers: Servers, seconds: float) -> Iterator[Reading]:
     ours = responses(servers.antiphon.port, "word", 1, seconds, stream=True)
     yield name, OURS, _first(ours, servers.antiphon) - direct
     if servers.nginx:
-        yield name, NGINX, _first(chat(servers.nginx.port, "word", 1, seconds, stream=True), servers.nginx) - direct
+        yield (
+            name,
+            NGINX,
+            _first(chat(servers.nginx.port, "word", 1, seconds, stream=True), servers.nginx)
+            - direct,
+        )
 
 
 def _first(load: Load, server: RunningServer) -> float:
@@ -183,12 +219,17 @@ def _first(load: Load, server: RunningServer) -> float:
 
 
 def latency(servers: Servers, seconds: float) -> Iterator[Reading]:
-    """How much longer than at the backend itself a plain request takes, at a steady rate that keeps nobody busy."""
+    """How much longer than at the backend itself a plain request takes, at a steady rate that keeps
+    nobody busy.
+    """
     ours = responses(servers.antiphon.port, "burst", 1, seconds, stream=False)
     theirs = chat(servers.backend.port, "burst", 1, seconds, stream=False)
     streams = responses(servers.antiphon.port, "burst", 1, seconds, stream=True)
     direct_streams = chat(servers.backend.port, "burst", 1, seconds, stream=True)
-    for kind, alongside, alongside_direct in (("", None, None), (" beside streams", streams, direct_streams)):
+    for kind, alongside, alongside_direct in (
+        ("", None, None),
+        (" beside streams", streams, direct_streams),
+    ):
         taken = uvloop.run(percentiles(ours, seconds, alongside))
         direct = uvloop.run(percentiles(theirs, seconds, alongside_direct))
         for name, one, other in zip(("p50", "p99"), taken, direct, strict=True):
@@ -204,7 +245,9 @@ def blocking() -> Iterator[Reading]:
 
 
 def turns(measured: MeasuredServer) -> Iterator[Reading]:
-    """One more turn of chains of some lengths; what is not their text is to cost the same in each."""
+    """One more turn of chains of some lengths; what is not their text is to cost the same in
+    each.
+    """
     costs = chain.costs(measured.new())
     first, *_, last = chain.LENGTHS
     for length in chain.LENGTHS:
@@ -217,19 +260,32 @@ def turns(measured: MeasuredServer) -> Iterator[Reading]:
     yield f"turn {last:,} of a chain, times turn 10, {measured.name}", OURS, whole[last] / whole[10]
     short, long = chain.SIZED
     for length in chain.SIZED:
-        yield f"turn {length:,} of a chain, {measured.name}: bytes on disk", OURS, costs.size[length]
-    yield f"turn {long:,} of a chain, {measured.name}: bytes on disk", TARGET, SIZE_TIMES * costs.size[short]
+        yield (
+            f"turn {length:,} of a chain, {measured.name}: bytes on disk",
+            OURS,
+            costs.size[length],
+        )
+    yield (
+        f"turn {long:,} of a chain, {measured.name}: bytes on disk",
+        TARGET,
+        SIZE_TIMES * costs.size[short],
+    )
     yield f"history of {last:,} turns, {measured.name}, ms", OURS, costs.history * 1e3
 
 
-def large_state(measured: MeasuredServer, backend: RunningServer, folder: Path) -> Iterator[Reading]:
+def large_state(
+    measured: MeasuredServer, backend: RunningServer, folder: Path
+) -> Iterator[Reading]:
     """A chain of 10,000 turns and a response of 100,000 items."""
     costs = long_chain.costs(measured.new())
     for length in (long_chain.SHORT, long_chain.LONG):
         name = f"turn {length:,} of {long_chain.ITEMS} items, all of them loaded, {measured.name}"
         yield f"{name}: its text, ms", OURS, costs.text[length] * 1e3
         yield f"{name}: all else, ms", OURS, costs.rest[length] * 1e3
-    name = f"turn {long_chain.LONG:,} where a turn may load {long_chain.SHORT:,}: rejected, {measured.name}, ms"
+    name = (
+        f"turn {long_chain.LONG:,} where a turn may load {long_chain.SHORT:,}: rejected, "
+        f"{measured.name}, ms"
+    )
     yield name, OURS, costs.rejected * 1e3
     yield name, TARGET, WINDOW_TIMES * costs.loaded * 1e3
     store = measured.new()
@@ -241,11 +297,17 @@ def large_state(measured: MeasuredServer, backend: RunningServer, folder: Path) 
 
 
 def background(measured: MeasuredServer) -> Iterator[Reading]:
-    """Background responses of a backend that needs no time, from the first request until all are completed."""
+    """Background responses of a backend that needs no time, from the first request until all are
+    completed.
+    """
     before = cpu(measured.server.pid)
     seconds = uvloop.run(jobs.run(measured.server.port, JOBS))
     yield f"background jobs, {measured.name}, 1/s", OURS, JOBS / seconds
-    yield f"background jobs, {measured.name}, CPU µs", OURS, (cpu(measured.server.pid) - before) / JOBS * 1e6
+    yield (
+        f"background jobs, {measured.name}, CPU µs",
+        OURS,
+        (cpu(measured.server.pid) - before) / JOBS * 1e6,
+    )
 
 
 def resumed(measured: MeasuredServer) -> Iterator[Reading]:
@@ -261,7 +323,9 @@ def resumed(measured: MeasuredServer) -> Iterator[Reading]:
 
 
 def start(backend: RunningServer, folder: Path, store: str) -> Iterator[Reading]:
-    """A new server: how soon it answers, and what it holds in memory, idle and for each stream that stays open."""
+    """A new server: how soon it answers, and what it holds in memory, idle and for each stream that
+    stays open.
+    """
     with antiphon(backend.port, folder, store) as server:
         idle = memory(server.pid)
         # Each stream gets its first delta, and then its backend says nothing more.

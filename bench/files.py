@@ -18,11 +18,16 @@ _HEAD = head("user_data", "bench.bin")
 
 
 def uploads(store: str, server: RunningServer, size: int = SIZE) -> Iterator[Reading]:
-    """Upload a file over one connection, first a small one, so that nothing is loaded in the time that counts."""
+    """Upload a file over one connection, first a small one, so that nothing is loaded in the time
+    that counts.
+    """
     upload(server.port, 1)
-    before, used, began = peak_memory_of_all(server.pid), cpu_of_all(server.pid), time.perf_counter()
+    before = peak_memory_of_all(server.pid)
+    used = cpu_of_all(server.pid)
+    began = time.perf_counter()
     upload(server.port, size)
-    took, used = time.perf_counter() - began, cpu_of_all(server.pid) - used
+    took = time.perf_counter() - began
+    used = cpu_of_all(server.pid) - used
     million = size * len(_BLOCK) / 1e6
     yield f"upload of {size} MB, {store}, MB/s", OURS, million / took
     yield f"upload of {size} MB, {store}, MB per CPU second", OURS, million / used
@@ -31,7 +36,10 @@ def uploads(store: str, server: RunningServer, size: int = SIZE) -> Iterator[Rea
 
 
 def upload(port: int, size: int) -> None:
-    """Send a file of so many megabytes. Raises `RuntimeError` where the server does not store it."""
+    """Send a file of so many megabytes.
+
+    Raises `RuntimeError` where the server does not store it.
+    """
     length = len(_HEAD) + size * len(_BLOCK) + len(TAIL)
     head = (
         f"POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: {CONTENT_TYPE}\r\n"

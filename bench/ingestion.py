@@ -27,9 +27,11 @@ def ingestion(store: str, server: RunningServer, size: int = SIZE) -> Iterator[R
     """Ingest a text, first a small one, so that nothing is loaded in the time that counts."""
     ingest(server.port, text(0.01))
     content = text(size)
-    used, began = cpu_of_all(server.pid), time.perf_counter()
+    used = cpu_of_all(server.pid)
+    began = time.perf_counter()
     ingest(server.port, content)
-    took, used = time.perf_counter() - began, cpu_of_all(server.pid) - used
+    took = time.perf_counter() - began
+    used = cpu_of_all(server.pid) - used
     million = len(content) / 1e6
     yield f"ingestion of text, {store}, MB/s", OURS, million / took
     yield f"ingestion of text, {store}, MB per CPU second", OURS, million / used
@@ -42,22 +44,32 @@ def text(millions: float) -> bytes:
     words = ["".join(random.choices(letters, k=random.randint(3, LONGEST))) for _ in range(WORDS)]
     count = int(millions * 1e6 / 7)
     chosen = random.choices(words, k=count)
-    return "".join(f"{word}\n" if i % 12 == 11 else f"{word} " for i, word in enumerate(chosen)).encode()
+    return "".join(
+        f"{word}\n" if i % 12 == 11 else f"{word} " for i, word in enumerate(chosen)
+    ).encode()
 
 
 def ingest(port: int, content: bytes) -> None:
     """Upload a text, attach it, and wait for its end. Raises `RuntimeError` where it fails."""
     form = {"content-type": CONTENT_TYPE}
     file = requested(port, "POST", "/v1/files", _HEAD + content + TAIL, form)["id"]
-    store = requested(port, "POST", "/v1/vector_stores", json.dumps({"file_ids": [file]}).encode())["id"]
-    while (found := requested(port, "GET", f"/v1/vector_stores/{store}/files/{file}"))["status"] == "in_progress":
+    store = requested(port, "POST", "/v1/vector_stores", json.dumps({"file_ids": [file]}).encode())[
+        "id"
+    ]
+    while (found := requested(port, "GET", f"/v1/vector_stores/{store}/files/{file}"))[
+        "status"
+    ] == "in_progress":
         time.sleep(POLL_INTERVAL)
     if found["status"] != "completed":
         raise RuntimeError(f"the ingestion ended with {found['last_error']}")
 
 
 def requested(
-    port: int, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    port: int,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: dict[str, str] | None = None,
 ) -> Any:
     """Return the JSON of an answer. Raises `RuntimeError` for another status than 200."""
     connection = HTTPConnection("127.0.0.1", port)

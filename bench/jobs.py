@@ -24,7 +24,10 @@ class Client:
     _session: aiohttp.ClientSession
 
     async def begin(self, model: str, *, stream: bool) -> str:
-        """Put a background response into the queue; return its id. Of a stream only the first event is read."""
+        """Put a background response into the queue; return its id.
+
+        Of a stream only the first event is read.
+        """
         body = {"model": model, "input": "Hello!", "background": True, "stream": stream}
         async with self._session.post("/v1/responses", json=body) as reply:
             reply.raise_for_status()
@@ -63,11 +66,14 @@ async def client(port: int, connections: int = 32) -> AsyncIterator[Client]:
 
 
 async def run(port: int, count: int) -> float:
-    """Have so many background responses made; return the seconds from the first request to the last completion."""
+    """Have so many background responses made; return the seconds from the first request to the last
+    completion.
+    """
     async with client(port) as ours:
         began = time.perf_counter()
         ids = await asyncio.gather(*(ours.begin("burst", stream=False) for _ in range(count)))
-        # The queue is in order: once its last is made, no more than the few made beside it can be missing.
+        # The queue is in order: once its last is made, no more than the few made beside it can be
+        # missing.
         await ours.wait_for(ids[-1], "completed")
         seconds = time.perf_counter() - began
         await asyncio.gather(*(ours.wait_for(response_id, "completed") for response_id in ids))

@@ -1,4 +1,6 @@
-"""What a key costs a request: its check, and the slot that the request holds while its response is made."""
+"""What a key costs a request: its check, and the slot that the request holds while its response is
+made.
+"""
 
 import asyncio
 import time
@@ -23,13 +25,22 @@ from bench.trace.counter import CallCounter
 
 _REQUESTS = 2_000
 _TRIES = 5
-"""Each is measured so many times in turns, and the least counts: a difference of single tries may be noise alone."""
+"""Each is measured so many times in turns, and the least counts: a difference of single tries may
+be noise alone.
+"""
 
-_HEADERS = [(b"host", b"127.0.0.1"), (b"accept", b"*/*"), (b"user-agent", b"bench"), (b"content-type", b"json")]
+_HEADERS = [
+    (b"host", b"127.0.0.1"),
+    (b"accept", b"*/*"),
+    (b"user-agent", b"bench"),
+    (b"content-type", b"json"),
+]
 
 
 def check() -> tuple[float, float]:
-    """Return what it takes of processor time to check a key, and to see that none is needed, in µs."""
+    """Return what it takes of processor time to check a key, and to see that none is needed, in
+    µs.
+    """
     return asyncio.run(_check())
 
 
@@ -40,7 +51,9 @@ async def _check() -> tuple[float, float]:
     mint = await Mint.of(store)
     key, stored_key = mint.issue("key_1", "acme", "bench", KeyLimits(), 1, None)
     await store.write(api_keys.put, stored_key)
-    (keyed,) = await _least((Gateway(_parts(store)), [(b"authorization", b"Bearer " + key.encode())]))
+    (keyed,) = await _least(
+        (Gateway(_parts(store)), [(b"authorization", b"Bearer " + key.encode())])
+    )
     await store.close()
     return keyed - bare, unneeded - bare
 
@@ -51,7 +64,9 @@ async def _least(*ways: tuple[Gateway | None, list[tuple[bytes, bytes]]]) -> lis
 
 
 def slot() -> tuple[float, int]:
-    """Return what a slot among running responses costs a request: µs of processor time, and Python calls."""
+    """Return what a slot among running responses costs a request: µs of processor time, and Python
+    calls.
+    """
     return asyncio.run(_slot())
 
 
@@ -59,8 +74,12 @@ async def _slot() -> tuple[float, int]:
     store = SqliteStore.open("sqlite://")
     _, key = (await Mint.of(store)).issue("key_1", "acme", "bench", KeyLimits(), 1, None)
     meter = Meter(store, ids.now, response_slots(MAX_RESPONSES))
-    took = [await _lease(meter, key, is_queued=is_queued, times=_REQUESTS) for is_queued in (True, False) * _TRIES]
-    counter, calls = CallCounter(), []
+    took = [
+        await _lease(meter, key, is_queued=is_queued, times=_REQUESTS)
+        for is_queued in (True, False) * _TRIES
+    ]
+    counter = CallCounter()
+    calls = []
     for is_queued in (True, False):
         with counter.counting():
             await _lease(meter, key, is_queued=is_queued, times=1)
@@ -71,7 +90,10 @@ async def _slot() -> tuple[float, int]:
 
 
 async def _lease(meter: Meter, key: ApiKey, *, is_queued: bool, times: int) -> float:
-    """Acquire and release a lease so many times; return the microseconds of one. Only what is not queued has a slot."""
+    """Acquire and release a lease so many times; return the microseconds of one.
+
+    Only what is not queued has a slot.
+    """
     began = time.process_time()
     for _ in range(times):
         with await meter.admit(key, "m", Weight, is_queued=is_queued):
@@ -84,7 +106,8 @@ def _parts(store: SqliteStore) -> Parts:
 
 
 async def _pass(gateway: Gateway | None, headers: list[tuple[bytes, bytes]]) -> float:
-    bounds, memory = Bounds(), Memory(1)
+    bounds = Bounds()
+    memory = Memory(1)
     began = time.process_time()
     for _ in range(_REQUESTS):
         scope = {"type": "http", "path": "/v1/responses", "headers": [*_HEADERS, *headers]}

@@ -17,14 +17,20 @@ ALONGSIDE = 47
 """Requests a second of a second load: at every distance from those of the first."""
 
 
-async def percentiles(load: Load, seconds: float, alongside: Load | None = None) -> tuple[float, float]:
-    """Return p50 and p99 of the seconds that a request takes. Requests come on time, whatever those before do.
+async def percentiles(
+    load: Load, seconds: float, alongside: Load | None = None
+) -> tuple[float, float]:
+    """Return p50 and p99 of the seconds that a request takes.
+
+    Requests come on time, whatever those before do.
 
     The requests of a second load come `alongside` them.
     """
     connector = aiohttp.TCPConnector(limit=0)
     headers = {"content-type": "application/json"}
-    async with aiohttp.ClientSession(f"http://127.0.0.1:{load.port}", connector=connector, headers=headers) as session:
+    async with aiohttp.ClientSession(
+        f"http://127.0.0.1:{load.port}", connector=connector, headers=headers
+    ) as session:
 
         async def request(load: Load) -> float:
             began = time.perf_counter()
@@ -35,7 +41,8 @@ async def percentiles(load: Load, seconds: float, alongside: Load | None = None)
 
         for _ in range(RATE):
             await request(load)
-        requested, others = _due(RATE, seconds, partial(request, load)), list[Requested]()
+        requested = _due(RATE, seconds, partial(request, load))
+        others = list[Requested]()
         if alongside is not None:
             others = _due(ALONGSIDE, seconds, partial(request, alongside))
         cuts = quantiles(await asyncio.gather(*requested), n=100)
@@ -47,7 +54,10 @@ Requested = asyncio.Task[float]
 
 
 def _due(rate: int, seconds: float, request: Callable[[], Awaitable[float]]) -> list[Requested]:
-    return [asyncio.create_task(_later(number / rate, request)) for number in range(max(rate, int(rate * seconds)))]
+    return [
+        asyncio.create_task(_later(number / rate, request))
+        for number in range(max(rate, int(rate * seconds)))
+    ]
 
 
 async def _later(delay: float, request: Callable[[], Awaitable[float]]) -> float:

@@ -1,7 +1,8 @@
 """Load on a server: connections that each ask again as soon as they were answered.
 
-`python -m bench.load` reads a `Load` from standard input, warms up, prints a line when the counting begins, counts
-for `seconds`, prints a `Count`, and keeps its connections open until its standard input is closed.
+`python -m bench.load` reads a `Load` from standard input, warms up, prints a line when the counting
+begins, counts for `seconds`, prints a `Count`, and keeps its connections open until its standard
+input is closed.
 """
 
 import asyncio
@@ -38,7 +39,10 @@ class Load(msgspec.Struct):
 
 
 class Count(msgspec.Struct):
-    """What came while it was counted. `first` is the median of the seconds from a request to its first delta."""
+    """What came while it was counted.
+
+    `first` is the median of the seconds from a request to its first delta.
+    """
 
     seconds: float
     answers: int

@@ -1,7 +1,8 @@
-"""State as large as it gets: a chain of 10,000 turns of ten items each, and a response of 100,000 items.
+"""State as large as it gets: a chain of 10,000 turns of ten items each, and a response of 100,000
+items.
 
-Both are written by the store's own methods, since a client would need minutes. The turns are made in this process, with
-a model that takes no time; the list of items is asked for over HTTP.
+Both are written by the store's own methods, since a client would need minutes. The turns are made
+in this process, with a model that takes no time; the list of items is asked for over HTTP.
 """
 
 import asyncio
@@ -35,7 +36,9 @@ MANY = 100_000
 """Items of the large response."""
 
 SAMPLES, LISTINGS, LONG_SAMPLES = 9, 100, 3
-"""Of turns that are short, of lists of one item, and of turns that load 100,000 items and take seconds."""
+"""Of turns that are short, of lists of one item, and of turns that load 100,000 items and take
+seconds.
+"""
 
 AT_ONCE = 500
 """Responses that are written together."""
@@ -43,10 +46,11 @@ AT_ONCE = 500
 
 @dataclass(slots=True)
 class Costs:
-    """By the number of the turn: seconds until the model is asked, and seconds from its answer until it is stored.
+    """By the number of the turn: seconds until the model is asked, and seconds from its answer
+    until it is stored.
 
-    `rejected` is the seconds until a turn is rejected whose history is ten times as long as a turn may load, and
-    `loaded` those of a turn whose history is just as long as it may be.
+    `rejected` is the seconds until a turn is rejected whose history is ten times as long as a turn
+    may load, and `loaded` those of a turn whose history is just as long as it may be.
     """
 
     text: dict[int, float]
@@ -64,11 +68,17 @@ async def _costs(url: str) -> Costs:
     store = await open_store(url)
     try:
         heads = await _grow(store)
-        measured = {length: await _turns(_parts(store, LONG), heads[length]) for length in (SHORT, LONG)}
+        measured = {
+            length: await _turns(_parts(store, LONG), heads[length]) for length in (SHORT, LONG)
+        }
         loaded = sum(await _turns(_parts(store, SHORT), heads[SHORT]))
-        rejected = median([await _rejected(_parts(store, SHORT), heads[LONG]) for _ in range(SAMPLES)])
+        rejected = median(
+            [await _rejected(_parts(store, SHORT), heads[LONG]) for _ in range(SAMPLES)]
+        )
         text = {length: parts[0] for length, parts in measured.items()}
-        return Costs(text, {length: parts[1] for length, parts in measured.items()}, loaded, rejected)
+        return Costs(
+            text, {length: parts[1] for length, parts in measured.items()}, loaded, rejected
+        )
     finally:
         await store.close()
 
@@ -76,7 +86,9 @@ async def _costs(url: str) -> Costs:
 def _parts(store: Store, turns: int) -> tuple[Parts, Instant]:
     """Return parts that load at most so many turns."""
     backend = Instant()
-    return bench_parts(ModelRegistry([backend], ids.now), store, max_history_items=turns * ITEMS), backend
+    return bench_parts(
+        ModelRegistry([backend], ids.now), store, max_history_items=turns * ITEMS
+    ), backend
 
 
 async def _turns(parts: tuple[Parts, Instant], head: str) -> tuple[float, float]:
@@ -103,23 +115,31 @@ async def _rejected(parts: tuple[Parts, Instant], head: str) -> float:
 async def _grow(store: Store) -> dict[int, str]:
     """Make the chain; return the response that each compared turn follows."""
     chain = [ids.new_id("resp") for _ in range(LONG - 1)]
-    created = [_response(one, parent, ITEMS) for one, parent in zip(chain, [None, *chain], strict=False)]
+    created = [
+        _response(one, parent, ITEMS) for one, parent in zip(chain, [None, *chain], strict=False)
+    ]
     for start in range(0, len(created), AT_ONCE):
         await asyncio.gather(*map(store.save, created[start : start + AT_ONCE]))
     return {length: chain[length - 2] for length in (SHORT, LONG)}
 
 
 def _response(response_id: str, parent: str | None, count: int) -> StoredResponse:
-    body = msgspec.json.encode({"id": response_id, "object": "response", "model": "instant", "output": []})
+    body = msgspec.json.encode(
+        {"id": response_id, "object": "response", "model": "instant", "output": []}
+    )
     now = int(ids.now())
-    stored = StoredResponse(response_id, now, "completed", parent, body, [_item() for _ in range(count)])
+    stored = StoredResponse(
+        response_id, now, "completed", parent, body, [_item() for _ in range(count)]
+    )
     return replace(stored, expires_at=now + 86_400)
 
 
 def _item() -> StoredItem:
     key = ids.new_id("msg")
     message = {"type": "message", "id": key, "status": "completed", "role": "user"}
-    return StoredItem(key, msgspec.json.encode({**message, "content": [{"type": "input_text", "text": "Go on."}]}))
+    return StoredItem(
+        key, msgspec.json.encode({**message, "content": [{"type": "input_text", "text": "Go on."}]})
+    )
 
 
 def large_response(url: str) -> str:

@@ -1,4 +1,6 @@
-"""What a machine of bubblewrap costs: its start, a call, the memory of idle ones, and the time the event loop waits."""
+"""What a machine of bubblewrap costs: its start, a call, the memory of idle ones, and the time the
+event loop waits.
+"""
 
 import asyncio
 import time
@@ -12,13 +14,16 @@ from antiphon.sandbox.contract import Machine, MachineLimits
 from bench.report import OURS, Reading
 
 LIMITS = MachineLimits(memory=1024 * 1024 * 1024)
-IDLE, CALLS = 20, 200
+IDLE = 20
+CALLS = 200
 SECONDS = 60.0
 TICK = 0.001
 
 
 def reading(idle: int = IDLE, calls: int = CALLS) -> Iterator[Reading]:
-    """Start machines, call one of them, and count their memory. Raises `RuntimeError` where bubblewrap does not work.
+    """Start machines, call one of them, and count their memory.
+
+    Raises `RuntimeError` where bubblewrap does not work.
 
     Memory is PSS: what processes share is counted once.
     """
@@ -29,9 +34,11 @@ async def _measured(idle: int, calls: int) -> list[Reading]:
     sandbox = Bubblewrap()
     if problem := await sandbox.probe():
         raise RuntimeError(problem)
-    before, blocked = set(_processes()), _Blocked()
+    before = set(_processes())
+    blocked = _Blocked()
     try:
-        machines, starts = [], []
+        machines = []
+        starts = []
         for _ in range(idle):
             begun = time.perf_counter()
             machines.append(await sandbox.start(LIMITS))
@@ -58,7 +65,9 @@ async def _call(machine: Machine) -> float:
 
 
 class _Blocked:
-    """The longest time for which the event loop did nothing else, by processor time of this thread."""
+    """The longest time for which the event loop did nothing else, by processor time of this
+    thread.
+    """
 
     def __init__(self) -> None:
         self._longest = 0.0

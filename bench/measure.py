@@ -1,4 +1,6 @@
-"""One measurement: a load on a server, and what the server's process took of the machine meanwhile."""
+"""One measurement: a load on a server, and what the server's process took of the machine
+meanwhile.
+"""
 
 import json
 import sys
@@ -42,7 +44,14 @@ class Measured:
 
 
 def responses(
-    port: int, model: str, connections: int, seconds: float, *, stream: bool, store: bool = False, **fields: object
+    port: int,
+    model: str,
+    connections: int,
+    seconds: float,
+    *,
+    stream: bool,
+    store: bool = False,
+    **fields: object,
 ) -> Load:
     """Return the load of requests to `/v1/responses`, with `fields` of their body besides."""
     body = {"model": model, "input": "Hello!", "stream": stream, "store": store, **fields}
@@ -69,7 +78,10 @@ def under(load: Load) -> Iterator[Program]:
 
 
 def measure(load: Load, server: RunningServer) -> Measured:
-    """Put the load on and take it off again. Raises `RuntimeError` where answers came that were not whole."""
+    """Put the load on and take it off again.
+
+    Raises `RuntimeError` where answers came that were not whole.
+    """
     with under(load) as program:
         before = cpu(server.pid)
         count = msgspec.json.decode(line(program), type=Count)

@@ -1,4 +1,6 @@
-"""nginx before the same backend, passing on the same bytes unbuffered: what a proxy costs that translates nothing."""
+"""nginx before the same backend, passing on the same bytes unbuffered: what a proxy costs that
+translates nothing.
+"""
 
 import os
 import shutil

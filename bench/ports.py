@@ -4,7 +4,9 @@ import random
 import socket
 
 FIRST, LAST = 15_000, 32_000
-"""Below the ports that Linux gives to sockets without one: no other program takes it before the server listens."""
+"""Below the ports that Linux gives to sockets without one: no other program takes it before the
+server listens.
+"""
 TRIES = 1000
 
 _random = random.SystemRandom()

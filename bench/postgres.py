@@ -25,8 +25,11 @@ def is_installed() -> bool:
 def postgres() -> Iterator[NewDatabase]:
     """Run a server as long as the block lasts."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package looks for a runtime folder that a container has not
-        # Not below the bench's folder: as root the server runs as somebody else, who may not look into that.
+        warnings.simplefilter(
+            "ignore"
+        )  # the package looks for a runtime folder that a container has not
+        # Not below the bench's folder: as root the server runs as somebody else, who may not look
+        # into that.
         folder = Path(tempfile.mkdtemp(prefix="antiphon-pg-"))
         server = import_module(PACKAGE).get_server(folder, cleanup_mode=None)
     names = map("bench_{}".format, itertools.count())

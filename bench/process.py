@@ -60,8 +60,8 @@ def line(program: Program) -> str:
 def cpu(pid: int) -> float:
     """Return the seconds of processor time that a process took until now, all its threads together.
 
-    Every process of Linux has a clock of it that counts nanoseconds (`clock_getcpuclockid`); `/proc` counts hundredths
-    of a second.
+    Every process of Linux has a clock of it that counts nanoseconds (`clock_getcpuclockid`);
+    `/proc` counts hundredths of a second.
     """
     return time.clock_gettime(~pid << 3 | 2)
 
@@ -78,7 +78,9 @@ def peak_memory(pid: int) -> int:
 
 
 def peak_memory_of_all(pid: int) -> int:
-    """Return the sum of the most that a process, and each that it has started and that still runs, has held."""
+    """Return the sum of the most that a process, and each that it has started and that still runs,
+    has held.
+    """
     return _sum_of_all(peak_memory, pid)
 
 
@@ -98,7 +100,9 @@ def processes_of_all(pid: int) -> int:
 
 
 def _sum_of_all(figure: Callable[[int], T], pid: int) -> T:
-    """Return the sum of a figure of a process and of all that it has started; one that ends meanwhile counts 0."""
+    """Return the sum of a figure of a process and of all that it has started; one that ends
+    meanwhile counts 0.
+    """
     total = figure(pid)
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         with suppress(OSError):
@@ -107,7 +111,10 @@ def _sum_of_all(figure: Callable[[int], T], pid: int) -> T:
 
 
 def wait_until(is_so: Callable[[], bool], program: Program, seconds: float = 30.0) -> None:
-    """Wait, looking every 5 ms. Raises `RuntimeError` where the program ends or the time is over before."""
+    """Wait, looking every 5 ms.
+
+    Raises `RuntimeError` where the program ends or the time is over before.
+    """
     end = time.monotonic() + seconds
     while not is_so():
         if program.poll() is not None or time.monotonic() > end:

@@ -1,4 +1,6 @@
-"""Readers that come back: each takes up a background stream behind an event it has seen, all at the same moment."""
+"""Readers that come back: each takes up a background stream behind an event it has seen, all at the
+same moment.
+"""
 
 import asyncio
 import time
@@ -14,10 +16,14 @@ STREAMS = 10
 """Streams that the readers share evenly; fewer than a server makes at once."""
 
 FINISHED_AFTER = 132
-"""The event behind which a finished stream is taken up: 5 stand before the deltas, so half of them follow."""
+"""The event behind which a finished stream is taken up: 5 stand before the deltas, so half of them
+follow.
+"""
 
 RUNNING_AFTER = 2
-"""The event behind which a running stream is taken up: it is the last before the answer itself begins."""
+"""The event behind which a running stream is taken up: it is the last before the answer itself
+begins.
+"""
 
 SEEN = 1.0
 """Seconds for which a stream runs before its readers come back."""
@@ -30,9 +36,11 @@ _DELTA = b"event: response.output_text.delta\n"
 
 @dataclass(slots=True)
 class ReaderTimes:
-    """Seconds from the moment at which all came back until all had what they had missed, and how many were cut off.
+    """Seconds from the moment at which all came back until all had what they had missed, and how
+    many were cut off.
 
-    `reported` is the seconds from the end of running streams until all readers had been told, 0 of finished ones.
+    `reported` is the seconds from the end of running streams until all readers had been told, 0 of
+    finished ones.
     """
 
     seconds: float
@@ -41,7 +49,9 @@ class ReaderTimes:
 
 
 class Reader(asyncio.Protocol):
-    """One reader. `began` is done with its first delta, `ended` with the end of the stream; both if it is cut off."""
+    """One reader. `began` is done with its first delta, `ended` with the end of the stream; both if
+    it is cut off.
+    """
 
     def __init__(self, response_id: str, after: int) -> None:
         path = f"/v1/responses/{response_id}?stream=true&starting_after={after}"
@@ -82,7 +92,10 @@ class Reader(asyncio.Protocol):
 
 
 async def finished(port: int, count: int) -> ReaderTimes:
-    """Have readers take up streams that are over. Raises `RuntimeError` where one got something else than its rest."""
+    """Have readers take up streams that are over.
+
+    Raises `RuntimeError` where one got something else than its rest.
+    """
     ids = await _begin(port, "burst", "completed")
     began = time.perf_counter()
     readers = await _come(port, ids, FINISHED_AFTER, count)

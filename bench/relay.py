@@ -1,6 +1,8 @@
-"""Bytes from one socket to another and nothing else: what Python's event loop takes for a delta, whoever handles it.
+"""Bytes from one socket to another and nothing else: what Python's event loop takes for a delta,
+whoever handles it.
 
-`python -m bench.relay PORT` prints its own port and relays every connection to `PORT` of the loopback.
+`python -m bench.relay PORT` prints its own port and relays every connection to `PORT` of the
+loopback.
 """
 
 import asyncio

@@ -12,20 +12,32 @@ from bench.interpreter import profile_proof, reason
 Reading = tuple[str, str, float]
 """Name of a figure, whose it is (`OURS`, `NGINX` or `TARGET`), and the value."""
 
-OURS, NGINX, TARGET = "antiphon", "nginx", "target"
+OURS = "antiphon"
+NGINX = "nginx"
+TARGET = "target"
 
 
 def medians(readings: Iterable[Reading]) -> dict[str, dict[str, float]]:
-    """Return the median of each figure by its name and by whose it is, in the order in which they first came."""
+    """Return the median of each figure by its name and by whose it is, in the order in which they
+    first came.
+    """
     figures: dict[str, dict[str, list[float]]] = {}
     for name, side, value in readings:
         figures.setdefault(name, {}).setdefault(side, []).append(value)
-    return {name: {side: median(values) for side, values in sides.items()} for name, sides in figures.items()}
+    return {
+        name: {side: median(values) for side, values in sides.items()}
+        for name, sides in figures.items()
+    }
 
 
 def figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
     """Return all figures, a line each."""
-    return table([("median", OURS, NGINX, "ratio"), *(_cells(name, sides) for name, sides in figures.items())])
+    return table(
+        [
+            ("median", OURS, NGINX, "ratio"),
+            *(_cells(name, sides) for name, sides in figures.items()),
+        ]
+    )
 
 
 def machine() -> str:
@@ -42,8 +54,14 @@ def machine() -> str:
 
 
 def _cells(name: str, sides: Mapping[str, float]) -> tuple[str, ...]:
-    ours, nginx = sides[OURS], sides.get(NGINX)
-    return (name, short(ours), "" if nginx is None else short(nginx), f"{ours / nginx:.3f}" if nginx else "")
+    ours = sides[OURS]
+    nginx = sides.get(NGINX)
+    return (
+        name,
+        short(ours),
+        "" if nginx is None else short(nginx),
+        f"{ours / nginx:.3f}" if nginx else "",
+    )
 
 
 def short(value: float) -> str:

@@ -1,7 +1,9 @@
-"""How well searches find the passage that answers a query: the mean reciprocal rank of the first ten (MRR@10).
+"""How well searches find the passage that answers a query: the mean reciprocal rank of the first
+ten (MRR@10).
 
-The vectors are those of `Spelling`, an embedder that every run repeats exactly: it knows how words are spelled, and
-nothing of what they mean. So the figures of vectors compare versions of this code; a model finds more than it does.
+The vectors are those of `Spelling`, an embedder that every run repeats exactly: it knows how words
+are spelled, and nothing of what they mean. So the figures of vectors compare versions of this code;
+a model finds more than it does.
 """
 
 import asyncio
@@ -46,7 +48,9 @@ class Spelling:
             parts = [framed, *(framed[place : place + 3] for place in range(len(framed) - 2))]
             for part in parts:
                 digest = crc32(part.encode())
-                numbers[digest % self.dimensions] += (1 if digest & 1 << 31 else -1) / math.sqrt(len(parts))
+                numbers[digest % self.dimensions] += (1 if digest & 1 << 31 else -1) / math.sqrt(
+                    len(parts)
+                )
         return unit(numbers) or unit([1.0] * self.dimensions) or b""
 
 
@@ -62,7 +66,9 @@ def _count() -> int:
 
 async def ranks(url: str) -> dict[str, float]:
     """Return the mean reciprocal rank by each way to search."""
-    store, offload, spelling = await open_store(url), Offload(thread_turns()), Spelling()
+    store = await open_store(url)
+    offload = Offload(thread_turns())
+    spelling = Spelling()
     try:
         for place, (passage, vector) in enumerate(
             zip(PASSAGES, await spelling.embed(list(PASSAGES), TENANT), strict=True)

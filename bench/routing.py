@@ -1,4 +1,6 @@
-"""What choosing takes of one request, in this process and without a socket: who, a slot, health, the chain."""
+"""What choosing takes of one request, in this process and without a socket: who, a slot, health,
+the chain.
+"""
 
 import asyncio
 import time
@@ -12,7 +14,9 @@ _REQUESTS = 5_000
 
 
 def microseconds(backends: int, concurrency: int = 0) -> float:
-    """Return what it takes of processor time, in µs, with so many backends that have so many slots each."""
+    """Return what it takes of processor time, in µs, with so many backends that have so many slots
+    each.
+    """
     return asyncio.run(_measured(backends, concurrency))
 
 

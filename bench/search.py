@@ -1,4 +1,6 @@
-"""What searching a store of 100,000 chunks costs, how many of the nearest it finds, and how quickly text is indexed."""
+"""What searching a store of 100,000 chunks costs, how many of the nearest it finds, and how quickly
+text is indexed.
+"""
 
 import asyncio
 import random
@@ -26,7 +28,9 @@ MANY, WORDS, IN_A_FILE = 100_000, 300, 500
 """Chunks of the store, words of a chunk, and chunks of a file."""
 
 DIMENSIONS, CENTRES, NOISE = 384, 500, 0.9
-"""Vectors lie around so many points; the noise is that of each number; a number has a spread of 1."""
+"""Vectors lie around so many points; the noise is that of each number; a number has a spread of
+1.
+"""
 
 QUERIES, COMPARED, QUERY_WORDS = 40, 10, 5
 """Searches; searches with exactly computed nearest chunks; words of a query, all from one chunk."""
@@ -36,7 +40,9 @@ MODES = {"keywords": Ranking(embedding_weight=0), "keywords and vectors": Rankin
 
 
 def reading(url: str, most: int = MANY) -> Iterator[Reading]:
-    """Fill an empty SQLite store with chunks, and give what a search costs: CPU milliseconds of all threads."""
+    """Fill an empty SQLite store with chunks, and give what a search costs: CPU milliseconds of all
+    threads.
+    """
     yield from asyncio.run(_searched(url, most))
 
 
@@ -62,13 +68,20 @@ class _Chance:
 
     def __init__(self) -> None:
         self._random = random.Random(20_251_122)
-        self._words = ["".join(self._random.choices(string.ascii_lowercase, k=3 + n % 8)) for n in range(50_000)]
+        self._words = [
+            "".join(self._random.choices(string.ascii_lowercase, k=3 + n % 8))
+            for n in range(50_000)
+        ]
         self._weights = list(accumulate(1 / (rank + 1) for rank in range(len(self._words))))
         self._noise = [self._random.gauss(0, NOISE) for _ in range(1 << 16)]
-        self._centres = [[self._random.gauss(0, 1) for _ in range(DIMENSIONS)] for _ in range(CENTRES)]
+        self._centres = [
+            [self._random.gauss(0, 1) for _ in range(DIMENSIONS)] for _ in range(CENTRES)
+        ]
 
     def text(self) -> str:
-        """Return words as often as words are in texts: the second half as often as the first, and so on."""
+        """Return words as often as words are in texts: the second half as often as the first, and
+        so on.
+        """
         return " ".join(self._random.choices(self._words, cum_weights=self._weights, k=WORDS))
 
     def vector(self) -> bytes:
@@ -82,14 +95,20 @@ class _Chance:
 
 
 async def _searched(url: str, most: int) -> list[Reading]:
-    store, offload, queries = await open_store(url), Offload(thread_turns()), _Embeddings()
-    chance, vectors = _Chance(), dict[int, bytes]()
+    store = await open_store(url)
+    offload = Offload(thread_turns())
+    queries = _Embeddings()
+    chance = _Chance()
+    vectors = dict[int, bytes]()
     try:
         queries.vectors = await _fill(store, chance, most, vectors)
         searching = searching_of(store, queries, offload, time.time)
         readings = []
         for mode, ranking in MODES.items():
-            took = [await _cost(searching, query, ranking) for query in (*queries.vectors, *queries.vectors)]
+            took = [
+                await _cost(searching, query, ranking)
+                for query in (*queries.vectors, *queries.vectors)
+            ]
             each = sum(took[QUERIES:]) / QUERIES * 1000  # the first round loads the signatures
             readings.append((f"search of {most:,} chunks by {mode}, CPU ms", OURS, each))
         recall = await _recall(searching, queries.vectors, vectors)
@@ -100,7 +119,9 @@ async def _searched(url: str, most: int) -> list[Reading]:
         await store.close()
 
 
-async def _fill(store: Store, chance: _Chance, most: int, vectors: dict[int, bytes]) -> dict[str, bytes]:
+async def _fill(
+    store: Store, chance: _Chance, most: int, vectors: dict[int, bytes]
+) -> dict[str, bytes]:
     """Store the chunks, note their vectors in order, and return queries with vectors."""
     queries: dict[str, bytes] = {}
     for start in range(0, most, IN_A_FILE):
@@ -108,7 +129,8 @@ async def _fill(store: Store, chance: _Chance, most: int, vectors: dict[int, byt
         for part in range(start, start + IN_A_FILE, AT_ONCE):
             rows = []
             for place in range(part, min(part + AT_ONCE, start + IN_A_FILE)):
-                text, vectors[place] = chance.text(), chance.vector()
+                text = chance.text()
+                vectors[place] = chance.vector()
                 rows.append(ChunkRow(place - start, text, WORDS, vectors[place]))
             await put_chunks(store, file, rows)
         await store.write(chunks.publish, file)
@@ -125,12 +147,16 @@ async def _cost(searching: Searching, query: str, ranking: Ranking) -> float:
     return time.process_time() - began
 
 
-async def _recall(searching: Searching, queries: Mapping[str, bytes], vectors: Mapping[int, bytes]) -> float:
+async def _recall(
+    searching: Searching, queries: Mapping[str, bytes], vectors: Mapping[int, bytes]
+) -> float:
     """Return which part of the ten nearest chunks a search by vectors alone finds."""
     found = 0
     for query, vector in list(queries.items())[:COMPARED]:
         numbers = floats(vector)
-        exact = nlargest(10, ((sum(map(mul, floats(one), numbers)), place) for place, one in vectors.items()))
+        exact = nlargest(
+            10, ((sum(map(mul, floats(one), numbers)), place) for place, one in vectors.items())
+        )
         request = SearchRequest(TENANT, (STORE,), (query,), 10, None, Ranking(text_weight=0))
         hits = (await searching.search(request)).hits
         places = {int(hit.file_id.removeprefix("file-")) + hit.position for hit in hits}
@@ -139,8 +165,11 @@ async def _recall(searching: Searching, queries: Mapping[str, bytes], vectors: M
 
 
 async def _indexed(files: int = 8) -> float:
-    """Return the megabytes per CPU second; an overlap of half a chunk has each text indexed twice."""
-    store, chance = await open_store("sqlite://"), _Chance()
+    """Return the megabytes per CPU second; an overlap of half a chunk has each text indexed
+    twice.
+    """
+    store = await open_store("sqlite://")
+    chance = _Chance()
     texts = ["\n".join(chance.text() for _ in range(128)) for _ in range(files)]
     began = time.process_time()
     for place, text in enumerate(texts):

@@ -10,12 +10,22 @@ from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.storage.store import Store
 
-TENANT, STORE = "t0", "vs_bench"
+TENANT = "t0"
+STORE = "vs_bench"
 
 
-def searching_of(store: Store, embeddings: QueryEmbeddings, offload: Offload, now: Callable[[], float]) -> Searching:
+def searching_of(
+    store: Store, embeddings: QueryEmbeddings, offload: Offload, now: Callable[[], float]
+) -> Searching:
     """Return what searches the vector store and embeds queries by this model."""
-    return Searching(store, cast("Store", _Known(embeddings.model)), lambda _: embeddings, search_turns(), offload, now)
+    return Searching(
+        store,
+        cast("Store", _Known(embeddings.model)),
+        lambda _: embeddings,
+        search_turns(),
+        offload,
+        now,
+    )
 
 
 class _Known:

@@ -17,7 +17,9 @@ from bench.process import Program, line, running, wait_until
 
 @dataclass(slots=True)
 class RunningServer:
-    """Something that listens: its port, its process, and the seconds from its start to its first answer."""
+    """Something that listens: its port, its process, and the seconds from its start to its first
+    answer.
+    """
 
     port: int
     pid: int
@@ -39,15 +41,22 @@ def antiphon(
     if names == 1:
         command += ["--backend", url]
     else:
-        tables = (f'[[backends]]\nname = "b{i}"\nurl = "{url}"\nconcurrency = 64\n' for i in range(names))
+        tables = (
+            f'[[backends]]\nname = "b{i}"\nurl = "{url}"\nconcurrency = 64\n' for i in range(names)
+        )
         settings = folder / f"bench-{names}.toml"
         settings.write_text("".join(tables))
         command += ["--config", str(settings)]
-    # In an empty folder and without its variables, so that nobody's configuration is measured.
-    # Its bytecode is kept, as it is where the package was installed: else each start would compile everything.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
+    # In an empty folder and without its variables, so that nobody's configuration is measured. Its
+    # bytecode is kept, as it is where the package was installed: else each start would compile
+    # everything.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")
+    }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment["ANTIPHON_SEAL_KEYS"] = SEAL_KEYS  # it opens the reasoning that the bench sends back to it
+    environment["ANTIPHON_SEAL_KEYS"] = (
+        SEAL_KEYS  # it opens the reasoning that the bench sends back to it
+    )
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)  # another Antiphon than this checkout's
     began = time.perf_counter()

@@ -1,4 +1,6 @@
-"""What the code of a file consists of, for `make code-figures`: statements, functions that only forward, comments."""
+"""What the code of a file consists of, for `make code-figures`: statements, functions that only
+forward, comments.
+"""
 
 import ast
 import tokenize
@@ -15,7 +17,11 @@ DIRECTIVES = ("noqa", "type:", "pragma:", "fmt:")
 
 def statements(tree: ast.AST) -> int:
     """Return the number of statements without imports, docstrings and `...`."""
-    counted = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not isinstance(node, IMPORTS))
+    counted = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and not isinstance(node, IMPORTS)
+    )
     return sum(not _is_bare(node) for node in counted)
 
 
@@ -27,7 +33,9 @@ def comments(code: str) -> int:
 
 
 def public_classes(tree: ast.AST) -> Iterator[str]:
-    """Yield the names of the classes that other modules can import: those without an underscore before them."""
+    """Yield the names of the classes that other modules can import: those without an underscore
+    before them.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield node.name
@@ -36,25 +44,37 @@ def public_classes(tree: ast.AST) -> Iterator[str]:
 def only_forwards(function: Definition) -> bool:
     """Return whether a function only forwards: it makes one call, and computes nothing.
 
-    Its body, besides docstrings and imports, is one call whose result it returns or drops, awaited or not. Each
-    argument is passed on as it is: a parameter, an attribute such as `self._store` or `file.tenant`, or a constant. It
-    may also be a call without arguments, such as `self._now()`, or a `lambda` for a call that only forwards. So a
-    second call that shows the result in another form is more than forwarding: `shown(await self._files.load(name))`.
+    Its body, besides docstrings and imports, is one call whose result it returns or drops, awaited
+    or not. Each argument is passed on as it is: a parameter, an attribute such as `self._store` or
+    `file.tenant`, or a constant. It may also be a call without arguments, such as `self._now()`, or
+    a `lambda` for a call that only forwards. So a second call that shows the result in another form
+    is more than forwarding: `shown(await self._files.load(name))`.
 
-    At ad3c5389 this counts 84 of 142 functions in `gateway/`, and 133 of 197 in `storage/sql_store/`.
+    At ad3c5389 this counts 84 of 142 functions in `gateway/`, and 133 of 197 in
+    `storage/sql_store/`.
     """
     body = [node for node in function.body if not (isinstance(node, IMPORTS) or _is_bare(node))]
-    return len(body) == 1 and isinstance(body[0], ast.Return | ast.Expr) and _is_passing_call(body[0].value)
+    return (
+        len(body) == 1
+        and isinstance(body[0], ast.Return | ast.Expr)
+        and _is_passing_call(body[0].value)
+    )
 
 
 def _is_passing_call(node: ast.expr | None) -> bool:
     if isinstance(node, ast.Await):
         node = node.value
-    return isinstance(node, ast.Call) and _is_name(node.func) and all(map(_is_passed_on, _arguments(node)))
+    return (
+        isinstance(node, ast.Call)
+        and _is_name(node.func)
+        and all(map(_is_passed_on, _arguments(node)))
+    )
 
 
 def _arguments(call: ast.Call) -> Sequence[ast.expr]:
-    plain = [argument.value if isinstance(argument, ast.Starred) else argument for argument in call.args]
+    plain = [
+        argument.value if isinstance(argument, ast.Starred) else argument for argument in call.args
+    ]
     return [*plain, *(keyword.value for keyword in call.keywords)]
 
 
@@ -65,7 +85,9 @@ def _is_passed_on(node: ast.expr) -> bool:
 
 
 def _is_name(node: ast.expr) -> bool:
-    """Return whether an expression is `a`, `a.b`, or such a name after a call without arguments: `a.b()`, `a().b`."""
+    """Return whether an expression is `a`, `a.b`, or such a name after a call without arguments:
+    `a.b()`, `a().b`.
+    """
     while True:
         if isinstance(node, ast.Attribute):
             node = node.value

@@ -9,7 +9,8 @@ from bench.attacks.disk import FIGURE
 from bench.attacks.memory import KINDS, figure
 from bench.report import NGINX, OURS, TARGET, short, table
 
-AT_LEAST, AT_MOST = ">=", "<="
+AT_LEAST = ">="
+AT_MOST = "<="
 
 TARGETS: dict[str, tuple[str, float]] = {
     "translation of a delta in a burst, µs": (AT_MOST, 5),
@@ -45,9 +46,18 @@ TARGETS: dict[str, tuple[str, float]] = {
     "memory idle, MB": (AT_MOST, 60),
     "memory of an open stream, kB": (AT_MOST, 60),
     "facts of a response, made and written to SQLite, CPU µs": (AT_MOST, 40),
-    **{f"ingestion of text, {store}, MB per CPU second": (AT_LEAST, 2) for store in ("SQLite", "PostgreSQL")},
-    **{f"upload of 256 MB, {store}, MB per CPU second": (AT_LEAST, 100) for store in ("SQLite", "PostgreSQL")},
-    **{f"memory that an upload of 256 MB adds, {store}, MB": (AT_MOST, 32) for store in ("SQLite", "PostgreSQL")},
+    **{
+        f"ingestion of text, {store}, MB per CPU second": (AT_LEAST, 2)
+        for store in ("SQLite", "PostgreSQL")
+    },
+    **{
+        f"upload of 256 MB, {store}, MB per CPU second": (AT_LEAST, 100)
+        for store in ("SQLite", "PostgreSQL")
+    },
+    **{
+        f"memory that an upload of 256 MB adds, {store}, MB": (AT_MOST, 32)
+        for store in ("SQLite", "PostgreSQL")
+    },
     "machine, ready for code, s": (AT_MOST, 0.3),
     "machine, a call that does nothing, ms": (AT_MOST, 15),
     "machine, memory of each of 20 idle ones, MB": (AT_MOST, 25),
@@ -75,13 +85,16 @@ TARGETS: dict[str, tuple[str, float]] = {
         )
     },
 }
-"""Of the figures. Rates are those of one core: on a busy machine the CPU beside them is the fairer judge."""
+"""Of the figures. Rates are those of one core: on a busy machine the CPU beside them is the fairer
+judge.
+"""
 
 ATTACKS: dict[str, tuple[str, float]] = {
     **{figure(kind): (AT_MOST, 64) for kind in KINDS},
     "median of B later, worst document in a vector store, ms": (AT_MOST, 50),
     "worst of B later, worst document in a vector store, ms": (AT_MOST, 250),
-    # Half of the CPU is left for the server, whatever code does, so B may wait for twice its median of 11 ms.
+    # Half of the CPU is left for the server, whatever code does, so B may wait for twice its median
+    # of 11 ms.
     "median of B later, code that spins in 58 processes, ms": (AT_MOST, 11),
     "worst of B later, code that spins in 58 processes, ms": (AT_MOST, 250),
     # Stopped processes take nothing: what remains is the noise of the machine.
@@ -116,11 +129,15 @@ class Target:
         """Return whether it was measured, and is as it should be."""
         if self.measured is None:
             return False
-        return self.measured >= self.value if self.bound == AT_LEAST else self.measured <= self.value
+        return (
+            self.measured >= self.value if self.bound == AT_LEAST else self.measured <= self.value
+        )
 
 
 def targets(figures: Figures) -> list[Target]:
-    """Return all targets: fixed ones, fractions of nginx's figures, and those that follow from other figures."""
+    """Return all targets: fixed ones, fractions of nginx's figures, and those that follow from
+    other figures.
+    """
     return [*_fractions(figures), *_fixed(figures), *of_attacks(figures)]
 
 
@@ -128,7 +145,12 @@ def _fractions(figures: Figures) -> Iterator[Target]:
     for name, least in FRACTIONS.items():
         sides = figures.get(name, {})
         nginx = sides.get(NGINX)
-        yield Target(f"{name}, as a fraction of nginx", AT_LEAST, least, sides[OURS] / nginx if nginx else None)
+        yield Target(
+            f"{name}, as a fraction of nginx",
+            AT_LEAST,
+            least,
+            sides[OURS] / nginx if nginx else None,
+        )
 
 
 def _fixed(figures: Figures) -> Iterator[Target]:
@@ -137,7 +159,9 @@ def _fixed(figures: Figures) -> Iterator[Target]:
 
 
 def of_attacks(figures: Figures) -> Iterator[Target]:
-    """Return the targets of the attacks that were measured; some were measured beside their figures."""
+    """Return the targets of the attacks that were measured; some were measured beside their
+    figures.
+    """
     for name, (bound, value) in ATTACKS.items():
         if name in figures:
             yield Target(name, bound, value, figures[name].get(OURS))
@@ -150,7 +174,8 @@ def verdicts(judged: Sequence[Target]) -> str:
     """Return the table of the targets."""
     missed = sum(not target.is_met for target in judged)
     rows = [
-        (target.name, f"{target.bound} {short(target.value)}", _measured(target), _word(target)) for target in judged
+        (target.name, f"{target.bound} {short(target.value)}", _measured(target), _word(target))
+        for target in judged
     ]
     summary = f"{len(judged) - missed} of {len(judged)} targets are met, {missed} are not."
     return f"{table([('target', '', 'measured', 'met?'), *rows])}\n{summary}"

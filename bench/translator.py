@@ -1,4 +1,6 @@
-"""The translation alone: a backend's bytes in, the client's bytes out, in this process and without a socket."""
+"""The translation alone: a backend's bytes in, the client's bytes out, in this process and without
+a socket.
+"""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +19,9 @@ _STREAMS = 20
 
 
 def microseconds(reads: Sequence[bytes]) -> float:
-    """Return what one delta of a stream takes of processor time, in µs, where its bytes come in these reads."""
+    """Return what one delta of a stream takes of processor time, in µs, where its bytes come in
+    these reads.
+    """
     began = time.process_time()
     for _ in range(_STREAMS):
         translated(reads)
@@ -28,7 +32,9 @@ def translated(reads: Sequence[bytes]) -> bytes:
     """Return the events of the response that a backend's bytes become."""
     response = Response(id=new_id("resp"), created_at=int(now()), model="burst")
     # Obfuscated, because that is how a stream is sent unless its client asks otherwise.
-    writer = ResponseWriter(response, new_id, now, seal=lambda state: "", view=View(obfuscation=True))
+    writer = ResponseWriter(
+        response, new_id, now, seal=lambda state: "", view=View(obfuscation=True)
+    )
     answer = AnswerReader(ChatStream(writer))
     writer.start()
     events = b""

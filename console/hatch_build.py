@@ -1,6 +1,7 @@
 """Put the console's bundle into the wheel.
 
-The variable `ANTIPHON_BUILD_CONSOLE` is `required`, `skip`, or not set: then a wheel without the console is a warning.
+The variable `ANTIPHON_BUILD_CONSOLE` is `required`, `skip`, or not set: then a wheel without the
+console is a warning.
 """
 
 import os
@@ -20,7 +21,10 @@ class ConsoleHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the bundle and add it to the wheel. Raises `RuntimeError` where it is required and cannot be built."""
+        """Build the bundle and add it to the wheel.
+
+        Raises `RuntimeError` where it is required and cannot be built.
+        """
         wanted = os.environ.get("ANTIPHON_BUILD_CONSOLE", "")
         if self.target_name != "wheel" or version == "editable" or wanted == "skip":
             return
@@ -39,4 +43,8 @@ class ConsoleHook(BuildHookInterface[Any]):
         """Return Node from PyPI where the console is required and the system has no Node."""
         builder = runpy.run_path(str(Path(self.root) / "console/build.py"))
         has_node = builder["_of_the_system"]() is not None
-        return [] if has_node or os.environ.get("ANTIPHON_BUILD_CONSOLE") != "required" else [builder["NODE_FROM_PYPI"]]
+        return (
+            []
+            if has_node or os.environ.get("ANTIPHON_BUILD_CONSOLE") != "required"
+            else [builder["NODE_FROM_PYPI"]]
+        )

@@ -56,6 +56,8 @@ pygments_style = "tango"
 pygments_dark_style = "github-dark"
 html_theme_options = {
     "sidebar_hide_name": True,  # _templates/sidebar/brand.html shows the name next to the logo
-    "top_of_page_buttons": ["view"],  # _templates/components/view-this-page.html links the page as Markdown
+    "top_of_page_buttons": [
+        "view"
+    ],  # _templates/components/view-this-page.html links the page as Markdown
     "navigation_with_keys": False,
 }

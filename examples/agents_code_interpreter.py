@@ -1,4 +1,6 @@
-"""Run code with the Agents SDK and a running server: `python agents_code_interpreter.py "2 ** 99?"`."""
+"""Run code with the Agents SDK and a running server: `python agents_code_interpreter.py "2 **
+99?"`.
+"""
 
 import sys
 
@@ -12,6 +14,8 @@ agent = Agent(
     name="Analyst",
     instructions="Compute with Python.",
     model=OpenAIResponsesModel(model="demo", openai_client=client),
-    tools=[CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}})],
+    tools=[
+        CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}})
+    ],
 )
 print(Runner.run_sync(agent, sys.argv[1]).final_output)

@@ -1,6 +1,8 @@
-"""`python -m mutation` (`make mutate`): changes the code in small ways, and shows which changes no test notices.
+"""`python -m mutation` (`make mutate`): changes the code in small ways, and shows which changes no
+test notices.
 
-The work is done in temporary copies. Every run chooses the same mutants; `ANTIPHON_SEED` chooses others.
+The work is done in temporary copies. Every run chooses the same mutants; `ANTIPHON_SEED` chooses
+others.
 """
 
 import argparse
@@ -47,10 +49,16 @@ def main() -> None:
     """Run mutants, and print those that survive."""
     parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=COUNT, help="how many mutants")
-    parser.add_argument("--area", choices=AREAS, action="append", help="mutate this area only; may be repeated")
+    parser.add_argument(
+        "--area", choices=AREAS, action="append", help="mutate this area only; may be repeated"
+    )
     parser.add_argument("--path", default="", help="mutate files only whose path contains this")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many runs of tests at once")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further mutant after this time")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="how many runs of tests at once"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="begin no further mutant after this time"
+    )
     arguments = parser.parse_args()
     seed = os.environ.pop("ANTIPHON_SEED", "") or str(SEED)
     areas = arguments.area or list(AREAS)
@@ -69,7 +77,9 @@ def main() -> None:
 
 
 def sources(areas: Sequence[str]) -> dict[str, str]:
-    """Return the text of each file that is mutated or traced, by its path: files may change while mutants run."""
+    """Return the text of each file that is mutated or traced, by its path: files may change while
+    mutants run.
+    """
     patterns = [*(source for area in areas for source in AREAS[area].sources), STATEMENTS]
     return {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in expand(ROOT, patterns)}
 
@@ -101,10 +111,17 @@ def _mutants_of(area: str, texts: Mapping[str, str], part: str, seed: str) -> li
 
 
 def judge(
-    chosen: Sequence[tuple[str, Mutant]], areas: Sequence[str], texts: Mapping[str, str], places: Copies, until: float
+    chosen: Sequence[tuple[str, Mutant]],
+    areas: Sequence[str],
+    texts: Mapping[str, str],
+    places: Copies,
+    until: float,
 ) -> Iterator[Verdict]:
     """Run the tests of each mutant, several at once, and print what survives as it is found."""
-    tests = {area: [str(path.relative_to(ROOT)) for path in expand(ROOT, AREAS[area].tests)] for area in areas}
+    tests = {
+        area: [str(path.relative_to(ROOT)) for path in expand(ROOT, AREAS[area].tests)]
+        for area in areas
+    }
     with ThreadPoolExecutor(places.count) as threads:
         relevance = Relevance(texts, _trace(areas, texts, places, threads))
 
@@ -115,7 +132,9 @@ def judge(
             if not relevant:
                 return Verdict(area, mutant, Outcome(0, 0.0, ""), 0)
             with places.one() as place:
-                return Verdict(area, mutant, place.judge(mutant, texts[mutant.path], relevant), len(relevant))
+                return Verdict(
+                    area, mutant, place.judge(mutant, texts[mutant.path], relevant), len(relevant)
+                )
 
         for number, future in enumerate([threads.submit(verdict, *one) for one in chosen], 1):
             if found := future.result():
@@ -123,12 +142,16 @@ def judge(
                 yield found
 
 
-def _trace(areas: Sequence[str], texts: Mapping[str, str], places: Copies, threads: ThreadPoolExecutor) -> list[Trace]:
+def _trace(
+    areas: Sequence[str], texts: Mapping[str, str], places: Copies, threads: ThreadPoolExecutor
+) -> list[Trace]:
     """Run all tests of these areas once, without a change."""
     began = time.monotonic()
     files = [path for path in texts if path.endswith(".py")]
     folders = expand(ROOT, (test for area in areas for test in AREAS[area].tests))
-    tests = sorted({str(path.relative_to(ROOT)) for folder in folders for path in _test_files(folder)})
+    tests = sorted(
+        {str(path.relative_to(ROOT)) for folder in folders for path in _test_files(folder)}
+    )
 
     def trace(part: list[str]) -> Trace:
         with places.one() as place:
@@ -138,9 +161,14 @@ def _trace(areas: Sequence[str], texts: Mapping[str, str], places: Copies, threa
         threads.submit(trace, tests[number :: places.count]) for number in range(places.count)
     ]
     traces = [part.result() for part in parts]
-    count, failed = sum(len(trace.tests) for trace in traces), [test for trace in traces for test in trace.failed]
+    count = sum(len(trace.tests) for trace in traces)
+    failed = [test for trace in traces for test in trace.failed]
     print(f"{count} tests pass without a change, in {time.monotonic() - began:.0f} s", flush=True)
-    print(*(f"{test} fails without a change, so it judges none" for test in failed), sep="\n", flush=True)
+    print(
+        *(f"{test} fails without a change, so it judges none" for test in failed),
+        sep="\n",
+        flush=True,
+    )
     return traces
 
 
@@ -151,18 +179,23 @@ def _test_files(path: Path) -> Iterator[Path]:
 def _show(which: str, verdict: Verdict, text: str) -> None:
     if verdict.survived:
         how = f"{verdict.tests} tests run it, {verdict.outcome.seconds:.0f} s"
-        print(f"\n{which} SURVIVED ({verdict.area}; {how}):\n{verdict.mutant.diff(text)}\n", flush=True)
+        print(
+            f"\n{which} SURVIVED ({verdict.area}; {how}):\n{verdict.mutant.diff(text)}\n",
+            flush=True,
+        )
 
 
 def report(verdicts: Sequence[Verdict], survivors: Sequence[Verdict]) -> str:
     """Return the figures of each area and of all."""
-    tried, left = Counter(one.area for one in verdicts), Counter(one.area for one in survivors)
+    tried = Counter(one.area for one in verdicts)
+    left = Counter(one.area for one in survivors)
     late = sum(one.outcome.code is None for one in verdicts)
     lines = [f"{area}: {left[area]} of {count} mutants survived" for area, count in tried.items()]
     share = len(survivors) / len(verdicts) if verdicts else 0.0
     seconds = sum(one.outcome.seconds for one in verdicts) / max(1, len(verdicts))
     lines.append(
-        f"{len(survivors)} of {len(verdicts)} mutants survived ({share:.1%}, at most {MOST_SURVIVORS:.0%} may); "
+        f"{len(survivors)} of {len(verdicts)} mutants survived ({share:.1%}, at most "
+        f"{MOST_SURVIVORS:.0%} may); "
         f"{late} ended at their time limit; {seconds:.1f} s each"
     )
     return "\n".join(lines)

@@ -19,10 +19,14 @@ from mutation.tracing import PassedTest, Trace
 from mutation.worker import Order, Outcome, TraceOrder
 
 LEAST_TEST_TIME, LEAST_TIME, TIMES = 15.0, 30.0, 4.0
-"""A test, and all tests of a mutant, may take four times as long as without it, and so many seconds at least."""
+"""A test, and all tests of a mutant, may take four times as long as without it, and so many seconds
+at least.
+"""
 
 MOST_TEST_TIME = 60.0
-"""Seconds that a test may take at most: on a busy machine some took minutes without a mutant, and hung for an hour."""
+"""Seconds that a test may take at most: on a busy machine some took minutes without a mutant, and
+hung for an hour.
+"""
 
 
 class Copy:
@@ -35,12 +39,19 @@ class Copy:
     @classmethod
     @contextmanager
     def of(cls, root: Path, folder: Path) -> Iterator[Self]:
-        """Make one; its process uses the Python packages that are installed here, and the copy's own code."""
+        """Make one; its process uses the Python packages that are installed here, and the copy's
+        own code.
+        """
         _copy(root, folder)
         temporary = folder / "t"
         temporary.mkdir()
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
-        environment |= {"PYTHONPATH": f"{folder / 'src'}:{folder / 'verify/src'}:{folder}", "TMPDIR": str(temporary)}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")
+        }
+        environment |= {
+            "PYTHONPATH": f"{folder / 'src'}:{folder / 'verify/src'}:{folder}",
+            "TMPDIR": str(temporary),
+        }
         command = (sys.executable, "-m", "mutation.worker")
         with subprocess.Popen(command, cwd=folder, env=environment, stdin=-1, stdout=-1) as program:
             try:
@@ -53,14 +64,20 @@ class Copy:
         result = self._folder / "trace.json"
         outcome = self._send_request(TraceOrder(list(sources), list(tests), str(result)))
         if outcome.code != 0:
-            raise RuntimeError(f"The tests cannot be traced (code {outcome.code}):\n{outcome.output}")
+            raise RuntimeError(
+                f"The tests cannot be traced (code {outcome.code}):\n{outcome.output}"
+            )
         trace = msgspec.json.decode(result.read_bytes(), type=Trace)
-        trace.lines = {str(Path(file).relative_to(self._folder)): lines for file, lines in trace.lines.items()}
+        trace.lines = {
+            str(Path(file).relative_to(self._folder)): lines for file, lines in trace.lines.items()
+        }
         return trace
 
     def judge(self, mutant: Mutant, text: str, tests: Sequence[PassedTest]) -> Outcome:
         """Run tests on a mutant of a text until one fails."""
-        test_limit = min(MOST_TEST_TIME, max(LEAST_TEST_TIME, TIMES * max(test.seconds for test in tests)))
+        test_limit = min(
+            MOST_TEST_TIME, max(LEAST_TEST_TIME, TIMES * max(test.seconds for test in tests))
+        )
         limit = max(LEAST_TIME, TIMES * sum(test.seconds for test in tests))
         return self._send_request(
             Order(mutant.path, mutant.apply(text), [test.id for test in tests], test_limit, limit)
@@ -81,7 +98,9 @@ class Copy:
 def copies(root: Path, folder: Path, count: int) -> Iterator["Copies"]:
     """Make so many copies below a folder."""
     with ExitStack() as stack:
-        yield Copies([stack.enter_context(Copy.of(root, folder / f"w{number}")) for number in range(count)])
+        yield Copies(
+            [stack.enter_context(Copy.of(root, folder / f"w{number}")) for number in range(count)]
+        )
 
 
 class Copies:

@@ -1,8 +1,9 @@
 """Every small change of a source file that a test of its behaviour should notice.
 
-A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as it is: docstrings,
-annotations, log lines, the texts of errors, assertions, which say what is true anyway, and tuning: constants (names in
-capitals), whether a comparison with one or with the time includes it, and how long a pause is.
+A change replaces a piece of the text, so that its diff is one line. What is no behaviour stays as
+it is: docstrings, annotations, log lines, the texts of errors, assertions, which say what is true
+anyway, and tuning: constants (names in capitals), whether a comparison with one or with the time
+includes it, and how long a pause is.
 """
 
 import ast
@@ -38,7 +39,9 @@ SPOKEN = ("log", "warnings")
 """Calls through these names only say something."""
 
 LOGGED = "reportable"
-"""This function of `antiphon.errors` logs a fault of our own; a statement that drops its result only does that."""
+"""This function of `antiphon.errors` logs a fault of our own; a statement that drops its result
+only does that.
+"""
 
 TIMES = ("now", "time.monotonic()")
 """The time: no test can tell whether something holds at that very moment."""
@@ -62,7 +65,9 @@ class Mutant:
 
     def diff(self, text: str) -> str:
         """Return the change as a unified diff."""
-        lines = unified_diff(text.splitlines(), self.apply(text).splitlines(), self.path, self.path, n=1, lineterm="")
+        lines = unified_diff(
+            text.splitlines(), self.apply(text).splitlines(), self.path, self.path, n=1, lineterm=""
+        )
         return "\n".join(lines)
 
 
@@ -95,15 +100,22 @@ class _Finder(ast.NodeVisitor):
     def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
-        return self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
+        return self._at(node.lineno, node.col_offset), self._at(
+            node.end_lineno, node.end_col_offset
+        )
 
     def _replace(self, node: ast.expr | ast.stmt, new: str) -> None:
         self._found.append((*self._span(node), new))
 
     def _between(self, left: ast.expr, right: ast.expr, old: str, new: str) -> None:
         """Replace an operator, which stands between two operands beside blanks and parentheses."""
-        begin, end = self._span(left)[1], self._span(right)[0]
-        pattern = rf"(?<!\w){re.escape(old)}(?!\w)" if old.isidentifier() or " " in old else re.escape(old)
+        begin = self._span(left)[1]
+        end = self._span(right)[0]
+        pattern = (
+            rf"(?<!\w){re.escape(old)}(?!\w)"
+            if old.isidentifier() or " " in old
+            else re.escape(old)
+        )
         if match := re.search(pattern, self._text[begin:end]):
             self._found.append((begin + match.start(), begin + match.end(), new))
 
@@ -197,7 +209,9 @@ class _Finder(ast.NodeVisitor):
             self.visit(statement)
 
     def _visit_body(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Visit defaults and statements: neither annotations nor decorators do anything that a test could notice."""
+        """Visit defaults and statements: neither annotations nor decorators do anything that a test
+        could notice.
+        """
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self.visit(default)
@@ -208,7 +222,9 @@ class _Finder(ast.NodeVisitor):
         """Leave it: it says what is true anyway."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave it: texts are no behaviour, and the places inside have no positions before Python 3.12."""
+        """Leave it: texts are no behaviour, and the places inside have no positions before Python
+        3.12.
+        """
 
 
 def _asserts(node: ast.Raise) -> bool:
@@ -218,7 +234,9 @@ def _asserts(node: ast.Raise) -> bool:
 
 
 def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def _is_for_types(node: ast.expr) -> bool:
@@ -226,13 +244,17 @@ def _is_for_types(node: ast.expr) -> bool:
 
 
 def _is_tuning(node: ast.expr) -> bool:
-    """Whether this is a constant or the time. Neither its value nor what differs from it by a hair is changed.
+    """Whether this is a constant or the time.
+
+    Neither its value nor what differs from it by a hair is changed.
 
     So is a constant with a number, such as `2 * LIMIT`.
     """
     if isinstance(node, ast.BinOp):
         sides = node.left, node.right
-        return any(map(_is_constant, sides)) and any(isinstance(side, ast.Constant) for side in sides)
+        return any(map(_is_constant, sides)) and any(
+            isinstance(side, ast.Constant) for side in sides
+        )
     return ast.unparse(node) in TIMES or _is_constant(node)
 
 
@@ -258,7 +280,9 @@ def _is_spoken(statement: ast.stmt) -> bool:
 
 
 def _speaks(node: ast.expr) -> bool:
-    """Whether this only says something, as `log.warning(…)` does, or pauses, as `await asyncio.sleep(…)` does."""
+    """Whether this only says something, as `log.warning(…)` does, or pauses, as `await
+    asyncio.sleep(…)` does.
+    """
     if isinstance(node, ast.Await):
         return _speaks(node.value)
     function = node.func if isinstance(node, ast.Call) else None
@@ -269,14 +293,17 @@ def _speaks(node: ast.expr) -> bool:
 
 _VALUE = r"(?:CAST\(\S+ AS \w+\)|\$\d+|'\w+'|[\w.]+\b(?![(.]))"
 _CONDITION = re.compile(
-    rf"\b(?:WHERE|AND|OR|ON|WHEN)\s+\(?(?P<all>{_VALUE} (?P<how><=|>=|<>|=|<|>) {_VALUE})(?! [+*/|-])"
+    rf"\b(?:WHERE|AND|OR|ON|WHEN)\s+\(?(?P<all>{_VALUE} (?P<how><=|>=|<>|=|<|>) {_VALUE})(?! "
+    r"[+*/|-])"
 )
 _NULL = re.compile(r"\bIS (?P<not>NOT )?NULL\b")
 _LINK = re.compile(r"\b(?:AND|OR)\b")
 _ORDER = re.compile(r" DESC\b")
 _SUM = re.compile(r"(?<= )[+-](?= )")
 
-_LARGER = re.compile(rf"WHEN ({_VALUE}) (?P<how>[<>]) ({_VALUE})(?: AND .*?)? THEN (?:\1|\3)\s+ELSE (?:\1|\3)\s+END")
+_LARGER = re.compile(
+    rf"WHEN ({_VALUE}) (?P<how>[<>]) ({_VALUE})(?: AND .*?)? THEN (?:\1|\3)\s+ELSE (?:\1|\3)\s+END"
+)
 """The larger or the smaller of two: where they are equal, it does not matter which."""
 
 SQL_COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "=": "<>", "<>": "="}

@@ -1,4 +1,6 @@
-"""What is mutated, and the tests that may judge it; of these, a mutant's own are found by a trace."""
+"""What is mutated, and the tests that may judge it; of these, a mutant's own are found by a
+trace.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ STATEMENTS = "src/antiphon/storage/**/*.py"
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Source files, and test files or folders, as patterns: `x{.py,/**/*.py}` is a module or a package of that name."""
+    """Source files, and test files or folders, as patterns: `x{.py,/**/*.py}` is a module or a
+    package of that name.
+    """
 
     sources: tuple[str, ...]
     tests: tuple[str, ...]
@@ -20,7 +24,10 @@ class Area:
 
 def _code(*names: str) -> tuple[str, ...]:
     """Return the patterns of modules or packages of `src/antiphon`, and of files of SQL."""
-    return tuple(f"src/antiphon/{name}" if name.endswith(".sql") else f"src/antiphon/{name}{EITHER}" for name in names)
+    return tuple(
+        f"src/antiphon/{name}" if name.endswith(".sql") else f"src/antiphon/{name}{EITHER}"
+        for name in names
+    )
 
 
 EITHER = "{.py,/**/*.py}"
@@ -41,7 +48,12 @@ AREAS: Mapping[str, Area] = {
         ),
     ),
     "jobs and leases": Area(
-        _code("jobs", "recording/idempotency", "storage/operations/jobs", "storage/operations/idempotency")
+        _code(
+            "jobs",
+            "recording/idempotency",
+            "storage/operations/jobs",
+            "storage/operations/idempotency",
+        )
         + _code("storage/operations/event_log", "storage/operations/leases")
         + _code("storage/sql/jobs.sql", "storage/sql/keys.sql"),
         (
@@ -63,7 +75,13 @@ AREAS: Mapping[str, Area] = {
     ),
     "limits": Area(
         _code(
-            *("access/limits", "access/weight", "access/metering", "access/spending", "access/api_keys"),
+            *(
+                "access/limits",
+                "access/weight",
+                "access/metering",
+                "access/spending",
+                "access/api_keys",
+            ),
             *("storage/operations/api_keys", "storage/operations/budgets", "upstream/prices"),
         )
         + _code("storage/sql/api_keys.sql", "storage/sql/budgets.sql"),
@@ -85,7 +103,13 @@ AREAS: Mapping[str, Area] = {
         ),
     ),
     "routing": Area(
-        _code("upstream/router", "upstream/health", "upstream/retry_policy", "upstream/retry_after", "upstream/slots")
+        _code(
+            "upstream/router",
+            "upstream/health",
+            "upstream/retry_policy",
+            "upstream/retry_after",
+            "upstream/slots",
+        )
         + _code(
             "upstream/candidates",
             "upstream/backend_state",
@@ -108,8 +132,16 @@ AREAS: Mapping[str, Area] = {
         ),
     ),
     "tenancy": Area(
-        _code("storage/operations/responses", "storage/operations/conversations", "storage/operations/webhooks")
-        + _code("storage/operations/answers", "storage/sql/responses.sql", "storage/sql/conversations.sql")
+        _code(
+            "storage/operations/responses",
+            "storage/operations/conversations",
+            "storage/operations/webhooks",
+        )
+        + _code(
+            "storage/operations/answers",
+            "storage/sql/responses.sql",
+            "storage/sql/conversations.sql",
+        )
         + _code("storage/sql/webhooks.sql", "storage/sql/answers.sql", "storage/operations/sizes")
         + _code("storage/sql/sizes.sql"),
         (

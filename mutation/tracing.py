@@ -1,4 +1,6 @@
-"""Which tests run which lines: found once, by running all tests under a trace of the code that is mutated."""
+"""Which tests run which lines: found once, by running all tests under a trace of the code that is
+mutated.
+"""
 
 import sys
 import threading
@@ -12,14 +14,18 @@ import msgspec
 import pytest
 
 IMPORTED = -1
-"""Stands for a test where a line runs outside of all tests: when its module is imported, or for a shared fixture."""
+"""Stands for a test where a line runs outside of all tests: when its module is imported, or for a
+shared fixture.
+"""
 
 
 _Cached = type(cache(str))
 
 
 class PassedTest(msgspec.Struct):
-    """A test that passes without a change: its id, its seconds under the trace, whether it uses PostgreSQL."""
+    """A test that passes without a change: its id, its seconds under the trace, whether it uses
+    PostgreSQL.
+    """
 
     id: str
     seconds: float
@@ -30,7 +36,9 @@ class PassedTest(msgspec.Struct):
 
 
 class Trace(msgspec.Struct):
-    """The tests that passed, and the numbers of those that ran a line, by file, or used a statement; what failed."""
+    """The tests that passed, and the numbers of those that ran a line, by file, or used a
+    statement; what failed.
+    """
 
     tests: list[PassedTest]
     lines: dict[str, dict[int, list[int]]]
@@ -39,7 +47,9 @@ class Trace(msgspec.Struct):
 
 
 class Tracer:
-    """A plugin of pytest that notes the lines of these files (absolute paths) which each test runs."""
+    """A plugin of pytest that notes the lines of these files (absolute paths) which each test
+    runs.
+    """
 
     def __init__(self, files: Collection[str]) -> None:
         self._now: dict[str, set[int]] = {file: set() for file in files}
@@ -83,7 +93,9 @@ class Tracer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        """Count what sets up a fixture that tests share for none of them: only the first that uses it would run it."""
+        """Count what sets up a fixture that tests share for none of them: only the first that uses
+        it would run it.
+        """
         if fixturedef.scope == "function":
             return (yield)
         lines = {file: set(lines) for file, lines in self._now.items()}
@@ -108,7 +120,9 @@ class Tracer:
         self._clear()
 
     def _empty_caches(self) -> None:
-        """Forget the results of cached functions: else only the first test that needs one would run its lines."""
+        """Forget the results of cached functions: else only the first test that needs one would run
+        its lines.
+        """
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None) in self._now:
                 for value in vars(module).values():

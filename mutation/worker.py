@@ -1,7 +1,8 @@
-"""`python -m mutation.worker`, in a copy of the repository: runs tests on one mutant after the other.
+"""`python -m mutation.worker`, in a copy of the repository: runs tests on one mutant after the
+other.
 
-It reads a line of JSON for each order, and prints one. What tests import from other packages is imported once, here;
-each run of tests is a fork, so that it loads the changed code anew.
+It reads a line of JSON for each order, and prints one. What tests import from other packages is
+imported once, here; each run of tests is a fork, so that it loads the changed code anew.
 """
 
 import ctypes
@@ -18,28 +19,54 @@ from pathlib import Path
 import msgspec
 
 PRELOADED = (
-    *("aiohttp", "asyncpg", "cryptography.fernet", "hypothesis", "openai", "pydantic", "pytest", "pytest_asyncio"),
-    *("pytest_timeout", "rich.console", "starlette.applications", "typer", "uvicorn", "uvloop", "websockets"),
+    *(
+        "aiohttp",
+        "asyncpg",
+        "cryptography.fernet",
+        "hypothesis",
+        "openai",
+        "pydantic",
+        "pytest",
+        "pytest_asyncio",
+    ),
+    *(
+        "pytest_timeout",
+        "rich.console",
+        "starlette.applications",
+        "typer",
+        "uvicorn",
+        "uvloop",
+        "websockets",
+    ),
     *("prometheus_client", "httptools", "mcp", "sqlite3"),
 )
 
 FLAGS = (
     *("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"),
-    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # of what was loaded before: it keeps its plain assertions
+    *(
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    ),  # of what was loaded before: it keeps its plain assertions
 )
 
 AT_FIRST = 30
-"""So many tests run before all others, so that a mutant that they notice costs no import of the others' files."""
+"""So many tests run before all others, so that a mutant that they notice costs no import of the
+others' files.
+"""
 
 PASSED, FAILED, NOTHING_SELECTED = 0, 1, 5
 """Exit codes of pytest."""
 
 SUBREAPER = 36
-"""`PR_SET_CHILD_SUBREAPER` of Linux: what a run leaves behind becomes a child of this process, which ends it."""
+"""`PR_SET_CHILD_SUBREAPER` of Linux: what a run leaves behind becomes a child of this process,
+which ends it.
+"""
 
 
 class TraceOrder(msgspec.Struct, tag=True):
-    """Run these test files and write to `result` which tests run which lines of the source files."""
+    """Run these test files and write to `result` which tests run which lines of the source
+    files.
+    """
 
     sources: list[str]
     tests: list[str]
@@ -47,7 +74,9 @@ class TraceOrder(msgspec.Struct, tag=True):
 
 
 class Order(msgspec.Struct, tag=True):
-    """Run these tests, in this order, while `path` contains `text`: a test and all of them have so many seconds."""
+    """Run these tests, in this order, while `path` contains `text`: a test and all of them have so
+    many seconds.
+    """
 
     path: str
     text: str
@@ -57,7 +86,9 @@ class Order(msgspec.Struct, tag=True):
 
 
 class Outcome(msgspec.Struct):
-    """How that ended: `code` is pytest's, or None after the time limit; `output` is the end of what was printed."""
+    """How that ended: `code` is pytest's, or None after the time limit; `output` is the end of what
+    was printed.
+    """
 
     code: int | None
     seconds: float
@@ -94,8 +125,11 @@ def _trace(order: TraceOrder) -> Outcome:
 
 def _judge(order: Order) -> Outcome:
     def tests() -> int:
-        first, rest = order.tests[:AT_FIRST], order.tests[AT_FIRST:]
-        return _run_chosen(first, order.test_limit) or (_run_chosen(rest, order.test_limit) if rest else PASSED)
+        first = order.tests[:AT_FIRST]
+        rest = order.tests[AT_FIRST:]
+        return _run_chosen(first, order.test_limit) or (
+            _run_chosen(rest, order.test_limit) if rest else PASSED
+        )
 
     file = Path(order.path)
     original = file.read_text("utf-8")
@@ -115,10 +149,14 @@ def _run_chosen(chosen: list[str], seconds: float) -> int:
     class Chosen:
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: "list[pytest.Item]") -> None:
-            items[:] = sorted((item for item in items if item.nodeid in ranks), key=lambda item: ranks[item.nodeid])
+            items[:] = sorted(
+                (item for item in items if item.nodeid in ranks),
+                key=lambda item: ranks[item.nodeid],
+            )
 
     files = dict.fromkeys(test.partition("::")[0] for test in chosen)
-    # By a thread, which ends the process: the exception of a signal ends only the task that never pauses.
+    # By a thread, which ends the process: the exception of a signal ends only the task that never
+    # pauses.
     limit = ("--timeout", str(seconds), "--timeout-method", "thread")
     code = int(pytest.main([*FLAGS, "-x", *limit, *files], [Chosen()]))
     return PASSED if code == NOTHING_SELECTED else code
@@ -126,7 +164,8 @@ def _run_chosen(chosen: list[str], seconds: float) -> int:
 
 def run(tests: Callable[[], int], limit: float) -> Outcome:
     """Run tests in a fork, for at most `limit` seconds."""
-    log, began = Path("mutation.log"), time.monotonic()
+    log = Path("mutation.log")
+    began = time.monotonic()
     if not (pid := os.fork()):
         _run_and_leave(tests, log)
     code = _wait(pid, began + limit)

@@ -27,12 +27,17 @@ def main() -> int:
         return 1
     try:
         with tempfile.TemporaryDirectory(prefix="antiphon-release-") as work:
-            built = make(version, checks.notes(version, checks.sections(tree.changelog)), Path(work))
+            built = make(
+                version, checks.notes(version, checks.sections(tree.changelog)), Path(work)
+            )
             publish(built, DIST)
     except ReleaseError as error:
         print(f"Nothing was written to dist/. {error}", file=sys.stderr)
         return 1
-    print(f"\n{(DIST / 'SHA256SUMS').read_text()}\ndist/ is ready. Nothing was uploaded: CONTRIBUTING.md, 'Release'.")
+    print(
+        f"\n{(DIST / 'SHA256SUMS').read_text()}\ndist/ is ready. Nothing was uploaded: "
+        "CONTRIBUTING.md, 'Release'."
+    )
     return 0
 
 
@@ -48,10 +53,15 @@ def read_tree() -> checks.Tree:
 
 def make(version: str, notes: str, work: Path) -> list[Path]:
     """Make all files of a release below `work`; return them. Raises `ReleaseError`."""
-    print_step("Building twice, in different folders, time zones and with different permissions ...")
+    print_step(
+        "Building twice, in different folders, time zones and with different permissions ..."
+    )
     built = building.build_twice(ROOT, work)
     wheel = built.wheel
-    print_step(f"Both builds are equal. Python {platform.python_version()}; the console's Node.js can change its hash.")
+    print_step(
+        f"Both builds are equal. Python {platform.python_version()}; the console's Node.js can "
+        "change its hash."
+    )
     pythons = supported_pythons()
     pinned = pins.resolve(ROOT, pythons)
     target = work / "release"
@@ -59,7 +69,10 @@ def make(version: str, notes: str, work: Path) -> list[Path]:
     name = f"antiphon-{version}"
     requirements = target / f"{name}-requirements.txt"
     requirements.write_text(pins.page(pinned, version, pythons))
-    print_step(f"Installing the wheels and {len(pinned)} packages with their hashes into an empty environment ...")
+    print_step(
+        f"Installing the wheels and {len(pinned)} packages with their hashes into an empty "
+        "environment ..."
+    )
     own, *needed = install(requirements, built, work / "environment", version)
     components.check_complete(needed, (pin.name for pin in pinned), platform.python_version())
     bundled = components.bundled(wheel)
@@ -74,8 +87,12 @@ def make(version: str, notes: str, work: Path) -> list[Path]:
     return [*built, *sorted(target.iterdir())]
 
 
-def install(requirements: Path, built: building.Built, home: Path, version: str) -> list[components.Component]:
-    """Install as a user would; return Antiphon and what was installed with it. Raises `ReleaseError`.
+def install(
+    requirements: Path, built: building.Built, home: Path, version: str
+) -> list[components.Component]:
+    """Install as a user would; return Antiphon and what was installed with it.
+
+    Raises `ReleaseError`.
 
     antiphon-verify is installed too, and needs no package that Antiphon does not need.
     """
@@ -83,7 +100,14 @@ def install(requirements: Path, built: building.Built, home: Path, version: str)
     python = home / "bin/python"
     steps: dict[str, list[str | Path]] = {
         "Installing the pins": ["install", "--quiet", "--require-hashes", "-r", requirements],
-        "Installing the wheels": ["install", "--quiet", "--no-deps", "--no-index", built.wheel, built.verify],
+        "Installing the wheels": [
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            built.wheel,
+            built.verify,
+        ],
         "Checking what the packages require": ["check"],
     }
     for what, arguments in steps.items():
@@ -91,7 +115,10 @@ def install(requirements: Path, built: building.Built, home: Path, version: str)
     for program in ("antiphon", "antiphon-verify"):
         printed = run(f"Starting {program}", [home / "bin" / program, "--version"], home)
         if printed.strip() != f"{program} {version}":
-            raise ReleaseError(f"The installed wheel is not {version}: `{program} --version` prints {printed.strip()}")
+            raise ReleaseError(
+                f"The installed wheel is not {version}: `{program} --version` prints "
+                f"{printed.strip()}"
+            )
     site = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
     return components.installed(site, "antiphon", "all")
 
@@ -108,7 +135,10 @@ def publish(files: list[Path], target: Path) -> None:
     target.mkdir()
     for file in files:
         shutil.copyfile(file, target / file.name)
-    sums = [f"{building.digest(file)}  {file.name}\n" for file in sorted(files, key=lambda file: file.name)]
+    sums = [
+        f"{building.digest(file)}  {file.name}\n"
+        for file in sorted(files, key=lambda file: file.name)
+    ]
     (target / "SHA256SUMS").write_text("".join(sums))
 
 

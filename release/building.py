@@ -43,16 +43,21 @@ BUILDS = (
 
 
 def build_twice(root: Path, work: Path, console: str = "required") -> Built:
-    """Build a tree twice below `work`; return the first build. Raises `ReleaseError` if the two differ.
+    """Build a tree twice below `work`; return the first build.
+
+    Raises `ReleaseError` if the two differ.
 
     `console` is `required`, or `skip` for a wheel without it.
     """
-    epoch = run("Reading the time of the commit", ["git", "log", "-1", "--format=%ct"], root).strip()
+    epoch = run(
+        "Reading the time of the commit", ["git", "log", "-1", "--format=%ct"], root
+    ).strip()
     first, second = (_build(root, work, surroundings, epoch, console) for surroundings in BUILDS)
     different = [name for pair in zip(first, second, strict=True) for name in differences(*pair)]
     if different:
         raise ReleaseError(
-            f"Two builds of the same sources differ in: {', '.join(different)}. Find what wrote the time, a path or "
+            f"Two builds of the same sources differ in: {', '.join(different)}. Find what wrote "
+            "the time, a path or "
             "an order into these files, and remove it."
         )
     return first
@@ -63,18 +68,30 @@ def _build(root: Path, work: Path, surroundings: Surroundings, epoch: str, conso
     source = work / surroundings.folder / "source"
     copy_tree(root, source, surroundings)
     target = work / surroundings.folder / "dist"
-    variables = {"SOURCE_DATE_EPOCH": epoch, "TZ": surroundings.zone, "ANTIPHON_BUILD_CONSOLE": console}
+    variables = {
+        "SOURCE_DATE_EPOCH": epoch,
+        "TZ": surroundings.zone,
+        "ANTIPHON_BUILD_CONSOLE": console,
+    }
     hatchling = ("-m", "hatchling", "build", "--directory", str(target))
     steps: dict[str, tuple[Path, tuple[str, ...]]] = {
         "Building the console": (source, ("console/build.py", "--install-node", "--strict")),
         "Building the wheel and the sdist": (source, hatchling),
-        "Building the wheel of antiphon-verify": (source / "verify", (*hatchling, "--target", "wheel")),
+        "Building the wheel of antiphon-verify": (
+            source / "verify",
+            (*hatchling, "--target", "wheel"),
+        ),
     }
     if console == "skip":
         del steps["Building the console"]
     for what, (folder, arguments) in steps.items():
         run(what, [sys.executable, *arguments], folder, surroundings.umask, **variables)
-    return Built(*(_only(target, pattern) for pattern in ("antiphon-*.whl", "*.tar.gz", "antiphon_verify-*.whl")))
+    return Built(
+        *(
+            _only(target, pattern)
+            for pattern in ("antiphon-*.whl", "*.tar.gz", "antiphon_verify-*.whl")
+        )
+    )
 
 
 def _only(folder: Path, pattern: str) -> Path:
@@ -84,9 +101,14 @@ def _only(folder: Path, pattern: str) -> Path:
 
 def copy_tree(root: Path, target: Path, surroundings: Surroundings) -> None:
     """Copy what Git has or would add, as a machine with this `umask` would check it out."""
-    listed = run("Listing the tree", ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], root)
+    listed = run(
+        "Listing the tree",
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        root,
+    )
     for name in listed.rstrip("\0").split("\0"):
-        source, copy = root / name, target / name
+        source = root / name
+        copy = target / name
         if not source.is_file():  # deleted, and the deletion is not committed
             continue
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -99,8 +121,11 @@ def differences(one: Path, other: Path) -> Iterator[str]:
     """Yield the members in which two archives differ, or the archive if only its own form does."""
     if digest(one) == digest(other):
         return
-    ours, theirs = _members(one), _members(other)
-    changed = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    ours = _members(one)
+    theirs = _members(other)
+    changed = sorted(
+        name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)
+    )
     yield from (f"{one.name}:{name}" for name in changed) if changed else (one.name,)
 
 
@@ -108,9 +133,15 @@ def _members(archive: Path) -> dict[str, tuple[object, ...]]:
     """Return name -> what is stored about each member of a wheel or an sdist."""
     if archive.suffix == ".whl":
         with ZipFile(archive) as wheel:
-            return {one.filename: (one.CRC, one.date_time, one.external_attr) for one in wheel.infolist()}
+            return {
+                one.filename: (one.CRC, one.date_time, one.external_attr)
+                for one in wheel.infolist()
+            }
     with tarfile.open(archive) as sdist:
-        return {one.name: (_content(sdist, one), one.mtime, one.mode, one.uid, one.gid) for one in sdist.getmembers()}
+        return {
+            one.name: (_content(sdist, one), one.mtime, one.mode, one.uid, one.gid)
+            for one in sdist.getmembers()
+        }
 
 
 def _content(sdist: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

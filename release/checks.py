@@ -30,22 +30,37 @@ def problems(version: str, tree: Tree) -> Iterator[str]:
         yield f"{wrong}: name one, as in `make release VERSION={tree.declared}`."
         return
     if version != tree.declared:
-        yield f"src/antiphon/version.py has {tree.declared}, not {version}: correct the file, or VERSION."
+        yield (
+            f"src/antiphon/version.py has {tree.declared}, not {version}: correct the file, or "
+            "VERSION."
+        )
     yield from _problems_of_changelog(version, sections(tree.changelog))
     if tree.uncommitted:
         named = ", ".join(tree.uncommitted[:MOST_NAMED])
         more = len(tree.uncommitted) - MOST_NAMED
-        yield f"Not committed: {named}{f', and {more} more' if more > 0 else ''}. Commit or remove these files."
+        yield (
+            f"Not committed: {named}{f', and {more} more' if more > 0 else ''}. Commit or "
+            "remove these files."
+        )
 
 
 def _problems_of_changelog(version: str, found: dict[str, str]) -> Iterator[str]:
     if found.get(UNRELEASED):
-        yield f"CHANGELOG.md has entries in '{UNRELEASED}': move them to the section '## {version} - YYYY-MM-DD'."
+        yield (
+            f"CHANGELOG.md has entries in '{UNRELEASED}': move them to the section '## "
+            f"{version} - YYYY-MM-DD'."
+        )
     released = [match["version"] for title in found if (match := TITLE.fullmatch(title))]
     if version not in released:
-        yield f"CHANGELOG.md has no section '## {version} - YYYY-MM-DD': add it, with what users must know."
+        yield (
+            f"CHANGELOG.md has no section '## {version} - YYYY-MM-DD': add it, with what users "
+            "must know."
+        )
     elif released[0] != version:
-        yield f"The newest section of CHANGELOG.md is {released[0]}, not {version}: put the section of {version} first."
+        yield (
+            f"The newest section of CHANGELOG.md is {released[0]}, not {version}: put the "
+            f"section of {version} first."
+        )
     elif not notes(version, found):
         yield f"The section {version} of CHANGELOG.md is empty: write what users must know."
 
@@ -61,10 +76,16 @@ def is_version(text: str) -> bool:
 def sections(changelog: str) -> dict[str, str]:
     """Return title -> text of each section `## …`, in their order."""
     _, *parts = HEADING.split(changelog)
-    return {title.strip(): text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        title.strip(): text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def notes(version: str, found: dict[str, str]) -> str:
     """Return the text of a version's section, empty if there is no such section."""
-    titles = (title for title in found if (match := TITLE.fullmatch(title)) and match["version"] == version)
+    titles = (
+        title
+        for title in found
+        if (match := TITLE.fullmatch(title)) and match["version"] == version
+    )
     return next((found[title] for title in titles), "")

@@ -1,4 +1,6 @@
-"""The packages that a release installs, or has in its bundle: their licences, and what they need."""
+"""The packages that a release installs, or has in its bundle: their licences, and what they
+need.
+"""
 
 import json
 import re
@@ -16,7 +18,9 @@ from release.steps import ReleaseError
 BUNDLED = "antiphon/server/console/static/licences.json"
 """Vite writes it: the packages whose code is in the console's bundle."""
 CLASSIFIER = "License :: OSI Approved :: "
-LICENCE_FILE = re.compile(r"[^/]+\.dist-info/(licenses/.+|(licen[cs]e|copying|notice)[^/]*)", re.IGNORECASE)
+LICENCE_FILE = re.compile(
+    r"[^/]+\.dist-info/(licenses/.+|(licen[cs]e|copying|notice)[^/]*)", re.IGNORECASE
+)
 UNKNOWN = "not stated"
 
 
@@ -36,19 +40,28 @@ class Component:
 
 
 def installed(site: Path, name: str, extra: str) -> list[Component]:
-    """Return a package with this extra and all that it requires, from a folder of packages; the package is first.
+    """Return a package with this extra and all that it requires, from a folder of packages; the
+    package is first.
 
     Raises `ReleaseError` if a required package is missing.
     """
-    found: dict[str, Distribution] = {canonicalize_name(one.name): one for one in distributions(path=[str(site)])}
+    found: dict[str, Distribution] = {
+        canonicalize_name(one.name): one for one in distributions(path=[str(site)])
+    }
     needs = required(found, name, extra)
     return [_component(found[one], needs[one]) for one in needs]
 
 
-def required(found: Mapping[str, Distribution], name: str, extra: str) -> dict[str, tuple[str, ...]]:
-    """Return package -> the packages that it requires, from the first on. Raises `ReleaseError` if one is missing."""
+def required(
+    found: Mapping[str, Distribution], name: str, extra: str
+) -> dict[str, tuple[str, ...]]:
+    """Return package -> the packages that it requires, from the first on.
+
+    Raises `ReleaseError` if one is missing.
+    """
     needs: dict[str, set[str]] = {}
-    waiting, seen = [(name, ""), (name, extra)], set[tuple[str, str]]()
+    waiting = [(name, ""), (name, extra)]
+    seen = set[tuple[str, str]]()
     while waiting:
         one, wanted = waiting.pop(0)
         if (one, wanted) in seen:
@@ -89,7 +102,9 @@ def licence_of(distribution: Distribution) -> str:
     fields: dict[str, list[str]] = {name: metadata.get_all(name, []) for name in names}
     for expression in fields["License-Expression"]:
         return expression
-    if named := [one.removeprefix(CLASSIFIER) for one in fields["Classifier"] if one.startswith(CLASSIFIER)]:
+    if named := [
+        one.removeprefix(CLASSIFIER) for one in fields["Classifier"] if one.startswith(CLASSIFIER)
+    ]:
         return ", ".join(named)
     for text in fields["License"]:
         return text.partition("\n")[0].strip() or UNKNOWN  # some packages have the whole text there
@@ -103,12 +118,18 @@ def _texts(distribution: Distribution) -> Iterator[str]:
 
 
 def bundled(wheel: Path) -> list[Component]:
-    """Return the packages of npm in the console's bundle. Raises `ReleaseError` if the wheel has no bundle."""
+    """Return the packages of npm in the console's bundle.
+
+    Raises `ReleaseError` if the wheel has no bundle.
+    """
     with ZipFile(wheel) as archive:
         if BUNDLED not in archive.namelist():
             raise ReleaseError(f"The wheel has no {BUNDLED}: build it with the console.")
         listed = json.loads(archive.read(BUNDLED))
-    return [Component("npm", one["name"], one["version"], one["identifier"], (one["text"],)) for one in listed]
+    return [
+        Component("npm", one["name"], one["version"], one["identifier"], (one["text"],))
+        for one in listed
+    ]
 
 
 def check_complete(components: Iterable[Component], pinned: Iterable[str], python: str) -> None:
@@ -116,6 +137,8 @@ def check_complete(components: Iterable[Component], pinned: Iterable[str], pytho
     missing = sorted(set(map(canonicalize_name, pinned)) - {one.name for one in components})
     if missing:
         raise ReleaseError(
-            f"Python {python} does not install {', '.join(missing)}, so the licence is unknown. Release with the "
-            "oldest supported Python: `make clean`, then `make release PYTHON=python3.11 VERSION=…`."
+            f"Python {python} does not install {', '.join(missing)}, so the licence is unknown. "
+            "Release with the "
+            "oldest supported Python: `make clean`, then `make release PYTHON=python3.11 "
+            "VERSION=…`."
         )

@@ -14,8 +14,13 @@ def page(version: str, components: Iterable[Component]) -> str:
     ordered = sorted(components, key=lambda one: (one.kind != "pypi", one.name))
     width = max(len(title(one)) for one in ordered)
     table = "\n".join(f"{title(one):<{width}}  {one.licence}" for one in ordered)
-    texts = "\n\n".join(f"{RULE}\n{title(one)}: {one.licence}\n{RULE}\n\n{text(one)}" for one in ordered)
-    return f"Packages that Antiphon {version} needs with all extras, and their licences\n\n{table}\n\n{texts}\n"
+    texts = "\n\n".join(
+        f"{RULE}\n{title(one)}: {one.licence}\n{RULE}\n\n{text(one)}" for one in ordered
+    )
+    return (
+        f"Packages that Antiphon {version} needs with all extras, and their "
+        f"licences\n\n{table}\n\n{texts}\n"
+    )
 
 
 def title(component: Component) -> str:

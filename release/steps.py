@@ -10,14 +10,21 @@ class ReleaseError(Exception):
     """The release cannot be built. The text says why, and what to do."""
 
 
-def run(what: str, command: Sequence[str | Path], folder: Path, umask: int = -1, **variables: str) -> str:
-    """Run a command; return its standard output. Raises `ReleaseError`, which names `what` failed, with its output."""
+def run(
+    what: str, command: Sequence[str | Path], folder: Path, umask: int = -1, **variables: str
+) -> str:
+    """Run a command; return its standard output.
+
+    Raises `ReleaseError`, which names `what` failed, with its output.
+    """
     done = subprocess.run(
-        [str(part) for part in command], cwd=folder, env=environment(os.environ) | variables, umask=umask,
+        [str(part) for part in command], cwd=folder, env=environment(os.environ) | variables, umask=umask,  # noqa: E501 - one text, or a row of a table
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise ReleaseError(f"{what} failed:\n{' '.join(map(str, command))}\n{done.stdout}{done.stderr}".rstrip())
+        raise ReleaseError(
+            f"{what} failed:\n{' '.join(map(str, command))}\n{done.stdout}{done.stderr}".rstrip()
+        )
     return done.stdout
 
 

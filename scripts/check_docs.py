@@ -1,10 +1,13 @@
-"""Check the documentation: spelling, alt texts, links and anchors. `make docs` runs it after the build.
+"""Check the documentation: spelling, alt texts, links and anchors. `make docs` runs it after the
+build.
 
-It reads the pages as Markdown for spelling and alt texts, so that a problem has the file and line to correct, and the
-built HTML for links, anchors, and anything that a page would load from another host.
+It reads the pages as Markdown for spelling and alt texts, so that a problem has the file and line
+to correct, and the built HTML for links, anchors, and anything that a page would load from another
+host.
 
-Spelling is British. A word is correct if it is in the dictionary of pyspellchecker or in `docs/spelling.txt`, unless
-the tables of codespell have it as American or as a frequent misspelling.
+Spelling is British. A word is correct if it is in the dictionary of pyspellchecker or in
+`docs/spelling.txt`, unless the tables of codespell have it as American or as a frequent
+misspelling.
 """
 
 import argparse
@@ -22,9 +25,21 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS = ROOT / "docs" / "spelling.txt"
 
 FENCE = re.compile(
-    r"^(?P<indent> *)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)\n.*?^(?P=indent)(?P=marks)[ \t]*$", re.MULTILINE | re.DOTALL
+    r"^(?P<indent> *)(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)\n.*?^(?P=indent)(?P=marks)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
 )
-PROSE = ("note", "tip", "hint", "important", "warning", "caution", "danger", "admonition", "tab-item", "grid-item-card")
+PROSE = (
+    "note",
+    "tip",
+    "hint",
+    "important",
+    "warning",
+    "caution",
+    "danger",
+    "admonition",
+    "tab-item",
+    "grid-item-card",
+)
 IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\([^)]*\)")
 NO_PROSE = (
     re.compile(r"<!--.*?-->", re.DOTALL),
@@ -37,7 +52,9 @@ NO_PROSE = (
     re.compile(r"\b\w+\.(?:md|py|ts|toml|json|yaml|sh|db|sql|svg|html|txt)\b"),
 )
 WORD = re.compile(r"(?<![\w@#$-])[A-Za-z]+(?:['\u2019][a-z]+)?(?![\w@])")
-TAG = re.compile(r"<(?P<name>a|img|link|script|source|iframe|object)\b(?P<attributes>[^>]*)>", re.IGNORECASE)
+TAG = re.compile(
+    r"<(?P<name>a|img|link|script|source|iframe|object)\b(?P<attributes>[^>]*)>", re.IGNORECASE
+)
 SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>", re.DOTALL)
 ATTRIBUTE = re.compile(r"\b(href|src|srcset|data|rel|alt)\s*=\s*\"([^\"]*)\"")
 ANCHOR = re.compile(r"\b(?:id|name)=\"([^\"]+)\"")
@@ -56,7 +73,9 @@ def blank(text: str) -> str:
 
 def prose(text: str) -> str:
     """Return the prose of a page, each word at its place; code, targets and addresses are blank."""
-    text = FENCE.sub(lambda block: boxed(block) if directive(block["info"]) in PROSE else blank(block[0]), text)
+    text = FENCE.sub(
+        lambda block: boxed(block) if directive(block["info"]) in PROSE else blank(block[0]), text
+    )
     for pattern in NO_PROSE:
         text = pattern.sub(lambda found: blank(found[0]), text)
     return text
@@ -71,7 +90,11 @@ def boxed(block: re.Match[str]) -> str:
     """Return a directive with prose in it, without its fences."""
     lines = block[0].split("\n")
     return "\n".join(
-        [re.sub(r"\S*\{[\w-]+\}", lambda found: blank(found[0]), lines[0]), *lines[1:-1], blank(lines[-1])]
+        [
+            re.sub(r"\S*\{[\w-]+\}", lambda found: blank(found[0]), lines[0]),
+            *lines[1:-1],
+            blank(lines[-1]),
+        ]
     )
 
 
@@ -152,23 +175,38 @@ def check_sources() -> Iterator[str]:
 
 
 def check_html(built: Path) -> Iterator[str]:
-    """Return dead links and anchors, images without alt text, and what is loaded from other hosts."""
+    """Return dead links and anchors, images without alt text, and what is loaded from other
+    hosts.
+    """
     texts = {path: path.read_text() for path in sorted(built.rglob("*.html"))}
-    anchors = {path: {unescape(name) for name in ANCHOR.findall(text)} for path, text in texts.items()}
+    anchors = {
+        path: {unescape(name) for name in ANCHOR.findall(text)} for path, text in texts.items()
+    }
     for path, text in texts.items():
         for tag in TAG.finditer(
-            re.sub(r"<script\b[^>]*>.*?</script>", lambda found: found[0].split(">")[0] + ">", text, flags=re.DOTALL)
+            re.sub(
+                r"<script\b[^>]*>.*?</script>",
+                lambda found: found[0].split(">")[0] + ">",
+                text,
+                flags=re.DOTALL,
+            )
         ):
-            attributes = {name: unescape(value) for name, value in ATTRIBUTE.findall(tag["attributes"])}
+            attributes = {
+                name: unescape(value) for name, value in ATTRIBUTE.findall(tag["attributes"])
+            }
             where = f"{path.relative_to(built)}"
             if tag["name"].lower() == "img" and not attributes.get("alt", "").strip():
                 yield f"{where}: an image has no alt text: {attributes.get('src')}"
             for target in (attributes.get(name) for name in ("href", "src", "srcset", "data")):
-                if target is not None and (problem := dead(path, target, attributes, tag["name"].lower(), anchors)):
+                if target is not None and (
+                    problem := dead(path, target, attributes, tag["name"].lower(), anchors)
+                ):
                     yield f"{where}: {problem}"
 
 
-def dead(path: Path, target: str, attributes: dict[str, str], tag: str, anchors: dict[Path, set[str]]) -> str | None:
+def dead(
+    path: Path, target: str, attributes: dict[str, str], tag: str, anchors: dict[Path, set[str]]
+) -> str | None:
     """Return what is wrong with a link or with what a page loads; None if it is sound."""
     parts = urlsplit(target)
     if parts.scheme == "data":
@@ -178,7 +216,11 @@ def dead(path: Path, target: str, attributes: dict[str, str], tag: str, anchors:
     file = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if not file.exists() or file.is_dir():
         return f"a link leads nowhere: {target}"
-    if parts.fragment and file in anchors and unquote(parts.fragment) not in anchors[file] | {"top"}:
+    if (
+        parts.fragment
+        and file in anchors
+        and unquote(parts.fragment) not in anchors[file] | {"top"}
+    ):
         return f"a link leads to no such place: {target}"
     return None
 
@@ -186,7 +228,12 @@ def dead(path: Path, target: str, attributes: dict[str, str], tag: str, anchors:
 def main() -> int:
     """Check everything; print what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("html", type=Path, nargs="?", help="the built pages; without it, only the Markdown is checked")
+    parser.add_argument(
+        "html",
+        type=Path,
+        nargs="?",
+        help="the built pages; without it, only the Markdown is checked",
+    )
     built = parser.parse_args().html
     problems = [*check_sources(), *(check_html(built.resolve()) if built else [])]
     for problem in problems:

@@ -1,7 +1,8 @@
 """Report phrases that read as translated: `make check`, `python scripts/plain_english.py [PATH …]`.
 
-It reads what a person reads: the prose of Markdown pages, comments and strings of Python, TypeScript and shell. Code
-in backticks and fenced blocks is left alone. `--count` prints a number for each pattern instead of each place.
+It reads what a person reads: the prose of Markdown pages, comments and strings of Python,
+TypeScript and shell. Code in backticks and fenced blocks is left alone. `--count` prints a number
+for each pattern instead of each place.
 """
 
 import argparse
@@ -17,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 PATTERNS = {
-    r"who(m)?(so)?ever|nobody|somebody|anybody|everybody": "name the actor: client, request, tenant, operator, backend",
+    r"who(m)?(so)?ever|nobody|somebody|anybody|everybody": "name the actor: client, request, "
+    "tenant, operator, backend",
     r"(of|to|from|by|for|with) whom": "name the actor",
     r"whose": "two sentences, or 'with', or 'of the request'",
     r"told|tells?(?! (?:me|us)\b)|telling": "send, report, show, inform, detect, distinguish",
@@ -53,7 +55,7 @@ PATTERNS = {
     r"all the same": "still, nevertheless",
     r"signs? of life": "heartbeat, call",
     r"next to (no|nothing)": "almost no, almost nothing",
-    r"(is|are) no (list|object|number|text|string|json|name|model|key|setting|url|id|integer)": "is not a …",
+    r"(is|are) no (list|object|number|text|string|json|name|model|key|setting|url|id|integer)": "is not a …",  # noqa: E501 - one text, or a row of a table
 }
 MATCHERS = {pattern: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for pattern in PATTERNS}
 
@@ -79,7 +81,9 @@ CODE_FENCE = re.compile(
 FENCE_MARKS = re.compile(r"^[ ]*(?:`{3,}|:{3,}).*$", re.MULTILINE)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 SCRIPT_PROSE = re.compile(
-    r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]+<", re.DOTALL
+    r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;"
+    r"()]+<",
+    re.DOTALL,
 )
 """Comments, strings and the text of elements in TypeScript."""
 
@@ -102,14 +106,20 @@ def blanked(match: re.Match[str]) -> str:
 
 def prose_of_markdown(text: str) -> Iterator[tuple[int, str]]:
     """Each line of a page, without code and link targets."""
-    text = LINK_TARGET.sub("]", INLINE_CODE.sub(blanked, FENCE_MARKS.sub("", CODE_FENCE.sub(blanked, text))))
+    text = LINK_TARGET.sub(
+        "]", INLINE_CODE.sub(blanked, FENCE_MARKS.sub("", CODE_FENCE.sub(blanked, text)))
+    )
     yield from enumerate(text.splitlines(), 1)
 
 
 def prose_of_python(text: str) -> Iterator[tuple[int, str]]:
-    """Each line of a comment or of a string of several words, without code in backticks and doctests."""
+    """Each line of a comment or of a string of several words, without code in backticks and
+    doctests.
+    """
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and is_text(token.string)):
+        if token.type == tokenize.COMMENT or (
+            token.type == tokenize.STRING and is_text(token.string)
+        ):
             text = REPLACED.sub("", token.string) if is_formatted(token.string) else token.string
             lines = INLINE_CODE.sub(blanked, text).splitlines()
             yield from (
@@ -151,7 +161,10 @@ def prose_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def findings(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Each place with a pattern: its line, the words, and the pattern. A phrase can end on the next line."""
+    """Each place with a pattern: its line, the words, and the pattern.
+
+    A phrase can end on the next line.
+    """
     lines: dict[int, str] = {}
     for number, line in prose_of(path):
         lines[number] = f"{lines[number]} | {line}" if number in lines else line
@@ -159,31 +172,58 @@ def findings(path: Path) -> Iterator[tuple[int, str, str]]:
         rest = LINE_START.sub("", lines.get(number + 1, ""))
         text = LINE_END.sub("", line) if rest else line
         for pattern, matcher in MATCHERS.items():
-            found = (match for match in matcher.finditer(f"{text} {rest}") if match.start() < len(text))
+            found = (
+                match for match in matcher.finditer(f"{text} {rest}") if match.start() < len(text)
+            )
             yield from ((number, match[0], pattern) for match in found)
 
 
 def files(chosen: list[str]) -> list[Path]:
     """The tracked text files to read, in the order of git."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *(chosen or EVERYWHERE)],
+        [
+            "git",
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--",
+            *(chosen or EVERYWHERE),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split("\n")
-    suffixes = {".md", ".py", ".ts", ".tsx", ".mjs", ".sh", ".yaml", ".toml", ".service", "", ".conf"}
+    suffixes = {
+        ".md",
+        ".py",
+        ".ts",
+        ".tsx",
+        ".mjs",
+        ".sh",
+        ".yaml",
+        ".toml",
+        ".service",
+        "",
+        ".conf",
+    }
     return [
         ROOT / name
         for name in listed
-        if name and Path(name).suffix in suffixes and not NOT_OURS_TO_WORD.match(name) and (ROOT / name).is_file()
+        if name
+        and Path(name).suffix in suffixes
+        and not NOT_OURS_TO_WORD.match(name)
+        and (ROOT / name).is_file()
     ]
 
 
 def main() -> int:
     """Print what was found, and return 1 if anything was."""
     parser = argparse.ArgumentParser(description="Report phrases that read as translated.")
-    parser.add_argument("paths", nargs="*", help="files or folders; everything that people read by default")
+    parser.add_argument(
+        "paths", nargs="*", help="files or folders; everything that people read by default"
+    )
     parser.add_argument("--count", action="store_true", help="print a number for each pattern")
     options = parser.parse_args()
     counts: Counter[str] = Counter()

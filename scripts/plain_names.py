@@ -1,7 +1,9 @@
-"""Report identifiers with words that are not the field's: `make check`, `python scripts/plain_names.py [PATH …]`.
+"""Report identifiers with words that are not the field's: `make check`, `python
+scripts/plain_names.py [PATH …]`.
 
-It reads the names that code defines. In Python these are functions, classes, parameters, variables, fields, modules
-and tests; in the console functions, constants, types and files. `--count` prints a number for each word instead.
+It reads the names that code defines. In Python these are functions, classes, parameters, variables,
+fields, modules and tests; in the console functions, constants, types and files. `--count` prints a
+number for each word instead.
 """
 
 import argparse
@@ -92,7 +94,8 @@ ALLOWED = {
     "test_ask": "the command `antiphon ask`",
     "report:Shown": "a definition of the published schema of reports",
 }
-"""Names that stay, each with its reason: without underscores before them, in lower case unless it is a class.
+"""Names that stay, each with its reason: without underscores before them, in lower case unless it
+is a class.
 
 `file:name` is a name in the files of that name alone.
 """
@@ -102,7 +105,9 @@ ALLOWED_STARTS = {
 }
 """Beginnings of names that stay."""
 
-STAYING = re.compile(r"keeps?_(its|their|theirs|the|one|silent|busy|alive)\b|_keep_(its|their|theirs)")
+STAYING = re.compile(
+    r"keeps?_(its|their|theirs|the|one|silent|busy|alive)\b|_keep_(its|their|theirs)"
+)
 """`keep` where it does not mean to store."""
 
 SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -117,7 +122,9 @@ SCRIPT_NAMES = re.compile(
 )
 """The names that TypeScript and JavaScript declare, one or a pattern of several."""
 
-SCRIPT_PROSE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
+SCRIPT_PROSE = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
+)
 """Comments and strings, which declare nothing."""
 
 OTHERS_NAME = re.compile(r"[\w$]+\s*:")
@@ -138,11 +145,19 @@ def findings(path: Path) -> Iterator[tuple[int, str, str]]:
 def words_in(name: str) -> list[str]:
     """Return the words of a name that are not the field's, and the phrases, as `is none`."""
     bare = name.strip("_")
-    if bare in ALLOWED or bare.lower() in ALLOWED or any(bare.startswith(start) for start in ALLOWED_STARTS):
+    if (
+        bare in ALLOWED
+        or bare.lower() in ALLOWED
+        or any(bare.startswith(start) for start in ALLOWED_STARTS)
+    ):
         return []
     words = [word.lower() for word in SPLIT.findall(name)]
     is_test = name.startswith("test_")
-    found = [word for word in dict.fromkeys(words) if word in WORDS and not (is_test and word in NOT_IN_TESTS)]
+    found = [
+        word
+        for word in dict.fromkeys(words)
+        if word in WORDS and not (is_test and word in NOT_IN_TESTS)
+    ]
     if "keep" in found and STAYING.search(name):
         found.remove("keep")
     return found + [" ".join(pair) for pair in pairwise(words) if pair in SEQUENCES]
@@ -161,11 +176,15 @@ def names_of(path: Path) -> Iterator[tuple[int, str]]:
         if SUSPECT.search(text):
             yield from names_of_python(ast.parse(text))
     else:
-        yield from names_of_script(SCRIPT_PROSE.sub(lambda match: "\n" * match[0].count("\n"), text))
+        yield from names_of_script(
+            SCRIPT_PROSE.sub(lambda match: "\n" * match[0].count("\n"), text)
+        )
 
 
 def names_of_python(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The names that a module binds: definitions, parameters, variables, and attributes that it sets."""
+    """The names that a module binds: definitions, parameters, variables, and attributes that it
+    sets.
+    """
     todo = [tree]
     while todo:
         node = todo.pop()
@@ -188,28 +207,44 @@ def names_of_python(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def names_of_script(text: str) -> Iterator[tuple[int, str]]:
-    """The names that a file of TypeScript or JavaScript declares, without its comments and strings."""
+    """The names that a file of TypeScript or JavaScript declares, without its comments and
+    strings.
+    """
     for match in SCRIPT_NAMES.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield from ((line, name) for name in re.findall(r"[A-Za-z_$][\w$]*", OTHERS_NAME.sub("", match[1])))
+        yield from (
+            (line, name) for name in re.findall(r"[A-Za-z_$][\w$]*", OTHERS_NAME.sub("", match[1]))
+        )
 
 
 def files(chosen: list[str]) -> list[Path]:
     """The tracked sources to read, in the order of git."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *(chosen or FOLDERS)],
+        [
+            "git",
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--",
+            *(chosen or FOLDERS),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split("\n")
     suffixes = {".py", ".ts", ".tsx", ".mjs", ".js"}
-    return [ROOT / name for name in listed if Path(name).suffix in suffixes and (ROOT / name).is_file()]
+    return [
+        ROOT / name for name in listed if Path(name).suffix in suffixes and (ROOT / name).is_file()
+    ]
 
 
 def main() -> int:
     """Print what was found, and return 1 if anything was."""
-    parser = argparse.ArgumentParser(description="Report identifiers with words that are not the field's.")
+    parser = argparse.ArgumentParser(
+        description="Report identifiers with words that are not the field's."
+    )
     parser.add_argument("paths", nargs="*", help="files or folders; all code by default")
     parser.add_argument("--count", action="store_true", help="print a number for each word")
     options = parser.parse_args()

@@ -1,8 +1,9 @@
-"""Check that other packages keep their newest version with Antiphon. `make test-resolve` queries the package registry.
+"""Check that other packages keep their newest version with Antiphon. `make test-resolve` queries
+the package registry.
 
-pip falls back to an old version of a package, silently, where the ranges of two packages do not meet. So each package
-here is resolved alone and with Antiphon, for each Python: its minor version must be the same. Nothing is installed.
-The answer changes with each release of these packages.
+pip falls back to an old version of a package, silently, where the ranges of two packages do not
+meet. So each package here is resolved alone and with Antiphon, for each Python: its minor version
+must be the same. Nothing is installed. The answer changes with each release of these packages.
 """
 
 import re
@@ -18,7 +19,9 @@ from pathlib import Path
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 EXTRAS: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
 
-PYTHONS = [line.rpartition(" :: ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
+PYTHONS = [
+    line.rpartition(" :: ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)
+]
 
 PACKAGES = (
     "openai[realtime]",
@@ -40,7 +43,9 @@ APART: Mapping[tuple[str, str], str] = {
     ("chainlit", "mcp"): "it needs version 1 of the MCP SDK",
     ("crewai", "mcp"): "it needs version 1 of the MCP SDK",
 }
-"""A package and an extra that no environment can hold together, and why. The script fails where that has changed."""
+"""A package and an extra that no environment can hold together, and why. The script fails where
+that has changed.
+"""
 
 AT_ONCE = 8
 """Resolutions at once; they wait for the registry."""
@@ -70,16 +75,37 @@ def ranges_of(extras: Iterable[str]) -> list[str]:
     for extra in extras:
         for requirement in EXTRAS[extra]:
             named = re.fullmatch(r"antiphon\[(.+)\]", requirement)
-            found += ranges_of(named[1].split(","))[len(PROJECT["dependencies"]) :] if named else [requirement]
+            found += (
+                ranges_of(named[1].split(","))[len(PROJECT["dependencies"]) :]
+                if named
+                else [requirement]
+            )
     return found
 
 
 def resolved(requirements: Iterable[str], python: str, *flags: str) -> dict[str, str]:
-    """Return package -> version. Raises `RuntimeError` with what the resolver says if there is no solution."""
-    command = ["uv", "pip", "compile", "-", "--python-version", python, "--no-header", "--no-annotate", "--quiet"]
+    """Return package -> version.
+
+    Raises `RuntimeError` with what the resolver says if there is no solution.
+    """
+    command = [
+        "uv",
+        "pip",
+        "compile",
+        "-",
+        "--python-version",
+        python,
+        "--no-header",
+        "--no-annotate",
+        "--quiet",
+    ]
     command[0] = str(Path(sys.executable).parent / "uv")
     done = subprocess.run(
-        [*command, *flags], input="\n".join(requirements), capture_output=True, text=True, check=False
+        [*command, *flags],
+        input="\n".join(requirements),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
@@ -89,7 +115,10 @@ def resolved(requirements: Iterable[str], python: str, *flags: str) -> dict[str,
 
 @cache
 def newest(package: str, python: str) -> str:
-    """Return the version of a package alone. Raises `RuntimeError` if none exists for this Python."""
+    """Return the version of a package alone.
+
+    Raises `RuntimeError` if none exists for this Python.
+    """
     return resolved([package], python)[package.partition("[")[0]]
 
 
@@ -104,7 +133,9 @@ def questions() -> Iterator[Question]:
     for python in PYTHONS:
         for package in PACKAGES:
             yield Question(package, (), python)
-            yield Question(package, tuple(extra for extra in every if (package, extra) not in APART), python)
+            yield Question(
+                package, tuple(extra for extra in every if (package, extra) not in APART), python
+            )
             for extra in every:
                 if (package, extra) in APART:
                     yield Question(package, (extra,), python, is_refused=True)
@@ -112,7 +143,12 @@ def questions() -> Iterator[Question]:
 
 def ranges_named(extra: str) -> list[str]:
     """Return the extras that an extra names."""
-    return [name for line in EXTRAS[extra] if (named := re.search(r"\[(.+)\]", line)) for name in named[1].split(",")]
+    return [
+        name
+        for line in EXTRAS[extra]
+        if (named := re.search(r"\[(.+)\]", line))
+        for name in named[1].split(",")
+    ]
 
 
 def trouble(question: Question) -> str:
@@ -124,7 +160,9 @@ def trouble(question: Question) -> str:
         return f"{question.package} does not resolve on Python {question.python} alone: {error}"
     try:
         alongside = resolved([question.package, *ranges_of(question.extras)], question.python)[name]
-        wrong = "" if minor(alongside) == minor(alone) else f"{question}: {alongside}, alone {alone}"
+        wrong = (
+            "" if minor(alongside) == minor(alone) else f"{question}: {alongside}, alone {alone}"
+        )
     except RuntimeError as error:
         wrong = f"{question}: no solution\n{error}"
     if question.is_refused:
@@ -135,7 +173,9 @@ def trouble(question: Question) -> str:
 def wheel_trouble(python: str, platform: str) -> str:
     """Return what is wrong where Antiphon and all extras do not install from wheels alone."""
     try:
-        resolved(ranges_of(["all"]), python, "--only-binary", ":all:", "--python-platform", platform)
+        resolved(
+            ranges_of(["all"]), python, "--only-binary", ":all:", "--python-platform", platform
+        )
     except RuntimeError as error:
         return f"antiphon[all] on Python {python}, {platform}: {error}"
     return ""
@@ -148,13 +188,18 @@ def main() -> int:
     places = [(python, platform) for python in PYTHONS for platform in PLATFORMS]
     wrong = 0
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        for line in (*threads.map(trouble, requested), *threads.map(lambda place: wheel_trouble(*place), places)):
+        for line in (
+            *threads.map(trouble, requested),
+            *threads.map(lambda place: wheel_trouble(*place), places),
+        ):
             if line:
                 wrong += 1
                 print(line, end="\n\n", flush=True)
     for (package, extra), reason in APART.items():
         print(f"{package} cannot be installed with antiphon[{extra}]: {reason}.")
-    print(f"{len(requested) + len(places)} resolutions, Python {', '.join(PYTHONS)}: {wrong} wrong.")
+    print(
+        f"{len(requested) + len(places)} resolutions, Python {', '.join(PYTHONS)}: {wrong} wrong."
+    )
     return 1 if wrong else 0
 
 

@@ -1,8 +1,9 @@
-"""Write the resources of `Antiphon` from those of `AsyncAntiphon`: one description of each method for both.
+"""Write the resources of `Antiphon` from those of `AsyncAntiphon`: one description of each method
+for both.
 
-`python scripts/sync_client.py` writes `library/sync_resources/`; a test compares the files with what it writes. A
-method of the result has the signature and the docstring of its coroutine, and runs it in the thread of the client.
-Examples of docstrings lose their event loop and their `await`.
+`python scripts/sync_client.py` writes `library/sync_resources/`; a test compares the files with
+what it writes. A method of the result has the signature and the docstring of its coroutine, and
+runs it in the thread of the client. Examples of docstrings lose their event loop and their `await`.
 """
 
 import ast
@@ -13,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 LIBRARY = Path(__file__).parents[1] / "src/antiphon/library"
-SOURCE, TARGET = LIBRARY / "resources", LIBRARY / "sync_resources"
+SOURCE = LIBRARY / "resources"
+TARGET = LIBRARY / "sync_resources"
 
 RENAMED = {
     "AsyncModelList": "ModelList",
@@ -34,7 +36,8 @@ from antiphon.library.resources.{module} import {classes}
 BODIES = {
     "AsyncPages": "return Pages(self._resource.{call}, self._owner)",
     "AsyncModelList": "return self._owner.run(self._resource.{call}.fetch())",
-    "AsyncResponseStream": "method: Any = self._resource.{name}\nreturn ResponseStream(method{arguments}, self._owner)",
+    "AsyncResponseStream": "method: Any = self._resource.{name}\nreturn "
+    "ResponseStream(method{arguments}, self._owner)",
 }
 """The body of a method that is no coroutine, by what it returns."""
 
@@ -45,8 +48,10 @@ method: Any = self._resource.{name}
 result_stream: Any = self._owner.run(method{arguments})
 result: {returns} = {stream}(result_stream, self._owner) if isinstance(result_stream, Async{stream}) else result_stream
 return result
+"""  # noqa: E501 - the lines of a text
+"""The body of a method that returns a stream in some cases; the overloads of the coroutine do not
+accept unions.
 """
-"""The body of a method that returns a stream in some cases; the overloads of the coroutine do not accept unions."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -67,10 +72,14 @@ def translated(module: str, code: str) -> str:
     body = [created for node in classes for created in ast.parse(resource(node)).body]
     names = ", ".join(node.name for node in classes)
     imports = ast.parse(IMPORTS.format(module=module, classes=names)).body
-    stored = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)]
+    stored = [
+        node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)
+    ]
     used = used_names(body)
     head = [
-        node for node in (*map(of_result, stored), *imports) if save(node, used | used_names(assigned(stored, used)))
+        node
+        for node in (*map(of_result, stored), *imports)
+        if save(node, used | used_names(assigned(stored, used)))
     ]
     title = ast.parse(f'"""{docstring}\n\nWritten by `scripts/sync_client.py`.\n"""').body
     head.sort(key=lambda node: isinstance(node, ast.Assign))
@@ -108,7 +117,12 @@ def method_of(node: Function) -> str:
     if "@overload" in decorators:
         return "\n".join([*decorators, f"{renamed(head)} ..."])
     arguments = f"({passed(node.args)})"
-    values = {"call": f"{node.name}{arguments}", "name": node.name, "arguments": arguments, "returns": renamed(returns)}
+    values = {
+        "call": f"{node.name}{arguments}",
+        "name": node.name,
+        "arguments": arguments,
+        "returns": renamed(returns),
+    }
     if isinstance(node, ast.AsyncFunctionDef):
         found = re.search(r"\bAsync(\w*Stream)\b", returns)
         body, values["stream"] = (OVERLOADED, found[1]) if found else (COROUTINE, "")
@@ -129,16 +143,23 @@ def passed(arguments: ast.arguments) -> str:
 def docstring_of(node: ast.ClassDef | Function) -> str:
     """Return a docstring as code, with examples for a program without an event loop."""
     text, *example = (ast.get_docstring(node) or "").partition(">>> ")
-    lines = renamed(text).rstrip() + ("\n\n" + without_await("".join(example)) + "\n" if example[0] else "")
+    lines = renamed(text).rstrip() + (
+        "\n\n" + without_await("".join(example)) + "\n" if example[0] else ""
+    )
     return f'"""{lines}"""' if lines.count("\n") < 2 else f'"""{lines.rstrip()}\n"""'
 
 
 def without_await(example: str) -> str:
     """Return an example without its event loop."""
-    lines, is_inside = [], False
+    lines = []
+    is_inside = False
     for line in example.split("\n"):
         is_inside = is_inside or line == ">>> async def main() -> None:"
-        if line in {">>> import asyncio", ">>> async def main() -> None:", ">>> asyncio.run(main())"}:
+        if line in {
+            ">>> import asyncio",
+            ">>> async def main() -> None:",
+            ">>> asyncio.run(main())",
+        }:
             continue
         if is_inside and line.startswith("...     "):
             is_first = line.startswith("...     async with AsyncAntiphon")
@@ -150,7 +171,11 @@ def without_await(example: str) -> str:
 
 def renamed(text: str) -> str:
     """Return code, or a text, with the names of the result."""
-    return re.sub(r"\bAsync[A-Z]\w*", lambda found: RENAMED.get(found[0], found[0].removeprefix("Async")), text)
+    return re.sub(
+        r"\bAsync[A-Z]\w*",
+        lambda found: RENAMED.get(found[0], found[0].removeprefix("Async")),
+        text,
+    )
 
 
 def indented(text: str) -> str:
@@ -160,7 +185,11 @@ def indented(text: str) -> str:
 
 def of_result(node: ast.stmt) -> ast.stmt:
     """Return an import of the source as one of the result."""
-    if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("antiphon.library.resources."):
+    if (
+        isinstance(node, ast.ImportFrom)
+        and node.module
+        and node.module.startswith("antiphon.library.resources.")
+    ):
         names = [ast.alias(renamed(one.name)) for one in node.names]
         return ast.ImportFrom(node.module.replace(".resources.", ".sync_resources."), names, 0)
     return node
@@ -173,11 +202,17 @@ def used_names(nodes: Sequence[ast.stmt]) -> set[str]:
 
 def assigned(nodes: Sequence[ast.stmt], used: set[str]) -> list[ast.stmt]:
     """Return the assignments of used names."""
-    return [node for node in nodes if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in used]
+    return [
+        node
+        for node in nodes
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in used
+    ]
 
 
 def save(node: ast.stmt, used: set[str]) -> bool:
-    """Whether the result needs an import or an assignment; of an import, only the used names stay."""
+    """Whether the result needs an import or an assignment; of an import, only the used names
+    stay.
+    """
     if isinstance(node, ast.Assign):
         return ast.unparse(node.targets[0]) in used
     if isinstance(node, ast.Import | ast.ImportFrom):

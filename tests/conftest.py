@@ -1,4 +1,5 @@
-"""Fixtures for everybody: a replaying backend, a server in front of it, a PostgreSQL, and both kinds of stores.
+"""Fixtures for everybody: a replaying backend, a server in front of it, a PostgreSQL, and both
+kinds of stores.
 
 Every test begins with the seed of the run, which its header names.
 """
@@ -26,19 +27,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is collected stays to the end, so the garbage collector need not look at it, then or later."""
+    """What is collected stays to the end, so the garbage collector need not look at it, then or
+    later.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(100_000)  # each test makes a few thousand objects, and most of them go by themselves
+        gc.set_threshold(
+            100_000
+        )  # each test makes a few thousand objects, and most of them go by themselves
         gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Name the seed: `pytest_report_header` prints nothing in a quiet run, and every run here is quiet."""
+    """Name the seed: `pytest_report_header` prints nothing in a quiet run, and every run here is
+    quiet.
+    """
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line(f"ANTIPHON_SEED={SEED} HYPOTHESIS_PROFILE={PROFILE}")
@@ -93,5 +100,7 @@ async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 @pytest.fixture
 async def stateful(backend: ReplayBackend, store_url: str) -> AsyncIterator[RunningServer]:
     """A server in front of that backend, once on each kind of store."""
-    async with serve(HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store_url) as one:
+    async with serve(
+        HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store_url
+    ) as one:
         yield one

@@ -1,6 +1,8 @@
-"""`python -m versions` (`make test-versions`): the tests with other versions of the packages, and on other Pythons.
+"""`python -m versions` (`make test-versions`): the tests with other versions of the packages, and
+on other Pythons.
 
-Every environment runs, even after one has failed; a table at the end has them all. CPU seconds above the budget fail.
+Every environment runs, even after one has failed; a table at the end has them all. CPU seconds
+above the budget fail.
 """
 
 import argparse
@@ -31,7 +33,9 @@ SECONDS_OF_CALIBRATION = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the tests of an environment did: pytest's code, its summary, and CPU seconds, children included."""
+    """What the tests of an environment did: pytest's code, its summary, and CPU seconds, children
+    included.
+    """
 
     code: int
     summary: str
@@ -47,7 +51,9 @@ def main() -> int:
     """Run what the command line asks for; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m versions", description=__doc__)
     parser.add_argument("--only", help="run one environment: lowest, newest, python3.12")
-    parser.add_argument("--record", action="store_true", help="trace all tests, and write the table of chosen tests")
+    parser.add_argument(
+        "--record", action="store_true", help="trace all tests, and write the table of chosen tests"
+    )
     arguments = parser.parse_args()
     os.chdir(ROOT)
     if arguments.record:
@@ -64,14 +70,21 @@ def main() -> int:
             results.append(result)
     _print(found, results)
     spent = sum(result.seconds for result in results) / speed.slowness
-    print(f"CPU of versions: {spent:.0f} s of {BUDGETS['versions'][0]:.0f}, without the installation")
+    print(
+        f"CPU of versions: {spent:.0f} s of {BUDGETS['versions'][0]:.0f}, without the installation"
+    )
     return int(any(result.code for result in results) or is_too_dear("versions", spent))
 
 
 def environments() -> Iterator[Environment]:
-    """Each Python that pyproject.toml names and that `make test` does not use; the lowest versions; the newest."""
-    pinned, usual = pins.pinned(), f"{sys.version_info[0]}.{sys.version_info[1]}"
-    pythons = {minor: found for minor in PYTHONS if (found := interpreter(minor) or _unpacked(minor))}
+    """Each Python that pyproject.toml names and that `make test` does not use; the lowest versions;
+    the newest.
+    """
+    pinned = pins.pinned()
+    usual = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    pythons = {
+        minor: found for minor in PYTHONS if (found := interpreter(minor) or _unpacked(minor))
+    }
     for minor in PYTHONS:
         if minor not in pythons:
             print(f"Python {minor} is not installed, so it is not tested.", flush=True)
@@ -90,7 +103,9 @@ def _unpacked(minor: str) -> Interpreter | None:
 
 
 def _difference(name: str, versions: pins.Pins, pinned: pins.Pins) -> tuple[str, frozenset[str]]:
-    """Print which versions differ from constraints.txt; return that in two words, and the packages."""
+    """Print which versions differ from constraints.txt; return that in two words, and the
+    packages.
+    """
     changes = pins.different(versions, pinned)
     print(f"\n{name}: {len(changes)} versions differ from constraints.txt")
     for package, (before, now) in changes.items():
@@ -105,12 +120,23 @@ def tested(environment: Environment) -> Result:
     except subprocess.CalledProcessError as error:
         return Result(1, f"not installed: {error}", 0.0)
     packages = environment.packages
-    command = [str(environment.program), "-m", "pytest", "-rfE", "-p", "versions.selecting", "-p", "no:cacheprovider"]
+    command = [
+        str(environment.program),
+        "-m",
+        "pytest",
+        "-rfE",
+        "-p",
+        "versions.selecting",
+        "-p",
+        "no:cacheprovider",
+    ]
     if packages is not None:
         command += ["--packages", ",".join(sorted(packages))]
     log = environment.program.parents[1] / "tests.log"
     with log.open("w+") as output:
-        code, seconds = _run([*command, *choice.files(packages)], environment.program.parent, output.fileno())
+        code, seconds = _run(
+            [*command, *choice.files(packages)], environment.program.parent, output.fileno()
+        )
         output.seek(0)
         text = output.read()
     print(f"\n== {environment.name}: Python {environment.python.version} ==\n{text}", flush=True)
@@ -118,9 +144,14 @@ def tested(environment: Environment) -> Result:
 
 
 def summary_of(text: str) -> str:
-    """Return the line in which pytest counts its tests; the last line if there is none. Others can follow it."""
+    """Return the line in which pytest counts its tests; the last line if there is none.
+
+    Others can follow it.
+    """
     lines = text.strip().splitlines() or [""]
-    return next((line for line in reversed(lines) if re.search(r"\d [a-z]+ in \d", line)), lines[-1])
+    return next(
+        (line for line in reversed(lines) if re.search(r"\d [a-z]+ in \d", line)), lines[-1]
+    )
 
 
 def _run(command: list[str], programs: Path, output: int) -> tuple[int, float]:
@@ -140,9 +171,18 @@ _ROW = "{:<14}{:<10}{:<14}{:>8}{:>8}{:>9}{:>8}  {}"
 
 
 def _print(environments: Sequence[Environment], results: Sequence[Result]) -> None:
-    print("\n" + _ROW.format("environment", "Python", "differs", "passed", "failed", "skipped", "CPU s", ""))
+    print(
+        "\n"
+        + _ROW.format(
+            "environment", "Python", "differs", "passed", "failed", "skipped", "CPU s", ""
+        )
+    )
     for environment, result in zip(environments, results, strict=True):
-        counts = (result.count("passed"), result.count("failed") + result.count("errors?"), result.count("skipped"))
+        counts = (
+            result.count("passed"),
+            result.count("failed") + result.count("errors?"),
+            result.count("skipped"),
+        )
         outcome = "ok" if not result.code else f"failed ({result.code}): {result.summary}"
         print(
             _ROW.format(

@@ -18,7 +18,10 @@ FROM_DEBIAN = FOLDER / "debian"
 PACKAGES = (ROOT, ROOT / "verify")
 """The server and antiphon-verify, which every environment has."""
 
-_ABOUT = "import sys, sysconfig; print(*sys.version_info[:3], bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
+_ABOUT = (
+    "import sys, sysconfig; print(*sys.version_info[:3], "
+    "bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ class Environment:
     packages: frozenset[str] | None = None
     """Only the tests of these packages run; None runs the representative set."""
     overrides: bool = False
-    """Whether a package gets its version even if another package, which only the tests need, has a range without it."""
+    """Whether a package gets its version even if another package, which only the tests need, has a
+    range without it.
+    """
 
     @property
     def program(self) -> Path:
@@ -54,11 +59,17 @@ class Environment:
         return FOLDER / self.name / "bin/python"
 
     def install(self) -> None:
-        """Make the environment, unless it is there. Raises `CalledProcessError` if a package cannot be installed."""
+        """Make the environment, unless it is there.
+
+        Raises `CalledProcessError` if a package cannot be installed.
+        """
         folder = FOLDER / self.name
-        constraints, stamp = folder / "constraints.txt", folder / ".installed"
+        constraints = folder / "constraints.txt"
+        stamp = folder / ".installed"
         projects = "".join((place / "pyproject.toml").read_text() for place in PACKAGES)
-        wanted = hashlib.blake2b(f"{self.python}\n{projects}\n{lines(self.pins)}".encode()).hexdigest()
+        wanted = hashlib.blake2b(
+            f"{self.python}\n{projects}\n{lines(self.pins)}".encode()
+        ).hexdigest()
         if stamp.exists() and stamp.read_text() == wanted:
             return
         shutil.rmtree(folder, ignore_errors=True)
@@ -75,7 +86,10 @@ class Environment:
 
 def interpreter(minor: str) -> Interpreter | None:
     """Return an installed Python of this minor version, None if there is none that runs."""
-    return next((found for place in _places(minor) if (found := _about(place)) and found.minor == minor), None)
+    return next(
+        (found for place in _places(minor) if (found := _about(place)) and found.minor == minor),
+        None,
+    )
 
 
 def _places(minor: str) -> Iterator[Path]:
@@ -89,7 +103,9 @@ def _places(minor: str) -> Iterator[Path]:
 
 
 def _about(program: Path) -> Interpreter | None:
-    """A name on the `PATH` proves nothing: pyenv has programs there for versions that are switched off."""
+    """A name on the `PATH` proves nothing: pyenv has programs there for versions that are switched
+    off.
+    """
     try:
         done = subprocess.run([program, "-c", _ABOUT], capture_output=True, text=True, check=False)
     except OSError:

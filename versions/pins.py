@@ -1,4 +1,6 @@
-"""Sets of versions: the pinned ones, the lowest that pyproject.toml allows, and the newest of today."""
+"""Sets of versions: the pinned ones, the lowest that pyproject.toml allows, and the newest of
+today.
+"""
 
 import re
 import tomllib
@@ -12,7 +14,9 @@ from versions.uv import ROOT
 
 PROJECT: Mapping[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
-PYTHONS = [line.rpartition(" :: ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
+PYTHONS = [
+    line.rpartition(" :: ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)
+]
 """The versions of Python that the package promises."""
 
 Pins = Mapping[str, str]
@@ -41,10 +45,11 @@ def lowest() -> Pins:
 
 
 def newest(python: str) -> Pins:
-    """Ask the package registry for the newest versions that pyproject.toml allows on a Python such as `3.12`.
+    """Ask the package registry for the newest versions that pyproject.toml allows on a Python such
+    as `3.12`.
 
-    What users install decides: a package that only the tests need never holds one of these back. Raises
-    `CalledProcessError` if there is no solution.
+    What users install decides: a package that only the tests need never holds one of these back.
+    Raises `CalledProcessError` if there is no solution.
     """
     users = compiled(_requirements(("all",)), python)
     with TemporaryDirectory() as folder:
@@ -59,13 +64,21 @@ def lines(pins: Pins) -> str:
 
 
 def different(pins: Pins, of: Pins) -> Mapping[str, tuple[str, str]]:
-    """Return package -> its version in `of` and in `pins`, where both have it and the versions differ."""
-    return {name: (of[name], version) for name, version in sorted(pins.items()) if name in of and of[name] != version}
+    """Return package -> its version in `of` and in `pins`, where both have it and the versions
+    differ.
+    """
+    return {
+        name: (of[name], version)
+        for name, version in sorted(pins.items())
+        if name in of and of[name] != version
+    }
 
 
 def bounds() -> Iterable[str]:
     """Return every package that has a range in pyproject.toml for users or for the tests."""
-    return sorted({normal(re.split(r"[^\w.-]", line)[0]) for line in _requirements(("all", "test"))})
+    return sorted(
+        {normal(re.split(r"[^\w.-]", line)[0]) for line in _requirements(("all", "test"))}
+    )
 
 
 def _requirements(extras: Iterable[str]) -> list[str]:
@@ -73,11 +86,22 @@ def _requirements(extras: Iterable[str]) -> list[str]:
     for extra in extras:
         for line in EXTRAS[extra]:
             named = re.fullmatch(r"antiphon\[(.+)\]", line)
-            found += [one for name in named[1].split(",") for one in EXTRAS[name]] if named else [line]
+            found += (
+                [one for name in named[1].split(",") for one in EXTRAS[name]] if named else [line]
+            )
     return [line for line in dict.fromkeys(found) if not line.startswith("antiphon")]
 
 
 def compiled(requirements: Iterable[str], python: str, *flags: str) -> Pins:
     """Return what uv resolves the requirements to."""
-    command = ["pip", "compile", "-", "--python-version", python, "--no-header", "--no-annotate", *flags]
+    command = [
+        "pip",
+        "compile",
+        "-",
+        "--python-version",
+        python,
+        "--no-header",
+        "--no-annotate",
+        *flags,
+    ]
     return parse(uv.run(*command, text="\n".join(requirements)))

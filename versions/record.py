@@ -21,7 +21,10 @@ ENOUGH = 0.95
 EVERYWHERE = frozenset({"hatchling", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist"})
 """Packages that run or build every test."""
 
-HEADER = "# Tests that call most of what any test calls of a package; `make test-versions ARGS=--record` writes them.\n"
+HEADER = (
+    "# Tests that call most of what any test calls of a package; `make test-versions "
+    "ARGS=--record` writes them.\n"
+)
 
 Calls = Mapping[str, tuple[float, Mapping[str, set[str]]]]
 """Test -> its CPU seconds, and the functions that it calls of each package."""
@@ -64,21 +67,30 @@ def write(calls: Calls) -> None:
     """Write the table."""
     rows = ((package, cover(calls, package)) for package in bounds() if package not in EVERYWHERE)
     text = "\n".join(
-        f"{package} = [\n" + "".join(f'  "{test}",\n' for test in tests) + "]\n" for package, tests in rows if tests
+        f"{package} = [\n" + "".join(f'  "{test}",\n' for test in tests) + "]\n"
+        for package, tests in rows
+        if tests
     )
     TABLE.write_text(f"{HEADER}\n{text}")
 
 
 def cover(calls: Calls, package: str) -> list[str]:
-    """Return tests that together call most functions of a package, chosen by functions gained for each second."""
+    """Return tests that together call most functions of a package, chosen by functions gained for
+    each second.
+    """
     waiting = {
-        test: (seconds, by_package[package]) for test, (seconds, by_package) in calls.items() if package in by_package
+        test: (seconds, by_package[package])
+        for test, (seconds, by_package) in calls.items()
+        if package in by_package
     }
     every: set[str] = set().union(*(functions for _, functions in waiting.values()))
     covered: set[str] = set()
     chosen: list[str] = []
     while len(chosen) < MOST and len(covered) < ENOUGH * len(every):
-        gains = {test: len(functions - covered) / (seconds + 0.05) for test, (seconds, functions) in waiting.items()}
+        gains = {
+            test: len(functions - covered) / (seconds + 0.05)
+            for test, (seconds, functions) in waiting.items()
+        }
         best = max(sorted(gains), key=gains.__getitem__)
         chosen.append(best)
         covered |= waiting.pop(best)[1]

@@ -1,7 +1,9 @@
-"""A plugin of pytest that notes which functions of the dependencies each test calls, and the CPU time of the test.
+"""A plugin of pytest that notes which functions of the dependencies each test calls, and the CPU
+time of the test.
 
-`-p versions.recording` needs Python 3.12 for `sys.monitoring`: a function is reported once for each test, so a run
-takes twice the usual time and not a hundred times. Functions of compiled packages are noted where Python calls them.
+`-p versions.recording` needs Python 3.12 for `sys.monitoring`: a function is reported once for each
+test, so a run takes twice the usual time and not a hundred times. Functions of compiled packages
+are noted where Python calls them.
 """
 
 import json
@@ -54,8 +56,13 @@ class Recorder:
             self._note(found[1], f"{code.co_filename[found.start() :]}:{code.co_qualname}")
         return _MONITORING.DISABLE
 
-    def _called(self, code: CodeType, offset: int, function: Callable[..., object], argument: object) -> object:
-        module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    def _called(
+        self, code: CodeType, offset: int, function: Callable[..., object], argument: object
+    ) -> object:
+        module = (
+            getattr(function, "__module__", None)
+            or type(getattr(function, "__self__", None)).__module__
+        )
         if isinstance(module, str):
             self._note(module.partition(".")[0], getattr(function, "__qualname__", ""))
         return _MONITORING.DISABLE
@@ -85,7 +92,9 @@ class Recorder:
     def pytest_sessionfinish(self) -> None:
         """Write what was noted."""
         _MONITORING.set_events(_TOOL, 0)
-        record = {test: [self._seconds[test], *sorted(calls)] for test, calls in self._calls.items()}
+        record = {
+            test: [self._seconds[test], *sorted(calls)] for test, calls in self._calls.items()
+        }
         (self._folder / f"{os.getpid()}.json").write_text(json.dumps(record))
 
 

@@ -1,4 +1,6 @@
-"""A plugin of pytest that keeps what `versions.choice` chooses: `-p versions.selecting --packages aiohttp,mcp`."""
+"""A plugin of pytest that keeps what `versions.choice` chooses: `-p versions.selecting --packages
+aiohttp,mcp`.
+"""
 
 import pytest
 
@@ -15,6 +17,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Drop the other tests."""
     packages = config.getoption("--packages")
     wide = {item.nodeid for item in items if item.get_closest_marker("wide")}
-    stored = {*chosen((item.nodeid for item in items), None if packages is None else packages.split(","), wide)}
+    stored = {
+        *chosen(
+            (item.nodeid for item in items), None if packages is None else packages.split(","), wide
+        )
+    }
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in stored])
     items[:] = [item for item in items if item.nodeid in stored]

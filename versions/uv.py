@@ -1,4 +1,6 @@
-"""Runs uv, which makes an environment in a second: its packages are links to files that all environments share."""
+"""Runs uv, which makes an environment in a second: its packages are links to files that all
+environments share.
+"""
 
 import os
 import subprocess
@@ -9,7 +11,9 @@ UV = ROOT / ".venv-resolve/bin/uv"
 
 
 def run(*arguments: str, text: str = "") -> str:
-    """Run uv with this input; return its output. Raises `CalledProcessError`; uv itself says what is wrong.
+    """Run uv with this input; return its output.
+
+    Raises `CalledProcessError`; uv itself says what is wrong.
 
     No setting of pip or uv changes which versions are installed, and no Python is downloaded.
     """

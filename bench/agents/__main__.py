@@ -1,7 +1,9 @@
-"""`python -m bench.agents --ref COMMIT`: what the requests of agents cost, beside another commit of ours.
+"""`python -m bench.agents --ref COMMIT`: what the requests of agents cost, beside another commit of
+ours.
 
-Both servers run before the same backend, and each figure is measured of one and then of the other, so that a busy
-moment is in both. `--update` keeps the figures in `growth.json` and draws `docs/images/growth.svg` from them.
+Both servers run before the same backend, and each figure is measured of one and then of the other,
+so that a busy moment is in both. `--update` keeps the figures in `growth.json` and draws
+`docs/images/growth.svg` from them.
 """
 
 import argparse
@@ -24,11 +26,15 @@ from bench.process import ROOT
 from bench.report import machine, short, table
 from bench.server import RunningServer, antiphon, module
 
-ROUNDS, SECONDS, QUICK_SECONDS = 3, 0.5, 0.05
+ROUNDS = 3
+SECONDS = 0.5
+QUICK_SECONDS = 0.05
 
-NOW, BEFORE = "now", "before"
+NOW = "now"
+BEFORE = "before"
 
-RETAINED, IMAGE = ROOT / "bench/agents/growth.json", ROOT / "docs/images/growth.svg"
+RETAINED = ROOT / "bench/agents/growth.json"
+IMAGE = ROOT / "docs/images/growth.svg"
 
 PANELS = {
     ITEM: "µs of one item of a history",
@@ -39,7 +45,9 @@ PANELS = {
 
 
 class Growth(msgspec.Struct):
-    """The figures that are drawn: the µs that one takes, by curve, by kind, and by how many there are."""
+    """The figures that are drawn: the µs that one takes, by curve, by kind, and by how many there
+    are.
+    """
 
     date: str
     commits: dict[str, str]
@@ -49,8 +57,12 @@ class Growth(msgspec.Struct):
 def main() -> None:
     """Measure, and print both beside each other."""
     parser = argparse.ArgumentParser(prog="python -m bench.agents", description=__doc__)
-    parser.add_argument("--ref", metavar="COMMIT", required=True, help="the commit of ours to compare with")
-    parser.add_argument("--quick", action="store_true", help="once and shortly: whether it runs, not how fast")
+    parser.add_argument(
+        "--ref", metavar="COMMIT", required=True, help="the commit of ours to compare with"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="once and shortly: whether it runs, not how fast"
+    )
     parser.add_argument("--update", action="store_true", help="keep the growth, and draw it")
     arguments = parser.parse_args()
     rounds, seconds = (1, QUICK_SECONDS) if arguments.quick else (ROUNDS, SECONDS)
@@ -61,16 +73,25 @@ def main() -> None:
         backend = stack.enter_context(module("bench.backend"))
         servers = {}
         for side, program in ((NOW, sys.executable), (BEFORE, str(python))):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="antiphon-agents-")))
+            folder = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="antiphon-agents-"))
+            )
             started = antiphon(backend.port, folder, f"sqlite://{folder}/agents.db", python=program)
             servers[side] = stack.enter_context(started)
         for _ in range(rounds):
-            for name, side, value in (*_costs(servers, backend, seconds), *_growth(servers, seconds)):
+            for name, side, value in (
+                *_costs(servers, backend, seconds),
+                *_growth(servers, seconds),
+            ):
                 figures.setdefault(name, {}).setdefault(side, []).append(value)
                 print(".", end="", file=sys.stderr, flush=True)
-    medians = {name: {side: median(values) for side, values in sides.items()} for name, sides in figures.items()}
+    medians = {
+        name: {side: median(values) for side, values in sides.items()}
+        for name, sides in figures.items()
+    }
     rows = [
-        (name, *map(short, (row[BEFORE], row[NOW])), f"{row[NOW] / row[BEFORE]:.2f}") for name, row in medians.items()
+        (name, *map(short, (row[BEFORE], row[NOW])), f"{row[NOW] / row[BEFORE]:.2f}")
+        for name, row in medians.items()
     ]
     print(table([("median", arguments.ref, "now", "times"), *rows]))
     if arguments.update:
@@ -83,7 +104,9 @@ Reading = tuple[str, str, float]
 """Name of a figure, the side that it was measured of, and the value."""
 
 
-def _costs(servers: dict[str, RunningServer], backend: RunningServer, seconds: float) -> Iterator[Reading]:
+def _costs(
+    servers: dict[str, RunningServer], backend: RunningServer, seconds: float
+) -> Iterator[Reading]:
     for way in ways():
         scenario = SCENARIOS[way.scenario]()
         size = len(encoded(scenario.body, model=MODEL, stream=way.stream, store=False))
@@ -103,7 +126,10 @@ def _growth(servers: dict[str, RunningServer], seconds: float) -> Iterator[Readi
 
 def _stored(medians: dict[str, dict[str, float]], commits: dict[str, str]) -> Growth:
     costs = {
-        kind: {side: {count: medians[ONE.format(kind, count)][side] for count in counts} for side in commits}
+        kind: {
+            side: {count: medians[ONE.format(kind, count)][side] for count in counts}
+            for side in commits
+        }
         for kind, counts in GROWN.items()
     }
     return Growth(time.strftime("%Y-%m-%d", time.gmtime()), commits, costs)

@@ -1,19 +1,32 @@
-"""Draws how the cost of a request grows with its size, as curves in SVG: one panel for each kind of thing in it."""
+"""Draws how the cost of a request grows with its size, as curves in SVG: one panel for each kind of
+thing in it.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 240, 200
-LEFT, TOP, BELOW, GAP = 62, 64, 44, 18
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
+WIDTH = 240
+HEIGHT = 200
+LEFT = 62
+TOP = 64
+BELOW = 44
+GAP = 18
+FONT = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
+)
 STYLE = (
-    f"text{{font-family:{FONT};font-size:13px;fill:#55524a}}.title{{font-size:15px;font-weight:650;fill:#1b1a17}}"
-    ".sheet{fill:#ffffff;stroke:#e7e4db}.axis{stroke:#c9c4b6;fill:none}.curve{fill:none;stroke-width:2.2}"
-    ".now{stroke:#4a68dc}.now.dot,.now.name{fill:#2c4fcf}.before{stroke:#c98a1e}.before.dot,.before.name{fill:#865a07}"
+    f"text{{font-family:{FONT};font-size:13px;fill:#55524a}}.title{{font-size:15px;"
+    f"font-weight:650;fill:#1b1a17}}"
+    ".sheet{fill:#ffffff;stroke:#e7e4db}.axis{stroke:#c9c4b6;fill:none}.curve{fill:none;"
+    "stroke-width:2.2}"
+    ".now{stroke:#4a68dc}.now.dot,.now.name{fill:#2c4fcf}.before{stroke:#c98a1e}.before.dot,"
+    ".before.name{fill:#865a07}"
     ".name{stroke:none;font-weight:600}"
-    "@media (prefers-color-scheme:dark){text{fill:#c3c0b7}.title{fill:#eceae4}.sheet{fill:#1a1a18;stroke:#2d2c29}"
+    "@media "
+    "(prefers-color-scheme:dark){text{fill:#c3c0b7}.title{fill:#eceae4}.sheet{fill:#1a1a18;"
+    "stroke:#2d2c29}"
     ".axis{stroke:#504d47}.now{stroke:#7c97f8}.now.dot,.now.name{fill:#9db2ff}"
     ".before{stroke:#d9a245}.before.dot,.before.name{fill:#efc377}}"
 )
@@ -21,18 +34,23 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What is drawn in one panel: the µs of CPU time that one takes, by how many there are, for each curve."""
+    """What is drawn in one panel: the µs of CPU time that one takes, by how many there are, for
+    each curve.
+    """
 
     title: str
     curves: dict[str, dict[int, float]]
 
 
 def drawn(title: str, description: str, panels: Sequence[Panel], names: dict[str, str]) -> str:
-    """Return the SVG. `names` has the words for each curve, which is a class of the style: `now` or `before`."""
+    """Return the SVG. `names` has the words for each curve, which is a class of the style: `now` or
+    `before`.
+    """
     width = len(panels) * (LEFT + WIDTH + GAP) + GAP
     height = TOP + HEIGHT + BELOW
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" '
         'role="img" aria-labelledby="title description">',
         f'<title id="title">{escape(title)}</title>',
         f'<desc id="description">{escape(description)}</desc>',
@@ -52,12 +70,20 @@ def _panel(panel: Panel, left: float) -> Iterator[str]:
     spread = math.log(sizes[-1] / sizes[0])
 
     def at(size: int, cost: float) -> tuple[float, float]:
-        return left + 12 + math.log(size / sizes[0]) / spread * (WIDTH - 24), TOP + HEIGHT * (1 - cost / highest)
+        return left + 12 + math.log(size / sizes[0]) / spread * (WIDTH - 24), TOP + HEIGHT * (
+            1 - cost / highest
+        )
 
     yield _text(left - LEFT + 8, TOP - 16, panel.title, "title")
     yield f'<path class="axis" d="M{left} {TOP}v{HEIGHT}h{WIDTH}"/>'
     for cost in (0, highest / 2, highest):
-        yield _text(left - 8, at(sizes[0], cost)[1] + 4, f"{cost:,.3g}" if cost < 100 else f"{cost:,.0f}", "", "end")
+        yield _text(
+            left - 8,
+            at(sizes[0], cost)[1] + 4,
+            f"{cost:,.3g}" if cost < 100 else f"{cost:,.0f}",
+            "",
+            "end",
+        )
     for size in sizes:
         yield _text(at(size, 0)[0], TOP + HEIGHT + 18, f"{size:,}", "", "middle")
     for name, curve in panel.curves.items():
@@ -75,4 +101,7 @@ def _round_up(value: float) -> float:
 
 
 def _text(x: float, y: float, words: str, style: str, anchor: str = "start") -> str:
-    return f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+    return (
+        f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" '
+        f'text-anchor="{anchor}">{escape(words)}</text>'
+    )

@@ -1,4 +1,6 @@
-"""The figures of agents: what each scenario costs, and how the cost grows with items, tools and megabytes."""
+"""The figures of agents: what each scenario costs, and how the cost grows with items, tools and
+megabytes.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
@@ -31,7 +33,10 @@ ONE = "CPU of one {} of {:,}, µs"
 GROWTH = "CPU of one {}, largest growth, times"
 """How many times as much one of many takes as one of fewer, in the worst pair of sizes."""
 
-ITEM, TOOL, ADDITIONAL, MEGABYTE = "item", "tool", "additional tool", "MB of an image"
+ITEM = "item"
+TOOL = "tool"
+ADDITIONAL = "additional tool"
+MEGABYTE = "MB of an image"
 
 GROWN = {
     ITEM: (100, 400, 1_600),
@@ -39,8 +44,8 @@ GROWN = {
     ADDITIONAL: (10, 100, 1_000),
     MEGABYTE: (1, 5, 20),
 }
-"""The sizes that are compared. The API takes 128 tools at most in `tools`; inside the input, in an item of type
-`additional_tools`, their number has no limit.
+"""The sizes that are compared. The API takes 128 tools at most in `tools`; inside the input, in an
+item of type `additional_tools`, their number has no limit.
 """
 
 
@@ -49,24 +54,35 @@ def costs(
 ) -> Iterator[Reading]:
     """Each scenario in each way; nginx passes on a chat request of the same size.
 
-    An agent sends one request after the other, so each also pays for the waking of a server that was idle.
+    An agent sends one request after the other, so each also pays for the waking of a server that
+    was idle.
     """
     for way in ways():
-        scenario, figure = SCENARIOS[way.scenario](), f"agent, {way.name}"
+        scenario = SCENARIOS[way.scenario]()
+        figure = f"agent, {way.name}"
         taken = of_scenario(ours, scenario, seconds, stream=way.stream, store=way.store)
         yield f"{figure}, CPU ms", OURS, taken.cpu * 1e3
         if not way.store:
-            yield from _alongside(figure, scenario, taken, backend, nginx, seconds / 2, stream=way.stream)
+            yield from _alongside(
+                figure, scenario, taken, backend, nginx, seconds / 2, stream=way.stream
+            )
     yield "plain, one tool, times no tool", OURS, _times(ours, seconds, stream=False)
-    yield "stream of 256 deltas, one tool, CPU, times no tool", OURS, _times(ours, seconds, stream=True)
+    yield (
+        "stream of 256 deltas, one tool, CPU, times no tool",
+        OURS,
+        _times(ours, seconds, stream=True),
+    )
 
 
 def _times(ours: RunningServer, seconds: float, *, stream: bool) -> float:
-    """Return how many times as much a request takes with one tool, in the median of pairs: one busy moment is in both
-    of a pair, or in few pairs.
+    """Return how many times as much a request takes with one tool, in the median of pairs: one busy
+    moment is in both of a pair, or in few pairs.
     """
     pairs = [
-        [of_scenario(ours, SCENARIOS[name](), seconds / PAIRS, stream=stream).cpu for name in ("one tool", "no tool")]
+        [
+            of_scenario(ours, SCENARIOS[name](), seconds / PAIRS, stream=stream).cpu
+            for name in ("one tool", "no tool")
+        ]
         for _ in range(PAIRS)
     ]
     return median(one / none for one, none in pairs)
@@ -82,7 +98,9 @@ def _alongside(
     *,
     stream: bool,
 ) -> Iterator[Reading]:
-    """What nginx takes of the same bytes, and how much later than the backend's own the first byte comes."""
+    """What nginx takes of the same bytes, and how much later than the backend's own the first byte
+    comes.
+    """
     size = len(encoded(scenario.body, model=MODEL, stream=stream, store=False))
     theirs = of_chat(nginx, size, seconds, stream=stream) if nginx else None
     if theirs:
@@ -101,19 +119,25 @@ def growth(ours: RunningServer, seconds: float) -> Iterator[Reading]:
 
 
 def grown(figures: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Return how much that grows with their number, from the medians: the worst pair of single rounds shows noise."""
+    """Return how much that grows with their number, from the medians: the worst pair of single
+    rounds shows noise.
+    """
     sizes = {name: {size: ONE.format(name, size) for size in GROWN[name]} for name in GROWN}
     return {
-        GROWTH.format(name): {OURS: largest_growth({size: figures[one][OURS] for size, one in named.items()})}
+        GROWTH.format(name): {
+            OURS: largest_growth({size: figures[one][OURS] for size, one in named.items()})
+        }
         for name, named in sizes.items()
         if figures.keys() >= set(named.values())
     }
 
 
 def each(ours: RunningServer, seconds: float) -> Iterator[tuple[str, int, float]]:
-    """Give the seconds that one of many takes: what it is, of how many, beside the same request with none of them.
+    """Give the seconds that one of many takes: what it is, of how many, beside the same request
+    with none of them.
 
-    It is the median of pairs, measured one after the other: ten tools take less than the machine changes in a minute.
+    It is the median of pairs, measured one after the other: ten tools take less than the machine
+    changes in a minute.
     """
     opening = len(first().body["input"])
     scenarios: dict[str, Callable[[int], Scenario]] = {
@@ -131,7 +155,9 @@ def each(ours: RunningServer, seconds: float) -> Iterator[tuple[str, int, float]
 
 
 def largest_growth(costs: Mapping[int, float]) -> float:
-    """Return how many times as much one of many takes as one of fewer, in the worst pair; the costs are by size."""
+    """Return how many times as much one of many takes as one of fewer, in the worst pair; the costs
+    are by size.
+    """
     return max(costs[many] / costs[few] for few, many in combinations(sorted(costs), 2))
 
 

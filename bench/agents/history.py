@@ -1,4 +1,6 @@
-"""The items of an agent's input, as Codex sends them: all of them again in every request of a conversation."""
+"""The items of an agent's input, as Codex sends them: all of them again in every request of a
+conversation.
+"""
 
 import itertools
 import json
@@ -11,8 +13,9 @@ from antiphon.access.keyring import Keyring
 from bench.agents.texts import printed, prose
 
 MARK = "00c0ffee"
-"""Stands for the number of the conversation, in the id of every item and in each text except the instructions: two
-conversations share instructions and tools, as those of one client do, and nothing else.
+"""Stands for the number of the conversation, in the id of every item and in each text except the
+instructions: two conversations share instructions and tools, as those of one client do, and nothing
+else.
 """
 
 KEY = sha256(b"bench").digest()
@@ -32,7 +35,9 @@ Item = dict[str, Any]
 
 
 def opening() -> list[Item]:
-    """Return the four messages of a first request: instructions, permissions, the environment, and the task."""
+    """Return the four messages of a first request: instructions, permissions, the environment, and
+    the task.
+    """
     return [
         _message("developer", 0, prose(21_299, 1)),
         _message("developer", 1, prose(4_674, 2), prose(499, 3), prose(104, 4)),
@@ -42,7 +47,10 @@ def opening() -> list[Item]:
 
 
 def history(count: int, output: int = OUTPUT) -> list[Item]:
-    """Return the first so many items of a conversation. Every call has its output; messages fill the rest."""
+    """Return the first so many items of a conversation.
+
+    Every call has its output; messages fill the rest.
+    """
     items = opening()
     for step in itertools.count():
         unit = _step(step, output)
@@ -71,7 +79,12 @@ def _message(role: str, number: int, *texts: str) -> Item:
 
 def _note(number: int) -> Item:
     part = {"type": "output_text", "text": f"{MARK}: {prose(240, number)}"}
-    item = {"type": "message", "id": _id("msg", 1_000 + number), "role": "assistant", "phase": "commentary"}
+    item = {
+        "type": "message",
+        "id": _id("msg", 1_000 + number),
+        "role": "assistant",
+        "phase": "commentary",
+    }
     return {**item, "content": [part]}
 
 
@@ -82,18 +95,51 @@ def _reasoning(step: int) -> Item:
 
 
 def _call(step: int, size: int) -> list[Item]:
-    body = {"cmd": f"sed -n '1,{step}p' src/{MARK}/{prose(30, step)}.py", "workdir": "/home/user/project"}
-    call = {"type": "function_call", "status": "completed", "id": _id("fc", step), "name": "exec_command"}
-    text = f"Wall time: 0.{step % 10} seconds\nExit code: 0\nConversation: {MARK}\nOutput:\n{printed(size, step)}"
-    output = {"type": "function_call_output", "id": _id("fco", step), "call_id": f"call_{MARK}{step:016x}"}
-    return [{**call, "arguments": json.dumps(body), "call_id": output["call_id"]}, {**output, "output": text}]
+    body = {
+        "cmd": f"sed -n '1,{step}p' src/{MARK}/{prose(30, step)}.py",
+        "workdir": "/home/user/project",
+    }
+    call = {
+        "type": "function_call",
+        "status": "completed",
+        "id": _id("fc", step),
+        "name": "exec_command",
+    }
+    text = (
+        f"Wall time: 0.{step % 10} seconds\nExit code: 0\nConversation: "
+        f"{MARK}\nOutput:\n{printed(size, step)}"
+    )
+    output = {
+        "type": "function_call_output",
+        "id": _id("fco", step),
+        "call_id": f"call_{MARK}{step:016x}",
+    }
+    return [
+        {**call, "arguments": json.dumps(body), "call_id": output["call_id"]},
+        {**output, "output": text},
+    ]
 
 
 def _patch(step: int) -> list[Item]:
-    patch = f"*** Begin\n*** Edit: src/{MARK}.py\n@@\n-{printed(300, step)}\n+{printed(300, step + 1)}\n*** End\n"
-    call = {"type": "custom_tool_call", "id": _id("ctc", step), "status": "completed", "name": "apply_patch"}
-    output = {"type": "custom_tool_call_output", "id": _id("ctco", step), "call_id": f"call_{MARK}{step:016x}"}
-    return [{**call, "call_id": output["call_id"], "input": patch}, {**output, "output": f"Changed src/{MARK}.py.\n"}]
+    patch = (
+        "*** Begin\n*** Edit: "
+        f"src/{MARK}.py\n@@\n-{printed(300, step)}\n+{printed(300, step + 1)}\n*** End\n"
+    )
+    call = {
+        "type": "custom_tool_call",
+        "id": _id("ctc", step),
+        "status": "completed",
+        "name": "apply_patch",
+    }
+    output = {
+        "type": "custom_tool_call_output",
+        "id": _id("ctco", step),
+        "call_id": f"call_{MARK}{step:016x}",
+    }
+    return [
+        {**call, "call_id": output["call_id"], "input": patch},
+        {**output, "output": f"Changed src/{MARK}.py.\n"},
+    ]
 
 
 def _id(prefix: str, number: int) -> str:
@@ -108,5 +154,10 @@ def _keyring() -> Keyring:
 
 @cache
 def _sealed(step: int) -> str:
-    """Return the state of reasoning as the server has sealed it. Only its nonce is another in each process."""
-    return _keyring().seal({"family": "generic", "reasoning": {"reasoning_content": prose(600, step)}}, "")
+    """Return the state of reasoning as the server has sealed it.
+
+    Only its nonce is another in each process.
+    """
+    return _keyring().seal(
+        {"family": "generic", "reasoning": {"reasoning_content": prose(600, step)}}, ""
+    )

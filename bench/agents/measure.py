@@ -1,4 +1,6 @@
-"""What the requests of an agent take of a server: one client on one connection, one request after the other."""
+"""What the requests of an agent take of a server: one client on one connection, one request after
+the other.
+"""
 
 import asyncio
 import time
@@ -31,8 +33,8 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a request takes: seconds of CPU of all processes of the server, in the mean, and those to its first byte, in
-    the median.
+    """What a request takes: seconds of CPU of all processes of the server, in the mean, and those
+    to its first byte, in the median.
     """
 
     cpu: float
@@ -40,7 +42,10 @@ class Taken:
 
 
 class Sender(Protocol):
-    """Sends requests of one kind. `begin` comes before each, and what it takes is not counted where `has_before`."""
+    """Sends requests of one kind.
+
+    `begin` comes before each, and what it takes is not counted where `has_before`.
+    """
 
     has_before: bool
 
@@ -58,7 +63,9 @@ class Chat:
 
     def __init__(self, client: Client, size: int, *, stream: bool) -> None:
         self._client = client
-        self._request = request("POST", "/v1/chat/completions", chat(size, model=MODEL, stream=stream))
+        self._request = request(
+            "POST", "/v1/chat/completions", chat(size, model=MODEL, stream=stream)
+        )
 
     async def begin(self) -> None:
         """See `Sender`."""
@@ -80,16 +87,23 @@ def of_scenario(
 
 
 def of_chat(server: RunningServer, size: int, seconds: float, *, stream: bool) -> Taken:
-    """Return what a chat request of so many bytes takes of a server that has the backend's interface."""
+    """Return what a chat request of so many bytes takes of a server that has the backend's
+    interface.
+    """
     return measured(server, lambda client: Chat(client, size, stream=stream), seconds)
 
 
 def measured(server: RunningServer, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
-    """Return what the requests of a sender take of a server. Raises `RuntimeError` if one is not answered."""
+    """Return what the requests of a sender take of a server.
+
+    Raises `RuntimeError` if one is not answered.
+    """
     return uvloop.run(_measured(server, sender_of, seconds))
 
 
-async def _measured(server: RunningServer, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
+async def _measured(
+    server: RunningServer, sender_of: Callable[[Client], Sender], seconds: float
+) -> Taken:
     loop = asyncio.get_running_loop()
     transport, client = await loop.create_connection(Client, "127.0.0.1", server.port)
     try:
@@ -105,7 +119,10 @@ async def _measured(server: RunningServer, sender_of: Callable[[Client], Sender]
 
 async def _counted(pid: int, sender: Sender, client: Client, seconds: float) -> Taken:
     await asyncio.sleep(SETTLING)
-    began, end, before, firsts = cpu_of_all(pid), time.perf_counter() + seconds, 0.0, list[float]()
+    began = cpu_of_all(pid)
+    end = time.perf_counter() + seconds
+    before = 0.0
+    firsts = list[float]()
     while time.perf_counter() < end or len(firsts) < LEAST:
         before += await _begun(pid, sender)
         await sender.send()

@@ -26,9 +26,10 @@ PREVIOUS = f"resp_{MARK}"
 class Scenario:
     """One kind of request.
 
-    `body` is what is measured, without `model`, `stream` and `store`. `before` is what its client has sent in the same
-    conversation just before, and is not measured: empty for the first request of a conversation. Where the body has a
-    `previous_response_id`, that is the response to `before`, which is stored.
+    `body` is what is measured, without `model`, `stream` and `store`. `before` is what its client
+    has sent in the same conversation just before, and is not measured: empty for the first request
+    of a conversation. Where the body has a `previous_response_id`, that is the response to
+    `before`, which is stored.
     """
 
     body: Body
@@ -47,7 +48,14 @@ def hello(offered: Sequence[tools.Tool] = ()) -> Scenario:
 
 def additional(count: int) -> Scenario:
     """Return the same with so many tools inside the input, where their number has no limit."""
-    items = [{"type": "additional_tools", "id": f"at_{MARK}", "role": "developer", "tools": tools.functions(count)}]
+    items = [
+        {
+            "type": "additional_tools",
+            "id": f"at_{MARK}",
+            "role": "developer",
+            "tools": tools.functions(count),
+        }
+    ]
     return Scenario({"input": [*items, {"role": "user", "content": "Hello!"}]})
 
 
@@ -57,7 +65,9 @@ def conversation(items: int, output: int = OUTPUT) -> Scenario:
 
 
 def later(items: int, output: int = OUTPUT) -> Scenario:
-    """Return a request of Codex with so many items; all but the last two were in the request before."""
+    """Return a request of Codex with so many items; all but the last two were in the request
+    before.
+    """
     before = conversation(items - 2, output).body
     return Scenario({**before, "input": [*before["input"], *turn(1, output)]}, before)
 
@@ -74,7 +84,9 @@ def image(size: int) -> Scenario:
 def chained() -> Scenario:
     """Return the later turn whose history is stored: only the two new items are sent."""
     whole = later(LATER)
-    return Scenario({**whole.body, "input": turn(1), "previous_response_id": PREVIOUS}, whole.before)
+    return Scenario(
+        {**whole.body, "input": turn(1), "previous_response_id": PREVIOUS}, whole.before
+    )
 
 
 def first() -> Scenario:
@@ -93,10 +105,14 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "image": partial(image, 5 * MB),
     "chained": chained,
 }
-"""By name. `codex` and what follows it have the sizes, kinds and fields that were recorded of Codex 0.169."""
+"""By name. `codex` and what follows it have the sizes, kinds and fields that were recorded of Codex
+0.169.
+"""
 
 STORED = ("codex", "codex, later turn", "long")
-"""Those that are sent with `store` too. Codex never stores, but other clients do; a chain always does."""
+"""Those that are sent with `store` too. Codex never stores, but other clients do; a chain always
+does.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +152,19 @@ def encoded(body: Body, *, model: str, stream: bool, store: bool) -> bytes:
 
 
 def of_conversation(content: bytes, number: int, previous: str = "") -> bytes:
-    """Return the body of the conversation with this number. `previous` is the id of the response that it follows."""
+    """Return the body of the conversation with this number.
+
+    `previous` is the id of the response that it follows.
+    """
     if previous:
         content = content.replace(PREVIOUS.encode(), previous.encode())
     return content.replace(MARK.encode(), b"%08x" % number)
 
 
 def chat(size: int, *, model: str, stream: bool) -> bytes:
-    """Return a request to `/v1/chat/completions` of so many bytes, for a proxy that translates nothing."""
+    """Return a request to `/v1/chat/completions` of so many bytes, for a proxy that translates
+    nothing.
+    """
     body = {"model": model, "messages": [{"role": "user", "content": ""}], "stream": stream}
     content = msgspec.json.encode(body)
     text = prose(max(0, size - len(content))).translate(_PLAIN)
@@ -166,7 +187,11 @@ def _codex(items: list[Item]) -> Body:
         "prompt_cache_key": f"{MARK}-0000-7000-8000-000000000000",
         "text": {"verbosity": "low"},
         "client_metadata": {
-            "x-codex-turn-metadata": msgspec.json.encode({"turn": MARK, "workspace": prose(700)}).decode(),
-            **dict.fromkeys(("turn_id", "thread_id", "session_id"), f"{MARK}-0000-7000-8000-000000000001"),
+            "x-codex-turn-metadata": msgspec.json.encode(
+                {"turn": MARK, "workspace": prose(700)}
+            ).decode(),
+            **dict.fromkeys(
+                ("turn_id", "thread_id", "session_id"), f"{MARK}-0000-7000-8000-000000000001"
+            ),
         },
     }

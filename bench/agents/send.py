@@ -1,6 +1,7 @@
 """Sends a scenario of `LARGEST` as a client of its own: `python -m bench.agents.send PORT NAME`.
 
-It prints a line when a request is ready, sends it when it reads one, and prints the next when it was answered.
+It prints a line when a request is ready, sends it when it reads one, and prints the next when it
+was answered.
 """
 
 import asyncio

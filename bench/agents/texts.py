@@ -1,4 +1,6 @@
-"""Texts of any length, the same in every run: prose as a model or a user writes it, and what a terminal prints."""
+"""Texts of any length, the same in every run: prose as a model or a user writes it, and what a
+terminal prints.
+"""
 
 import base64
 import random
@@ -13,8 +15,10 @@ STEP = 7_919
 """Characters between the beginnings of two texts: a prime, so that no two of a body begin alike."""
 
 _WORDS = (
-    "a the this each another file line test value name list table number result error change reason place of in from "
-    "with before after between without and or but because reads writes returns calls needs keeps holds begins ends "
+    "a the this each another file line test value name list table number result error change "
+    "reason place of in from "
+    "with before after between without and or but because reads writes returns calls needs keeps "
+    "holds begins ends "
     "first last new empty small large same other only again still already here then — …"
 )
 
@@ -34,7 +38,9 @@ def prose(length: int, seed: int = 0) -> str:
 
 
 def printed(length: int, seed: int = 0) -> str:
-    """Return so many characters of a terminal's output: paths, code and quotes, some 3 % of it escaped in JSON."""
+    """Return so many characters of a terminal's output: paths, code and quotes, some 3 % of it
+    escaped in JSON.
+    """
     return _piece(_printed(), length, seed)
 
 
@@ -54,7 +60,8 @@ def _piece(whole: str, length: int, seed: int) -> str:
 
 @cache
 def _prose() -> str:
-    chance, words = random.Random(1), _WORDS.split()
+    chance = random.Random(1)
+    words = _WORDS.split()
 
     def sentence() -> str:
         text = " ".join(chance.choices(words, k=chance.randint(4, 20)))
@@ -65,11 +72,13 @@ def _prose() -> str:
 
 @cache
 def _printed() -> str:
-    chance, words = random.Random(2), [word for word in _WORDS.split() if word.isalpha()]
+    chance = random.Random(2)
+    words = [word for word in _WORDS.split() if word.isalpha()]
 
     def line() -> str:
         first, second, third, fourth = chance.choices(words, k=4)
-        number, short = chance.randint(0, 9_999), chance.randint(0, 59)
+        number = chance.randint(0, 9_999)
+        short = chance.randint(0, 59)
         return chance.choice(_LINES).format(first, second, number, third, fourth, short) + "\n"
 
     return _filled(line)

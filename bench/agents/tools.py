@@ -1,11 +1,15 @@
-"""Tools as agents offer them: one, a hundred as they come from MCP servers, and the list of Codex."""
+"""Tools as agents offer them: one, a hundred as they come from MCP servers, and the list of
+Codex.
+"""
 
 from typing import Any
 
 from bench.agents.texts import prose
 
 MOST = 128
-"""Tools that a request may have in `tools`; the API rejects more. Items of type `additional_tools` have no limit."""
+"""Tools that a request may have in `tools`; the API rejects more. Items of type `additional_tools`
+have no limit.
+"""
 
 Tool = dict[str, Any]
 Schema = dict[str, Any]
@@ -16,8 +20,18 @@ _STRINGS = {"type": "array", "items": {"type": "string"}}
 _SHAPES: tuple[dict[str, tuple[Any, int]], ...] = (
     {"path": ("string", 60)},
     {"query": ("string", 80), "limit": ("number", 50), "cursor": ("string", 70)},
-    {"owner": ("string", 40), "repository": ("string", 45), "number": ("integer", 60), "state": (_ENUM, 90)},
-    {"title": ("string", 60), "body": ("string", 120), "labels": (_STRINGS, 80), "is_draft": ("boolean", 75)},
+    {
+        "owner": ("string", 40),
+        "repository": ("string", 45),
+        "number": ("integer", 60),
+        "state": (_ENUM, 90),
+    },
+    {
+        "title": ("string", 60),
+        "body": ("string", 120),
+        "labels": (_STRINGS, 80),
+        "is_draft": ("boolean", 75),
+    },
     {
         "command": ("string", 60),
         "arguments": (_STRINGS, 90),
@@ -26,7 +40,9 @@ _SHAPES: tuple[dict[str, tuple[Any, int]], ...] = (
         "is_sudo": ("boolean", 70),
     },
 )
-"""Parameters by name: a JSON type, the values of an enum or a schema, and the characters of the description."""
+"""Parameters by name: a JSON type, the values of an enum or a schema, and the characters of the
+description.
+"""
 
 _CODEX: tuple[tuple[str, int, dict[str, tuple[Any, int]]], ...] = (
     (
@@ -60,19 +76,27 @@ _CODEX: tuple[tuple[str, int, dict[str, tuple[Any, int]]], ...] = (
     ("create_goal", 265, {"objective": ("string", 151), "token_budget": ("integer", 73)}),
     ("update_goal", 1541, {"status": (_ENUM, 370)}),
 )
-"""Functions of Codex 0.169: the name, the characters of the description, and the parameters as in `_SHAPES`."""
+"""Functions of Codex 0.169: the name, the characters of the description, and the parameters as in
+`_SHAPES`.
+"""
 
 
 def functions(count: int) -> list[Tool]:
     """Return so many different functions, of 340 to 1,260 bytes each."""
     return [
-        _function(f"server_{number // 20}_tool_{number}", 60 + number * 37 % 300, _SHAPES[number % len(_SHAPES)])
+        _function(
+            f"server_{number // 20}_tool_{number}",
+            60 + number * 37 % 300,
+            _SHAPES[number % len(_SHAPES)],
+        )
         for number in range(count)
     ]
 
 
 def codex() -> list[Tool]:
-    """Return the tools of Codex: seven functions, a custom tool with a grammar, a search for tools, and web search."""
+    """Return the tools of Codex: seven functions, a custom tool with a grammar, a search for tools,
+    and web search.
+    """
     grammar = {"type": "grammar", "syntax": "lark", "definition": _GRAMMAR}
     return [
         *(_function(*one) for one in _CODEX),
@@ -84,7 +108,11 @@ def codex() -> list[Tool]:
             "description": prose(372, 8),
             "parameters": _object({"query": ("string", 32), "limit": ("number", 49)}),
         },
-        {"type": "web_search", "external_web_access": False, "search_content_types": ["text", "image"]},
+        {
+            "type": "web_search",
+            "external_web_access": False,
+            "search_content_types": ["text", "image"],
+        },
     ]
 
 
@@ -122,7 +150,9 @@ def _questions() -> Tool:
         },
         4,
     )
-    return _function("request_user_input", 120, {"questions": ({"type": "array", "items": question}, 56)})
+    return _function(
+        "request_user_input", 120, {"questions": ({"type": "array", "items": question}, 56)}
+    )
 
 
 def _function(name: str, described: int, parameters: dict[str, tuple[Any, int]]) -> Tool:
@@ -139,7 +169,8 @@ def _object(parameters: dict[str, tuple[Any, int]], required: int = 1) -> Schema
     return {
         "type": "object",
         "properties": {
-            name: {**_schema(kind), "description": prose(length, length)} for name, (kind, length) in parameters.items()
+            name: {**_schema(kind), "description": prose(length, length)}
+            for name, (kind, length) in parameters.items()
         },
         "required": [*parameters][:required],
         "additionalProperties": False,

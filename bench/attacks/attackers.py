@@ -1,8 +1,8 @@
 """`python -m bench.attacks.attackers METHOD PORT KEY SITE`: attacks a server until it is ended.
 
-`SITE` is the port of a `bench.attacks.backend` of the attacker's own. The program prints a line when the attack has
-begun. It runs at a low priority, since an attacker does not share the server's CPUs: what B notices is then the
-server's work, and not the attacker's.
+`SITE` is the port of a `bench.attacks.backend` of the attacker's own. The program prints a line
+when the attack has begun. It runs at a low priority, since an attacker does not share the server's
+CPUs: what B notices is then the server's work, and not the attacker's.
 """
 
 import asyncio
@@ -29,7 +29,9 @@ LARGE_ITEMS = 6
 """Of 10 MB, as many as a conversation may have (`max_conversation_bytes`)."""
 
 LIGATURES = "\ufdfa" * 5_000_000
-"""15 MB and 5 M tokens, the most that a vector store takes. Each letter has 18 letters in the index."""
+"""15 MB and 5 M tokens, the most that a vector store takes. Each letter has 18 letters in the
+index.
+"""
 
 PROCESSES = 58
 SESSIONS = """
@@ -52,7 +54,10 @@ time.sleep({seconds})
 and go on when the call has ended."""
 
 _HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
-_UPGRADE = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+_UPGRADE = (
+    b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: "
+    b"AAMAAABkAARAAAAAAAIAAAAA\r\n"
+)
 _BODY = b'19\r\n{"model":"m","input":"x"}\r\n0\r\n\r\n'
 MALFORMED = (
     _HEAD + _UPGRADE + b"transfer-encoding: xchunked\r\n\r\n" + _BODY,
@@ -62,10 +67,13 @@ MALFORMED = (
 
 
 class Attacker:
-    """A client with the key of tenant A. An attack returns when its load is on; what it began goes on."""
+    """A client with the key of tenant A. An attack returns when its load is on; what it began goes
+    on.
+    """
 
     def __init__(self, http: aiohttp.ClientSession, port: int, site: int) -> None:
-        self._http, self._port = http, port
+        self._http = http
+        self._port = port
         self._site = f"http://127.0.0.1:{site}"
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -79,7 +87,9 @@ class Attacker:
         self._repeat(2, lambda: self._get(f"{path}?limit=100"))
 
     async def tiny_items(self) -> None:
-        """A stored response of tiny items, whose tokens one client counts again and again; another lists the items."""
+        """A stored response of tiny items, whose tokens one client counts again and again; another
+        lists the items.
+        """
         items = [{"role": "user", "content": "x"}] * TINY_ITEMS
         created = await self._send_request("/v1/responses", {"model": "m", "input": items})
         body = {"model": "m", "input": "x", "previous_response_id": created["id"]}
@@ -97,14 +107,23 @@ class Attacker:
 
     async def rejections(self) -> None:
         """Requests that the backend rejects with a 429 that is about each of them alone."""
-        self._repeat(4, lambda: self._send_request("/v1/responses", {"model": "m", "input": "reject"}))
+        self._repeat(
+            4, lambda: self._send_request("/v1/responses", {"model": "m", "input": "reject"})
+        )
 
     async def webhooks(self) -> None:
-        """300 endpoints, or as many as are accepted, that never answer; background responses notify each of them."""
+        """300 endpoints, or as many as are accepted, that never answer; background responses notify
+        each of them.
+        """
         body = {"url": f"{self._site}/hook/silent", "event_types": ["response.completed"]}
         for number in range(300):
             await self._send_request("/v1/webhook_endpoints", {**body, "name": f"n{number}"})
-        self._repeat(2, lambda: self._send_request("/v1/responses", {"model": "m", "input": "x", "background": True}))
+        self._repeat(
+            2,
+            lambda: self._send_request(
+                "/v1/responses", {"model": "m", "input": "x", "background": True}
+            ),
+        )
 
     async def names(self) -> None:
         """MCP servers whose names no DNS server ever resolves, 60 at a time."""
@@ -119,8 +138,12 @@ class Attacker:
         async def read() -> None:
             nonlocal number
             number += 12
-            urls = " ".join(f"{self._site}/page/large/{page}" for page in range(number, number + 12))
-            await self._send_request("/v1/responses", {"model": "m", "input": urls, "tools": [{"type": "web_search"}]})
+            urls = " ".join(
+                f"{self._site}/page/large/{page}" for page in range(number, number + 12)
+            )
+            await self._send_request(
+                "/v1/responses", {"model": "m", "input": urls, "tools": [{"type": "web_search"}]}
+            )
 
         self._repeat(4, read)
         await asyncio.sleep(1)
@@ -145,17 +168,23 @@ class Attacker:
     async def running(self) -> None:
         """400 streams that never end."""
         for _ in range(400):
-            self._begin(self._send_request("/v1/responses", {"model": "m", "input": "hang", "stream": True}))
+            self._begin(
+                self._send_request("/v1/responses", {"model": "m", "input": "hang", "stream": True})
+            )
         await asyncio.sleep(1)
 
     async def document(self) -> None:
-        """The document whose index costs most, in vector stores: one is ingested after the other."""
+        """The document whose index costs most, in vector stores: one is ingested after the
+        other.
+        """
         form = aiohttp.FormData({"purpose": "assistants"})
         form.add_field("file", LIGATURES.encode(), filename="ligatures.txt")
         async with self._http.post("/v1/files", data=form) as reply:
             created = await reply.json()
         for _ in range(4):
-            await self._send_request("/v1/vector_stores", {"name": "x", "file_ids": [created["id"]]})
+            await self._send_request(
+                "/v1/vector_stores", {"name": "x", "file_ids": [created["id"]]}
+            )
         await asyncio.sleep(2)
 
     async def spinning(self) -> None:
@@ -184,7 +213,12 @@ class Attacker:
             self._begin(again())
 
     async def _use_tool(self, url: str) -> None:
-        tool = {"type": "mcp", "server_label": "silent", "require_approval": "never", "server_url": url}
+        tool = {
+            "type": "mcp",
+            "server_label": "silent",
+            "require_approval": "never",
+            "server_url": url,
+        }
         await self._send_request("/v1/responses", {"model": "m", "input": "x", "tools": [tool]})
 
     async def _send_request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -214,9 +248,12 @@ async def main(method: str, port: int, key: str, site: int) -> None:
     """Attack until the process is ended."""
     os.nice(NICE)
     headers = {"authorization": f"Bearer {key}"}
-    connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
+    connector = aiohttp.TCPConnector(limit=0)
+    timeout = aiohttp.ClientTimeout(total=None)
     url = f"http://127.0.0.1:{port}"
-    async with aiohttp.ClientSession(url, headers=headers, connector=connector, timeout=timeout) as http:
+    async with aiohttp.ClientSession(
+        url, headers=headers, connector=connector, timeout=timeout
+    ) as http:
         await getattr(Attacker(http, port, site), method)()
         print("begun", flush=True)
         await asyncio.Event().wait()

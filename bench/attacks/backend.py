@@ -1,7 +1,9 @@
-"""`python -m bench.attacks.backend NICE`: a model, MCP servers, web pages, a receiver of webhooks; it prints its port.
+"""`python -m bench.attacks.backend NICE`: a model, MCP servers, web pages, a receiver of webhooks;
+it prints its port.
 
-The text of a request decides what the model does: `hang`, `slow`, `reject`, URLs to open, or else it answers at once.
-`/mcp/silent` and `/hook/silent` never answer a call; `/mcp/quick` and `/hook` do.
+The text of a request decides what the model does: `hang`, `slow`, `reject`, URLs to open, or else
+it answers at once. `/mcp/silent` and `/hook/silent` never answer a call; `/mcp/quick` and `/hook`
+do.
 """
 
 import asyncio
@@ -31,7 +33,10 @@ _Call = tuple[str, dict[str, Any]]
 
 
 class Backend:
-    """Everything that the server under attack calls. It remembers the responses of which a webhook told it."""
+    """Everything that the server under attack calls.
+
+    It remembers the responses of which a webhook told it.
+    """
 
     def __init__(self) -> None:
         self._received: set[str] = set()
@@ -63,7 +68,9 @@ class Backend:
 
 
 async def _models(request: web.Request) -> web.Response:
-    return web.json_response({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "bench"}]})
+    return web.json_response(
+        {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "bench"}]}
+    )
 
 
 async def _answer(request: web.Request) -> web.StreamResponse:
@@ -77,12 +84,19 @@ async def _answer(request: web.Request) -> web.StreamResponse:
     if text.startswith("slow"):
         await asyncio.sleep(SLOW)
     # After its calls the model repeats what the tools said.
-    stated = "\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
+    stated = "\n".join(
+        str(message["content"]) for message in body["messages"] if message["role"] == "tool"
+    )
     calls = _calls(body, text) if last["role"] == "user" else []
-    delta: dict[str, Any] = {"role": "assistant", **(_called(calls) if calls else {"content": stated or "Hello."})}
+    delta: dict[str, Any] = {
+        "role": "assistant",
+        **(_called(calls) if calls else {"content": stated or "Hello."}),
+    }
     end = "tool_calls" if calls else "stop"
     if not body.get("stream"):
-        return web.json_response({"id": "c", "choices": [{"index": 0, "message": delta, "finish_reason": end}]})
+        return web.json_response(
+            {"id": "c", "choices": [{"index": 0, "message": delta, "finish_reason": end}]}
+        )
     reply = web.StreamResponse(headers={"content-type": "text/event-stream"})
     await reply.prepare(request)
     await reply.write(_event({"index": 0, "delta": delta, "finish_reason": None}))
@@ -93,7 +107,9 @@ async def _answer(request: web.Request) -> web.StreamResponse:
 
 
 def _calls(body: dict[str, Any], text: str) -> list[_Call]:
-    """Return the calls that the model makes: the text as code, each URL of it as a page, any other tool once."""
+    """Return the calls that the model makes: the text as code, each URL of it as a page, any other
+    tool once.
+    """
     names = [tool["function"]["name"] for tool in body.get("tools", ())]
     if CODE in names:
         return [(CODE, {"code": text})]
@@ -124,7 +140,10 @@ async def _mcp(request: web.Request) -> web.Response:
     results: dict[str, Any] = {"tools/list": TOOLS, "ping": {}}
     if message["method"] == "initialize":
         greeting = {"capabilities": {"tools": {}}, "serverInfo": {"name": "bench", "version": "1"}}
-        results["initialize"] = {"protocolVersion": message["params"]["protocolVersion"], **greeting}
+        results["initialize"] = {
+            "protocolVersion": message["params"]["protocolVersion"],
+            **greeting,
+        }
     if request.match_info["kind"] == "quick":
         results["tools/call"] = {"content": [{"type": "text", "text": FOUND}]}
     if message["method"] not in results and message["method"] != "tools/call":
@@ -132,7 +151,9 @@ async def _mcp(request: web.Request) -> web.Response:
         return web.json_response({"jsonrpc": "2.0", "id": message["id"], "error": error})
     if message["method"] not in results:
         await asyncio.sleep(3600)
-    return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]})
+    return web.json_response(
+        {"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}
+    )
 
 
 async def _silent(request: web.Request) -> web.Response:
@@ -148,7 +169,9 @@ async def _small_page(request: web.Request) -> web.Response:
 async def main(nice: int) -> None:
     """Serve until the process is ended, with a priority that is lower by `nice`."""
     os.nice(nice)
-    runner = web.AppRunner(Backend().app(), access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+    runner = web.AppRunner(
+        Backend().app(), access_log=None, shutdown_timeout=0.1, handler_cancellation=True
+    )
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
     print(runner.addresses[0][1], flush=True)

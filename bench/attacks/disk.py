@@ -1,4 +1,6 @@
-"""A disk that tenant A fills: whether tenant B and the operator can still delete data, revoke keys and purge."""
+"""A disk that tenant A fills: whether tenant B and the operator can still delete data, revoke keys
+and purge.
+"""
 
 import asyncio
 import os
@@ -25,14 +27,21 @@ FIGURE = "refused deletions, revocations and purges, a full disk"
 
 
 def reading(folder: Path) -> Iterator[Reading]:
-    """Fill a small disk, and count what is refused. Raises `RuntimeError` where it cannot be made, or does not fill."""
+    """Fill a small disk, and count what is refused.
+
+    Raises `RuntimeError` where it cannot be made, or does not fill.
+    """
     with _disk(folder) as place, module("bench.attacks.backend", "0") as backend:
         store = f"sqlite://{place}/attack.db"
         keys = asyncio.run(issue(store))
         with serving(backend.port, folder, store) as server:
             deleted = asyncio.run(_deleted(server.port, keys[0][0], keys[1][0], place))
             refused = [what for what, is_done in deleted.items() if not is_done]
-            refused += [name for name, command in _commands(store, keys[0][1]).items() if not _succeeds(command)]
+            refused += [
+                name
+                for name, command in _commands(store, keys[0][1]).items()
+                if not _succeeds(command)
+            ]
     if refused:
         print(f"a full disk: refused {', '.join(refused)}", file=sys.stderr, flush=True)
     yield FIGURE, OURS, len(refused)
@@ -43,9 +52,13 @@ def _disk(folder: Path) -> Iterator[Path]:
     """Mount a file system in memory as long as the block lasts."""
     place = folder / "disk"
     place.mkdir(exist_ok=True)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", place], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", place], capture_output=True
+    )
     if mounted.returncode:
-        raise RuntimeError("a full disk: a file system can only be mounted by root, with the right to mount")
+        raise RuntimeError(
+            "a full disk: a file system can only be mounted by root, with the right to mount"
+        )
     try:
         yield place
     finally:
@@ -57,7 +70,9 @@ async def _deleted(port: int, a: str, b: str, place: Path) -> dict[str, bool]:
     async with _client(port, a) as attacker, _client(port, b) as tenant:
         await _until_reserved(place)
         paths = [f"/v1/files/{(await _created(tenant, 'file'))['id']}" for _ in range(FILES)]
-        paths += [f"/v1/responses/{(await _created(tenant, 'response'))['id']}" for _ in range(FILES)]
+        paths += [
+            f"/v1/responses/{(await _created(tenant, 'response'))['id']}" for _ in range(FILES)
+        ]
         for kind in ("file", "response"):
             while "id" in await _created(attacker, kind):
                 """The disk has space for another one."""
@@ -81,7 +96,9 @@ async def _created(client: aiohttp.ClientSession, kind: str) -> dict[str, Any]:
         async with client.post("/v1/responses", json={"model": "m", "input": "Hello!"}) as reply:
             return dict(await reply.json())
     form = aiohttp.FormData({"purpose": "assistants"})
-    form.add_field("file", os.urandom(MEGABYTE), filename="a.txt")  # equal files would be stored once
+    form.add_field(
+        "file", os.urandom(MEGABYTE), filename="a.txt"
+    )  # equal files would be stored once
     async with client.post("/v1/files", data=form) as reply:
         return dict(await reply.json())
 
@@ -92,7 +109,8 @@ async def _deletes(client: aiohttp.ClientSession, path: str) -> bool:
 
 
 def _client(port: int, key: str) -> aiohttp.ClientSession:
-    headers, timeout = {"authorization": f"Bearer {key}"}, aiohttp.ClientTimeout(total=PATIENCE)
+    headers = {"authorization": f"Bearer {key}"}
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
     return aiohttp.ClientSession(f"http://127.0.0.1:{port}", headers=headers, timeout=timeout)
 
 

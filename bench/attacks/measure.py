@@ -1,4 +1,6 @@
-"""B's work, unloaded and while A attacks: what a request takes, what fails, and how the server's memory grows."""
+"""B's work, unloaded and while A attacks: what a request takes, what fails, and how the server's
+memory grows.
+"""
 
 import asyncio
 import sys
@@ -30,9 +32,14 @@ MARGIN = 100e6
 
 
 def attacked(folder: Path, seconds: float, names: str = "") -> Iterator[Reading]:
-    """Measure each attack once, each on a server of its own; only those with `names` in their names."""
+    """Measure each attack once, each on a server of its own; only those with `names` in their
+    names.
+    """
     # A's own servers would not share the server's CPUs either.
-    with module("bench.attacks.backend", "0") as backend, module("bench.attacks.backend", str(NICE)) as site:
+    with (
+        module("bench.attacks.backend", "0") as backend,
+        module("bench.attacks.backend", str(NICE)) as site,
+    ):
         for attack in ATTACKS:
             if names not in attack.name:
                 continue
@@ -43,22 +50,39 @@ def attacked(folder: Path, seconds: float, names: str = "") -> Iterator[Reading]
 
 
 def _or_skipped(figures: Iterator[Reading]) -> Iterator[Reading]:
-    """Yield what can be measured here, or say why it cannot: the other attacks are measured all the same."""
+    """Yield what can be measured here, or say why it cannot: the other attacks are measured all the
+    same.
+    """
     try:
         yield from figures
     except RuntimeError as error:
         print(f"Skipped: {error}", file=sys.stderr, flush=True)
 
 
-def _measured(attack: Attack, backend: int, site: int, folder: Path, seconds: float) -> Iterator[Reading]:
+def _measured(
+    attack: Attack, backend: int, site: int, folder: Path, seconds: float
+) -> Iterator[Reading]:
     store = f"sqlite://{folder}/{new_id('attack')}.db"
     (a, _), (b, _) = asyncio.run(issue(store))
-    with serving(backend, folder, store, workers=attack.workers, settings=CODE if attack.processes else "") as server:
-        command = [sys.executable, "-m", "bench.attacks.attackers", attack.method, str(server.port), a, str(site)]
-        unloaded, loaded, grown = asyncio.run(_compare(attack, server, b, backend, command, seconds))
+    with serving(
+        backend, folder, store, workers=attack.workers, settings=CODE if attack.processes else ""
+    ) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "bench.attacks.attackers",
+            attack.method,
+            str(server.port),
+            a,
+            str(site),
+        ]
+        unloaded, loaded, grown = asyncio.run(
+            _compare(attack, server, b, backend, command, seconds)
+        )
     if attack.has_times:
         for figure in ("median", "worst"):
-            before, during = getattr(unloaded, figure), getattr(loaded, figure)
+            before = getattr(unloaded, figure)
+            during = getattr(loaded, figure)
             yield f"{figure} of B before, {attack.name}, ms", OURS, before
             yield f"{figure} of B, {attack.name}, ms", OURS, during
             yield f"{figure} of B later, {attack.name}, ms", OURS, during - before
@@ -74,33 +98,53 @@ def _measured(attack: Attack, backend: int, site: int, folder: Path, seconds: fl
 
 
 def _most_memory(attack: Attack) -> float:
-    """Return the bytes by which the server may grow: the limits of its processes, readers and containers, a margin."""
-    return BODIES * attack.workers + MEMORY * attack.readers + CONTAINER * bool(attack.processes) + MARGIN
+    """Return the bytes by which the server may grow: the limits of its processes, readers and
+    containers, a margin.
+    """
+    return (
+        BODIES * attack.workers
+        + MEMORY * attack.readers
+        + CONTAINER * bool(attack.processes)
+        + MARGIN
+    )
 
 
 async def _compare(
-    attack: Attack, server: RunningServer, key: str, backend: int, command: list[str], seconds: float
+    attack: Attack,
+    server: RunningServer,
+    key: str,
+    backend: int,
+    command: list[str],
+    seconds: float,
 ) -> tuple[Outcome, Outcome, int]:
-    """Return what B's work came to without and with the attack, and by how many bytes the server has grown."""
+    """Return what B's work came to without and with the attack, and by how many bytes the server
+    has grown.
+    """
     async with tenant(server.port, key, backend) as b:
         await b.begin()
         unloaded = await b.work(seconds)
         idle = memory_of_all(server.pid)
         with running(command) as attacker:
-            await asyncio.wait({asyncio.create_task(asyncio.to_thread(_begun, attacker))}, timeout=BEGINNING)
+            await asyncio.wait(
+                {asyncio.create_task(asyncio.to_thread(_begun, attacker))}, timeout=BEGINNING
+            )
             await _until_code_runs(attack, server)
             loaded = await b.work(seconds)
             return unloaded, loaded, peak_memory_of_all(server.pid) - idle
 
 
 async def _until_code_runs(attack: Attack, server: RunningServer) -> None:
-    """Raise `RuntimeError` where the code of an attack does not run: B would notice nothing of it."""
+    """Raise `RuntimeError` where the code of an attack does not run: B would notice nothing of
+    it.
+    """
     try:
         async with asyncio.timeout(BEGINNING):
             while processes_of_all(server.pid) <= attack.processes:  # noqa: ASYNC110 - they must be looked for
                 await asyncio.sleep(POLL_INTERVAL)
     except TimeoutError as error:
-        raise RuntimeError(f"{attack.name}: the code does not run, perhaps without bubblewrap") from error
+        raise RuntimeError(
+            f"{attack.name}: the code does not run, perhaps without bubblewrap"
+        ) from error
 
 
 def _begun(attacker: Program) -> None:

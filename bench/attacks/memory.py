@@ -1,9 +1,10 @@
-"""Code that takes memory of the host, kind by kind: how far above (or, negative, below) its machine's limit it comes.
+"""Code that takes memory of the host, kind by kind: how far above (or, negative, below) its
+machine's limit it comes.
 
-It is measured outside of the machine. Other programs of the host take and release memory meanwhile, so what can be
-counted for the machine alone is: its processes and its files in memory. Only the kernel's own memory is counted for the
-whole host, where others change little. Pages that the kernel keeps free for each CPU are free, though `MemFree` omits
-them: that can be gigabytes.
+It is measured outside of the machine. Other programs of the host take and release memory meanwhile,
+so what can be counted for the machine alone is: its processes and its files in memory. Only the
+kernel's own memory is counted for the whole host, where others change little. Pages that the kernel
+keeps free for each CPU are free, though `MemFree` omits them: that can be gigabytes.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ MEGABYTE = 1024 * 1024
 LIMITS = MachineLimits(memory=256 * MEGABYTE, disk=24 * MEGABYTE)
 SECONDS = 60.0
 OTHERS = ("MemFree:", "Buffers:", "Cached:", "AnonPages:", "SReclaimable:")
-"""What a host has free, for programs, and for files in memory or on a disk; the kernel holds the rest."""
+"""What a host has free, for programs, and for files in memory or on a disk; the kernel holds the
+rest.
+"""
 FREE_OF_CPU = re.compile(r"^ +count: +(\d+)$", re.MULTILINE)
 PLACES = ("tmp", "dev/shm", "mnt/data")
 """Where the files of a machine are in memory."""
@@ -92,7 +95,10 @@ def figure(kind: str) -> str:
 
 
 def reading(_: Path) -> Iterator[Reading]:
-    """Attack with each kind, in a machine of its own. Raises `RuntimeError` where bubblewrap does not work."""
+    """Attack with each kind, in a machine of its own.
+
+    Raises `RuntimeError` where bubblewrap does not work.
+    """
     for kind in KINDS:
         yield figure(kind), OURS, asyncio.run(_above(kind)) / 1e6
 
@@ -108,13 +114,18 @@ async def _above(kind: str) -> int:
     finally:
         await sandbox.close()
     if most <= 0:
-        raise RuntimeError(f"code that takes memory: other programs of the host hide what the {kind} took")
+        raise RuntimeError(
+            f"code that takes memory: other programs of the host hide what the {kind} took"
+        )
     return most - LIMITS.memory - LIMITS.disk
 
 
 async def most_while(call: Awaitable[object], spaces: set[str]) -> int:
-    """Await a call of code in these namespaces; return the most bytes that the host has lost to it."""
-    before, most = _used_by_the_kernel(), 0
+    """Await a call of code in these namespaces; return the most bytes that the host has lost to
+    it.
+    """
+    before = _used_by_the_kernel()
+    most = 0
     task = asyncio.ensure_future(call)
     while not task.done():
         kernel = await asyncio.to_thread(_used_by_the_kernel)
@@ -125,7 +136,8 @@ async def most_while(call: Awaitable[object], spaces: set[str]) -> int:
 
 
 def namespaces() -> set[str]:
-    """Return the namespaces of processes that this process has started, directly or not, except its own.
+    """Return the namespaces of processes that this process has started, directly or not, except its
+    own.
 
     Others of this host start machines at the same time, tests beside this one for example.
     """
@@ -160,8 +172,12 @@ def _namespace(process: Path) -> str:
 
 
 def _used_by_machine(spaces: set[str]) -> int:
-    """Return the bytes of the processes in these namespaces, each shared page once, and of their files in memory."""
-    total, disks, files = 0, dict[int, int](), dict[int, int]()
+    """Return the bytes of the processes in these namespaces, each shared page once, and of their
+    files in memory.
+    """
+    total = 0
+    disks = dict[int, int]()
+    files = dict[int, int]()
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if _namespace(process) not in spaces:
@@ -189,12 +205,17 @@ def _unnamed(files: Path) -> Iterator[tuple[int, int]]:
 
 
 def _kilobytes(file: Path, *names: str) -> int:
-    return sum(int(line.split()[1]) for line in file.read_text().splitlines() if line.startswith(names))
+    return sum(
+        int(line.split()[1]) for line in file.read_text().splitlines() if line.startswith(names)
+    )
 
 
 def _used_by_the_kernel() -> int:
-    """Return the bytes of the whole host: what other programs change meanwhile is small beside the limit."""
-    facts, free = Path("/proc/meminfo"), _free_of_cpus()
+    """Return the bytes of the whole host: what other programs change meanwhile is small beside the
+    limit.
+    """
+    facts = Path("/proc/meminfo")
+    free = _free_of_cpus()
     retained = (_kilobytes(facts, "MemTotal:") - _kilobytes(facts, *OTHERS)) * 1024
     return retained - max(free, _free_of_cpus())  # others free memory between two reads
 

@@ -1,4 +1,6 @@
-"""A resolver of names for the server under attack: some names are never resolved, others are this machine."""
+"""A resolver of names for the server under attack: some names are never resolved, others are this
+machine.
+"""
 
 import os
 from pathlib import Path
@@ -18,10 +20,12 @@ def getaddrinfo(host, *rest, **more):
         host = "127.0.0.1"
     return _system(host, *rest, **more)
 socket.getaddrinfo = getaddrinfo
-'''
+'''  # noqa: E501 - the lines of a text
 
 
 def write_resolver(folder: Path) -> str:
-    """Write the resolver into a folder; return the `PYTHONPATH` with which a Python process loads it."""
+    """Write the resolver into a folder; return the `PYTHONPATH` with which a Python process loads
+    it.
+    """
     (folder / "sitecustomize.py").write_text(_RESOLVER)
     return f"{folder}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")

@@ -38,7 +38,9 @@ async def issue(store_url: str) -> list[tuple[str, str]]:
     mint = await Mint.of(store)
     keys = []
     for name in ("a", "b"):
-        key, stored_key = mint.issue(new_id("key"), name, "bench", KeyLimits(), int(time.time()), None)
+        key, stored_key = mint.issue(
+            new_id("key"), name, "bench", KeyLimits(), int(time.time()), None
+        )
         await store.write(api_keys.put, stored_key)
         keys.append((key, stored_key.id))
     await store.close()
@@ -46,14 +48,25 @@ async def issue(store_url: str) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def serving(backend: int, folder: Path, store: str, *, workers: int = 1, settings: str = "") -> Iterator[RunningServer]:
-    """Run a server before the backend at this port, with more settings than every server under attack has."""
+def serving(
+    backend: int, folder: Path, store: str, *, workers: int = 1, settings: str = ""
+) -> Iterator[RunningServer]:
+    """Run a server before the backend at this port, with more settings than every server under
+    attack has.
+    """
     (folder / "attacks.toml").write_text(SETTINGS + settings)
     port = free_port()
     command = [sys.executable, "-m", "antiphon", "serve", "--port", str(port), "--store", store]
-    command += ["--backend", f"http://127.0.0.1:{backend}/v1", "--config", str(folder / "attacks.toml")]
+    command += [
+        "--backend",
+        f"http://127.0.0.1:{backend}/v1",
+        "--config",
+        str(folder / "attacks.toml"),
+    ]
     command += ["--workers", str(workers)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")
+    }
     environment["PYTHONPATH"] = write_resolver(folder)
     with running(command, environment, folder, log=folder / "attacks.log") as program:
         wait_for_answer(port, "/healthz", program)

@@ -1,4 +1,6 @@
-"""The attacks of one tenant on another, and where each is shown. Those that are load are measured here."""
+"""The attacks of one tenant on another, and where each is shown. Those that are load are measured
+here.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +14,8 @@ from bench.report import Reading, table
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """An attack: the method of `Attacker` that performs it, or the test that shows it where it is no load.
+    """An attack: the method of `Attacker` that performs it, or the test that shows it where it is
+    no load.
 
     `measure` gives the figures of an attack that is not about B's requests.
     """
@@ -24,7 +27,9 @@ class Attack:
     readers: int = 0
     """Page readers that the tenant may use at once; each has a memory limit of its own."""
     has_times: bool = False
-    """Whether the median and the slowest of B's requests have targets of their own (`bench.targets`)."""
+    """Whether the median and the slowest of B's requests have targets of their own
+    (`bench.targets`).
+    """
     processes: int = 0
     """Processes of code that the server must have started, for which it needs bubblewrap."""
     measure: Callable[[Path], Iterator[Reading]] | None = None
@@ -40,7 +45,10 @@ TWELVE = (
     Attack("names that are never resolved", "names"),
     Attack("pages of 4.9 MB", "pages", readers=max(2, os.cpu_count() or 1)),
     Attack("slow background jobs", "jobs"),
-    Attack("a key that stands twice", test="tests/integration/server/resources/test_chat_completions.py"),
+    Attack(
+        "a key that stands twice",
+        test="tests/integration/server/resources/test_chat_completions.py",
+    ),
     Attack("malformed HTTP", "malformed"),
     Attack("MCP calls that never return", "tools"),
 )
@@ -60,5 +68,9 @@ ATTACKS = (*TWELVE, *MORE)
 
 def not_load() -> str:
     """Return which attacks are not measured, and the tests that show them."""
-    rows = [(f"{number}. {attack.name}", attack.test) for number, attack in enumerate(ATTACKS, 1) if attack.test]
+    rows = [
+        (f"{number}. {attack.name}", attack.test)
+        for number, attack in enumerate(ATTACKS, 1)
+        if attack.test
+    ]
     return table([("no load, so not measured", "shown by"), *rows])

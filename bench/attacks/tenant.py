@@ -1,4 +1,6 @@
-"""What tenant B does: requests at a steady rate and, beside them, jobs, webhooks, pages and tools."""
+"""What tenant B does: requests at a steady rate and, beside them, jobs, webhooks, pages and
+tools.
+"""
 
 import asyncio
 import itertools
@@ -51,10 +53,13 @@ class Outcome:
 
 
 class Tenant:
-    """A client with the key of tenant B. `backend` is the URL of the backend, which receives B's webhooks too."""
+    """A client with the key of tenant B. `backend` is the URL of the backend, which receives B's
+    webhooks too.
+    """
 
     def __init__(self, http: aiohttp.ClientSession, backend: str) -> None:
-        self._http, self._backend = http, backend
+        self._http = http
+        self._backend = backend
         self._numbers = itertools.count()
         self._errands: dict[str, Callable[[], Awaitable[bool]]] = {
             "jobs and webhooks": self._job,
@@ -63,7 +68,8 @@ class Tenant:
         }
 
     async def begin(self) -> None:
-        """Register the webhook, and do everything once: what is loaded for the first of its kind is loaded then.
+        """Register the webhook, and do everything once: what is loaded for the first of its kind is
+        loaded then.
 
         Raises `RuntimeError` where something fails.
         """
@@ -105,13 +111,17 @@ class Tenant:
         outcome.failed[kind] = outcome.failed.get(kind, 0) + (not is_good)
 
     async def _request(self) -> bool:
-        async with self._http.post("/v1/responses", json={"model": "m", "input": "Hello!"}) as reply:
+        async with self._http.post(
+            "/v1/responses", json={"model": "m", "input": "Hello!"}
+        ) as reply:
             await reply.read()
             return reply.status == 200
 
     async def _job(self) -> bool:
         """Have a response made in the background, and wait until its webhook was received."""
-        created = await self._send_request("/v1/responses", {"model": "m", "input": "Hello!", "background": True})
+        created = await self._send_request(
+            "/v1/responses", {"model": "m", "input": "Hello!", "background": True}
+        )
         if "id" not in created:
             return False
         while not await self._get(f"{self._backend}/received/{created['id']}"):  # noqa: ASYNC110 - it must be asked for
@@ -126,7 +136,9 @@ class Tenant:
 
     async def _tool(self) -> bool:
         tool = {"type": "mcp", "server_label": "quick", "require_approval": "never"}
-        return await self._finds({"input": "x", "tools": [{**tool, "server_url": f"{self._backend}/mcp/quick"}]})
+        return await self._finds(
+            {"input": "x", "tools": [{**tool, "server_url": f"{self._backend}/mcp/quick"}]}
+        )
 
     async def _finds(self, body: dict[str, Any]) -> bool:
         created = await self._send_request("/v1/responses", {"model": "m", **body})
@@ -145,7 +157,10 @@ class Tenant:
 async def tenant(port: int, key: str, backend: int) -> AsyncIterator[Tenant]:
     """Connect tenant B to the server at this port."""
     headers = {"authorization": f"Bearer {key}"}
-    connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=PATIENCE)
+    connector = aiohttp.TCPConnector(limit=0)
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
     url = f"http://127.0.0.1:{port}"
-    async with aiohttp.ClientSession(url, headers=headers, connector=connector, timeout=timeout) as http:
+    async with aiohttp.ClientSession(
+        url, headers=headers, connector=connector, timeout=timeout
+    ) as http:
         yield Tenant(http, f"http://127.0.0.1:{backend}")

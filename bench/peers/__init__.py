@@ -1,1 +1,3 @@
-"""Antiphon beside other servers of the Responses API: same backend, same load: `python -m bench.peers`."""
+"""Antiphon beside other servers of the Responses API: same backend, same load: `python -m
+bench.peers`.
+"""

@@ -1,4 +1,6 @@
-"""`python -m bench.peers` (`make bench-peers`): Antiphon beside nginx, and beside other gateways from PyPI."""
+"""`python -m bench.peers` (`make bench-peers`): Antiphon beside nginx, and beside other gateways
+from PyPI.
+"""
 
 import argparse
 import itertools
@@ -16,22 +18,33 @@ from bench.process import memory_of_all, peak_memory_of_all
 from bench.report import machine, short, table
 from bench.server import RunningServer, module
 
-ROUNDS, SECONDS, QUICK_SECONDS = 3, 3.0, 0.5
+ROUNDS = 3
+SECONDS = 3.0
+QUICK_SECONDS = 0.5
 
 MOST_WORDS = 150
 """Characters of what failed, in the report."""
 
-START, END = "start", "memory"
-STARTED, IDLE, PEAK = "start, s", "idle, MB", "peak, MB"
+START = "start"
+END = "memory"
+STARTED = "start, s"
+IDLE = "idle, MB"
+PEAK = "peak, MB"
 
 
 def main() -> None:
     """Compare, and print what came of it."""
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="once and shortly: whether it runs, not how fast")
+    parser.add_argument(
+        "--quick", action="store_true", help="once and shortly: whether it runs, not how fast"
+    )
     parser.add_argument("--ref", metavar="COMMIT", help="compare with this commit of ours too")
     parser.add_argument("--only", metavar="NAME", help="only the gateways with this in their names")
-    parser.add_argument("--update", action="store_true", help="write the figures into README.md and the documentation")
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="write the figures into README.md and the documentation",
+    )
     arguments = parser.parse_args()
     rounds, seconds = (1, QUICK_SECONDS) if arguments.quick else (ROUNDS, SECONDS)
     print(machine(), flush=True)
@@ -39,9 +52,14 @@ def main() -> None:
     servers = [peer for peer in found if isinstance(peer, Peer)]
     troubles = {(peer, ""): peer for peer in found if isinstance(peer, str)}
     rows: dict[tuple[str, str], list[Row]] = {}
-    with tempfile.TemporaryDirectory(prefix="antiphon-peers-") as folder, module("bench.peers.backend") as backend:
+    with (
+        tempfile.TemporaryDirectory(prefix="antiphon-peers-") as folder,
+        module("bench.peers.backend") as backend,
+    ):
         for number, peer in itertools.product(range(rounds), servers):
-            for kind, row in _measure(peer, backend, Path(folder) / f"{peer.name.replace(' ', '-')}-{number}", seconds):
+            for kind, row in _measure(
+                peer, backend, Path(folder) / f"{peer.name.replace(' ', '-')}-{number}", seconds
+            ):
                 if isinstance(row, str):
                     troubles.setdefault((peer.name, kind), f"{peer.name}, {kind}: {row}")
                 else:
@@ -58,8 +76,12 @@ def main() -> None:
     sys.exit(0 if rows else 1)
 
 
-def _measure(peer: Peer, backend: RunningServer, folder: Path, seconds: float) -> Iterator[tuple[str, Row | str]]:
-    """Yield a row for the start, for each kind of request, and for the end; for what fails, a sentence."""
+def _measure(
+    peer: Peer, backend: RunningServer, folder: Path, seconds: float
+) -> Iterator[tuple[str, Row | str]]:
+    """Yield a row for the start, for each kind of request, and for the end; for what fails, a
+    sentence.
+    """
     folder.mkdir()
     try:
         with peer.start(backend.port, folder) as server:

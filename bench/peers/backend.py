@@ -1,6 +1,8 @@
-"""The bench's backend, which answers at `/v1/responses` too: `python -m bench.peers.backend` prints its port.
+"""The bench's backend, which answers at `/v1/responses` too: `python -m bench.peers.backend` prints
+its port.
 
-A peer that merely passes on what it gets asks for Responses; one that translates asks for Chat Completions.
+A peer that merely passes on what it gets asks for Responses; one that translates asks for Chat
+Completions.
 """
 
 import itertools
@@ -31,7 +33,9 @@ _numbers = itertools.count(1)
 
 
 def _again(answer: bytes) -> bytes:
-    """Return an answer with ids of its own, as long as those before: who stores it keeps one row for each."""
+    """Return an answer with ids of its own, as long as those before: who stores it keeps one row
+    for each.
+    """
     number = next(_numbers)
     for known in _IDS:
         answer = answer.replace(known, b"%b%0*d" % (known[:8], len(known) - 8, number))

@@ -1,4 +1,6 @@
-"""Virtual environments below `.peers/`, one for each server that is compared, kept while Python stays the same."""
+"""Virtual environments below `.peers/`, one for each server that is compared, kept while Python
+stays the same.
+"""
 
 import os
 import subprocess
@@ -22,24 +24,45 @@ class NotInstalledError(Exception):
 
 
 def environment(
-    name: str, requirements: Sequence[str], constraints: Path | None = None, *, minor: str | None = None
+    name: str,
+    requirements: Sequence[str],
+    constraints: Path | None = None,
+    *,
+    minor: str | None = None,
 ) -> Path:
-    """Return the `bin` folder of an environment that has these installed. Raises `NotInstalledError`.
+    """Return the `bin` folder of an environment that has these installed.
 
-    `minor` is the version of Python that it needs, such as `3.12`; without it, the Python of the bench.
+    Raises `NotInstalledError`.
+
+    `minor` is the version of Python that it needs, such as `3.12`; without it, the Python of the
+    bench.
     """
     program = _python(minor)
     folder = FOLDER / name
     about = [sys.base_prefix, sys.version] if minor is None else [program]
-    done, wanted = folder / ".installed", "\n".join([*about, *requirements])
+    done = folder / ".installed"
+    wanted = "\n".join([*about, *requirements])
     if not done.exists() or done.read_text() != wanted:
         _run([program, "-m", "venv", "--clear", str(folder)])
         # The constraints are ours; what a peer needs is its own affair.
-        variables = {key: value for key, value in os.environ.items() if key not in {"PIP_CONSTRAINT", "PYTHONPATH"}}
+        variables = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in {"PIP_CONSTRAINT", "PYTHONPATH"}
+        }
         if constraints is not None:
-            variables |= {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
-        print(f"Installing {', '.join(requirements)} into {folder.relative_to(ROOT)} ...", file=sys.stderr)
-        _run([str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *requirements], variables)
+            variables |= {
+                "PIP_CONSTRAINT": str(constraints),
+                "PIP_BUILD_CONSTRAINT": str(constraints),
+            }
+        print(
+            f"Installing {', '.join(requirements)} into {folder.relative_to(ROOT)} ...",
+            file=sys.stderr,
+        )
+        _run(
+            [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *requirements],
+            variables,
+        )
         done.write_text(wanted)
     return folder / "bin"
 
@@ -64,7 +87,8 @@ def installed(ref: str) -> Path:
         source.mkdir()
         _run([*_GIT, "archive", "--output", str(archive), name])
         _run(["tar", "-xf", str(archive), "-C", str(source)])
-        binaries, stored = FOLDER / f"antiphon-{name}/bin", FOLDER / f"antiphon-{name}/.installed"
+        binaries = FOLDER / f"antiphon-{name}/bin"
+        stored = FOLDER / f"antiphon-{name}/.installed"
         return (
             binaries
             if stored.exists()
@@ -86,7 +110,9 @@ _GIT = ["git", "-C", str(ROOT)]
 
 def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str:
     try:
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=LIMIT)
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, check=True, timeout=LIMIT
+        )
     except subprocess.CalledProcessError as error:
         last = (error.stderr.strip().splitlines() or ["no word why"])[-1]
         raise NotInstalledError(last) from error

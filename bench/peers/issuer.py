@@ -1,4 +1,5 @@
-"""An OIDC issuer on loopback, for gateways that ask for one: `python -m bench.peers.issuer PORT FILE`.
+"""An OIDC issuer on loopback, for gateways that ask for one: `python -m bench.peers.issuer PORT
+FILE`.
 
 It writes a token of the audience `verify` that is valid for two hours into the file.
 """
@@ -14,7 +15,8 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-AUDIENCE, LIFE = "verify", 7200
+AUDIENCE = "verify"
+LIFE = 7200
 
 
 def encoded(data: bytes) -> str:
@@ -30,7 +32,14 @@ def as_json(value: dict[str, Any]) -> bytes:
 def token_of(key: rsa.RSAPrivateKey, issuer: str) -> str:
     """Return a signed token."""
     now = int(time.time())
-    claims = {"iss": issuer, "aud": AUDIENCE, "sub": "verify", "iat": now - 5, "nbf": now - 5, "exp": now + LIFE}
+    claims = {
+        "iss": issuer,
+        "aud": AUDIENCE,
+        "sub": "verify",
+        "iat": now - 5,
+        "nbf": now - 5,
+        "exp": now + LIFE,
+    }
     head = {"kid": "1", "alg": "RS256", "typ": "JWT"}
     signed = f"{encoded(as_json(head))}.{encoded(as_json(claims))}"
     return f"{signed}.{encoded(key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
@@ -39,7 +48,9 @@ def token_of(key: rsa.RSAPrivateKey, issuer: str) -> str:
 def documents(key: rsa.RSAPrivateKey, issuer: str) -> dict[str, bytes]:
     """Return, by path, what the issuer says of itself."""
     numbers = key.public_key().public_numbers()
-    n, e = (encoded(one.to_bytes((one.bit_length() + 7) // 8, "big")) for one in (numbers.n, numbers.e))
+    n, e = (
+        encoded(one.to_bytes((one.bit_length() + 7) // 8, "big")) for one in (numbers.n, numbers.e)
+    )
     keys = {"keys": [{"kty": "RSA", "kid": "1", "alg": "RS256", "use": "sig", "n": n, "e": e}]}
     about = {
         "issuer": issuer,
@@ -55,7 +66,8 @@ def documents(key: rsa.RSAPrivateKey, issuer: str) -> dict[str, bytes]:
 
 def main() -> None:
     """Serve until the process ends."""
-    port, file = int(sys.argv[1]), Path(sys.argv[2])
+    port = int(sys.argv[1])
+    file = Path(sys.argv[2])
     issuer = f"http://127.0.0.1:{port}"
     key = rsa.generate_private_key(65537, 2048)
     running = documents(key, issuer)

@@ -18,24 +18,35 @@ from bench.trace.loopback import Client
 from bench.wire import request
 
 CONNECTIONS = 32
-BURST, CHUNKS, WORD = "burst", "chunks", "word"
+BURST = "burst"
+CHUNKS = "chunks"
+WORD = "word"
 
 TEXT = {BURST: "Hello there", WORD: " token0"}
-"""What a plain answer holds once. A gateway that asks the backend for a stream even then gets one delta of `word`."""
+"""What a plain answer holds once. A gateway that asks the backend for a stream even then gets one
+delta of `word`.
+"""
 
 ENDS = {RESPONSES: '"response.completed"'}
 DELTAS = {RESPONSES: '"response.output_text.delta"'}
 DONE, DELTA = "[DONE]", '"delta":{"content"'
-"""What each stream and each of its deltas hold once: of the Responses API, and of Chat Completions."""
+"""What each stream and each of its deltas hold once: of the Responses API, and of Chat
+Completions.
+"""
 
 Row = dict[str, float]
-"""By figure: `CPU, µs` of a request; `requests/s` under load; `first byte, ms`, later than the backend's own."""
+"""By figure: `CPU, µs` of a request; `requests/s` under load; `first byte, ms`, later than the
+backend's own.
+"""
 
-CPU, RATE, FIRST = "CPU, µs", "requests/s", "first byte, ms"
+CPU = "CPU, µs"
+RATE = "requests/s"
+FIRST = "first byte, ms"
 
 Question = Callable[[Peer, RunningServer, RunningServer, float], Row]
-"""Measures one kind of request at a peer, before a backend, for so many seconds. Raises `RuntimeError` if answers are
-not whole."""
+"""Measures one kind of request at a peer, before a backend, for so many seconds. Raises
+`RuntimeError` if answers are not whole.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +58,15 @@ class Kind:
     store: bool = False
 
 
-def _load(peer: Peer, server: RunningServer, _: RunningServer, seconds: float, *, stream: bool, store: bool) -> Row:
+def _load(
+    peer: Peer,
+    server: RunningServer,
+    _: RunningServer,
+    seconds: float,
+    *,
+    stream: bool,
+    store: bool,
+) -> Row:
     """Small requests from 32 connections, each as soon as the last was answered."""
     model = BURST if stream else peer.plain_model
     body: dict[str, object] = {"model": peer.prefix + model, "stream": stream}
@@ -55,7 +74,11 @@ def _load(peer: Peer, server: RunningServer, _: RunningServer, seconds: float, *
         body |= {"input": "Hello!", "store": store}
     else:
         body["messages"] = [{"role": "user", "content": "Hello!"}]
-    marks = (DELTAS.get(peer.path, DELTA), ENDS.get(peer.path, DONE)) if stream else (TEXT[model], TEXT[model])
+    marks = (
+        (DELTAS.get(peer.path, DELTA), ENDS.get(peer.path, DONE))
+        if stream
+        else (TEXT[model], TEXT[model])
+    )
     content = msgspec.json.encode(body).decode()
     load = Load(server.port, peer.path, content, CONNECTIONS, seconds, *marks)
     with under(load) as program:
@@ -68,7 +91,9 @@ def _load(peer: Peer, server: RunningServer, _: RunningServer, seconds: float, *
 
 
 PORTABLE = ("message", "function_call", "function_call_output")
-"""Items that every gateway accepts. Codex also sends reasoning, and tools and calls of other types."""
+"""Items that every gateway accepts. Codex also sends reasoning, and tools and calls of other
+types.
+"""
 
 
 def _agent(
@@ -102,12 +127,16 @@ class Streamed:
     has_before = False
 
     def __init__(self, client: Client, content: bytes) -> None:
-        self._client, self._content = client, content
-        self._numbers, self._request = itertools.count(1), b""
+        self._client = client
+        self._content = content
+        self._numbers = itertools.count(1)
+        self._request = b""
 
     async def begin(self) -> None:
         """Prepare the next request."""
-        self._request = request("POST", RESPONSES, of_conversation(self._content, next(self._numbers)))
+        self._request = request(
+            "POST", RESPONSES, of_conversation(self._content, next(self._numbers))
+        )
 
     async def send(self) -> None:
         """Send it. Raises `RuntimeError` if the answer is no whole stream."""
@@ -124,6 +153,8 @@ KINDS = (
     Kind("stream, one tool", partial(_agent, scenario="one tool")),
     Kind("stream, 7 functions, 36 kB", partial(_agent, scenario="codex")),
     Kind("stream, 236 items, 825 kB", partial(_agent, scenario="long")),
-    Kind("stream, Codex's first request, 39 kB", partial(_agent, scenario="codex", is_portable=False)),
+    Kind(
+        "stream, Codex's first request, 39 kB", partial(_agent, scenario="codex", is_portable=False)
+    ),
     Kind("stream, Codex, 400 items, 1 MB", partial(_agent, scenario="long", is_portable=False)),
 )

@@ -1,13 +1,27 @@
-"""The settings of OGX: its starter distribution, without the providers that need other servers or a network."""
+"""The settings of OGX: its starter distribution, without the providers that need other servers or a
+network.
+"""
 
 from pathlib import Path
 from typing import Any
 
 NEEDED = (
-    *("sqlalchemy[asyncio]", "aiosqlite", "faiss-cpu", "numpy", "chardet", "pypdf", "requests", "tqdm", "pillow"),
+    *(
+        "sqlalchemy[asyncio]",
+        "aiosqlite",
+        "faiss-cpu",
+        "numpy",
+        "chardet",
+        "pypdf",
+        "requests",
+        "tqdm",
+        "pillow",
+    ),
     "markitdown",
 )
-"""What these providers import. OGX itself does not depend on it: its own installer chooses by provider."""
+"""What these providers import. OGX itself does not depend on it: its own installer chooses by
+provider.
+"""
 
 PREFIX = "vllm/"
 """It names a model by its provider and the name there."""
@@ -16,7 +30,9 @@ PREFIX = "vllm/"
 def settings(backend: int, port: int, folder: Path) -> dict[str, Any]:
     """Return the settings: one backend, everything in SQLite and files below the folder."""
     kinds = {"kv_default": ("kv_sqlite", "kv.db"), "sql_default": ("sql_sqlite", "sql.db")}
-    databases = {name: {"type": kind, "db_path": str(folder / file)} for name, (kind, file) in kinds.items()}
+    databases = {
+        name: {"type": kind, "db_path": str(folder / file)} for name, (kind, file) in kinds.items()
+    }
     providers = _providers(f"http://127.0.0.1:{backend}/v1", folder)
     return {
         "version": 2,
@@ -27,7 +43,10 @@ def settings(backend: int, port: int, folder: Path) -> dict[str, Any]:
             "backends": databases,
             "stores": {
                 "metadata": {"namespace": "registry", "backend": "kv_default"},
-                **{name: _table(name) for name in ("inference", "conversations", "prompts", "connectors")},
+                **{
+                    name: _table(name)
+                    for name in ("inference", "conversations", "prompts", "connectors")
+                },
             },
         },
         "registered_resources": {"models": [], "vector_stores": []},
@@ -38,7 +57,11 @@ def settings(backend: int, port: int, folder: Path) -> dict[str, Any]:
 
 def _providers(backend: str, folder: Path) -> dict[str, list[dict[str, Any]]]:
     rows: dict[str, tuple[str, str, dict[str, Any]]] = {
-        "inference": ("vllm", "remote::vllm", {"base_url": backend, "max_tokens": 4096, "api_token": "none"}),
+        "inference": (
+            "vllm",
+            "remote::vllm",
+            {"base_url": backend, "max_tokens": 4096, "api_token": "none"},
+        ),
         "vector_io": ("faiss", "inline::faiss", {"persistence": _keys("vector_io")}),
         "files": (
             *("local", "inline::localfs"),
@@ -48,7 +71,13 @@ def _providers(backend: str, folder: Path) -> dict[str, list[dict[str, Any]]]:
         "responses": (
             *("builtin", "inline::builtin"),
             {
-                "persistence": {"responses": {**_table("responses"), "max_write_queue_size": 10_000, "num_writers": 4}},
+                "persistence": {
+                    "responses": {
+                        **_table("responses"),
+                        "max_write_queue_size": 10_000,
+                        "num_writers": 4,
+                    }
+                },
                 "memory_config": {"default_vector_store_provider_id": "faiss"},
             },
         ),

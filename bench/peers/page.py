@@ -1,6 +1,8 @@
-"""The run whose figures README.md and the documentation show: `bench/peers/run.json`, and the tables made of it.
+"""The run whose figures README.md and the documentation show: `bench/peers/run.json`, and the
+tables made of it.
 
-`make bench-peers ARGS=--update` measures and writes all three. `python -m bench.peers.page` writes the tables anew.
+`make bench-peers ARGS=--update` measures and writes all three. `python -m bench.peers.page` writes
+the tables anew.
 """
 
 from collections.abc import Sequence
@@ -12,10 +14,13 @@ from bench.process import ROOT
 from bench.report import short
 
 RUN = ROOT / "bench/peers/run.json"
-README, PAGE = ROOT / "README.md", ROOT / "docs/operate/speed-of-gateways.md"
+README = ROOT / "README.md"
+PAGE = ROOT / "docs/operate/speed-of-gateways.md"
 
 ORDER = ("antiphon", "OGX", "agentic-api", "LiteLLM", "SGLang gateway", "nginx")
-"""The columns: as in the README's table of requirements, and the proxy that translates nothing last."""
+"""The columns: as in the README's table of requirements, and the proxy that translates nothing
+last.
+"""
 
 TITLES = {"antiphon": "Antiphon"}
 
@@ -47,14 +52,26 @@ FULL: Sequence[Line] = (
     ("streams of 256 deltas per second", "stream of 256 deltas", "requests/s"),
     ("stream of 256 deltas, stored, CPU µs", "stream of 256 deltas, stored", "CPU, µs"),
     ("stream of 256 deltas with one tool, CPU µs", "stream, one tool", "CPU, µs"),
-    ("an agent's first request (7 functions, 36 kB), CPU µs", "stream, 7 functions, 36 kB", "CPU, µs"),
+    (
+        "an agent's first request (7 functions, 36 kB), CPU µs",
+        "stream, 7 functions, 36 kB",
+        "CPU, µs",
+    ),
     ("the same, first byte later by, ms", "stream, 7 functions, 36 kB", "first byte, ms"),
     ("an agent's long history (236 items, 825 kB), CPU µs", "stream, 236 items, 825 kB", "CPU, µs"),
     ("the same: first byte later by, ms", "stream, 236 items, 825 kB", "first byte, ms"),
     ("Codex's first request (39 kB), CPU µs", "stream, Codex's first request, 39 kB", "CPU, µs"),
-    ("Codex's first request, first byte later by, ms", "stream, Codex's first request, 39 kB", "first byte, ms"),
+    (
+        "Codex's first request, first byte later by, ms",
+        "stream, Codex's first request, 39 kB",
+        "first byte, ms",
+    ),
     ("Codex with 400 items (1 MB), CPU µs", "stream, Codex, 400 items, 1 MB", "CPU, µs"),
-    ("Codex with 400 items, first byte later by, ms", "stream, Codex, 400 items, 1 MB", "first byte, ms"),
+    (
+        "Codex with 400 items, first byte later by, ms",
+        "stream, Codex, 400 items, 1 MB",
+        "first byte, ms",
+    ),
     ("start, s", "start", "start, s"),
     ("memory, idle, MB", "start", "idle, MB"),
     ("memory at the end, highest, MB", "memory", "peak, MB"),
@@ -88,7 +105,8 @@ def _line(trouble: str) -> str:
 
 def _with(page: str, name: str, new: str) -> str:
     """Return a page with a new text between two comments."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    begin = f"<!-- {name} -->\n"
+    end = f"<!-- /{name} -->"
     return page[: page.index(begin)] + begin + new + page[page.index(end) :]
 
 
@@ -99,7 +117,10 @@ def _table(run: Run, lines: Sequence[Line]) -> str:
         ["", *(TITLES.get(server.name, server.name) for server in servers)],
         ["---"] * (len(servers) + 1),
         ["Version", *(server.version.partition(",")[0] for server in servers)],
-        *([title, *(_cell(server, kind, figure) for server in servers)] for title, kind, figure in lines),
+        *(
+            [title, *(_cell(server, kind, figure) for server in servers)]
+            for title, kind, figure in lines
+        ),
     ]
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"Measured on {run.date}, {found['antiphon'].version.partition(', ')[2]}.\n\n{text}\n"

@@ -1,7 +1,9 @@
-"""A relay before a backend, for gateways that need more or less than the backend has: `python -m bench.peers.relay`.
+"""A relay before a backend, for gateways that need more or less than the backend has: `python -m
+bench.peers.relay`.
 
-`--embeddings` adds `/v1/embeddings` and a model `embed`: bags of hashed words, 64 numbers. `--drop a,b` removes these
-parameters, and `stop` from Responses requests: a gateway of model servers sends parameters that only those have.
+`--embeddings` adds `/v1/embeddings` and a model `embed`: bags of hashed words, 64 numbers. `--drop
+a,b` removes these parameters, and `stop` from Responses requests: a gateway of model servers sends
+parameters that only those have.
 """
 
 import argparse
@@ -19,7 +21,14 @@ import aiohttp
 from aiohttp import web
 
 SIZE = 64
-OWN = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "content-encoding"}
+OWN = {
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "accept-encoding",
+    "content-encoding",
+}
 """Headers of one connection, which are not relayed."""
 
 SESSION = web.AppKey("session", aiohttp.ClientSession)
@@ -46,10 +55,13 @@ def without(content: bytes, names: set[str]) -> bytes:
 
 
 class Relay:
-    """The handlers, and what they need: the backend, and the parameters that it must not receive."""
+    """The handlers, and what they need: the backend, and the parameters that it must not
+    receive.
+    """
 
     def __init__(self, backend: str, dropped: set[str]) -> None:
-        self.backend, self.dropped = backend.rstrip("/"), dropped
+        self.backend = backend.rstrip("/")
+        self.dropped = dropped
 
     async def embeddings(self, request: web.Request) -> web.Response:
         """Embed texts."""
@@ -58,9 +70,14 @@ class Relay:
         vectors: list[Any] = [embedded(str(text)) for text in texts]
         if body.get("encoding_format") == "base64":
             vectors = [base64.b64encode(struct.pack(f"{SIZE}f", *one)).decode() for one in vectors]
-        data = [{"object": "embedding", "index": place, "embedding": one} for place, one in enumerate(vectors)]
+        data = [
+            {"object": "embedding", "index": place, "embedding": one}
+            for place, one in enumerate(vectors)
+        ]
         usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
-        return web.json_response({"object": "list", "model": body["model"], "data": data, "usage": usage})
+        return web.json_response(
+            {"object": "list", "model": body["model"], "data": data, "usage": usage}
+        )
 
     async def models(self, request: web.Request) -> web.Response:
         """List the backend's models and `embed`."""
@@ -73,8 +90,11 @@ class Relay:
         """Pass a request on, and its response back as it comes."""
         stop = {"stop"} if self.dropped and request.path.endswith("/responses") else set()
         content = without(await request.read(), self.dropped | stop)
-        url, headers = f"{self.backend}{request.rel_url.raw_path_qs}", stored(request.headers)
-        sent = request.app[SESSION].request(request.method, url, data=content, headers=headers, allow_redirects=False)
+        url = f"{self.backend}{request.rel_url.raw_path_qs}"
+        headers = stored(request.headers)
+        sent = request.app[SESSION].request(
+            request.method, url, data=content, headers=headers, allow_redirects=False
+        )
         async with sent as answer:
             out = web.StreamResponse(status=answer.status, headers=stored(answer.headers))
             await out.prepare(request)
@@ -92,7 +112,9 @@ def stored(headers: Mapping[str, str]) -> dict[str, str]:
 async def session(app: web.Application) -> AsyncIterator[None]:
     """Keep the connections to the backend while the relay runs."""
     limits = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=limits) as client:
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0), timeout=limits
+    ) as client:
         app[SESSION] = client
         yield
 

@@ -1,1 +1,3 @@
-"""Python calls that a request costs, counted: `python -m bench.trace`. Counts do not depend on the machine."""
+"""Python calls that a request costs, counted: `python -m bench.trace`. Counts do not depend on the
+machine.
+"""

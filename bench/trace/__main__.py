@@ -1,4 +1,6 @@
-"""`python -m bench.trace` (`make trace`): prints the Python calls of each path by package, and beside its budget."""
+"""`python -m bench.trace` (`make trace`): prints the Python calls of each path by package, and
+beside its budget.
+"""
 
 import argparse
 import json
@@ -19,10 +21,20 @@ from bench.trace.shares import Shares, shares
 def main() -> None:
     """Trace, and print what came of it."""
     parser = argparse.ArgumentParser(prog="python -m bench.trace", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print the figures that have a budget, as JSON")
-    parser.add_argument("--functions", metavar="PATH", help="print the functions of the path whose name begins so")
-    parser.add_argument("--shares", metavar="PATH", help="print where the CPU time of a path of agents goes, by part")
-    parser.add_argument("--files", action="store_true", help="print the files of ours that are touched")
+    parser.add_argument(
+        "--json", action="store_true", help="print the figures that have a budget, as JSON"
+    )
+    parser.add_argument(
+        "--functions", metavar="PATH", help="print the functions of the path whose name begins so"
+    )
+    parser.add_argument(
+        "--shares",
+        metavar="PATH",
+        help="print where the CPU time of a path of agents goes, by part",
+    )
+    parser.add_argument(
+        "--files", action="store_true", help="print the files of ours that are touched"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="antiphon-trace-") as folder:
         if arguments.shares:
@@ -43,7 +55,10 @@ def main() -> None:
 def _packages(costs: dict[str, Costs]) -> str:
     columns = [by_package(calls) for calls in costs.values()]
     names = sorted(set().union(*columns), key=lambda name: (not name.startswith("antiphon"), name))
-    ours = [sum(count for name, count in column.items() if name.startswith("antiphon")) for column in columns]
+    ours = [
+        sum(count for name, count in column.items() if name.startswith("antiphon"))
+        for column in columns
+    ]
     rows = [
         ("Python calls", *(path.partition(",")[0].partition(":")[0] for path in costs)),
         *((name, *(column.get(name, 0) for column in columns)) for name in names),
@@ -58,7 +73,12 @@ def _agents(costs: dict[str, Costs]) -> str:
     lines = {path: by_package(calls) for path, calls in costs.items()}
     ours = sorted({name for line in lines.values() for name in line if name.startswith("antiphon")})
     rows: list[tuple[object, ...]] = [
-        ("Python calls of agents", *(name.removeprefix("antiphon.") for name in ours), "libraries", "all")
+        (
+            "Python calls of agents",
+            *(name.removeprefix("antiphon.") for name in ours),
+            "libraries",
+            "all",
+        )
     ]
     for path, line in lines.items():
         counts = [line.get(name, 0) for name in ours]
@@ -68,7 +88,10 @@ def _agents(costs: dict[str, Costs]) -> str:
 
 def _shares(found: Shares) -> str:
     parts = found.microseconds.items()
-    rows = [("part", "CPU µs", "share"), *((part, f"{used:,.0f}", f"{used / found.total:.0%}") for part, used in parts)]
+    rows = [
+        ("part", "CPU µs", "share"),
+        *((part, f"{used:,.0f}", f"{used / found.total:.0%}") for part, used in parts),
+    ]
     return table([*rows, ("all", f"{found.total:,.0f}", f"{found.samples:,} samples")])
 
 

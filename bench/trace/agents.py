@@ -1,4 +1,6 @@
-"""The paths of agents: what each scenario of `bench/agents` costs, in this thread and in those of large bodies."""
+"""The paths of agents: what each scenario of `bench/agents` costs, in this thread and in those of
+large bodies.
+"""
 
 import asyncio
 from pathlib import Path
@@ -15,12 +17,14 @@ BURST = "chunks"
 LONE_DELTA = "one tool, lone delta"
 
 WARM_UP, SAMPLES = 2, 10
-"""Requests of each path before any is counted, and those that are. On a busy machine, the store often writes a response
-in two steps instead of one; some write in one.
+"""Requests of each path before any is counted, and those that are. On a busy machine, the store
+often writes a response in two steps instead of one; some write in one.
 """
 
 CALM, MOST = 8, 200
-"""A server has started when so many requests in a row cost the same. It is counted anyway after so many requests."""
+"""A server has started when so many requests in a row cost the same. It is counted anyway after so
+many requests.
+"""
 
 
 async def trace_agents(folder: Path) -> dict[str, Costs]:
@@ -37,8 +41,12 @@ async def _trace(client: Client, counter: CallCounter) -> dict[str, Costs]:
     for way in ways():
         if way.scenario == "no tool":  # that is an ordinary path
             continue
-        one = Conversation(client, SCENARIOS[way.scenario](), model=BURST, stream=way.stream, store=way.store)
-        costs[way.name] = await cheapest(one.send, counter, before=one.begin, warm_up=WARM_UP, samples=SAMPLES)
+        one = Conversation(
+            client, SCENARIOS[way.scenario](), model=BURST, stream=way.stream, store=way.store
+        )
+        costs[way.name] = await cheapest(
+            one.send, counter, before=one.begin, warm_up=WARM_UP, samples=SAMPLES
+        )
     alone = Conversation(client, SCENARIOS["one tool"](), model=STEPS, stream=True)
 
     async def stepped(deltas: int) -> None:
@@ -51,9 +59,12 @@ async def _trace(client: Client, counter: CallCounter) -> dict[str, Costs]:
 
 
 async def _started(client: Client, counter: CallCounter) -> None:
-    """Wait until the server has started: on a slow machine, its first purge of the store went on during 12 requests."""
+    """Wait until the server has started: on a slow machine, its first purge of the store went on
+    during 12 requests.
+    """
     one = Conversation(client, SCENARIOS["no tool"](), model=BURST, stream=False)
-    last, same = 0, 0
+    last = 0
+    same = 0
     for _ in range(MOST):
         await one.begin()
         await settle()

@@ -2,7 +2,8 @@
 
 Lower one when it got cheaper.
 
-Counted with CPython 3.11 and the versions of constraints.txt. A newer Python inlines comprehensions and counts fewer.
+Counted with CPython 3.11 and the versions of constraints.txt. A newer Python inlines comprehensions
+and counts fewer.
 """
 
 TOLERANCE = 1.02
@@ -30,8 +31,9 @@ AGENTS: dict[str, float] = {
     "chained, streamed": 2463,
     "one tool, lone delta": 19,
 }
-"""Of the scenarios of `bench/agents`. Those above 64 kB vary by a few calls, as their bytes come in other pieces. An
-image of 5 MB comes in so many that its paths took 1,604 to 1,911 calls; their budgets have room for that.
+"""Of the scenarios of `bench/agents`. Those above 64 kB vary by a few calls, as their bytes come in
+other pieces. An image of 5 MB comes in so many that its paths took 1,604 to 1,911 calls; their
+budgets have room for that.
 """
 
 BUDGETS: dict[str, float] = {

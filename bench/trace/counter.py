@@ -18,13 +18,16 @@ Calls = Counter[Function]
 
 
 class CallCounter:
-    """Counts `call` events of `sys.setprofile`: each start of a Python function, and each resumption of a generator or
-    coroutine. Functions written in C are not counted, nor are other threads, except those that start `in_threads`.
+    """Counts `call` events of `sys.setprofile`: each start of a Python function, and each
+    resumption of a generator or coroutine. Functions written in C are not counted, nor are other
+    threads, except those that start `in_threads`.
     """
 
     def __init__(self) -> None:
         self._counts = [Calls()]
-        """Of this thread, and then of each other: two threads that add to one count would lose calls."""
+        """Of this thread, and then of each other: two threads that add to one count would lose
+        calls.
+        """
         self._is_counting = False
 
     @contextmanager
@@ -40,7 +43,9 @@ class CallCounter:
 
     @contextmanager
     def in_threads(self) -> Iterator[None]:
-        """Count the calls of each thread that starts inside the block, whenever this counts, as long as it runs."""
+        """Count the calls of each thread that starts inside the block, whenever this counts, as
+        long as it runs.
+        """
         threading.setprofile(self._begin_thread)
         try:
             yield
@@ -62,7 +67,8 @@ class CallCounter:
     def _profile(self, calls: Calls) -> Callable[[FrameType, str, Any], None]:
         def count(frame: FrameType, event: str, arg: Any) -> None:
             if event == "call" and self._is_counting:
-                # Not the file: a generated method (a dataclass's) has none, and its globals are those of its module.
+                # Not the file: a generated method (a dataclass's) has none, and its globals are
+                # those of its module.
                 module: str = frame.f_globals.get("__name__", "?")
                 if not is_harness(module):
                     calls[module, frame.f_code.co_name] += 1
@@ -76,7 +82,9 @@ def is_harness(module: str) -> bool:
 
 
 def package(module: str) -> str:
-    """Return what a module is counted under: a package of ours, or the library that it belongs to."""
+    """Return what a module is counted under: a package of ours, or the library that it belongs
+    to.
+    """
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == "antiphon" else parts[0]
 
@@ -92,4 +100,8 @@ def by_package(calls: Mapping[Function, float]) -> dict[str, float]:
 
 def files_of_ours(calls: Mapping[Function, float]) -> set[str]:
     """Return which modules of ours were called."""
-    return {module for (module, _), count in calls.items() if count and module.split(".")[0] == "antiphon"}
+    return {
+        module
+        for (module, _), count in calls.items()
+        if count and module.split(".")[0] == "antiphon"
+    }

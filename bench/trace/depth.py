@@ -18,7 +18,8 @@ CONNECTION = "antiphon.http_server"
 
 
 async def depth(folder: Path) -> tuple[int, int]:
-    """Return how many files `PATH` passes from the ASGI application to SQLite, and how many of their functions.
+    """Return how many files `PATH` passes from the ASGI application to SQLite, and how many of
+    their functions.
 
     The store is in this folder.
     """

@@ -1,4 +1,6 @@
-"""The two ends of the trace: a scripted backend and a client, both on this process's loop, over real sockets."""
+"""The two ends of the trace: a scripted backend and a client, both on this process's loop, over
+real sockets.
+"""
 
 import asyncio
 import time
@@ -28,14 +30,18 @@ class SteppedBackend(Replay):
     def answer(self, head: bytes, body: bytes) -> None:
         """See `Replay.answer`."""
         if b'"stream":true' in body and b'"%b"' % STEPS.encode() in body:
-            SteppedBackend.sending, self._sent = self, 1
+            SteppedBackend.sending = self
+            self._sent = 1
             self.transport.write(EVENT_STREAM + chunked(EVENTS[0]))
         else:
             super().answer(head, body)
 
     @classmethod
     def step(cls) -> None:
-        """Send the next delta of the stepped stream, or its end after the last. Does nothing where there is none."""
+        """Send the next delta of the stepped stream, or its end after the last.
+
+        Does nothing where there is none.
+        """
         if (one := cls.sending) is None:
             return
         if one._sent < cls.deltas:
@@ -65,8 +71,12 @@ class Client(asyncio.Protocol):
         self._transport = transport
 
     def send(self, request: bytes, on_delta: Callable[[], None]) -> "asyncio.Future[bytes]":
-        """Send a request; return a future of the body of the answer. `on_delta` is called for each delta."""
-        self._received, self._on_delta = b"", on_delta
+        """Send a request; return a future of the body of the answer.
+
+        `on_delta` is called for each delta.
+        """
+        self._received = b""
+        self._on_delta = on_delta
         self._answer = asyncio.get_running_loop().create_future()
         self._began = time.perf_counter()
         self._transport.write(request)
@@ -86,7 +96,9 @@ class Client(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
         if self._answer and not self._answer.done():
-            self._answer.set_exception(ConnectionError("the server closed the connection of the trace"))
+            self._answer.set_exception(
+                ConnectionError("the server closed the connection of the trace")
+            )
 
     def _is_whole(self, head: bytes, body: bytes) -> bool:
         length = content_length(head)
@@ -101,7 +113,9 @@ class Client(asyncio.Protocol):
 
 
 async def settle(turns: int = 100) -> None:
-    """Let the loop turn until what follows an answer is done, without a call that would be counted."""
+    """Let the loop turn until what follows an answer is done, without a call that would be
+    counted.
+    """
     loop = asyncio.get_running_loop()
     for _ in range(turns):
         turned = loop.create_future()

@@ -19,7 +19,9 @@ WARM_UP = 5
 """Requests of each path before any is counted: imports, caches and connections are made then."""
 
 SAMPLES = 20
-"""Requests that are counted. The cheapest stands for all: a timer of the server's can only add calls."""
+"""Requests that are counted. The cheapest stands for all: a timer of the server's can only add
+calls.
+"""
 
 FEW, MANY = 16, 48
 """Deltas of the two stepped streams whose difference is what a lone delta costs."""
@@ -27,12 +29,17 @@ FEW, MANY = 16, 48
 PATIENCE = 280.0
 """Seconds until all must be counted."""
 
-PLAIN, STORED, BURST = "plain", "stored", "streamed, 256 deltas in few reads"
-STEPPED, DELTA = "streamed, 256 deltas one by one", "lone delta"
+PLAIN = "plain"
+STORED = "stored"
+BURST = "streamed, 256 deltas in few reads"
+STEPPED = "streamed, 256 deltas one by one"
+DELTA = "lone delta"
 BACKGROUND = "background: create, poll, replay"
-FACTS, FACTS_STORED = "facts of a plain response", "facts of a stored response"
+FACTS = "facts of a plain response"
+FACTS_STORED = "facts of a stored response"
 FACTS_STREAMED = "facts of a streamed response"
-PLAIN_FILES, DELTA_FILES = "files of ours in a plain request", "files of ours in a lone delta"
+PLAIN_FILES = "files of ours in a plain request"
+DELTA_FILES = "files of ours in a lone delta"
 
 Costs = dict[Function, float]
 """Calls by function. Those of a lone delta may be fractions."""
@@ -56,14 +63,18 @@ async def trace(folder: Path) -> dict[str, Costs]:
     costs: dict[str, Costs] = {}
     for facts, paths in ((False, _trace), (True, _trace_facts)):
         async with connected(folder, facts=facts) as client:
-            # In a task of its own: whatever runs this one is Python too, and would be counted each time it goes on.
+            # In a task of its own: whatever runs this one is Python too, and would be counted each
+            # time it goes on.
             costs |= await asyncio.create_task(paths(Requests(client), costs))
     return costs
 
 
 @asynccontextmanager
 async def connected(folder: Path, *, facts: bool) -> AsyncIterator[Client]:
-    """Serve a stepped backend with a store in this folder; give a connection to the server. `facts` is the setting."""
+    """Serve a stepped backend with a store in this folder; give a connection to the server.
+
+    `facts` is the setting.
+    """
     loop = asyncio.get_running_loop()
     backend = await loop.create_server(SteppedBackend, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{backend.sockets[0].getsockname()[1]}/v1"
@@ -86,15 +97,22 @@ async def _trace(requests: "Requests", _: dict[str, Costs]) -> dict[str, Costs]:
 
 
 async def _trace_facts(requests: "Requests", without: dict[str, Costs]) -> dict[str, Costs]:
-    """Return what the facts and the timeline of a response cost, beside the same request without them."""
+    """Return what the facts and the timeline of a response cost, beside the same request without
+    them.
+    """
     costs: dict[str, Costs] = {}
     for path, base, sent in (
         (FACTS, PLAIN, requests.plain),
         (FACTS_STORED, STORED, requests.stored),
         (FACTS_STREAMED, BURST, requests.burst),
     ):
-        found, before = await cheapest(sent), without[base]
-        costs[path] = {name: cost for name in {*found, *before} if (cost := found.get(name, 0) - before.get(name, 0))}
+        found = await cheapest(sent)
+        before = without[base]
+        costs[path] = {
+            name: cost
+            for name in {*found, *before}
+            if (cost := found.get(name, 0) - before.get(name, 0))
+        }
     return costs
 
 
@@ -151,7 +169,9 @@ class Requests:
         await self._create(model=STEPS, store=False, stream=True)
 
     async def background(self) -> None:
-        """A background response whose events are followed to the end, read as it stands, and replayed."""
+        """A background response whose events are followed to the end, read as it stands, and
+        replayed.
+        """
         events = await self._create(model="word", background=True, stream=True)
         response_id = id_in(events)
         await self._send("GET", f"/v1/responses/{response_id}")

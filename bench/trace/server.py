@@ -1,4 +1,6 @@
-"""The server that is traced: the parts that `antiphon serve` builds by default, on a loop that others use too."""
+"""The server that is traced: the parts that `antiphon serve` builds by default, on a loop that
+others use too.
+"""
 
 import asyncio
 import gc
@@ -17,7 +19,10 @@ from bench.agents.history import SEAL_KEYS
 
 @asynccontextmanager
 async def running(backend: str, store: str, *, facts: bool = True) -> AsyncIterator[int]:
-    """Serve the backend at this URL with a store at that one; gives the port. `facts` is the setting."""
+    """Serve the backend at this URL with a store at that one; gives the port.
+
+    `facts` is the setting.
+    """
     settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
     settings.facts = facts
     settings.seal_keys = [SEAL_KEYS]  # it opens the reasoning in the bodies of agents
@@ -33,7 +38,9 @@ async def running(backend: str, store: str, *, facts: bool = True) -> AsyncItera
         has_console=True,
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        host = UvicornHost(app, application, 1, limits=limits, memory=application.parts.run.history.memory.size)
+        host = UvicornHost(
+            app, application, 1, limits=limits, memory=application.parts.run.history.memory.size
+        )
         application.start()
         application.watch_loop()
         serving = asyncio.create_task(host.serve([listener]))

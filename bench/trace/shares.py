@@ -1,8 +1,9 @@
 """Where the CPU time of a request goes: which part of ours was at work at each millisecond of it.
 
-A signal comes for each millisecond of CPU time that the process has used. The innermost frame of ours says which
-part was at work; what C code took is counted for the part that called it. Large data is processed on the event loop
-here, not in threads, because the signal reaches the main thread alone.
+A signal comes for each millisecond of CPU time that the process has used. The innermost frame of
+ours says which part was at work; what C code took is counted for the part that called it. Large
+data is processed on the event loop here, not in threads, because the signal reaches the main thread
+alone.
 """
 
 import asyncio
@@ -73,7 +74,9 @@ def part_of(frame: FrameType | None) -> str:
         if is_harness(module):
             return ""
         if module.split(".", maxsplit=1)[0] == "antiphon":
-            return PARTS[max((name for name in PARTS if f"{module}.".startswith(f"{name}.")), key=len)]
+            return PARTS[
+                max((name for name in PARTS if f"{module}.".startswith(f"{name}.")), key=len)
+            ]
         frame = frame.f_back
     return LOOP
 
@@ -106,7 +109,9 @@ async def shares(folder: Path, path: str, seconds: float = SECONDS) -> Shares:
     way = next(way for way in ways() if way.name == path)
     with patch.object(Offload, "run", _at_once):
         async with connected(folder, facts=False) as client:
-            one = Conversation(client, SCENARIOS[way.scenario](), model=BURST, stream=way.stream, store=way.store)
+            one = Conversation(
+                client, SCENARIOS[way.scenario](), model=BURST, stream=way.stream, store=way.store
+            )
             return await asyncio.create_task(_sampled(one, seconds))
 
 
@@ -114,18 +119,25 @@ async def _sampled(one: Conversation, seconds: float) -> Shares:
     for _ in range(WARM_UP):
         await one.begin()
         await one.send()
-    sampler, sent, used = Sampler(), 0, 0.0
+    sampler = Sampler()
+    sent = 0
+    used = 0.0
     with sampler.running():
         while used < seconds:
             await one.begin()
-            began, sampler.is_on = time.process_time(), True
+            began = time.process_time()
+            sampler.is_on = True
             await one.send()
             sampler.is_on, used = False, used + time.process_time() - began
             sent += 1
     samples = sampler.found.total()
     microseconds = used / samples / sent * 1e6
-    return Shares({part: count * microseconds for part, count in sampler.found.most_common() if part}, samples)
+    return Shares(
+        {part: count * microseconds for part, count in sampler.found.most_common() if part}, samples
+    )
 
 
-async def _at_once(_self: Offload, _tenant: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+async def _at_once(
+    _self: Offload, _tenant: str, function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
     return function(*args, **kwargs)

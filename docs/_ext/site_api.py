@@ -1,7 +1,9 @@
-"""The Python API from its docstrings: names in backticks link to their entries, and data classes become tables.
+"""The Python API from its docstrings: names in backticks link to their entries, and data classes
+become tables.
 
-`sphinx.ext.autodoc` documents classes with methods, and functions. The directive `structs` documents classes that are
-mostly fields: one table for each, with the type, the default and the meaning of each field:
+`sphinx.ext.autodoc` documents classes with methods, and functions. The directive `structs`
+documents classes that are mostly fields: one table for each, with the type, the default and the
+meaning of each field:
 
     .. structs:: antiphon.types
 
@@ -30,7 +32,15 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.typing import stringify_annotation
 
 NAMES = (
-    *("responses", "conversations", "models", "files", "vector_stores", "vector_store_files", "containers"),
+    *(
+        "responses",
+        "conversations",
+        "models",
+        "files",
+        "vector_stores",
+        "vector_store_files",
+        "containers",
+    ),
     *("prompts", "embeddings", "images"),
 )
 """Modules of resources, of either client."""
@@ -47,7 +57,9 @@ RESOURCES = (
     "antiphon.library.asgi_app",
     "antiphon.upstream.backend",
 )
-"""Modules with classes that a program receives from methods, so that their constructors are not documented."""
+"""Modules with classes that a program receives from methods, so that their constructors are not
+documented.
+"""
 ALIASES = (
     "antiphon.types.InputItem",
     "antiphon.types.OutputItem",
@@ -58,14 +70,18 @@ BUILT = {"antiphon.Antiphon", "antiphon.AsyncAntiphon"}
 
 
 class NameRole(SphinxRole):
-    """Code in a docstring: a link if it is the name of something documented, otherwise plain code."""
+    """Code in a docstring: a link if it is the name of something documented, otherwise plain
+    code.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         literal = nodes.literal(self.text, self.text)
         if not re.fullmatch(r"[A-Za-z_][\w.]*(\(\))?", self.text):
             return [literal], []
         name = self.text.removesuffix("()")
-        reference = pending_xref("", literal, refdomain="py", reftype="obj", reftarget=name, refdoc=self.env.docname)
+        reference = pending_xref(
+            "", literal, refdomain="py", reftype="obj", reftarget=name, refdoc=self.env.docname
+        )
         return [reference], []
 
 
@@ -79,16 +95,22 @@ class Structs(SphinxDirective):
         module = import_module(self.arguments[0])
         found: list[nodes.Node] = []
         for name in " ".join(self.content).split():
-            text = linking("\n".join(described(module.__name__, name, getattr(module, name))), self.env.docname)
+            text = linking(
+                "\n".join(described(module.__name__, name, getattr(module, name))), self.env.docname
+            )
             found += self.parse_text_to_nodes(text, offset=self.content_offset)
         return found
 
 
 def linking(text: str, docname: str) -> str:
-    """Return a text with links of reStructuredText instead of Markdown's, which lead from the page of the settings."""
+    """Return a text with links of reStructuredText instead of Markdown's, which lead from the page
+    of the settings.
+    """
 
     def link(found: re.Match[str]) -> str:
-        path = posixpath.relpath(posixpath.join("reference", found["path"]), posixpath.dirname(docname))
+        path = posixpath.relpath(
+            posixpath.join("reference", found["path"]), posixpath.dirname(docname)
+        )
         return f"`{found['text'].replace('`', '')} <{path}.html{found['anchor'] or ''}>`__"
 
     return re.sub(r"\[(?P<text>[^\]]+)\]\((?P<path>[\w./-]+)\.md(?P<anchor>#[\w-]+)?\)", link, text)
@@ -98,7 +120,13 @@ def described(module: str, name: str, kind: Any) -> Iterator[str]:
     """Return the entry of a class, or of a union of classes, as lines of reStructuredText."""
     if not inspect.isclass(kind):
         meaning = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name), [])
-        yield from (f".. py:data:: {name}", f"   :module: {module}", "", f"   {linked(plain_type(kind))}", "")
+        yield from (
+            f".. py:data:: {name}",
+            f"   :module: {module}",
+            "",
+            f"   {linked(plain_type(kind))}",
+            "",
+        )
         yield from (*(f"   {line}".rstrip() for line in meaning), "")
         return
     yield from (f".. py:class:: {name}", f"   :module: {module}", "")
@@ -110,7 +138,9 @@ def described(module: str, name: str, kind: Any) -> Iterator[str]:
         heads = ("Field", "Type", "Default", *(("Meaning",) if documented else ()))
         yield from ("   .. list-table::", "      :header-rows: 1", "      :class: fields", "")
         for row in (heads, *(row[: len(heads)] for row in rows)):
-            yield from (f"      {'* -' if at == 0 else '  -'} {cell}" for at, cell in enumerate(row))
+            yield from (
+                f"      {'* -' if at == 0 else '  -'} {cell}" for at, cell in enumerate(row)
+            )
         yield ""
 
 
@@ -123,12 +153,22 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
             yield code(config.tag_field or "type"), code(f'"{config.tag}"'), "", ""
         for field in msgspec.structs.fields(kind):
             default = "required" if field.required else code(repr_of(field))
-            yield code(field.name), linked(plain_type(field.type)), default, meanings.get(field.name, "")
+            yield (
+                code(field.name),
+                linked(plain_type(field.type)),
+                default,
+                meanings.get(field.name, ""),
+            )
     elif dataclasses.is_dataclass(kind):
         for each in dataclasses.fields(kind):
             is_required = each.default is each.default_factory is dataclasses.MISSING
             default = "required" if is_required else code(displayed(each.default))
-            yield code(each.name), linked(plain_type(each.type)), default, meanings.get(each.name, "")
+            yield (
+                code(each.name),
+                linked(plain_type(each.type)),
+                default,
+                meanings.get(each.name, ""),
+            )
     elif typing.is_typeddict(kind):
         for name, annotation in typing.get_type_hints(kind).items():
             default = "required" if name in getattr(kind, "__required_keys__", ()) else ""
@@ -137,7 +177,11 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
 
 def displayed(value: Any) -> str:
     """Return a value as Python writes it, sets in order."""
-    return f"{{{', '.join(map(repr, sorted(value)))}}}" if isinstance(value, frozenset) and value else repr(value)
+    return (
+        f"{{{', '.join(map(repr, sorted(value)))}}}"
+        if isinstance(value, frozenset) and value
+        else repr(value)
+    )
 
 
 def repr_of(field: Any) -> str:
@@ -153,19 +197,26 @@ def documentation(kind: type) -> dict[str, str]:
     texts: dict[str, str] = {}
     for base in reversed(sources(kind)):
         found = ModuleAnalyzer.for_module(base.__module__).find_attr_docs()
-        texts |= {name: " ".join(lines).strip() for (owner, name), lines in found.items() if owner == base.__qualname__}
+        texts |= {
+            name: " ".join(lines).strip()
+            for (owner, name), lines in found.items()
+            if owner == base.__qualname__
+        }
     return texts
 
 
 def sources(kind: type) -> list[type]:
-    """Return the class and its bases; for a typed dictionary, the typed dictionaries of its module that it extends."""
+    """Return the class and its bases; for a typed dictionary, the typed dictionaries of its module
+    that it extends.
+    """
     if not typing.is_typeddict(kind):
         return [base for base in kind.__mro__ if base.__module__.startswith("antiphon.")]
     others = vars(import_module(kind.__module__)).values()
     bases = [
         each
         for each in others
-        if typing.is_typeddict(each) and kind.__annotations__.items() >= each.__annotations__.items()
+        if typing.is_typeddict(each)
+        and kind.__annotations__.items() >= each.__annotations__.items()
     ]
     return [kind, *bases]
 
@@ -218,7 +269,9 @@ def code(text: str) -> str:
     return f"``{text}``" if text else ""
 
 
-def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement) -> Any:
+def resolve_name(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement
+) -> Any:
     """Link a type, or a name in a docstring, to its public entry; a name without one stays text.
 
     References that a page wrote itself are left to Sphinx, which warns.
@@ -237,7 +290,11 @@ def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content
         f"antiphon.translation.{last}",
     )
     homes = (f"{home}.{last}" for home in RESOURCES)
-    entry = next((objects[name] for name in (*candidates, *homes) if name in objects), None) if known else None
+    entry = (
+        next((objects[name] for name in (*candidates, *homes) if name in objects), None)
+        if known
+        else None
+    )
     if entry is None or (last.islower() and entry.objtype == "attribute"):
         return content
     reference = nodes.reference("", "", content, internal=True)
@@ -250,17 +307,33 @@ def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content
 
 
 def shorten(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str | None,
+    returns: str | None,
 ) -> tuple[str | None, str | None]:
-    """Show no parameters for classes that programs do not construct, and only the required ones of structs."""
+    """Show no parameters for classes that programs do not construct, and only the required ones of
+    structs.
+    """
     is_error = inspect.isclass(obj) and issubclass(obj, Exception)
-    if what in {"class", "exception"} and (obj.__module__.startswith(RESOURCES) or is_error) and name not in BUILT:
+    if (
+        what in {"class", "exception"}
+        and (obj.__module__.startswith(RESOURCES) or is_error)
+        and name not in BUILT
+    ):
         return "", None
     if (
         what == "class" and inspect.isclass(obj) and issubclass(obj, msgspec.Struct)
     ):  # its fields are documented below it
         required = [field for field in msgspec.structs.fields(obj) if field.required]
-        return f"({', '.join(f'{field.name}: {plain_type(field.type)}' for field in required)}, **fields)", None
+        return (
+            f"({', '.join(f'{field.name}: {plain_type(field.type)}' for field in required)}, "
+            "**fields)",
+            None,
+        )
     return named(signature), named(returns)
 
 

@@ -1,7 +1,9 @@
-"""Each page as Markdown next to its HTML, `llms.txt` and `llms-full.txt`, because agents read documentation too.
+"""Each page as Markdown next to its HTML, `llms.txt` and `llms-full.txt`, because agents read
+documentation too.
 
-The Markdown comes from the resolved document, so that includes, generated pages and the Python API are in it, and
-tabs, cards and boxes are plain Markdown. `llms.txt` follows https://llmstxt.org: a title, a summary, then the pages.
+The Markdown comes from the resolved document, so that includes, generated pages and the Python API
+are in it, and tabs, cards and boxes are plain Markdown. `llms.txt` follows https://llmstxt.org: a
+title, a summary, then the pages.
 """
 
 import posixpath
@@ -18,7 +20,14 @@ from sphinx.environment import BuildEnvironment
 Lines = list[str]
 LANGUAGES = {"default": "", "none": "", "pycon3": "pycon", "console": "sh"}
 SKIPPED = (
-    *(nodes.comment, nodes.target, nodes.raw, nodes.system_message, nodes.substitution_definition, nodes.colspec),
+    *(
+        nodes.comment,
+        nodes.target,
+        nodes.raw,
+        nodes.system_message,
+        nodes.substitution_definition,
+        nodes.colspec,
+    ),
     *(nodes.meta, addnodes.index, addnodes.highlightlang),
 )
 
@@ -26,8 +35,12 @@ SKIPPED = (
 class Page:
     """Turns one resolved document into Markdown."""
 
-    def __init__(self, env: BuildEnvironment, docname: str, images: dict[str, str] | None = None) -> None:
-        self.env, self.docname, self.images = env, docname, images or {}
+    def __init__(
+        self, env: BuildEnvironment, docname: str, images: dict[str, str] | None = None
+    ) -> None:
+        self.env = env
+        self.docname = docname
+        self.images = images or {}
 
     def text(self, document: nodes.document) -> str:
         """Return the page, with one newline at its end."""
@@ -76,7 +89,9 @@ class Page:
     def definitions(self, node: nodes.Element, level: int) -> Lines:
         lines: Lines = []
         for item in node.children:
-            terms = [self.inline(each.children) for each in item.children if isinstance(each, nodes.term)]
+            terms = [
+                self.inline(each.children) for each in item.children if isinstance(each, nodes.term)
+            ]
             others = [each for each in item.children if isinstance(each, nodes.definition)]
             body = self.blocks([child for each in others for child in each.children], level)
             lines += indented([f"**{', '.join(terms)}**", "", *body], "- ")
@@ -94,7 +109,11 @@ class Page:
         fallback = "pycon" if isinstance(node, nodes.doctest_block) else ""
         language = str(node.get("language", fallback))
         marks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-        return [f"{marks}{LANGUAGES.get(language, language)}", *text.rstrip("\n").split("\n"), marks]
+        return [
+            f"{marks}{LANGUAGES.get(language, language)}",
+            *text.rstrip("\n").split("\n"),
+            marks,
+        ]
 
     def table(self, node: nodes.Element, level: int) -> Lines:
         group = next(node.findall(nodes.tgroup))
@@ -102,23 +121,33 @@ class Page:
         if not rows:
             return []
         caption = [
-            line for each in node.children if isinstance(each, nodes.title) for line in (f"**{each.astext()}**", "")
+            line
+            for each in node.children
+            if isinstance(each, nodes.title)
+            for line in (f"**{each.astext()}**", "")
         ]
         lines = [f"| {' | '.join(row)} |" for row in rows]
         return [*caption, lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
     def cell(self, entry: nodes.Element) -> str:
-        texts = (" ".join(line for line in self.block(child, 0) if line) for child in entry.children)
+        texts = (
+            " ".join(line for line in self.block(child, 0) if line) for child in entry.children
+        )
         return "<br>".join(text for text in texts if text).replace("|", r"\|")
 
     def quote(self, node: nodes.Element, level: int) -> Lines:
         return [f"> {line}".rstrip() for line in self.blocks(node.children, level)]
 
     def box(self, node: nodes.Element, level: int) -> Lines:
-        title, children = type(node).__name__.capitalize(), list(node.children)
+        title = type(node).__name__.capitalize()
+        children = list(node.children)
         if isinstance(node, nodes.admonition) and children and isinstance(children[0], nodes.title):
             title = self.inline(children.pop(0).children)
-        return [f"> **{title}**", ">", *(f"> {line}".rstrip() for line in self.blocks(children, level))]
+        return [
+            f"> **{title}**",
+            ">",
+            *(f"> {line}".rstrip() for line in self.blocks(children, level)),
+        ]
 
     def image(self, node: nodes.Element, level: int) -> Lines:
         return [self.picture(node)]
@@ -146,15 +175,25 @@ class Page:
         return self.blocks(node.children, level)
 
     def card(self, node: nodes.Element) -> Lines:
-        parts = [each for each in node.findall(nodes.Element) if each.get("design_component") == "card-title"]
+        parts = [
+            each
+            for each in node.findall(nodes.Element)
+            if each.get("design_component") == "card-title"
+        ]
         title = parts[0].astext() if parts else ""
-        texts = [self.inline(each.children) for each in node.findall(nodes.paragraph) if each.astext() != title]
+        texts = [
+            self.inline(each.children)
+            for each in node.findall(nodes.paragraph)
+            if each.astext() != title
+        ]
         links = [
             self.target(each)
             for each in node.findall(nodes.reference)
             if "sd-stretched-link" in str(each.parent) or each.get("refuri")
         ]
-        words = " ".join(text for text in texts if not any(text == f"[{title}]({link})" for link in links)).strip()
+        words = " ".join(
+            text for text in texts if not any(text == f"[{title}]({link})" for link in links)
+        ).strip()
         head = f"[{title}]({links[0]})" if links else f"**{title}**"
         return [f"- {head}: {words}" if words else f"- {head}"]
 
@@ -167,7 +206,10 @@ class Page:
     def toctree(self, node: nodes.Element, level: int) -> Lines:
         if node.get("hidden"):
             return []
-        return [f"- [{title or self.title_of(doc)}]({self.relative(doc)}.md)" for title, doc in node["entries"]]
+        return [
+            f"- [{title or self.title_of(doc)}]({self.relative(doc)}.md)"
+            for title, doc in node["entries"]
+        ]
 
     def title_of(self, docname: str) -> str:
         return straight(self.env.titles[docname].astext())
@@ -175,7 +217,9 @@ class Page:
     def description(self, node: nodes.Element, level: int) -> Lines:
         """Return an entry of the Python API: its signatures as code, then its text."""
         lines: Lines = []
-        signatures = [signature(each) for each in node.children if isinstance(each, addnodes.desc_signature)]
+        signatures = [
+            signature(each) for each in node.children if isinstance(each, addnodes.desc_signature)
+        ]
         if signatures:
             lines += ["```python", *signatures, "```", ""]
         for each in node.children:
@@ -270,7 +314,9 @@ def write_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     path.write_text(Page(app.env, docname, app.builder.images).text(doctree))
 
 
-def has_markdown(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+def has_markdown(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Pass to the templates whether a page has Markdown; the search page does not."""
     context["has_markdown"] = doctree is not None
 
@@ -285,22 +331,34 @@ def in_order(env: BuildEnvironment, docname: str) -> Iterator[str]:
 def summary(path: Path) -> str:
     """Return the first sentence of a page, without its links."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
-    prose = (block for block in re.split(r"\n\s*\n", text) if not re.match(r"[#|>!]|[-*] |\d+\. |\s*$", block))
+    prose = (
+        block
+        for block in re.split(r"\n\s*\n", text)
+        if not re.match(r"[#|>!]|[-*] |\d+\. |\s*$", block)
+    )
     first = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", next(prose, "").strip().replace("\n", " "))
     return (re.match(r".*?[.!?](?=\s|$)", first) or [first])[0].rstrip(":")
 
 
 def llms(app: Sphinx, pages: Iterable[str]) -> str:
     """Return `llms.txt`: each group of the navigation, with a link and a sentence for each page."""
-    root, out = app.config.root_doc, Path(app.outdir)
+    root = app.config.root_doc
+    out = Path(app.outdir)
     first = (out / f"{root}.md").read_text().split("\n\n")
     lines = [first[0], "", f"> {first[1].replace(chr(10), ' ')}", ""]
-    lines += ["Every page of this documentation is also Markdown: replace `.html` by `.md` in its address.", ""]
+    lines += [
+        "Every page of this documentation is also Markdown: replace `.html` by `.md` in its "
+        "address.",
+        "",
+    ]
     for group in app.env.toctree_includes.get(root, []):
         lines += [f"## {app.env.titles[group].astext()}", ""]
         for page in in_order(app.env, group):
             text = summary(out / f"{page}.md")
-            lines.append(f"- [{straight(app.env.titles[page].astext())}]({page}.md){': ' if text else ''}{text}")
+            lines.append(
+                "- "
+                f"[{straight(app.env.titles[page].astext())}]({page}.md){': ' if text else ''}{text}"  # noqa: E501 - one text, or a row of a table
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -309,7 +367,8 @@ def write_llms(app: Sphinx, error: Exception | None) -> None:
     """Write `llms.txt` and `llms-full.txt`."""
     if error is not None or app.builder.format != "html":
         return
-    out, pages = Path(app.outdir), list(dict.fromkeys(in_order(app.env, app.config.root_doc)))
+    out = Path(app.outdir)
+    pages = list(dict.fromkeys(in_order(app.env, app.config.root_doc)))
     (out / "llms.txt").write_text(llms(app, pages))
     whole = (f"<!-- {page}.md -->\n\n{(out / f'{page}.md').read_text()}" for page in pages)
     (out / "llms-full.txt").write_text("\n".join(whole))
@@ -319,7 +378,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hooks."""
     from sphinx_design.tabs import sd_tab_input, sd_tab_label  # noqa: PLC0415 - the extension is loaded by now
 
-    BLOCKS[sd_tab_input], BLOCKS[sd_tab_label] = Page.nothing, Page.tab
+    BLOCKS[sd_tab_input] = Page.nothing
+    BLOCKS[sd_tab_label] = Page.tab
     app.connect("doctree-resolved", write_page, priority=900)
     app.connect("html-page-context", has_markdown)
     app.connect("build-finished", write_llms)

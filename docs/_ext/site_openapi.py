@@ -1,7 +1,7 @@
 """The HTTP API as pages: Markdown from the document that the server serves at `/openapi.json`.
 
-A page with the comment `<!-- openapi: endpoints -->` or `<!-- openapi: schemas -->` contains that part instead, and
-`openapi.json` is written next to `reference/openapi.html`.
+A page with the comment `<!-- openapi: endpoints -->` or `<!-- openapi: schemas -->` contains that
+part instead, and `openapi.json` is written next to `reference/openapi.html`.
 """
 
 import json
@@ -46,7 +46,9 @@ def endpoints(document: Json) -> str:
         title = next(title for title, prefix in GROUPS if re.match(prefix, path))
         for method, operation in operations.items():
             groups[title] += endpoint(method, path, operation, document)
-    return "\n".join(line for title, lines in groups.items() if lines for line in (f"## {title}", "", *lines))
+    return "\n".join(
+        line for title, lines in groups.items() if lines for line in (f"## {title}", "", *lines)
+    )
 
 
 def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterator[str]:
@@ -57,11 +59,13 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
         yield from (text, "")
     if parameters := operation.get("parameters"):
         rows = (
-            (f"`{each['name']}`", each["in"], type_of(each["schema"]), default(each["schema"])) for each in parameters
+            (f"`{each['name']}`", each["in"], type_of(each["schema"]), default(each["schema"]))
+            for each in parameters
         )
         yield from table(("Parameter", "In", "Type", "Default"), rows)
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
-        schema, name = content["schema"], content["schema"].get("$ref", "").rpartition("/")[2]
+        schema = content["schema"]
+        name = content["schema"].get("$ref", "").rpartition("/")[2]
         kind = f", [{name}](/reference/openapi/schemas.md#{name.lower()})" if name else ""
         yield from (f"**Body**: `{media}`{kind}", "")
         yield from properties(document["components"]["schemas"][name] if name else schema)
@@ -72,14 +76,21 @@ def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterato
 def response(status: str, content: Json) -> str:
     """Return a status with the type of its body."""
     found = content.get("content", {}).items()
-    kinds = [type_of(each["schema"]) if media == "application/json" else f"`{media}`" for media, each in found]
-    return " ".join([f"`{status}`" if status != "default" else "4xx and 5xx", " or ".join(kinds)]).strip()
+    kinds = [
+        type_of(each["schema"]) if media == "application/json" else f"`{media}`"
+        for media, each in found
+    ]
+    return " ".join(
+        [f"`{status}`" if status != "default" else "4xx and 5xx", " or ".join(kinds)]
+    ).strip()
 
 
 def schemas(document: Json) -> str:
     """Return every schema as Markdown, in alphabetical order."""
     found = sorted(document["components"]["schemas"].items(), key=lambda each: str(each[0].lower()))
-    return "\n".join(line for name, each in found for line in (f"## {name}", "", *schema_lines(each)))
+    return "\n".join(
+        line for name, each in found for line in (f"## {name}", "", *schema_lines(each))
+    )
 
 
 def schema_lines(schema: Json) -> Iterator[str]:
@@ -96,7 +107,10 @@ def properties(schema: Json) -> Iterator[str]:
     """Return the fields of an object as a table."""
     required = schema.get("required", [])
     fields = schema.get("properties", {}).items()
-    rows = ((f"`{name}`", type_of(each), "required" if name in required else default(each)) for name, each in fields)
+    rows = (
+        (f"`{name}`", type_of(each), "required" if name in required else default(each))
+        for name, each in fields
+    )
     yield from table(("Field", "Type", "Default"), rows)
 
 
@@ -138,7 +152,9 @@ def union(choices: list[Json]) -> str:
     kinds = list(dict.fromkeys(type_of(each) for each in displayed if each.get("type") != "null"))
     if len(displayed) < len(choices):
         kinds.append(f"one of {len(objects)} objects")
-    return " or ".join([*kinds, *(["null"] if any(each.get("type") == "null" for each in choices) else [])])
+    return " or ".join(
+        [*kinds, *(["null"] if any(each.get("type") == "null" for each in choices) else [])]
+    )
 
 
 def limits(schema: Json) -> str:

@@ -1,7 +1,8 @@
-"""Tables that fit a phone: the label of its column on each cell, the number of columns as a class, and breakable code.
+"""Tables that fit a phone: the label of its column on each cell, the number of columns as a class,
+and breakable code.
 
-The style sheet shows each row as a block on narrow screens, with the label before each cell. A table with more than
-`WIDE` columns scrolls inside itself instead.
+The style sheet shows each row as a block on narrow screens, with the label before each cell. A
+table with more than `WIDE` columns scrolls inside itself instead.
 """
 
 import re
@@ -38,7 +39,9 @@ class LabelTables(SphinxTransform):
                     continue
                 for label, entry in zip(labels, row, strict=True):
                     entry["label"] = label
-                    entry["classes"] += [] if entry.astext() or any(entry.findall(nodes.image)) else ["empty"]
+                    entry["classes"] += (
+                        [] if entry.astext() or any(entry.findall(nodes.image)) else ["empty"]
+                    )
 
 
 class WrapOutput(SphinxTransform):
@@ -49,7 +52,9 @@ class WrapOutput(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         for block in self.document.findall(nodes.literal_block):
             text = block.astext()
-            if block.get("language") == "json" or (block.get("language") == "text" and not ALIGNED.search(text)):
+            if block.get("language") == "json" or (
+                block.get("language") == "text" and not ALIGNED.search(text)
+            ):
                 block["classes"].append("wrapped")
 
 
@@ -66,7 +71,11 @@ def _visit_literal(self: HTML5Translator, node: nodes.Element) -> None:
         return
     text = node.astext()
     short = len(text) <= UNBROKEN
-    self.body.append(self.starttag(node, "code", "", CLASS=f"docutils literal notranslate{' short' if short else ''}"))
+    self.body.append(
+        self.starttag(
+            node, "code", "", CLASS=f"docutils literal notranslate{' short' if short else ''}"
+        )
+    )
     self.body.append(escape(text) if short else breakable(text))
     self.body.append("</code>")
     raise nodes.SkipNode

@@ -17,14 +17,21 @@ Each name is loaded at its first use: `import antiphon` alone loads nothing else
 >>> with Antiphon() as client:
 ...     print(client.responses.create(model="demo", input="Hello!").status)
 completed
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from antiphon import types
-    from antiphon.config import BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
+    from antiphon.config import (
+        BackendConfig,
+        McpServerConfig,
+        ModelConfig,
+        PromptConfig,
+        Settings,
+        load_settings,
+    )
     from antiphon.errors import (
         AntiphonError,
         APITimeoutError,
@@ -78,7 +85,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "antiphon.config": ("BackendConfig", "McpServerConfig", "ModelConfig", "PromptConfig", "Settings", "load_settings"),
+    "antiphon.config": (
+        "BackendConfig",
+        "McpServerConfig",
+        "ModelConfig",
+        "PromptConfig",
+        "Settings",
+        "load_settings",
+    ),
     "antiphon.errors": (
         "APITimeoutError",
         "AntiphonError",
@@ -101,7 +115,9 @@ _HOMES = {
     "antiphon.upstream.scripted": ("ScriptedBackend",),
     "antiphon.version": ("__version__",),
 }
-"""The module of each name, which is loaded when the name is first used, so that a command loads what it needs."""
+"""The module of each name, which is loaded when the name is first used, so that a command loads
+what it needs.
+"""
 
 if not TYPE_CHECKING:
 

@@ -14,11 +14,13 @@
     ├── APITimeoutError      a call of the library took longer than its `timeout`
     └── ConfigError          the settings are invalid: the command ends with code 2
 
-A `ClientError` is created in the class of its status (`BY_STATUS`), so code that raises one names the status alone.
+A `ClientError` is created in the class of its status (`BY_STATUS`), so code that raises one names
+the status alone.
 
-On the wire each is one envelope, `{"error": {"message", "type", "param", "code"}}`, always with all four keys
-(specification section 13). `status`, `type` and `code` are HTTP status, error type and error code.
-"""
+On the wire each is one envelope, `{"error": {"message", "type", "param", "code"}}`, always with all
+four keys (specification section 13). `status`, `type` and `code` are HTTP status, error type and
+error code.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import logging
 import re
@@ -29,14 +31,17 @@ log = logging.getLogger("antiphon")
 
 
 class AntiphonError(Exception):
-    """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can have more details.
+    """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can
+    have more details.
 
-    - `status_code` (in this package also `status`) is the HTTP status of the error, `type` its group, and `code` its
-      code for programs, or None.
-    - `request_id` is the id of the request, as in the log; None if the error belongs to no request of the library.
+    - `status_code` (in this package also `status`) is the HTTP status of the error, `type` its
+      group, and `code` its code for programs, or None.
+    - `request_id` is the id of the request, as in the log; None if the error belongs to no request
+      of the library.
     - `param` is the place in the request, such as `tools[0].name`, or None.
     - `headers` are the headers of an HTTP reply with this error, such as `retry-after`.
-    - `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do about it.
+    - `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do
+      about it.
 
     >>> from antiphon import Antiphon, AntiphonError
     >>> with Antiphon() as client:
@@ -78,9 +83,14 @@ class AntiphonError(Exception):
         return self.status
 
     @classmethod
-    def overloaded(cls, message: str, headers: dict[str, str] | None = None, detail: str | None = None) -> Self:
-        """Return the error for a lack of capacity, here or at a backend: 503, with `retry-after`."""
-        kind, code = "service_unavailable_error", "server_is_overloaded"
+    def overloaded(
+        cls, message: str, headers: dict[str, str] | None = None, detail: str | None = None
+    ) -> Self:
+        """Return the error for a lack of capacity, here or at a backend: 503, with
+        `retry-after`.
+        """
+        kind = "service_unavailable_error"
+        code = "server_is_overloaded"
         waits = headers or {"retry-after": "1"}
         return cls(message, status=503, type=kind, code=code, headers=waits, detail=detail)
 
@@ -95,9 +105,12 @@ class AntiphonError(Exception):
 
 
 class ClientError(AntiphonError):
-    """The request is wrong, or a limit rejects it. The message can quote the request, or the error of a backend.
+    """The request is wrong, or a limit rejects it.
 
-    Most statuses have a class of their own, such as `NotFoundError`; any other 4xx is a plain `ClientError`.
+    The message can quote the request, or the error of a backend.
+
+    Most statuses have a class of their own, such as `NotFoundError`; any other 4xx is a plain
+    `ClientError`.
 
     >>> from antiphon import Antiphon, ClientError
     >>> with Antiphon() as client:
@@ -119,7 +132,11 @@ class ClientError(AntiphonError):
     @property
     def gist(self) -> str:
         """See `AntiphonError.gist`."""
-        return f"The request was rejected with status {self.status}." if self._gist is None else self._gist
+        return (
+            f"The request was rejected with status {self.status}."
+            if self._gist is None
+            else self._gist
+        )
 
 
 class BadRequestError(ClientError):
@@ -237,12 +254,16 @@ class BackendError(AntiphonError):
     status = 502
     type = "server_error"
 
-    def __init__(self, message: str, *, code: str = "server_error", is_broken: bool = False, **fields: Any) -> None:
+    def __init__(
+        self, message: str, *, code: str = "server_error", is_broken: bool = False, **fields: Any
+    ) -> None:
         super().__init__(message, code=code, **fields)
         self.is_broken = is_broken
         """The backend was reached, but its answer did not start or did not end."""
         self.refusal: tuple[int, bytes] | None = None
-        """The HTTP status and body of the refusal that a backend sent as the beginning of its answer."""
+        """The HTTP status and body of the refusal that a backend sent as the beginning of its
+        answer.
+        """
 
 
 class StoreError(AntiphonError):
@@ -281,7 +302,9 @@ class APITimeoutError(AntiphonError, TimeoutError):
     status = 504
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"The call took longer than its timeout of {seconds:g} seconds.", code="request_timeout")
+        super().__init__(
+            f"The call took longer than its timeout of {seconds:g} seconds.", code="request_timeout"
+        )
 
 
 class ConfigError(AntiphonError):
@@ -291,10 +314,9 @@ class ConfigError(AntiphonError):
 
     >>> from antiphon import Antiphon, ConfigError, Settings
     >>> try:
-    ...     Antiphon(Settings(retention_days=0))
-    ... except ConfigError as error:
-    ...     print(error)
-    The settings of the program are not valid: `retention_days` must be a whole number, at least 1 and at most 36500.
+    ...     Antiphon(Settings(retention_days=0)) ... except ConfigError as error: ...
+    print(error) The settings of the program are not valid: `retention_days` must be a whole number,
+    at least 1 and at most 36500.
     """
 
     def __init__(self, message: str, **fields: Any) -> None:
@@ -320,14 +342,17 @@ def without_secrets(text: str) -> str:
 def redacted(url: str) -> str:
     """Return a URL, valid or not, without the parts that can be secret.
 
-    These are user information, values in the query, and fragments. Harmless options stay. If an unencoded password and
-    a query with `@` look alike, as in `http://a:b?c@d`, everything after the scheme is omitted.
+    These are user information, values in the query, and fragments. Harmless options stay. If an
+    unencoded password and a query with `@` look alike, as in `http://a:b?c@d`, everything after the
+    scheme is omitted.
     """
     is_path = url.startswith(("/", "~", "./")) and not url.startswith("//")
     if is_path or url.rstrip(".,;") in _EXAMPLES or _PACKAGE.fullmatch(url):
         return url  # a path, or an npm package, in which these characters have no meaning
     scheme = found[0] if (found := _SCHEME.match(url)) else ""
-    rest, user, at = url[len(scheme) :], "", ""
+    rest = url[len(scheme) :]
+    user = ""
+    at = ""
     if not (scheme == "sqlite://" and rest.startswith("/")):
         # A password can contain anything that ends a host, so the last @ counts.
         hidden, at, rest = rest.rpartition("@")
@@ -359,8 +384,12 @@ def closest_name(name: str, names: Iterable[str]) -> str:
 
 
 def reportable(error: Exception) -> AntiphonError:
-    """Return an error for the client: an Antiphon error is unchanged; a bug in Antiphon goes to the log, in full."""
+    """Return an error for the client: an Antiphon error is unchanged; a bug in Antiphon goes to the
+    log, in full.
+    """
     if isinstance(error, AntiphonError):
         return error
     log.error("A fault in Antiphon", exc_info=error)
-    return AntiphonError("The server had an error while processing your request.", code="server_error")
+    return AntiphonError(
+        "The server had an error while processing your request.", code="server_error"
+    )

@@ -1,4 +1,6 @@
-"""The extras of the package: the modules that each one installs, and the error if they are missing."""
+"""The extras of the package: the modules that each one installs, and the error if they are
+missing.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -33,10 +35,16 @@ USERS: Mapping[str, tuple[str, ...]] = {
     "s3": ("antiphon.storage.blobs.bucket",),
     "speed": EXTRAS["speed"],
     "tokens": EXTRAS["tokens"],
-    "web": ("antiphon.outbound.fetch", "antiphon.tools.web.tool", "antiphon.documents.extraction.page"),
+    "web": (
+        "antiphon.outbound.fetch",
+        "antiphon.tools.web.tool",
+        "antiphon.documents.extraction.page",
+    ),
     "webhooks": ("antiphon.outbound.client",),
 }
-"""An extra -> the modules that import its packages, on first use: if they can be loaded, the names in them exist."""
+"""An extra -> the modules that import its packages, on first use: if they can be loaded, the names
+in them exist.
+"""
 
 _logged: set[str] = set()
 """The extras that requests needed and that are already logged."""
@@ -59,7 +67,9 @@ def require(extra: str, what: str) -> None:
     `what` is the setting or command that needs it.
     """
     if not is_installed(extra):
-        raise ConfigError(f"{what} needs packages that are not installed. Install them: {command(extra)}.")
+        raise ConfigError(
+            f"{what} needs packages that are not installed. Install them: {command(extra)}."
+        )
     for module in USERS[extra]:
         require_module(module, what)
 
@@ -67,11 +77,18 @@ def require(extra: str, what: str) -> None:
 def missing(extra: str, what: str, param: str | None = None) -> ClientError | None:
     """Return the error (400) of a request that needs an extra, None if the extra is installed.
 
-    `what` names the API's feature in the plural. The log has the command that installs the extra, once.
+    `what` names the API's feature in the plural. The log has the command that installs the extra,
+    once.
     """
     if is_installed(extra):
         return None
     if extra not in _logged:
         _logged.add(extra)
-        log.warning("Rejected a request: %s need packages that are not installed. Run: %s", what, command(extra))
-    return ClientError(f"{what} are not available on this server.", code="unsupported_value", param=param)
+        log.warning(
+            "Rejected a request: %s need packages that are not installed. Run: %s",
+            what,
+            command(extra),
+        )
+    return ClientError(
+        f"{what} are not available on this server.", code="unsupported_value", param=param
+    )

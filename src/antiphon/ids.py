@@ -1,4 +1,6 @@
-"""New ids, names of tenants, and the clock. The caller passes ids and times in, so a trace can be exact."""
+"""New ids, names of tenants, and the clock. The caller passes ids and times in, so a trace can be
+exact.
+"""
 
 import os
 import string
@@ -15,8 +17,9 @@ Clock = Callable[[], float]
 def new_id(prefix: str) -> str:
     """Return `prefix_`, 48 bits of the time in milliseconds and 144 random bits, in hexadecimal.
 
-    An id cannot be guessed, and consecutive ids are adjacent in a database index, which halves the work of the
-    index. Random bytes are read from the kernel in batches: the call costs more than the bytes.
+    An id cannot be guessed, and consecutive ids are adjacent in a database index, which halves the
+    work of the index. Random bytes are read from the kernel in batches: the call costs more than
+    the bytes.
     """
     try:
         random = _pool.pop()  # atomic, so no other thread pops the same bytes
@@ -28,20 +31,32 @@ def new_id(prefix: str) -> str:
 
 
 def new_file_id() -> str:
-    """Return `file-` and 22 characters of base62, which hold 128 random bits: clients know this format."""
-    number, text = int.from_bytes(os.urandom(16)), ""
+    """Return `file-` and 22 characters of base62, which hold 128 random bits: clients know this
+    format.
+    """
+    number = int.from_bytes(os.urandom(16))
+    text = ""
     for _ in range(22):
         number, digit = divmod(number, 62)
         text += _BASE62[digit]
     return f"file-{text}"
 
 
-TENANT_RULE = "A tenant's name has 1 to 200 visible characters and does not begin or end with a space."
+TENANT_RULE = (
+    "A tenant's name has 1 to 200 visible characters and does not begin or end with a space."
+)
 
 
 def is_tenant_name(name: object) -> bool:
-    """Whether this can be a tenant's name: two names that look alike to an operator must not be two tenants."""
-    return isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+    """Whether this can be a tenant's name: two names that look alike to an operator must not be two
+    tenants.
+    """
+    return (
+        isinstance(name, str)
+        and 0 < len(name) <= 200
+        and name.isprintable()
+        and name == name.strip()
+    )
 
 
 now: Clock = time.time

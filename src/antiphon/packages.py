@@ -1,6 +1,7 @@
 """Loads modules on first use, and says which package is at fault where one cannot be loaded.
 
-That a package is installed proves little: another version can lack a name, and a shared library can be missing.
+That a package is installed proves little: another version can lack a name, and a shared library can
+be missing.
 """
 
 import errno
@@ -20,21 +21,31 @@ _PASSING = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM)))
 """Reasons that end without a change to a package."""
 
 _OF_A_CLONE = {"antiphon_verify": "pip install --force-reinstall ./verify"}
-"""A module of a package that is in no index, where a stranger could own its name -> how a clone installs it."""
+"""A module of a package that is in no index, where a stranger could own its name -> how a clone
+installs it.
+"""
 
 _NO_PACKAGE = sys.stdlib_module_names | {"antiphon", "__main__"}
 
 
 class BrokenPackageError(ClientError):
-    """A module cannot be loaded. The client learns that a feature is not available, the log which package fails."""
+    """A module cannot be loaded.
+
+    The client learns that a feature is not available, the log which package fails.
+    """
 
     def __init__(self) -> None:
-        super().__init__("A feature that this request uses is not available on this server.", code="unsupported_value")
+        super().__init__(
+            "A feature that this request uses is not available on this server.",
+            code="unsupported_value",
+        )
 
 
 @cache
 def load_module(name: str) -> ModuleType:
-    """Return a module. Raises `BrokenPackageError` if it cannot be loaded; the first time, the log has the reason."""
+    """Return a module. Raises `BrokenPackageError` if it cannot be loaded; the first time, the log
+    has the reason.
+    """
     if problem := problem_with(name):
         _log_once(problem)
         raise BrokenPackageError
@@ -42,7 +53,10 @@ def load_module(name: str) -> ModuleType:
 
 
 def require_module(name: str, what: str) -> ModuleType:
-    """Return a module that `what`, a setting or a command, needs. Raises `ConfigError` if it cannot be loaded."""
+    """Return a module that `what`, a setting or a command, needs.
+
+    Raises `ConfigError` if it cannot be loaded.
+    """
     if problem := problem_with(name):
         raise ConfigError(f"{what} needs a package that does not work. {problem}")
     return import_module(name)
@@ -50,7 +64,9 @@ def require_module(name: str, what: str) -> ModuleType:
 
 @cache
 def load_optional(name: str) -> ModuleType | None:
-    """Return the module of a package that need not be there, else None; a package that fails is logged, once."""
+    """Return the module of a package that need not be there, else None; a package that fails is
+    logged, once.
+    """
     if not is_there(name):
         return None
     try:
@@ -66,15 +82,19 @@ def is_there(module: str) -> bool:
     except ValueError:
         return False
     except Exception as error:  # these packages are missing, or they are there and broken
-        is_missing = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
+        is_missing = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(
+            f"{error.name}."
+        )
         return not is_missing
 
 
 @cache
 def problem_with(name: str) -> str:
-    """Load a module; return why that fails, with the package, its version and what to do; empty if it succeeds.
+    """Load a module; return why that fails, with the package, its version and what to do; empty if
+    it succeeds.
 
-    The answer is remembered. A lack of memory or file descriptors is raised instead: no package is at fault.
+    The answer is remembered. A lack of memory or file descriptors is raised instead: no package is
+    at fault.
     """
     try:
         import_module(name)
@@ -102,12 +122,16 @@ def _explained(error: Exception, module: str) -> str:
         reason = f"{type(error).__name__}: {reason}"
     at_fault = next(iter([*_blamed(error)][::-1]), module)
     if remedy := _OF_A_CLONE.get(at_fault.partition(".")[0]):
-        return f"{described(at_fault)} cannot be loaded: {reason}. Reinstall it in a clone of Antiphon: {remedy}"
+        return (
+            f"{described(at_fault)} cannot be loaded: {reason}. Reinstall it in a clone of "
+            f"Antiphon: {remedy}"
+        )
     package, number = _package_of(at_fault)
     if not package:
         return f"{at_fault.partition('.')[0]} cannot be loaded: {reason}. Install it."
     return (
-        f"{package} {number} cannot be loaded: {reason}. Reinstall it (pip install --force-reinstall {package}), or "
+        f"{package} {number} cannot be loaded: {reason}. Reinstall it (pip install "
+        f"--force-reinstall {package}), or "
         f"install an older version (pip install '{package}<{number.partition('+')[0]}')."
     )
 
@@ -129,23 +153,37 @@ def _blamed(error: Exception) -> Iterator[str]:
 def _module_at(filename: str) -> str:
     """Return the module of a file; empty for a file outside the path of imports."""
     path = Path(filename).with_suffix("")
-    found = [path.relative_to(folder).parts for folder in filter(None, sys.path) if path.is_relative_to(folder)]
+    found = [
+        path.relative_to(folder).parts
+        for folder in filter(None, sys.path)
+        if path.is_relative_to(folder)
+    ]
     shortest = sorted(found, key=len)[:1]  # folders of imports can contain each other
     return ".".join(*shortest) if shortest else ""
 
 
 @lru_cache(maxsize=1)
 def _distributions(path: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return the distributions of each module on this path of imports. Reading them takes a tenth of a second."""
+    """Return the distributions of each module on this path of imports.
+
+    Reading them takes a tenth of a second.
+    """
     from importlib.metadata import packages_distributions  # noqa: PLC0415 - with zip files and mail
 
     return packages_distributions()
 
 
 def _package_of(module: str) -> tuple[str, str]:
-    """Return the distribution of a module and its version; empty if none has it. Several can share the first name."""
+    """Return the distribution of a module and its version; empty if none has it.
+
+    Several can share the first name.
+    """
     from importlib.metadata import version  # noqa: PLC0415 - with zip files and mail
 
     found = _distributions(tuple(sys.path)).get(module.partition(".")[0], ())
-    best = max(found, key=lambda one: (f"{module}.".startswith(f"{one.replace('-', '.')}."), len(one)), default="")
+    best = max(
+        found,
+        key=lambda one: (f"{module}.".startswith(f"{one.replace('-', '.')}."), len(one)),
+        default="",
+    )
     return best, version(best) if best else ""

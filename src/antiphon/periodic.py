@@ -10,8 +10,8 @@ from antiphon.errors import StoreError, log
 class Periodic(ABC):
     """Calls `poll_once` every `interval` seconds, from `start` to `close`, even if a call raises.
 
-    `waiting` begins the debug line that is logged while the store is unavailable; any other error is logged as a
-    fault in Antiphon. The first call is immediate.
+    `waiting` begins the debug line that is logged while the store is unavailable; any other error
+    is logged as a fault in Antiphon. The first call is immediate.
     """
 
     def __init__(self, interval: float, waiting: str = "") -> None:

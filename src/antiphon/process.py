@@ -30,7 +30,7 @@ class Holdings(set[str]):
         self.begin()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ProcessState:
     """The name of this process, the work that it has begun, and whether it accepts more."""
 
@@ -53,7 +53,8 @@ class ProcessState:
 
     def abort(self) -> None:
         """Stop all running responses: this process is shutting down."""
-        self.accepts_work, self.is_over = False, True
+        self.accepts_work = False
+        self.is_over = True
         for run in list(self.runs):
             run.stop(going_away())
         self.wakes.wake("")
@@ -62,4 +63,6 @@ class ProcessState:
 def going_away() -> AntiphonError:
     """Return the error for requests that arrive while this process is shutting down."""
     text = "This server is shutting down. Please retry."
-    return AntiphonError(text, status=503, code="server_error", headers={"retry-after": "1", "connection": "close"})
+    return AntiphonError(
+        text, status=503, code="server_error", headers={"retry-after": "1", "connection": "close"}
+    )

@@ -1,4 +1,6 @@
-"""A large stack for native code that recurses as deep as its input nests: an overflow would end the process."""
+"""A large stack for native code that recurses as deep as its input nests: an overflow would end the
+process.
+"""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +16,9 @@ _starting = threading.Lock()
 
 
 def with_room(work: Callable[[], T]) -> T:
-    """Return the result of the work, or raise its error; it is done at once, on a stack of `STACK` bytes."""
+    """Return the result of the work, or raise its error; it is done at once, on a stack of `STACK`
+    bytes.
+    """
     done: Future[T] = Future()
     thread = threading.Thread(target=_do, args=(work, done), daemon=True)
     with _starting:

@@ -1,5 +1,5 @@
-"""One request and its answer, translated without I/O: you manage the connection to the backend, this class the
-protocol.
+"""One request and its answer, translated without I/O: you manage the connection to the backend,
+this class the protocol.
 """
 
 from collections.abc import Mapping
@@ -29,16 +29,19 @@ from antiphon.translation.writer import ResponseWriter, output_text
 
 
 class Translator:
-    """Turns a Responses request into `chat_request`, and the bytes that a backend answers into events.
+    """Turns a Responses request into `chat_request`, and the bytes that a backend answers into
+    events.
 
-    Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they arrive,
-    then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
-    and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring`
-    encrypts the state that a client stores (`encrypted_content`, signatures in the ids of calls); without one only this
-    process can decrypt it.
+    Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer
+    as they arrive, then `finish`; each returns the events that became certain. `is_json` says that
+    the answer is one JSON object and no event stream. `dialect` names the backend's family (see the
+    reference), `generic` suits most. `keyring` encrypts the state that a client stores
+    (`encrypted_content`, signatures in the ids of calls); without one only this process can decrypt
+    it.
 
-    Raises `ClientError` for a request that the API rejects, and for one with `previous_response_id`, because nothing is
-    stored here. Nothing that a backend sends raises an error.
+    Raises `ClientError` for a request that the API rejects, and for one with
+    `previous_response_id`, because nothing is stored here. Nothing that a backend sends raises an
+    error.
 
     >>> from antiphon.translation import Translator
     >>> translator = Translator({"model": "m", "input": "Hi"}, is_json=True)
@@ -47,7 +50,7 @@ class Translator:
     >>> events = translator.feed(b'{"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}')
     >>> translator.finish()[-1].type, translator.response.output_text
     ('response.completed', 'Hello')
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     def __init__(
         self,
@@ -70,14 +73,18 @@ class Translator:
         keyring = keyring or _of_this_process()
         toolbox = toolbox_of(configured(decoded, items), items, family)
         unseal = Unsealer(keyring, "", refuses=False)
-        self.chat_request = to_chat(decoded, items, family, toolbox=toolbox, unseal=unseal, token=unseal.token)
+        self.chat_request = to_chat(
+            decoded, items, family, toolbox=toolbox, unseal=unseal, token=unseal.token
+        )
         view = view_of(decoded)
         self._writer = ResponseWriter(
             response=open_response(decoded, new_id("resp"), int(now())),
             new_id=new_id,
             now=now,
             seal=lambda state: keyring.seal({"family": family.name, **state}, ""),
-            view=view if view.encrypted else replace(view, signed_ids=True),  # nothing is stored here
+            view=view
+            if view.encrypted
+            else replace(view, signed_ids=True),  # nothing is stored here
         )
         chat = ChatStream(
             self._writer,

@@ -1,4 +1,5 @@
-"""The types of the objects that the library returns: items, their parts, stream events, and results.
+"""The types of the objects that the library returns: items, their parts, stream events, and
+results.
 
 >>> from antiphon import Antiphon, types
 >>> with Antiphon() as client:

@@ -1,7 +1,8 @@
-"""The conformance checker `antiphon-verify`: a package of its own, which can be installed next to this one.
+"""The conformance checker `antiphon-verify`: a package of its own, which can be installed next to
+this one.
 
-Its sources are in the folder `verify/` of this repository. It is in no package index, where a stranger could own its
-name: so no extra depends on it, and advice names the folder.
+Its sources are in the folder `verify/` of this repository. It is in no package index, where a
+stranger could own its name: so no extra depends on it, and advice names the folder.
 """
 
 from antiphon.errors import ConfigError
@@ -20,7 +21,9 @@ def is_verifier_installed() -> bool:
 
 
 def problem_with_verifier(module: str) -> str:
-    """Return why a module that needs the checker cannot be loaded, and what to do; empty if it can."""
+    """Return why a module that needs the checker cannot be loaded, and what to do; empty if it
+    can.
+    """
     if not is_verifier_installed():
         return f"antiphon-verify is not installed. Install it in a clone of Antiphon: {INSTALL}"
     return problem_with(module)

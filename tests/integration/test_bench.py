@@ -1,4 +1,6 @@
-"""The bench runs: its stand-ins still have what is looked at. How fast anything is says `make bench` alone."""
+"""The bench runs: its stand-ins still have what is looked at. How fast anything is says `make
+bench` alone.
+"""
 
 import math
 from pathlib import Path
@@ -24,7 +26,9 @@ SMALL = {
     "counting a response for /metrics, µs",
     "fair sharing of running responses, µs",
 }
-"""Small differences of two measured times, which may even be below zero while the machine has other work."""
+"""Small differences of two measured times, which may even be below zero while the machine has other
+work.
+"""
 
 
 @pytest.mark.wide
@@ -42,7 +46,10 @@ def test_a_search_of_few_chunks_can_be_measured() -> None:
 
 def test_calls_of_code_in_few_containers_can_be_measured() -> None:
     skip_without_machines()
-    figures = {name: value for name, _, value in containers.reading("sqlite://", containers=3, calls=3, warm=3)}
+    figures = {
+        name: value
+        for name, _, value in containers.reading("sqlite://", containers=3, calls=3, warm=3)
+    }
     assert len(figures) == 4 and all(value > 0 for value in figures.values())
     assert figures["9 calls of code in 3 containers: right answers"] == 9
 
@@ -57,7 +64,10 @@ def test_machines_can_be_measured() -> None:
 
 @pytest.mark.wide
 def test_what_an_agent_sends_can_be_measured(tmp_path: Path) -> None:
-    with module("bench.backend") as backend, antiphon(backend.port, tmp_path, "sqlite://") as server:
+    with (
+        module("bench.backend") as backend,
+        antiphon(backend.port, tmp_path, "sqlite://") as server,
+    ):
         for name in ("codex, later turn", "chained"):
             taken = agents.of_scenario(server, SCENARIOS[name](), 0, stream=True, store=True)
             assert taken.first > 0
@@ -106,11 +116,16 @@ def test_an_attack_that_was_not_measured_has_no_verdict() -> None:
 def test_every_attack_is_measured_or_names_its_test() -> None:
     for attack in ATTACKS:
         assert attack.measure or attack.test or hasattr(Attacker, attack.method), attack.name
-        later = [f"{figure} of B later, {attack.name}, ms" in ATTACK_TARGETS for figure in ("median", "worst")]
+        later = [
+            f"{figure} of B later, {attack.name}, ms" in ATTACK_TARGETS
+            for figure in ("median", "worst")
+        ]
         assert later == [attack.has_times] * 2
 
 
-def test_memory_that_code_takes_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_code_takes_can_be_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     skip_without_machines()
     name = "shared memory"
     monkeypatch.setattr(memory, "KINDS", {name: memory.KINDS[name]})

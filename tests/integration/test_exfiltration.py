@@ -1,4 +1,6 @@
-"""Threat 22: a page tells the model to carry off what the user said, the model obeys, and nothing of it gets out."""
+"""Threat 22: a page tells the model to carry off what the user said, the model obeys, and nothing
+of it gets out.
+"""
 
 import base64
 import json
@@ -51,13 +53,17 @@ def inspects(*urls: str) -> Turn:
     return Turn(calls=tuple(Call("find_in_page", {"url": url, "pattern": "x"}) for url in urls))
 
 
-async def created(web: SmallWeb, *turns: Turn, tools: list[dict[str, Any]]) -> tuple[dict[str, Any], Model]:
+async def created(
+    web: SmallWeb, *turns: Turn, tools: list[dict[str, Any]]
+) -> tuple[dict[str, Any], Model]:
     """A response of a model that plays these turns, to a user who gives away the secret."""
     model = Model()
     async with model.serve():
         model.play(*turns)
         settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.0/8", "::1/128"])
-        async with AsyncAntiphon(settings, backend=HttpBackend("model", model.url, ""), store="sqlite://") as client:
+        async with AsyncAntiphon(
+            settings, backend=HttpBackend("model", model.url, ""), store="sqlite://"
+        ) as client:
             text = f"My password is {SECRET}. Which ferries are there?"
             response = await client.responses.create(model="fake-model", input=text, tools=tools)
     return json.loads(msgspec.json.encode(response)), model
@@ -65,14 +71,24 @@ async def created(web: SmallWeb, *turns: Turn, tools: list[dict[str, Any]]) -> t
 
 def got_out(web: SmallWeb) -> list[str]:
     """What the web was asked for that has the secret in it, however disguised."""
-    return [path for path in web.requested if any(one.lower() in path.lower() for one in DISGUISES.values())]
+    return [
+        path
+        for path in web.requested
+        if any(one.lower() in path.lower() for one in DISGUISES.values())
+    ]
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
 async def test_no_page_is_requested_by_a_url_that_the_model_invented(disguise: str) -> None:
     async with small_web() as web:
         urls = [place.format(site=web.site, it=DISGUISES[disguise]) for place in PLACES]
-        turns = (SEARCHES, opens(f"{web.site}/injection"), opens(*urls), inspects(*urls), Turn("They are cheap."))
+        turns = (
+            SEARCHES,
+            opens(f"{web.site}/injection"),
+            opens(*urls),
+            inspects(*urls),
+            Turn("They are cheap."),
+        )
         response, model = await created(web, *turns, tools=[{"type": "web_search"}])
 
         calls = [item for item in response["output"] if item["type"] == "web_search_call"]
@@ -88,8 +104,12 @@ async def test_no_page_is_requested_by_a_url_that_the_model_invented(disguise: s
         assert "IGNORE ALL PREVIOUS" in model.sent_to()  # the page did reach the model
 
 
-async def test_a_page_that_was_opened_does_not_lead_further_by_what_stands_in_its_text_alone() -> None:
-    """The page says a URL with a gap for the secret: the URL as it stands was given, the filled one was not."""
+async def test_a_page_that_was_opened_does_not_lead_further_by_what_stands_in_its_text_alone() -> (
+    None
+):
+    """The page says a URL with a gap for the secret: the URL as it stands was given, the filled one
+    was not.
+    """
     async with small_web() as web:
         filled = f"{web.site}/collect?secret={SECRET}"
         turns = (SEARCHES, opens(f"{web.site}/injection"), opens(filled), Turn("Done."))
@@ -101,7 +121,12 @@ async def test_a_page_that_was_opened_does_not_lead_further_by_what_stands_in_it
 
 async def test_echoed_words_of_the_model_provide_it_no_url() -> None:
     async with small_web() as web, mcp_serving() as server:
-        tool = {"type": "mcp", "server_label": "notes", "server_url": server.url, "require_approval": "never"}
+        tool = {
+            "type": "mcp",
+            "server_label": "notes",
+            "server_url": server.url,
+            "require_approval": "never",
+        }
         filled = f"{web.site}/collect?secret={SECRET}"
         turns = (
             Turn(calls=(Call("echo", {"text": filled}, "notes"),)),
@@ -120,7 +145,9 @@ async def test_echoed_words_of_the_model_provide_it_no_url() -> None:
 
 async def test_a_word_of_the_user_is_not_resolved_as_a_host() -> None:
     async with small_web() as web:
-        response, model = await created(web, opens(SECRET), Turn("Done."), tools=[{"type": "web_search"}])
+        response, model = await created(
+            web, opens(SECRET), Turn("Done."), tools=[{"type": "web_search"}]
+        )
 
         assert response["output"][0]["status"] == "failed"
         assert "not the address" in model.sent_to()

@@ -1,4 +1,6 @@
-"""What a server without extras says: to its operator at the start, to a client when a request needs one."""
+"""What a server without extras says: to its operator at the start, to a client when a request needs
+one.
+"""
 
 import subprocess
 import sys
@@ -43,7 +45,9 @@ async def test_a_setting_that_needs_an_extra_fails_at_the_start(extra: str) -> N
 
 
 SECRETS: dict[str, Settings] = {
-    "correct": Settings(backends=[BackendConfig(url="http://a:pass-phrase@127.0.0.1:9/v1", check_answers=True)]),
+    "correct": Settings(
+        backends=[BackendConfig(url="http://a:pass-phrase@127.0.0.1:9/v1", check_answers=True)]
+    ),
     "otel": Settings(trace_endpoint="http://a:pass-phrase@127.0.0.1:9"),
     "postgres": Settings(store="postgresql://a:pass-phrase@127.0.0.1/b"),
 }
@@ -79,8 +83,12 @@ async def test_a_request_without_such_a_tool_needs_no_extra() -> None:
 
 
 async def test_a_webhook_endpoint_is_not_created_if_deliveries_are_impossible() -> None:
-    server = await build(Settings(store="sqlite://", backends=[BackendConfig(url="http://127.0.0.1:9/v1")]), {})
-    wanted = CreateWebhookEndpoint(name="a", url="https://example.com/", event_types=["response.completed"])
+    server = await build(
+        Settings(store="sqlite://", backends=[BackendConfig(url="http://127.0.0.1:9/v1")]), {}
+    )
+    wanted = CreateWebhookEndpoint(
+        name="a", url="https://example.com/", event_types=["response.completed"]
+    )
     try:
         with without("webhooks"), pytest.raises(ClientError, match="Webhooks are not available"):
             await server.endpoints.create("", wanted)
@@ -115,9 +123,12 @@ async def test_a_command_without_the_conformance_checker_names_it(
 def test_each_module_that_uses_an_extra_needs_its_packages() -> None:
     """Else it could be loaded although they are broken."""
     code = (
-        "import sys; from antiphon.extras import EXTRAS, USERS; from antiphon.packages import problem_with\n"
-        "sys.modules.update(dict.fromkeys(one for packages in EXTRAS.values() for one in packages))\n"
-        "print(*(module for users in USERS.values() for module in users if not problem_with(module)))"
+        "import sys; from antiphon.extras import EXTRAS, USERS; from antiphon.packages import "
+        "problem_with\n"
+        "sys.modules.update(dict.fromkeys(one for packages in EXTRAS.values() for one in "
+        "packages))\n"
+        "print(*(module for users in USERS.values() for module in users if not "
+        "problem_with(module)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
@@ -130,10 +141,16 @@ async def test_a_request_that_needs_a_broken_package_is_rejected_and_the_log_nam
         del sys.modules["llguidance"]
         write_broken(tmp_path, "llguidance", "a shared library that is gone")
         monkeypatch.syspath_prepend(tmp_path)
-        new: Any = {"type": "grammar", "syntax": "regex", "definition": "a grammar that is checked here first"}
+        new: Any = {
+            "type": "grammar",
+            "syntax": "regex",
+            "definition": "a grammar that is checked here first",
+        }
         async with AsyncAntiphon() as client:
             with pytest.raises(ClientError) as raised:
-                await client.responses.create(model="demo", input="Hello", tools=[{**TOOLS["grammar"], "format": new}])
+                await client.responses.create(
+                    model="demo", input="Hello", tools=[{**TOOLS["grammar"], "format": new}]
+                )
     assert (raised.value.status, raised.value.code) == (400, "unsupported_value")
     assert "llguidance" not in raised.value.message
     assert "llguidance 99.1 cannot be loaded: OSError: libnowhere.so" in caplog.text

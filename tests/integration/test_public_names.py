@@ -1,4 +1,6 @@
-"""The names of the package: exactly those that are public, each with a docstring whose example runs."""
+"""The names of the package: exactly those that are public, each with a docstring whose example
+runs.
+"""
 
 import doctest
 import inspect
@@ -12,7 +14,9 @@ import antiphon
 import antiphon.translation
 
 MODULES = (antiphon, antiphon.translation)
-NAMES = [(module, name) for module in MODULES for name in module.__all__ if not name.startswith("__")]
+NAMES = [
+    (module, name) for module in MODULES for name in module.__all__ if not name.startswith("__")
+]
 
 
 def example_of(name: str, module: Any = antiphon) -> doctest.DocTest:
@@ -49,6 +53,8 @@ def test_the_examples_of_methods_run(package: str) -> None:
 
 
 def test_the_example_of_the_package_runs() -> None:
-    package = doctest.DocTestParser().get_doctest(antiphon.__doc__ or "", {}, "antiphon", None, None)
+    package = doctest.DocTestParser().get_doctest(
+        antiphon.__doc__ or "", {}, "antiphon", None, None
+    )
     assert doctest.DocTestRunner().run(package).failed == 0
     assert package.examples

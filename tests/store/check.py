@@ -57,11 +57,12 @@ _AT_ONCE = 64
 
 
 async def check_store(open_store: OpenStore, *, durable: bool = True) -> None:
-    """Check every promise on the store that `open_store` opens; it is called a few times, for the same place.
+    """Check every promise on the store that `open_store` opens; it is called a few times, for the
+    same place.
 
-    Everything saved here has a new id and its own tenant, and expires soon after. Data that had expired before is
-    purged. `durable=False` skips what a store in memory cannot promise: that data persists after it was closed. Raises
-    `AssertionError` with a line for each broken promise.
+    Everything saved here has a new id and its own tenant, and expires soon after. Data that had
+    expired before is purged. `durable=False` skips what a store in memory cannot promise: that data
+    persists after it was closed. Raises `AssertionError` with a line for each broken promise.
     """
     broken = await _each(PROMISES, open_store)
     broken += await _closing(open_store, durable)

@@ -8,7 +8,12 @@ from antiphon.ids import new_id
 from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.records.containers import (
+    ContainerQuery,
+    ContainerQuota,
+    StoredContainer,
+    StoredContainerFile,
+)
 from antiphon.storage.records.files import FileQuery
 from antiphon.storage.store import Store
 from tests.store.containers import (
@@ -25,12 +30,15 @@ from tests.store.making import Promise, T, hold
 
 
 async def _files_are_stored(store: Store) -> None:
-    """A file is returned as it was stored, until it is deleted; another container or tenant does not have it."""
+    """A file is returned as it was stored, until it is deleted; another container or tenant does
+    not have it.
+    """
     container, (first,) = await stored(store, T, "first.csv")
     other, _ = await stored(store, T)
     more = await written(store, container, "b.csv", "c.csv")
     hold(
-        await store.write(containers.put_files, container.tenant, container.id, more, AMPLE) == more,
+        await store.write(containers.put_files, container.tenant, container.id, more, AMPLE)
+        == more,
         "files are returned changed",
     )
     hold(
@@ -40,10 +48,14 @@ async def _files_are_stored(store: Store) -> None:
     files = [first, *more]
     for file in files:
         hold(
-            await store.read(containers.load_file, T, container.id, file.id) == file, "a file is not returned unchanged"
+            await store.read(containers.load_file, T, container.id, file.id) == file,
+            "a file is not returned unchanged",
         )
     for tenant, container_id in ((T, other.id), (OTHER, container.id)):
-        hold(await store.read(containers.load_file, tenant, container_id, first.id) is None, "another container has it")
+        hold(
+            await store.read(containers.load_file, tenant, container_id, first.id) is None,
+            "another container has it",
+        )
         hold(
             await store.write(containers.delete_files, tenant, container_id, [first.id]) == 0,
             "it is deleted from another container or tenant",
@@ -55,16 +67,23 @@ async def _files_are_stored(store: Store) -> None:
         "another tenant stores a file in it",
     )
     await _are_paged(store, container, files)
-    removed = await store.write(containers.delete_files, T, container.id, [first.id, new_id("cfile"), first.id])
+    removed = await store.write(
+        containers.delete_files, T, container.id, [first.id, new_id("cfile"), first.id]
+    )
     hold(removed == 1, f"{removed} of one file are deleted")
-    hold(await store.read(containers.load_file, T, container.id, first.id) is None, "a deleted file still exists")
+    hold(
+        await store.read(containers.load_file, T, container.id, first.id) is None,
+        "a deleted file still exists",
+    )
     for one in (container, other):
         await store.write(containers.delete, T, one.id)
     await store.write(stored_files.spare, OTHER, left[0].blob)
     await stale(store)
 
 
-async def _are_paged(store: Store, container: StoredContainer, files: Sequence[StoredContainerFile]) -> None:
+async def _are_paged(
+    store: Store, container: StoredContainer, files: Sequence[StoredContainerFile]
+) -> None:
     for query, numbers, has_more in (
         (ALL, [0, 1, 2], False),
         (ContainerQuery(2), [2, 1], True),
@@ -73,21 +92,33 @@ async def _are_paged(store: Store, container: StoredContainer, files: Sequence[S
     ):
         page = await store.read(containers.file_page, T, container.id, query)
         found = [files.index(file) for file in page.files]
-        hold((found, page.has_more) == (numbers, has_more), f"{query} returns {found}, more: {page.has_more}")
+        hold(
+            (found, page.has_more) == (numbers, has_more),
+            f"{query} returns {found}, more: {page.has_more}",
+        )
     unknown = ContainerQuery(1, new_id("cfile"))
-    hold((await store.read(containers.file_page, T, container.id, unknown)).is_unknown, "an unknown file begins a page")
-    hold(not (await store.read(containers.file_page, OTHER, container.id, ALL)).files, "another tenant lists the files")
+    hold(
+        (await store.read(containers.file_page, T, container.id, unknown)).is_unknown,
+        "an unknown file begins a page",
+    )
+    hold(
+        not (await store.read(containers.file_page, OTHER, container.id, ALL)).files,
+        "another tenant lists the files",
+    )
 
 
 async def _replaces(store: Store) -> None:
-    """A file replaces the one at its path and has its id; the replaced content is stale, and not counted."""
+    """A file replaces the one at its path and has its id; the replaced content is stale, and not
+    counted.
+    """
     tenant = new_id("tenant")
     container, (old, saved) = await stored(store, tenant, "a.csv", "b.csv")
     (new,) = await written(store, container, "a.csv", size=25)
     new = replace(new, source="assistant", created_at=new.created_at + 5)
     expected = replace(new, id=old.id)
     hold(
-        await store.write(containers.put_files, container.tenant, container.id, [new], AMPLE) == [expected],
+        await store.write(containers.put_files, container.tenant, container.id, [new], AMPLE)
+        == [expected],
         "it is not stored under the old id",
     )
     hold(
@@ -95,7 +126,8 @@ async def _replaces(store: Store) -> None:
         "it is also stored under its own id",
     )
     hold(
-        (await store.read(containers.file_page, tenant, container.id, ALL)).files == (expected, saved),
+        (await store.read(containers.file_page, tenant, container.id, ALL)).files
+        == (expected, saved),
         "the old one exists",
     )
     hold(
@@ -107,15 +139,23 @@ async def _replaces(store: Store) -> None:
         f"35 bytes are counted as {await store.read(sizes.stored_bytes, tenant)}",
     )
     again = await store.write(
-        containers.put_files, container.tenant, container.id, [replace(expected, id=new_id("cfile"))], AMPLE
+        containers.put_files,
+        container.tenant,
+        container.id,
+        [replace(expected, id=new_id("cfile"))],
+        AMPLE,
     )
     hold(again == [expected], "a file that replaces itself is returned changed")
     hold(await stale(store, new.blob) == set(), "a blob that replaced itself is stale")
     await store.write(containers.delete, tenant, container.id)
     hold(
-        await stale(store, new.blob, saved.blob) == {new.blob, saved.blob}, "blobs of a deleted container are not stale"
+        await stale(store, new.blob, saved.blob) == {new.blob, saved.blob},
+        "blobs of a deleted container are not stale",
     )
-    hold(await store.read(sizes.stored_bytes, tenant) == 0, "bytes of a deleted container still count")
+    hold(
+        await store.read(sizes.stored_bytes, tenant) == 0,
+        "bytes of a deleted container still count",
+    )
 
 
 async def _files_have_a_quota(store: Store) -> None:
@@ -134,21 +174,25 @@ async def _files_have_a_quota(store: Store) -> None:
         files += refused
         what = f"{names} of {size} bytes in addition to 10 bytes"
         hold(
-            await store.write(containers.put_files, container.tenant, container.id, refused, quota) is None,
+            await store.write(containers.put_files, container.tenant, container.id, refused, quota)
+            is None,
             f"{what} are stored",
         )
     (fits,) = await written(store, container, "b", size=20)
     hold(
-        await store.write(containers.put_files, container.tenant, container.id, [fits], quota) == [fits],
+        await store.write(containers.put_files, container.tenant, container.id, [fits], quota)
+        == [fits],
         "a file that fits is rejected",
     )
     (replacing,) = await written(store, container, "a", size=5)
     hold(
-        await store.write(containers.put_files, container.tenant, container.id, [replacing], quota) is not None,
+        await store.write(containers.put_files, container.tenant, container.id, [replacing], quota)
+        is not None,
         "it cannot be made smaller",
     )
     hold(
-        await stale(store, first.blob, *(file.blob for file in files)) == {first.blob}, "a rejected file kept its blob"
+        await stale(store, first.blob, *(file.blob for file in files)) == {first.blob},
+        "a rejected file kept its blob",
     )
     for file in files:
         await store.write(stored_files.spare, T, file.blob)
@@ -157,20 +201,27 @@ async def _files_have_a_quota(store: Store) -> None:
 
 
 async def _blobs_are_shared(store: Store) -> None:
-    """A container's file can have the blob of the tenant's file, or of another container; the last one frees it."""
+    """A container's file can have the blob of the tenant's file, or of another container; the last
+    one frees it.
+    """
     file = new_file(T, new_id("content").encode())
     await put(store, file)
-    one, two = new_container(), new_container()
+    one = new_container()
+    two = new_container()
     first, second = (new_container_file(each, blob=file.blob) for each in (one, two))
     hold(await store.write(containers.put, one, [first], AMPLE), "it is not stored")
     hold(await store.write(containers.put, two, [], AMPLE), "it is not stored")
     hold(
-        await store.write(containers.put_files, two.tenant, two.id, [second], AMPLE) == [second], "a file is not stored"
+        await store.write(containers.put_files, two.tenant, two.id, [second], AMPLE) == [second],
+        "a file is not stored",
     )
     await store.write(stored_files.delete, T, file.id)
     await store.write(containers.delete, T, one.id)
     hold(await stale(store, file.blob) == set(), "the blob of a container's file is stale")
-    hold(await put(store, replace(new_file(T), digest=file.digest)) is not None, "the content cannot be uploaded again")
+    hold(
+        await put(store, replace(new_file(T), digest=file.digest)) is not None,
+        "the content cannot be uploaded again",
+    )
     await store.write(containers.delete_files, T, two.id, [second.id])
     hold(await stale(store, file.blob) == set(), "the blob of a new file is stale")
     (page,) = (await store.read(stored_files.page, T, FileQuery(1))).files
@@ -189,7 +240,11 @@ async def _blobs_are_shared(store: Store) -> None:
 async def _cannot_have(store: Store, container: StoredContainer, blob: str) -> None:
     try:
         await store.write(
-            containers.put_files, container.tenant, container.id, [new_container_file(container, blob=blob)], AMPLE
+            containers.put_files,
+            container.tenant,
+            container.id,
+            [new_container_file(container, blob=blob)],
+            AMPLE,
         )
     except StoreError:
         return

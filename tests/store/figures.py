@@ -34,11 +34,16 @@ def _ended(tenant: str, began: float, took: int = 40, **fields: Any) -> Facts:
     return new_facts(tenant=tenant, began=start, ended=start + took, **{**known, **fields})
 
 
-async def _totals(store: Store, tenant: str | None, since: float, line: str = "", *, by: str = "") -> list[Figures]:
+async def _totals(
+    store: Store, tenant: str | None, since: float, line: str = "", *, by: str = ""
+) -> list[Figures]:
     filters = parse_filters(line, time.time()) if line else Filters()
     query = FiguresQuery(int(since), int(time.time()) + 60, 3600, by, filters)
     found = await store.read(figures.figures, tenant, query)
-    return [total_of(list(found.spans.values())), *(found.groups[name] for name in sorted(found.groups))]
+    return [
+        total_of(list(found.spans.values())),
+        *(found.groups[name] for name in sorted(found.groups)),
+    ]
 
 
 async def _sum(store: Store) -> None:
@@ -48,24 +53,44 @@ async def _sum(store: Store) -> None:
 
 async def _count_each_response_once(store: Store) -> None:
     """Figures are the same before and after the sums include a response, and whenever it ended."""
-    tenant, began = new_id("tenant"), time.time() - LONG_AGO
+    tenant = new_id("tenant")
+    began = time.time() - LONG_AGO
     late = _ended(tenant, began, took=90_000, status="failed", flags=SUMMED, cost=4)
-    facts = [_ended(tenant, began, cost=3), _ended(tenant, began + 1, first=None), _ended(tenant, time.time()), late]
+    facts = [
+        _ended(tenant, began, cost=3),
+        _ended(tenant, began + 1, first=None),
+        _ended(tenant, time.time()),
+        late,
+    ]
     await store.write(
-        stored_facts.put_new, [*facts, new_facts(tenant=tenant, began=int(began * 1000), status="queued")]
+        stored_facts.put_new,
+        [*facts, new_facts(tenant=tenant, began=int(began * 1000), status="queued")],
     )
     for moment in ("before", "after"):
         (total,) = await _totals(store, tenant, began - 7200)
-        hold(total.by_status == {"completed": 3, "failed": 1}, f"{moment} they are summed: {total.by_status}")
-        hold((total.input_tokens, total.output_tokens, total.cost) == (12, 8, 7), f"{moment}, of all: {total}")
-        hold(total.first[bucket_of(5)] == 3 and sum(total.first) == 3, f"{moment}, first tokens: {total.first}")
-        hold(total.took[bucket_of(40)] == 3 and total.took[bucket_of(90_000)] == 1, f"{moment}: {total.took}")
+        hold(
+            total.by_status == {"completed": 3, "failed": 1},
+            f"{moment} they are summed: {total.by_status}",
+        )
+        hold(
+            (total.input_tokens, total.output_tokens, total.cost) == (12, 8, 7),
+            f"{moment}, of all: {total}",
+        )
+        hold(
+            total.first[bucket_of(5)] == 3 and sum(total.first) == 3,
+            f"{moment}, first tokens: {total.first}",
+        )
+        hold(
+            total.took[bucket_of(40)] == 3 and total.took[bucket_of(90_000)] == 1,
+            f"{moment}: {total.took}",
+        )
         await _sum(store)
 
 
 async def _come_with_late_responses(store: Store) -> None:
     """A response that is saved with facts which ended late is in the sums at once."""
-    tenant, began = new_id("tenant"), time.time() - LONG_AGO
+    tenant = new_id("tenant")
+    began = time.time() - LONG_AGO
     await _sum(store)
     facts = _ended(tenant, began, took=90_000, flags=SUMMED)
     await store.save(replace_fields(new_response(id=facts.id), tenant=tenant, facts=facts))
@@ -75,13 +100,24 @@ async def _come_with_late_responses(store: Store) -> None:
 
 async def _answer_filters(store: Store) -> None:
     """Figures support filters and groups, from sums and from facts; they exclude other tenants."""
-    tenant, began = new_id("tenant"), time.time() - LONG_AGO
-    facts = [_ended(tenant, at, model=model) for at in (began, time.time()) for model in ("a", "b", "b")]
+    tenant = new_id("tenant")
+    began = time.time() - LONG_AGO
+    facts = [
+        _ended(tenant, at, model=model) for at in (began, time.time()) for model in ("a", "b", "b")
+    ]
     await store.write(stored_facts.put_new, [*facts, _ended(new_id("tenant"), began, model="a")])
     await _sum(store)
     (total, a, b) = await _totals(store, tenant, began - 7200, by="model")
-    hold((total.responses, a.responses, b.responses) == (6, 2, 4), f"by model they are {total}, {a}, {b}")
-    for line, count in (("model:a", 2), ("model:b status:completed", 4), ("first:>3ms", 6), ("tool:x", 0)):
+    hold(
+        (total.responses, a.responses, b.responses) == (6, 2, 4),
+        f"by model they are {total}, {a}, {b}",
+    )
+    for line, count in (
+        ("model:a", 2),
+        ("model:b status:completed", 4),
+        ("first:>3ms", 6),
+        ("tool:x", 0),
+    ):
         (total,) = await _totals(store, tenant, began - 7200, line)
         hold(total.responses == count, f"of {line} there are {total.responses}")
     (everyone,) = await _totals(store, None, began - 7200)
@@ -90,31 +126,45 @@ async def _answer_filters(store: Store) -> None:
 
 async def _name_the_largest_groups(store: Store) -> None:
     """If there are more groups than requested, the largest are named, and the rest is one sum."""
-    tenant, began = new_id("tenant"), time.time() - LONG_AGO
+    tenant = new_id("tenant")
+    began = time.time() - LONG_AGO
     for at in (began, time.time()):
-        await store.write(stored_facts.put_new, [_ended(tenant, at, key_id=key, cost=1) for key in "abbcddd"])
+        await store.write(
+            stored_facts.put_new, [_ended(tenant, at, key_id=key, cost=1) for key in "abbcddd"]
+        )
         await _sum(store)
     query = FiguresQuery(int(began) - 7200, int(time.time()) + 60, 3600, "key", most_groups=2)
     found = await store.read(figures.figures, tenant, query)
-    hold({name: one.responses for name, one in found.groups.items()} == {"b": 4, "d": 6}, f"named are {found.groups}")
+    hold(
+        {name: one.responses for name, one in found.groups.items()} == {"b": 4, "d": 6},
+        f"named are {found.groups}",
+    )
     hold(found.rest is not None, "the sum of the others is missing")
     hold(found.rest == found.groups["b"], f"the others have {found.rest}")
     whole = await store.read(figures.figures, tenant, replace(query, most_groups=4))
-    hold(len(whole.groups) == 4 and whole.rest is None, f"of four groups {len(whole.groups)} are named")
+    hold(
+        len(whole.groups) == 4 and whole.rest is None,
+        f"of four groups {len(whole.groups)} are named",
+    )
 
 
 async def _reports_what_was_not_read(store: Store) -> None:
     """Figures by a filter that no sum supports say from when on they are complete."""
-    tenant, began = new_id("tenant"), int(time.time()) - 600
+    tenant = new_id("tenant")
+    began = int(time.time()) - 600
     await store.write(stored_facts.put_new, [_ended(tenant, began + at) for at in range(6)])
-    query = FiguresQuery(began - 60, began + 60, 60, filters=parse_filters("stream:no", 0), most_read=3)
+    query = FiguresQuery(
+        began - 60, began + 60, 60, filters=parse_filters("stream:no", 0), most_read=3
+    )
     found = await store.read(figures.figures, tenant, query)
     hold(found.partial_since == began + 3, f"they are complete from {found.partial_since} on")
     hold(total_of(list(found.spans.values())).responses == 3, f"they are {found.spans}")
 
 
 async def _know_their_chain(store: Store) -> None:
-    """The facts of a response are returned with those of its parents, the oldest first, and of its children."""
+    """The facts of a response are returned with those of its parents, the oldest first, and of its
+    children.
+    """
     tenant = new_id("tenant")
     root = _ended(tenant, time.time())
     middle = _ended(tenant, time.time(), previous_response_id=root.id, spans=b"[6]")
@@ -125,7 +175,10 @@ async def _know_their_chain(store: Store) -> None:
         ids = found and ([one.id for one in found.parents], [one.id for one in found.children])
         hold(found is not None and found.facts == middle, f"it is {found}")
         hold(ids == ([root.id], [one.id for one in forks]), f"its chain is {ids}")
-    hold(await store.read(facts_detail.family, new_id("tenant"), middle.id) is None, "another tenant finds it")
+    hold(
+        await store.read(facts_detail.family, new_id("tenant"), middle.id) is None,
+        "another tenant finds it",
+    )
 
 
 async def _show_what_changed(store: Store) -> None:

@@ -14,9 +14,13 @@ from tests.store.making import Promise, T, hold, new_response
 
 async def _is_reserved_once(store: Store) -> None:
     """Of many concurrent reservations of a key one succeeds, and all receive the same."""
-    key, worker = new_id("key"), new_id("worker")
+    key = new_id("key")
+    worker = new_id("worker")
     found = await asyncio.gather(
-        *(store.write(idempotency.reserve, T, key, b"print", f"resp_{i}", worker) for i in range(16))
+        *(
+            store.write(idempotency.reserve, T, key, b"print", f"resp_{i}", worker)
+            for i in range(16)
+        )
     )
     hold(len({one.response_id for one in found}) == 1, f"a key is reserved for {found}")
     await store.write(idempotency.free, T, key, "resp_none")
@@ -26,16 +30,28 @@ async def _is_reserved_once(store: Store) -> None:
 
 
 async def _reply_comes_with_the_response(store: Store) -> None:
-    """The reply is stored in one step with the response, by the request that reserved the key, and remains."""
-    key, worker, mine, late = new_id("key"), new_id("worker"), new_response(), new_response()
+    """The reply is stored in one step with the response, by the request that reserved the key, and
+    remains.
+    """
+    key = new_id("key")
+    worker = new_id("worker")
+    mine = new_response()
+    late = new_response()
     await store.write(idempotency.reserve, T, key, b"print", mine.id, worker)
     hold(
-        await store.save(late, reply=StoredReply(T, key, False, b"late")) is False, "a response without the key replied"
+        await store.save(late, reply=StoredReply(T, key, False, b"late")) is False,
+        "a response without the key replied",
     )
     hold(await store.read(responses.load, T, late.id) is None, "a rejected response is stored")
-    hold(await store.save(mine, reply=StoredReply(T, key, True, b"reply\0")) is True, "a reply was not stored")
+    hold(
+        await store.save(mine, reply=StoredReply(T, key, True, b"reply\0")) is True,
+        "a reply was not stored",
+    )
     found = await store.read(idempotency.find, T, key)
-    hold(found is not None and found.reply == StoredReply(T, key, True, b"reply\0"), f"the reply is {found}")
+    hold(
+        found is not None and found.reply == StoredReply(T, key, True, b"reply\0"),
+        f"the reply is {found}",
+    )
     await store.write(idempotency.free, T, key, mine.id)
     await store.write(leases.expire_worker, worker, None)
     hold(await store.read(idempotency.find, T, key) == found, "a key with a reply was released")
@@ -45,17 +61,26 @@ async def _reply_comes_with_the_response(store: Store) -> None:
 
 
 async def _dead_workers_free_their_keys(store: Store) -> None:
-    """A key that a worker reserved and did not answer is free for another request once the worker has expired."""
-    key, late, heir = new_id("key"), new_id("worker"), new_id("worker")
-    one, other = new_response(), new_response()
+    """A key that a worker reserved and did not answer is free for another request once the worker
+    has expired.
+    """
+    key = new_id("key")
+    late = new_id("worker")
+    heir = new_id("worker")
+    one = new_response()
+    other = new_response()
     await store.write(idempotency.reserve, T, key, b"print", one.id, late)
     hold(late in await store.read(leases.beats), "a worker with a reserved key is not watched")
     hold(
-        await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late]) is True,
+        await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
+        is True,
         "a silent worker does not expire",
     )
     found = await store.read(idempotency.find, T, key)
-    hold(found is not None and found.response_id == one.id, "a key without another request is no longer reserved")
+    hold(
+        found is not None and found.response_id == one.id,
+        "a key without another request is no longer reserved",
+    )
     found = await store.write(idempotency.reserve, T, key, b"print", other.id, heir)
     hold(found.response_id == other.id, "the key of an expired worker is still reserved")
     hold(
@@ -69,12 +94,19 @@ async def _dead_workers_free_their_keys(store: Store) -> None:
 
 
 async def _expired_worker_that_reserves_is_active(store: Store) -> None:
-    """A worker that had expired and reserves a key is active again: no other worker takes the key over."""
-    first, key, worker = new_id("key"), new_id("key"), new_id("worker")
+    """A worker that had expired and reserves a key is active again: no other worker takes the key
+    over.
+    """
+    first = new_id("key")
+    key = new_id("key")
+    worker = new_id("worker")
     await store.write(idempotency.reserve, T, first, b"print", "resp_1", worker)
     await store.write(leases.expire_worker, worker, (await store.read(leases.beats))[worker])
     await store.write(idempotency.reserve, T, key, b"print", "resp_2", worker)
-    hold(worker in await store.read(leases.beats), "a worker that reserved a key after it expired is not watched")
+    hold(
+        worker in await store.read(leases.beats),
+        "a worker that reserved a key after it expired is not watched",
+    )
     found = await store.write(idempotency.reserve, T, key, b"print", "resp_3", new_id("worker"))
     hold(found.response_id == "resp_2", "the key of an active worker is reserved again")
     for response_id in ("resp_1", "resp_2"):
@@ -82,21 +114,31 @@ async def _expired_worker_that_reserves_is_active(store: Store) -> None:
 
 
 async def _late_worker_keeps_its_key(store: Store) -> None:
-    """An expired worker can answer a key that no other request reserved; then the answer is final."""
-    key, late, one = new_id("key"), new_id("worker"), new_response()
+    """An expired worker can answer a key that no other request reserved; then the answer is
+    final.
+    """
+    key = new_id("key")
+    late = new_id("worker")
+    one = new_response()
     await store.write(idempotency.reserve, T, key, b"print", one.id, late)
     await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
     hold(
         await store.save(one, reply=StoredReply(T, key, False, b"reply")) is True,
         "a key without another owner was rejected",
     )
-    found = await store.write(idempotency.reserve, T, key, b"print", new_id("resp"), new_id("worker"))
-    hold(found.reply is not None and found.reply.body == b"reply", "the answer of a late worker is not final")
+    found = await store.write(
+        idempotency.reserve, T, key, b"print", new_id("resp"), new_id("worker")
+    )
+    hold(
+        found.reply is not None and found.reply.body == b"reply",
+        "the answer of a late worker is not final",
+    )
 
 
 async def _leases_can_be_freed(store: Store) -> None:
     """A worker can list what it holds, and release what it holds for one response."""
-    key, worker = new_id("key"), new_id("worker")
+    key = new_id("key")
+    worker = new_id("worker")
     conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
     await store.write(conversations.create, conversation, [])
     await store.write(idempotency.reserve, T, key, b"print", "resp_1", worker)
@@ -115,9 +157,13 @@ async def _leases_can_be_freed(store: Store) -> None:
 
 async def _unstored_replies(store: Store) -> None:
     """A response with `store: false` stores its reply and nothing else."""
-    key, one = new_id("key"), replace(new_response(), is_stored=False)
+    key = new_id("key")
+    one = replace(new_response(), is_stored=False)
     await store.write(idempotency.reserve, T, key, b"print", one.id, "w")
-    hold(await store.save(one, reply=StoredReply(T, key, False, b"reply")) is True, "the reply was not stored")
+    hold(
+        await store.save(one, reply=StoredReply(T, key, False, b"reply")) is True,
+        "the reply was not stored",
+    )
     hold(await store.read(responses.load, T, one.id) is None, "an unstored response exists")
 
 

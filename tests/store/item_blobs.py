@@ -28,15 +28,24 @@ async def _lives_with_its_responses(store: Store) -> None:
     second = replace(new_response([item]), tenant=tenant)
     for response in (first, second, second):
         await store.save(response)
-    hold(await store.read(sizes.stored_bytes, tenant) >= 2 * SIZE, "the bytes of blobs are not counted as stored")
+    hold(
+        await store.read(sizes.stored_bytes, tenant) >= 2 * SIZE,
+        "the bytes of blobs are not counted as stored",
+    )
     await store.write(responses.delete, tenant, first.id)
     hold(await stale(store, str(item.blob)) == set(), "it is stale while a response has it")
     hold(await store.read(item_blobs.owns, tenant, str(item.blob)), "it is unknown to its tenant")
     hold(not await store.read(item_blobs.owns, T, str(item.blob)), "it is known to another tenant")
     await store.write(responses.delete, tenant, second.id)
-    hold(await store.read(sizes.stored_bytes, tenant) == 0, "the bytes of nothing are counted as stored")
+    hold(
+        await store.read(sizes.stored_bytes, tenant) == 0,
+        "the bytes of nothing are counted as stored",
+    )
     hold(await stale(store, str(item.blob)) == {item.blob}, "it is not stale without a response")
-    hold(not await store.read(item_blobs.owns, tenant, str(item.blob)), "it is known after it was deleted")
+    hold(
+        not await store.read(item_blobs.owns, tenant, str(item.blob)),
+        "it is known after it was deleted",
+    )
 
 
 async def _expires(store: Store) -> None:
@@ -50,7 +59,8 @@ async def _expires(store: Store) -> None:
 async def _lives_with_its_conversation(store: Store) -> None:
     """A blob remains until no conversation has an item that refers to it."""
     tenant = new_id("tenant")
-    first, second = await new_image(store, tenant), await new_image(store, tenant)
+    first = await new_image(store, tenant)
+    second = await new_image(store, tenant)
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", tenant)
     await store.write(conversations.create, conversation, [first])
     await store.write(conversations.add, tenant, conversation.id, [second])
@@ -59,12 +69,20 @@ async def _lives_with_its_conversation(store: Store) -> None:
     await store.write(conversations.delete_item, tenant, conversation.id, first.id)
     hold(await stale(store, *blobs) == {first.blob}, "the blob of a deleted item is not stale")
     await store.write(conversations.delete, tenant, conversation.id)
-    hold(await stale(store, *blobs) == {second.blob}, "the blob of a deleted conversation is not stale")
-    hold(await store.read(sizes.stored_bytes, tenant) == 0, "the bytes of nothing are counted as stored")
+    hold(
+        await stale(store, *blobs) == {second.blob},
+        "the blob of a deleted conversation is not stale",
+    )
+    hold(
+        await store.read(sizes.stored_bytes, tenant) == 0,
+        "the bytes of nothing are counted as stored",
+    )
 
 
 async def _lives_with_its_job(store: Store) -> None:
-    """A blob that background work created remains when the work ends, and is deleted with its response."""
+    """A blob that background work created remains when the work ends, and is deleted with its
+    response.
+    """
     item = await new_image(store)
     queued = new_response(status="queued")
     await store.write(jobs.enqueue, queued, b"{}", [])

@@ -1,4 +1,6 @@
-"""Promises about background work: the queue, the fencing, the log, and the jobs of a dead worker."""
+"""Promises about background work: the queue, the fencing, the log, and the jobs of a dead
+worker.
+"""
 
 import asyncio
 import time
@@ -18,7 +20,9 @@ from tests.store.making import Promise, T, hold, new_items, new_response, same
 ALL_TENANTS = 1_000_000
 
 
-async def _queue(store: Store, *, tenant: str = T, key: str = "", until: int | None = None) -> StoredResponse:
+async def _queue(
+    store: Store, *, tenant: str = T, key: str = "", until: int | None = None
+) -> StoredResponse:
     queued = new_response(new_items("question"), status="queued", until=until)
     queued = replace(queued, is_streamed=True, tenant=tenant)
     outcome = await store.write(
@@ -51,16 +55,25 @@ async def _end(store: Store, *responses: StoredResponse) -> None:
 
 async def _log(store: Store, one: StoredResponse, after: int = -1) -> list[tuple[int, int, bytes]]:
     tail = await store.read(event_log.tail, one.tenant, one.id, after)
-    return [] if tail is None else [(frames.first, frames.last, frames.body) for frames in tail.frames]
+    return (
+        [] if tail is None else [(frames.first, frames.last, frames.body) for frames in tail.frames]
+    )
 
 
 async def _is_created_once(store: Store) -> None:
     """A queued response is claimed once, built step by step, and ends as its worker decides."""
-    queued, worker = await _queue(store), new_id("worker")
+    queued = await _queue(store)
+    worker = new_id("worker")
     job = await _claim(store, worker)
-    hold(job.response.id == queued.id and job.request == b"request", "another job was claimed than was queued")
+    hold(
+        job.response.id == queued.id and job.request == b"request",
+        "another job was claimed than was queued",
+    )
     hold((job.attempt, job.lost, job.next_number) == (1, 0, 2), f"a new job is {job}")
-    hold(await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None, "a job was claimed twice")
+    hold(
+        await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None,
+        "a job was claimed twice",
+    )
     item = StoredItem(new_id("msg"), b"done", "sealed")
     job = await _advance(store, job, Progress([EventFrames(2, 4, b"234")], [(0, item)], save=True))
     found = await store.read(stored_responses.load, T, queued.id)
@@ -71,7 +84,10 @@ async def _is_created_once(store: Store) -> None:
         "the newest version of a job cannot be finished",
     )
     same(await store.read(stored_responses.load, T, queued.id), end)
-    hold(await store.read(stored_jobs.find_job, T, queued.id) is None, "a job that has ended still exists")
+    hold(
+        await store.read(stored_jobs.find_job, T, queued.id) is None,
+        "a job that has ended still exists",
+    )
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 4, b"234"), (5, 5, b"5")], f"the log is {log}")
     hold(await _log(store, queued, 3) == log[1:], "a log read from the middle does not begin there")
@@ -80,15 +96,27 @@ async def _is_created_once(store: Store) -> None:
 
 
 async def _large_job_reports_its_size(store: Store) -> None:
-    """A large job can be claimed without its data, and reports its size; `find_job` returns all of it."""
-    for request, item in ((b"x" * 700_000, b"y" * 700_000), (b"x" * 700_000, b"y"), (b"x", b"y" * 700_000)):
+    """A large job can be claimed without its data, and reports its size; `find_job` returns all of
+    it.
+    """
+    for request, item in (
+        (b"x" * 700_000, b"y" * 700_000),
+        (b"x" * 700_000, b"y"),
+        (b"x", b"y" * 700_000),
+    ):
         queued = new_response([StoredItem(new_id("msg"), item)], status="queued")
         await store.write(stored_jobs.enqueue, queued, request, [])
         job = await _claim(store, new_id("worker"))
         if job.is_partial:
             least = len(request) + len(item)
-            hold(job.items == 1 and job.size >= least, f"1 item and {least} bytes are {job.items} and {job.size}")
-            hold(job.response.is_partial, "a job without its items has a response that is not partial")
+            hold(
+                job.items == 1 and job.size >= least,
+                f"1 item and {least} bytes are {job.items} and {job.size}",
+            )
+            hold(
+                job.response.is_partial,
+                "a job without its items has a response that is not partial",
+            )
         whole = await store.read(stored_jobs.find_job, T, queued.id)
         if whole is None:
             raise AssertionError("a job that is in progress is not found")
@@ -109,28 +137,44 @@ async def _is_fenced(store: Store) -> None:
     new = await _advance(store, old, Progress([EventFrames(2, 2, b"2")]))
     end = replace(old.response, status="completed", body=b"late", output=new_items("late"))
     hold(
-        await store.write(stored_jobs.advance, old, Progress([EventFrames(2, 9, b"late")], save=True)) is None,
+        await store.write(
+            stored_jobs.advance, old, Progress([EventFrames(2, 9, b"late")], save=True)
+        )
+        is None,
         "an old version advanced",
     )
     hold(
         await store.write(stored_jobs.finish, old, end, [EventFrames(3, 3, b"late")]) is False,
         "an old version finished",
     )
-    hold(await _log(store, queued) == [(0, 1, b"01"), (2, 2, b"2")], "an old version wrote to the log")
+    hold(
+        await _log(store, queued) == [(0, 1, b"01"), (2, 2, b"2")],
+        "an old version wrote to the log",
+    )
     found = await store.read(stored_jobs.find_job, T, queued.id)
-    hold(found is not None and found.version == new.version, "find_job does not return the newest version")
+    hold(
+        found is not None and found.version == new.version,
+        "find_job does not return the newest version",
+    )
     results = await asyncio.gather(
         *(store.write(stored_jobs.finish, new, replace(end, body=b"%d" % i)) for i in range(8))
     )
     hold(sum(results) == 1, f"{sum(results)} of 8 concurrent ones finished first")
     last = await store.read(stored_responses.load, T, queued.id)
-    hold(last is not None and last.body == b"%d" % results.index(True), "the result is not that of the first one")
+    hold(
+        last is not None and last.body == b"%d" % results.index(True),
+        "the result is not that of the first one",
+    )
     await store.write(stored_responses.delete, T, queued.id)
 
 
 async def _is_taken_over(store: Store) -> None:
-    """An expired worker's jobs are claimed by another: finished parts remain, others go with their numbers."""
-    queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
+    """An expired worker's jobs are claimed by another: finished parts remain, others go with their
+    numbers.
+    """
+    queued = await _queue(store)
+    dead = new_id("worker")
+    heir = new_id("worker")
     job = await _claim(store, dead)
     await store.write(leases.beat, dead)
     stored = StoredItem(new_id("msg"), b"kept")
@@ -154,7 +198,10 @@ async def _is_taken_over(store: Store) -> None:
         await store.write(stored_jobs.advance, job, Progress(save=True)) is None,
         "a worker still writes to a job that another one claimed",
     )
-    hold(dead not in await store.read(leases.beats), "a worker still owns a job that another one claimed")
+    hold(
+        dead not in await store.read(leases.beats),
+        "a worker still owns a job that another one claimed",
+    )
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
     hold(again.next_number == 7, f"used numbers are used again, from {again.next_number} on")
     hold(list(again.response.output) == [stored], "a finished item is lost")
@@ -171,20 +218,33 @@ async def _is_taken_over(store: Store) -> None:
 
 async def _expire(store: Store, worker: str) -> None:
     beat = (await store.read(leases.beats)).get(worker, 0)
-    hold(await store.write(leases.expire_worker, worker, beat) is True, "a silent worker does not expire")
+    hold(
+        await store.write(leases.expire_worker, worker, beat) is True,
+        "a silent worker does not expire",
+    )
 
 
 async def _late_worker_keeps_its_job(store: Store) -> None:
-    """An expired worker keeps a job that no other claimed, and with its next heartbeat it is alive again."""
-    one, other, late = await _queue(store), await _queue(store), new_id("worker")
+    """An expired worker keeps a job that no other claimed, and with its next heartbeat it is alive
+    again.
+    """
+    one = await _queue(store)
+    other = await _queue(store)
+    late = new_id("worker")
     jobs = [await _claim(store, late), await _claim(store, late)]
     await _expire(store, late)
-    hold((await store.read(stored_jobs.backlog)).jobs >= 2, "the jobs of an expired worker do not wait")
+    hold(
+        (await store.read(stored_jobs.backlog)).jobs >= 2,
+        "the jobs of an expired worker do not wait",
+    )
     hold(
         (await store.read(leases.owned, late)).keys() == {one.id, other.id},
         "an expired worker lost an unclaimed job",
     )
-    hold(await store.write(stored_jobs.claim, late, ALL_TENANTS) is None, "a worker claimed its own job")
+    hold(
+        await store.write(stored_jobs.claim, late, ALL_TENANTS) is None,
+        "a worker claimed its own job",
+    )
     job = await _advance(store, jobs[0], Progress([EventFrames(2, 2, b"2")]))
     hold(
         await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
@@ -205,7 +265,8 @@ async def _late_worker_keeps_its_job(store: Store) -> None:
 
 async def _claiming_is_a_sign_of_life(store: Store) -> None:
     """A job that a worker claims after it expired is its own, before its next heartbeat."""
-    one, late = await _queue(store), new_id("worker")
+    one = await _queue(store)
+    late = new_id("worker")
     await _claim(store, late)
     await _expire(store, late)
     job = await _claim(store, new_id("worker"))
@@ -220,15 +281,27 @@ async def _claiming_is_a_sign_of_life(store: Store) -> None:
 
 
 async def _queue_is_bounded(store: Store) -> None:
-    """Of concurrent jobs no more of a tenant wait than allowed; others can queue, and it can after a claim."""
-    crowd, few = new_id("tenant"), new_id("tenant")
+    """Of concurrent jobs no more of a tenant wait than allowed; others can queue, and it can after
+    a claim.
+    """
+    crowd = new_id("tenant")
+    few = new_id("tenant")
     requested = [replace(new_response(status="queued"), tenant=crowd) for _ in range(16)]
     outcomes = await asyncio.gather(
         *(store.write(stored_jobs.enqueue, one, b"request", [], most=5) for one in requested)
     )
-    created = [one for one, outcome in zip(requested, outcomes, strict=True) if outcome is LockResult.DONE]
-    hold(len(created) == 5 and outcomes.count(LockResult.FULL) == 11, f"of 16 jobs, 5 can wait: {outcomes}")
-    found = [one for one in requested if await store.read(stored_responses.load, crowd, one.id) is not None]
+    created = [
+        one for one, outcome in zip(requested, outcomes, strict=True) if outcome is LockResult.DONE
+    ]
+    hold(
+        len(created) == 5 and outcomes.count(LockResult.FULL) == 11,
+        f"of 16 jobs, 5 can wait: {outcomes}",
+    )
+    found = [
+        one
+        for one in requested
+        if await store.read(stored_responses.load, crowd, one.id) is not None
+    ]
     hold(found == created, "a rejected response is stored")
     other = replace(new_response(status="queued"), tenant=few)
     hold(
@@ -245,12 +318,19 @@ async def _queue_is_bounded(store: Store) -> None:
 
 
 async def _one_tenant_leaves_room(store: Store) -> None:
-    """A worker receives no more jobs of one tenant than it allows; it still receives those of others."""
-    crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
+    """A worker receives no more jobs of one tenant than it allows; it still receives those of
+    others.
+    """
+    crowd = new_id("tenant")
+    few = new_id("tenant")
+    worker = new_id("worker")
     many = [await _queue(store, tenant=crowd) for _ in range(3)]
     for number in range(3):
         job = await store.write(stored_jobs.claim, worker, ALL_TENANTS, 2)
-        hold((job is not None) == (number < 2), f"with at most 2 here, claim {number + 1} returned {job}")
+        hold(
+            (job is not None) == (number < 2),
+            f"with at most 2 here, claim {number + 1} returned {job}",
+        )
     late = await _queue(store, tenant=few)
     job = await store.write(stored_jobs.claim, worker, ALL_TENANTS, 2)
     hold(job is not None and job.response.id == late.id, "another tenant's job is delayed")
@@ -262,17 +342,24 @@ async def _one_tenant_leaves_room(store: Store) -> None:
 
 
 async def _keys_keep_their_concurrency(store: Store) -> None:
-    """A key has no more jobs in progress than its limit; the jobs of its tenant's other keys are not delayed."""
-    key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=KeyLimits(concurrency=2))
+    """A key has no more jobs in progress than its limit; the jobs of its tenant's other keys are
+    not delayed.
+    """
+    key = ApiKey(
+        new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=KeyLimits(concurrency=2)
+    )
     await store.write(api_keys.put, key)
     limited = [await _queue(store, key=key.id) for _ in range(3)]
     free = await _queue(store)
     claims = [await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) for _ in range(4)]
     order = [job and job.response.id for job in claims]
-    hold(order == [limited[0].id, limited[1].id, free.id, None], f"the jobs in progress are {order}")
+    hold(
+        order == [limited[0].id, limited[1].id, free.id, None], f"the jobs in progress are {order}"
+    )
     job = await store.read(stored_jobs.find_job, T, limited[0].id)
     hold(
-        job is not None and await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
+        job is not None
+        and await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
         "it cannot end",
     )
     next_one = await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS)
@@ -281,14 +368,19 @@ async def _keys_keep_their_concurrency(store: Store) -> None:
 
 
 async def _purge_spares_running_responses(store: Store) -> None:
-    """A response that expired while its job runs remains until the job has ended; then it is purged."""
+    """A response that expired while its job runs remains until the job has ended; then it is
+    purged.
+    """
     await purge(store)
     queued = await _queue(store, until=int(time.time()) - 10)
     job = await _claim(store, new_id("worker"))
     for dry_run in (True, False):
         found = (await purge(store, dry_run=dry_run))["responses"]
         hold(found == 0, f"purge(dry_run={dry_run}) deleted {found} responses in progress")
-    hold(await store.read(stored_jobs.find_job, T, queued.id) is not None, "the job of an expired response is missing")
+    hold(
+        await store.read(stored_jobs.find_job, T, queued.id) is not None,
+        "the job of an expired response is missing",
+    )
     hold(
         await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
         "the job of an expired response cannot end",
@@ -297,24 +389,39 @@ async def _purge_spares_running_responses(store: Store) -> None:
 
 
 async def _is_handed_back(store: Store) -> None:
-    """A job that is returned, or owned by a removed worker, waits again and does not count as lost."""
-    one, other, worker = await _queue(store), await _queue(store), new_id("worker")
+    """A job that is returned, or owned by a removed worker, waits again and does not count as
+    lost.
+    """
+    one = await _queue(store)
+    other = await _queue(store)
+    worker = new_id("worker")
     await _claim(store, worker)
     await _claim(store, worker)
     owned = await store.read(leases.owned, worker)
     hold(owned.keys() == {one.id, other.id}, f"a worker of two jobs owns {owned}")
     await store.write(leases.give_back, worker, one.id)
-    hold((await store.read(leases.owned, worker)).keys() == {other.id}, "a returned job is still owned")
-    hold(await store.write(leases.expire_worker, worker, None) is True, "a worker cannot be removed")
+    hold(
+        (await store.read(leases.owned, worker)).keys() == {other.id},
+        "a returned job is still owned",
+    )
+    hold(
+        await store.write(leases.expire_worker, worker, None) is True, "a worker cannot be removed"
+    )
     hold(await store.read(leases.owned, worker) == {}, "a removed worker still owns a job")
     again = [await _claim(store, worker) for _ in range(2)]
-    hold([(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a returned job counts as lost")
+    hold(
+        [(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a returned job counts as lost"
+    )
     await _end(store, one, other)
 
 
 async def _queue_is_fair(store: Store) -> None:
-    """The tenant with the fewest jobs in progress is next, its oldest first; none exceeds its limit."""
-    crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
+    """The tenant with the fewest jobs in progress is next, its oldest first; none exceeds its
+    limit.
+    """
+    crowd = new_id("tenant")
+    few = new_id("tenant")
+    worker = new_id("worker")
     many = [await _queue(store, tenant=crowd) for _ in range(4)]
     late = [await _queue(store, tenant=few) for _ in range(2)]
     order = []
@@ -328,9 +435,14 @@ async def _queue_is_fair(store: Store) -> None:
 async def _claims_do_not_collide(store: Store) -> None:
     """Of many concurrent claims each receives another job."""
     queued = [await _queue(store) for _ in range(12)]
-    claims = await asyncio.gather(*(store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) for _ in range(16)))
+    claims = await asyncio.gather(
+        *(store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) for _ in range(16))
+    )
     found = [job.response.id for job in claims if job is not None]
-    hold(sorted(found) == sorted(one.id for one in queued), f"12 jobs were claimed {len(found)} times")
+    hold(
+        sorted(found) == sorted(one.id for one in queued),
+        f"12 jobs were claimed {len(found)} times",
+    )
     await _end(store, *queued)
 
 
@@ -343,7 +455,9 @@ async def _changes_are_notified(store: Store) -> None:
     job = await _claim(store, new_id("worker"))
     received.clear()
     job = await _advance(store, job, Progress([EventFrames(2, 2, b"2")]))
-    hold(bool({"", queued.id} & set(received)), "there was no notification that a response advanced")
+    hold(
+        bool({"", queued.id} & set(received)), "there was no notification that a response advanced"
+    )
     received.clear()
     await store.write(stored_jobs.finish, job, replace(job.response, status="completed"))
     hold(bool({"", queued.id} & set(received)), "there was no notification that a response ended")
@@ -352,13 +466,17 @@ async def _changes_are_notified(store: Store) -> None:
 
 async def _announcement_comes_with_the_end(store: Store) -> None:
     """A job that cannot be finished notifies no listener."""
-    endpoint = WebhookEndpoint(new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_")
+    endpoint = WebhookEndpoint(
+        new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_"
+    )
     await store.write(webhooks.put, endpoint)
     queued = await _queue(store)
     old = await _claim(store, new_id("worker"))
     await _advance(store, old, Progress(save=True))
     event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
-    await store.write(stored_jobs.finish, old, replace(old.response, status="completed"), announcement=event)
+    await store.write(
+        stored_jobs.finish, old, replace(old.response, status="completed"), announcement=event
+    )
     found = [one for one in await store.read(webhooks.deliveries) if one.endpoint.id == endpoint.id]
     hold(not found, "a rejected end was announced")
     await store.write(webhooks.delete, T, endpoint.id)
@@ -367,13 +485,17 @@ async def _announcement_comes_with_the_end(store: Store) -> None:
 
 async def _counts_what_waits(store: Store) -> None:
     """The backlog counts exactly the waiting jobs, and the deliveries that are due later."""
-    endpoint = WebhookEndpoint(new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_")
+    endpoint = WebhookEndpoint(
+        new_id("we"), T, "", "https://example.com", ["response.completed"], 1, 1, "whsec_"
+    )
     await store.write(webhooks.put, endpoint)
     before = await store.read(stored_jobs.backlog)
     queued = [await _queue(store) for _ in range(3)]
     job = await _claim(store, new_id("worker"))
     event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
-    await store.write(stored_jobs.finish, job, replace(job.response, status="completed"), announcement=event)
+    await store.write(
+        stored_jobs.finish, job, replace(job.response, status="completed"), announcement=event
+    )
     await _claim(store, new_id("worker"))
     found = await store.read(stored_jobs.backlog)
     waiting = found.jobs - before.jobs, found.deliveries - before.deliveries

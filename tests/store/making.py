@@ -1,4 +1,6 @@
-"""Data for the checks: responses and items that are new every time, and messages for broken promises."""
+"""Data for the checks: responses and items that are new every time, and messages for broken
+promises.
+"""
 
 import os
 import time
@@ -32,13 +34,16 @@ def new_response(
 ) -> StoredResponse:
     """Return a response with a new id, and an end."""
     soon = int(time.time()) + 600 if until == SOON else until
-    return StoredResponse(id or new_id("resp"), 1000, status, previous, body, input, output, tenant=T, expires_at=soon)
+    return StoredResponse(
+        id or new_id("resp"), 1000, status, previous, body, input, output, tenant=T, expires_at=soon
+    )
 
 
 def new_items(*names: str) -> list[StoredItem]:
     """Return items with new ids, every second one with sealed content."""
     return [
-        StoredItem(new_id("msg"), name.encode(), f"sealed {name}" if i % 2 else None) for i, name in enumerate(names)
+        StoredItem(new_id("msg"), name.encode(), f"sealed {name}" if i % 2 else None)
+        for i, name in enumerate(names)
     ]
 
 
@@ -48,7 +53,11 @@ def chain_of(turns: int) -> list[StoredResponse]:
     for turn in range(turns):
         previous = chain[-1].id if chain else None
         chain.append(
-            new_response(new_items(f"question {turn}"), new_items(f"thought {turn}", f"said {turn}"), previous=previous)
+            new_response(
+                new_items(f"question {turn}"),
+                new_items(f"thought {turn}", f"said {turn}"),
+                previous=previous,
+            )
         )
     return chain
 
@@ -87,5 +96,7 @@ def size_of(items: Iterable[StoredItem]) -> int:
 def new_key(tenant: str = "", **fields: object) -> ApiKey:
     """Return a new key that expires soon."""
     soon = int(time.time()) + 600
-    created = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
+    created = ApiKey(
+        new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon
+    )
     return replace(created, **fields)  # type: ignore[arg-type]

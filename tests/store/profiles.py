@@ -10,10 +10,16 @@ from tests.store.making import Promise, hold
 
 
 async def _is_stored_for_its_model(store: Store) -> None:
-    """A profile is listed as it was stored, only the newest of a model at a backend, until it is deleted."""
-    place, now = f"http://{new_id('place')}/v1", int(time.time())
+    """A profile is listed as it was stored, only the newest of a model at a backend, until it is
+    deleted.
+    """
+    place = f"http://{new_id('place')}/v1"
+    now = int(time.time())
     first = StoredProfile(place, "a", "d1", b'{"old": true}\0', now)
-    others = [StoredProfile(place, "b", "", b"", now), StoredProfile(place + "2", "a", "d1", b"{}", now)]
+    others = [
+        StoredProfile(place, "b", "", b"", now),
+        StoredProfile(place + "2", "a", "d1", b"{}", now),
+    ]
     for one in (first, *others):
         await store.write(profiles.put, one)
     newest = StoredProfile(place, "a", "d2", b"{}", now + 1)

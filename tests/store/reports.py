@@ -20,20 +20,26 @@ async def _delete_all(store: Store) -> None:
 
 
 async def _are_listed(store: Store) -> None:
-    """A report is returned as it was stored; lists have all of them without bodies, newest first."""
+    """A report is returned as it was stored; lists have all of them without bodies, newest
+    first.
+    """
     await _delete_all(store)
-    old, new = _new("a", 100), _new("b", 200)
+    old = _new("a", 100)
+    new = _new("b", 200)
     for one in (new, old):
         await store.write(reports.put, one)
     hold(
-        await store.read(reports.find, old.id) == old, f"{old} is returned as {await store.read(reports.find, old.id)}"
+        await store.read(reports.find, old.id) == old,
+        f"{old} is returned as {await store.read(reports.find, old.id)}",
     )
-    listed, expected = list(await store.read(reports.every)), [replace(one, body=b"") for one in (new, old)]
+    listed = list(await store.read(reports.every))
+    expected = [replace(one, body=b"") for one in (new, old)]
     hold(listed == expected, f"{expected} are listed as {listed}")
     again = replace(old, started_at=300, summary=b"{}")
     await store.write(reports.put, again)
     hold(
-        await store.read(reports.find, old.id) == again, "a report that is stored again does not replace the one before"
+        await store.read(reports.find, old.id) == again,
+        "a report that is stored again does not replace the one before",
     )
     hold(
         [one.id for one in await store.read(reports.every)] == [old.id, new.id],
@@ -49,10 +55,14 @@ async def _are_listed(store: Store) -> None:
 async def _are_bounded(store: Store) -> None:
     """For one model of a server, and in total, the reports of the latest runs are kept."""
     await _delete_all(store)
-    other, first = _new("a", 1, "other"), _new("a", 2)
+    other = _new("a", 1, "other")
+    first = _new("a", 2)
     for one in (other, first, *(_new("a", 100 + at) for at in range(MOST_OF_ONE))):
         await store.write(reports.put, one)
-    hold(await store.read(reports.find, first.id) is None, f"a model of a server has more than {MOST_OF_ONE} reports")
+    hold(
+        await store.read(reports.find, first.id) is None,
+        f"a model of a server has more than {MOST_OF_ONE} reports",
+    )
     hold(await store.read(reports.find, other.id) == other, "a report of another model was deleted")
     for at in range(MOST_REPORTS - MOST_OF_ONE):
         await store.write(reports.put, _new(f"server {at}", 200 + at))

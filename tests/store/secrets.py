@@ -9,12 +9,18 @@ from tests.store.making import Promise, hold
 
 
 async def _is_agreed_on(store: Store) -> None:
-    """Of many concurrent secrets of one name one is stored, all callers receive it, and it remains."""
-    name, brought = new_id("secret"), [bytes([i, 0, 255]) for i in range(16)]
+    """Of many concurrent secrets of one name one is stored, all callers receive it, and it
+    remains.
+    """
+    name = new_id("secret")
+    brought = [bytes([i, 0, 255]) for i in range(16)]
     agreed = await asyncio.gather(*(store.write(secrets.agree, name, fresh) for fresh in brought))
     hold(len(set(agreed)) == 1 and agreed[0] in brought, f"they agreed on {set(agreed)}")
     hold(await store.write(secrets.agree, name, b"late") == agreed[0], "a secret was replaced")
-    hold(await store.write(secrets.agree, new_id("secret"), b"other") == b"other", "two names have one secret")
+    hold(
+        await store.write(secrets.agree, new_id("secret"), b"other") == b"other",
+        "two names have one secret",
+    )
 
 
 PROMISES: tuple[Promise, ...] = (_is_agreed_on,)

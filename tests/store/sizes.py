@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.operations import conversations, event_log, idempotency, jobs, leases, responses
+from antiphon.storage.operations import (
+    conversations,
+    event_log,
+    idempotency,
+    jobs,
+    leases,
+    responses,
+)
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.storage.records.jobs import EventFrames, Job, LockResult, Progress
 from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
@@ -15,7 +22,9 @@ from tests.store.making import Promise, hold, new_items, new_response, size_of
 
 
 async def _saved_bytes_are_exact(store: Store) -> None:
-    """The bytes that a tenant has stored are exact whatever is saved, replaced, changed or deleted."""
+    """The bytes that a tenant has stored are exact whatever is saved, replaced, changed or
+    deleted.
+    """
     tenant = new_id("tenant")
     response = replace(new_response(new_items("a", "b"), new_items("c")), tenant=tenant)
     larger = replace(response, body=b"{}" * 50, output=new_items("cdef"))
@@ -33,7 +42,10 @@ async def _saved_bytes_are_exact(store: Store) -> None:
     await store.write(conversations.delete_item, tenant, conversation.id, items[1].id)
     found = await store.read(conversations.load, tenant, conversation.id)
     left = size_of([items[0], *more])
-    hold(found is not None and (found.items, found.size) == (2, left), f"its items are counted as {found}")
+    hold(
+        found is not None and (found.items, found.size) == (2, left),
+        f"its items are counted as {found}",
+    )
     await _hold_size(store, tenant, _size(larger), 9, left)
     hold(await store.write(responses.delete, tenant, larger.id), "a response was not deleted")
     await _hold_size(store, tenant, 9, left)
@@ -44,9 +56,16 @@ async def _saved_bytes_are_exact(store: Store) -> None:
 
 
 async def _replies_are_counted(store: Store) -> None:
-    """A reply that is stored for an `Idempotency-Key` counts, whatever it contains, even without a stored response."""
-    tenant, key, unstored, stored = new_id("tenant"), new_id("key"), new_response(), new_response()
-    unstored, stored = (replace(one, tenant=tenant) for one in (replace(unstored, is_stored=False), stored))
+    """A reply that is stored for an `Idempotency-Key` counts, whatever it contains, even without a
+    stored response.
+    """
+    tenant = new_id("tenant")
+    key = new_id("key")
+    unstored = new_response()
+    stored = new_response()
+    unstored, stored = (
+        replace(one, tenant=tenant) for one in (replace(unstored, is_stored=False), stored)
+    )
     await store.write(idempotency.reserve, tenant, key, b"print", unstored.id, "w")
     await _hold_size(store, tenant)
     await store.save(unstored, reply=StoredReply(tenant, key, False, b"reply"))
@@ -59,16 +78,24 @@ async def _replies_are_counted(store: Store) -> None:
     await store.write(responses.delete, tenant, stored.id)
     await _hold_size(store, tenant, 5, 11)
     conversation = StoredConversation(new_id("conv"), 1, b"{}", tenant)
-    await store.write(idempotency.reserve, tenant, third := new_id("key"), b"print", conversation.id, "w")
-    await store.write(conversations.create, conversation, [], StoredReply(tenant, third, False, b"12"))
+    await store.write(
+        idempotency.reserve, tenant, third := new_id("key"), b"print", conversation.id, "w"
+    )
+    await store.write(
+        conversations.create, conversation, [], StoredReply(tenant, third, False, b"12")
+    )
     await _hold_size(store, tenant, 5, 11, 2, 2)
     await store.write(conversations.delete, tenant, conversation.id)
 
 
 async def _jobs_are_counted(store: Store) -> None:
-    """A job counts with its request, its log, its output and its notes, exactly, until it ends; then its log counts."""
+    """A job counts with its request, its log, its output and its notes, exactly, until it ends;
+    then its log counts.
+    """
     tenant = new_id("tenant")
-    queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True)
+    queued = replace(
+        new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True
+    )
     await _enqueue(store, queued)
     await _hold_size(store, tenant, _size(queued), 7 + 2)
     job = await _claim(store, "w")
@@ -76,24 +103,38 @@ async def _jobs_are_counted(store: Store) -> None:
     await _hold_size(store, tenant, _size(queued), 7 + 5)
     items = new_items("one", "two")
     job = await _advance(
-        store, job, Progress([EventFrames(5, 5, b"5")], list(enumerate(items)), save=True, called=b"notes")
+        store,
+        job,
+        Progress([EventFrames(5, 5, b"5")], list(enumerate(items)), save=True, called=b"notes"),
     )
     await _hold_size(store, tenant, _size(queued), 7 + 6 + 5, size_of(items))
     job = await _advance(store, job, Progress(called=b""))
     await _hold_size(store, tenant, _size(queued), 7 + 6, size_of(items))
-    ended = replace(job.response, status="completed", output=[*items, *new_items("three")], body=b"ended")
-    hold(await store.write(jobs.finish, job, ended, [EventFrames(6, 6, b"6")]), "a job was not finished")
+    ended = replace(
+        job.response, status="completed", output=[*items, *new_items("three")], body=b"ended"
+    )
+    hold(
+        await store.write(jobs.finish, job, ended, [EventFrames(6, 6, b"6")]),
+        "a job was not finished",
+    )
     await _hold_size(store, tenant, _size(ended), 7)
     hold(await store.write(responses.delete, tenant, queued.id), "a response was not deleted")
     await _hold_size(store, tenant)
 
 
 async def _dropped_events_are_not_counted(store: Store) -> None:
-    """Dropped events no longer count: when a job is returned, is lost, or is deleted with its response."""
-    tenant, late = new_id("tenant"), new_id("worker")
-    queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True)
+    """Dropped events no longer count: when a job is returned, is lost, or is deleted with its
+    response.
+    """
+    tenant = new_id("tenant")
+    late = new_id("worker")
+    queued = replace(
+        new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True
+    )
     await _enqueue(store, queued)
-    job = await _advance(store, await _claim(store, "w"), Progress([EventFrames(2, 2, b"2")], save=True))
+    job = await _advance(
+        store, await _claim(store, "w"), Progress([EventFrames(2, 2, b"2")], save=True)
+    )
     await _advance(store, job, Progress([EventFrames(3, 5, b"345")]))
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 3)
     await store.write(leases.give_back, "w", queued.id)
@@ -111,24 +152,36 @@ async def _dropped_events_are_not_counted(store: Store) -> None:
 
 
 async def _ended_logs_are_counted(store: Store) -> None:
-    """A job that has ended counts with the log that remains of it, whether its events can be replayed or not."""
+    """A job that has ended counts with the log that remains of it, whether its events can be
+    replayed or not.
+    """
     tenant = new_id("tenant")
     for is_streamed in (True, False):
-        queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=is_streamed)
+        queued = replace(
+            new_response(new_items("question"), status="queued"),
+            tenant=tenant,
+            is_streamed=is_streamed,
+        )
         await _enqueue(store, queued)
         job = await _advance(store, await _claim(store, "w"), Progress([EventFrames(2, 3, b"23")]))
         ended = replace(job.response, status="cancelled")
         hold(
-            await store.write(jobs.finish, job, ended, [EventFrames(4, 4, b"4")] if is_streamed else []),
+            await store.write(
+                jobs.finish, job, ended, [EventFrames(4, 4, b"4")] if is_streamed else []
+            ),
             "a job was not finished",
         )
         tail = await store.read(event_log.tail, tenant, queued.id, -1)
-        await _hold_size(store, tenant, _size(ended), *(len(one.body) for one in (tail.frames if tail else ())))
+        await _hold_size(
+            store, tenant, _size(ended), *(len(one.body) for one in (tail.frames if tail else ()))
+        )
         await store.write(responses.delete, tenant, queued.id)
 
 
 async def _tenants_are_added_up(store: Store) -> None:
-    """All tenants' bytes are added up, with the largest tenants in descending order, up to a limit."""
+    """All tenants' bytes are added up, with the largest tenants in descending order, up to a
+    limit.
+    """
     before = await store.read(stored_sizes.storage_use, 1)
     tenants = [new_id("tenant") for _ in range(3)]
     saved = [
@@ -141,17 +194,35 @@ async def _tenants_are_added_up(store: Store) -> None:
     use = await store.read(stored_sizes.storage_use, before.tenants + 3)
     found = {one.tenant: one.stored_bytes for one in use.largest}
     in_order = [one.stored_bytes for one in use.largest]
-    hold({name: found.get(name) for name in tenants} == sizes, f"new tenants are not among the largest: {found}")
+    hold(
+        {name: found.get(name) for name in tenants} == sizes,
+        f"new tenants are not among the largest: {found}",
+    )
     hold(in_order == sorted(in_order, reverse=True), "tenants that have stored less come first")
     more = use.tenants - before.tenants, use.stored_bytes - before.stored_bytes
-    hold(more == (3, sum(sizes.values())), f"three tenants more have stored {sum(sizes.values())} bytes, not {more}")
-    hold((use.tenants, use.stored_bytes) == (len(found), sum(in_order)), "the sum is not that of the tenants")
+    hold(
+        more == (3, sum(sizes.values())),
+        f"three tenants more have stored {sum(sizes.values())} bytes, not {more}",
+    )
+    hold(
+        (use.tenants, use.stored_bytes) == (len(found), sum(in_order)),
+        "the sum is not that of the tenants",
+    )
     two = await store.read(stored_sizes.storage_use, 2)
     largest = [one.stored_bytes for one in two.largest]
-    hold(largest == in_order[:2], f"the two largest tenants have stored {largest} bytes instead of {in_order[:2]}")
-    hold((two.tenants, two.stored_bytes) == (use.tenants, use.stored_bytes), "only the largest tenants are added up")
+    hold(
+        largest == in_order[:2],
+        f"the two largest tenants have stored {largest} bytes instead of {in_order[:2]}",
+    )
+    hold(
+        (two.tenants, two.stored_bytes) == (use.tenants, use.stored_bytes),
+        "only the largest tenants are added up",
+    )
     for response in saved:
-        hold(await store.write(responses.delete, response.tenant, response.id), "a response was not deleted")
+        hold(
+            await store.write(responses.delete, response.tenant, response.id),
+            "a response was not deleted",
+        )
     after = await store.read(stored_sizes.storage_use, 1)
     hold(after == before, "a tenant that has deleted everything is counted")
 

@@ -8,7 +8,8 @@ from typing import Any
 def once(body: bytes = b"") -> Callable[[], Awaitable[Any]]:
     """Return the `receive` of a client that sends one body, and stays.
 
-    One that repeats its message at once would keep whoever watches for its leaving busy, and nobody else would run.
+    One that repeats its message at once would keep whoever watches for its leaving busy, and nobody
+    else would run.
     """
     parts = [{"type": "http.request", "body": body}]
 

@@ -1,7 +1,8 @@
 """Chromium without a window, driven over the DevTools protocol.
 
-To start it takes a second of CPU, so there is one for each process of pytest. A page has a context of its own in it, as
-a private window has: it shares no cookies, storage or cache with the pages of other tests.
+To start it takes a second of CPU, so there is one for each process of pytest. A page has a context
+of its own in it, as a private window has: it shares no cookies, storage or cache with the pages of
+other tests.
 """
 
 import asyncio
@@ -27,7 +28,13 @@ from tests.support.cpu import clock
 from tests.support.programs import find, needs
 from tests.support.waiting import eventually
 
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+)
 PATIENCE = 30.0
 """Seconds that a page has for what is expected of it; a busy machine may need some of them."""
 
@@ -35,7 +42,8 @@ LISTENING = re.compile(rb"DevTools listening on (\S+)")
 
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, " ": 32}
 
-# The shell is the same browser without what draws windows and menus: a page costs half of the CPU in it.
+# The shell is the same browser without what draws windows and menus: a page costs half of the CPU
+# in it.
 found = find("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 needs_browser = needs(found, "chromium")
@@ -68,7 +76,9 @@ class Page:
         number = self._number
         self._waiting[number] = asyncio.get_running_loop().create_future()
         message = {"id": number, "method": method, "params": parameters}
-        await self._socket.send(json.dumps(message | ({"sessionId": self._session} if self._session else {})))
+        await self._socket.send(
+            json.dumps(message | ({"sessionId": self._session} if self._session else {}))
+        )
         return await asyncio.wait_for(self._waiting[number], PATIENCE)
 
     async def open(self) -> None:
@@ -76,7 +86,9 @@ class Page:
         context = await self.send("Target.createBrowserContext", disposeOnDetach=True)
         place = {"browserContextId": context["browserContextId"]}
         target = await self.send("Target.createTarget", url="about:blank", **place)
-        attached = await self.send("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        attached = await self.send(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             await self.send(f"{domain}.enable")
@@ -85,7 +97,9 @@ class Page:
         """Read what the browser says until it ends."""
         async for text in self._socket:
             message = json.loads(text)
-            if (waiting := self._waiting.pop(message.get("id", 0), None)) is not None and not waiting.done():
+            if (
+                waiting := self._waiting.pop(message.get("id", 0), None)
+            ) is not None and not waiting.done():
                 if "error" in message:
                     waiting.set_exception(PageError(message["error"]["message"]))
                 else:
@@ -98,9 +112,17 @@ class Page:
             self.requests.append(fields["request"]["url"])
         elif method == "Runtime.exceptionThrown":
             details = fields["exceptionDetails"]
-            self.complaints.append(details.get("exception", {}).get("description") or details["text"])
-        elif method == "Runtime.consoleAPICalled" and fields["type"] in {"error", "warning", "assert"}:
-            self.complaints.append(" ".join(str(each.get("value", each)) for each in fields["args"]))
+            self.complaints.append(
+                details.get("exception", {}).get("description") or details["text"]
+            )
+        elif method == "Runtime.consoleAPICalled" and fields["type"] in {
+            "error",
+            "warning",
+            "assert",
+        }:
+            self.complaints.append(
+                " ".join(str(each.get("value", each)) for each in fields["args"])
+            )
         elif method == "Log.entryAdded" and fields["entry"]["level"] in {"error", "warning"}:
             self.complaints.append(f"{fields['entry']['text']} {fields['entry'].get('url', '')}")
 
@@ -110,7 +132,9 @@ class Page:
 
     async def evaluate(self, script: str) -> Any:
         """Return the value of a JavaScript expression, awaited. Raises `PageError`."""
-        done = await self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        done = await self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         if details := done.get("exceptionDetails"):
             raise PageError(details.get("exception", {}).get("description") or details["text"])
         return done["result"].get("value")
@@ -135,7 +159,12 @@ class Page:
     async def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key."""
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
-        common = {"key": key, "code": key, "modifiers": 8 if shift else 0, "windowsVirtualKeyCode": KEYS.get(key, 0)}
+        common = {
+            "key": key,
+            "code": key,
+            "modifiers": 8 if shift else 0,
+            "windowsVirtualKeyCode": KEYS.get(key, 0),
+        }
         await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         await self.send("Input.dispatchKeyEvent", type="keyUp", **common)
 
@@ -149,15 +178,21 @@ class Page:
         await self.send("Emulation.setDeviceMetricsOverride", **size)
 
     async def prefer(self, scheme: str, *, forced_colors: bool = False) -> None:
-        """Prefer the `light` or the `dark` colour scheme, or force the few colours of the system."""
+        """Prefer the `light` or the `dark` colour scheme, or force the few colours of the
+        system.
+        """
         forced = {"name": "forced-colors", "value": "active" if forced_colors else "none"}
         features = [{"name": "prefers-color-scheme", "value": scheme}, forced]
         await self.send("Emulation.setEmulatedMedia", features=features)
 
     async def screenshot(self, *, whole: bool = False, form: str = "png") -> bytes:
-        """Return a picture of what is visible, or of the whole page, as PNG or in another form that browsers have."""
+        """Return a picture of what is visible, or of the whole page, as PNG or in another form that
+        browsers have.
+        """
         quality = {} if form == "png" else {"quality": 80}
-        taken = await self.send("Page.captureScreenshot", captureBeyondViewport=whole, format=form, **quality)
+        taken = await self.send(
+            "Page.captureScreenshot", captureBeyondViewport=whole, format=form, **quality
+        )
         return base64.b64decode(taken["data"])
 
 
@@ -166,7 +201,13 @@ class Browser:
 
     def __init__(self) -> None:
         self._profile = tempfile.mkdtemp(prefix="chromium-")
-        command = [str(found), *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={self._profile}", "about:blank"]
+        command = [
+            str(found),
+            *FLAGS,
+            "--remote-debugging-port=0",
+            f"--user-data-dir={self._profile}",
+            "about:blank",
+        ]
         nothing = subprocess.DEVNULL
         self._process = subprocess.Popen(
             command, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, start_new_session=True
@@ -175,7 +216,9 @@ class Browser:
         clock.watch(self._process.pid)
         assert self._process.stderr is not None
         stated = iter(self._process.stderr)
-        self.address = next((where[1].decode() for line in stated if (where := LISTENING.search(line))), "")
+        self.address = next(
+            (where[1].decode() for line in stated if (where := LISTENING.search(line))), ""
+        )
         """Where it listens; empty if it ended."""
         threading.Thread(target=lambda: [*stated], daemon=True).start()
 

@@ -1,4 +1,6 @@
-"""A model that calls tools once and then repeats what they answered, and an MCP server as a request names it."""
+"""A model that calls tools once and then repeats what they answered, and an MCP server as a request
+names it.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -41,7 +41,9 @@ class Watched:
 @contextmanager
 def watching() -> Iterator[Watched]:
     """Take down the log, with a line for every request, as long as the block lasts."""
-    watched, root, access = Watched(), logging.getLogger(), logging.getLogger("antiphon.access")
+    watched = Watched()
+    root = logging.getLogger()
+    access = logging.getLogger("antiphon.access")
     before = root.level, access.level
     handlers = [logging.StreamHandler(watched.text), logging.StreamHandler(watched.json)]
     handlers[0].setFormatter(TextLines())

@@ -1,6 +1,7 @@
 """Many cheap cases in one test: pytest itself needs longer for an item than most of them take.
 
-`@each` is read like `@pytest.mark.parametrize`. Every case runs, also after one has failed, and the failure has all.
+`@each` is read like `@pytest.mark.parametrize`. Every case runs, also after one has failed, and the
+failure has all.
 """
 
 import functools
@@ -17,8 +18,12 @@ from tests.support.chance import SEED
 Ids = Sequence[str] | Callable[[Any], object] | None
 
 
-def each(names: str | Sequence[str], values: Iterable[Any], ids: Ids | Iterable[str] = None) -> Callable[[Any], Any]:
-    """Run a test for each of these values, which have no marks; the fixtures of the test are the same for all."""
+def each(
+    names: str | Sequence[str], values: Iterable[Any], ids: Ids | Iterable[str] = None
+) -> Callable[[Any], Any]:
+    """Run a test for each of these values, which have no marks; the fixtures of the test are the
+    same for all.
+    """
     fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
     cases = _named(fields, [*values], ids if ids is None or callable(ids) else [*ids])
 
@@ -74,7 +79,9 @@ class Findings:
 
 
 def _reported(failure: BaseException) -> str:
-    """What pytest prints of a failure; what it prints of a loop in a loop is that loop's own text."""
+    """What pytest prints of a failure; what it prints of a loop in a loop is that loop's own
+    text.
+    """
     if isinstance(failure, pytest.fail.Exception) and not failure.pytrace:
         return str(failure)
     found = pytest.ExceptionInfo.from_exception(failure)
@@ -86,11 +93,13 @@ def _named(fields: Sequence[str], values: Sequence[Any], ids: Ids) -> dict[str, 
     """The arguments of each case, by its name."""
     cases: dict[str, dict[str, Any]] = {}
     for number, value in enumerate(values):
-        parts, name = [value] if len(fields) == 1 else value, None
+        parts = [value] if len(fields) == 1 else value
+        name = None
         if isinstance(value, type(pytest.param())):
             if value.marks:
                 raise TypeError("a case of a loop has no marks")
-            parts, name = value.values, value.id
+            parts = value.values
+            name = value.id
         provided = dict(zip(fields, parts, strict=True))
         name = name or _name(number, [*provided.values()], ids)
         cases[name if name not in cases else f"{name}#{number}"] = provided

@@ -1,11 +1,13 @@
-"""What is left to chance in the tests: examples of properties, and races. One seed decides, and a header names it.
+"""What is left to chance in the tests: examples of properties, and races. One seed decides, and a
+header names it.
 
-`ANTIPHON_SEED` chooses the seed. Without it the seed follows from the tree: every change of a file is tried with other
-examples, and the same tree with the same. `HYPOTHESIS_PROFILE` chooses how many examples are tried: a share of the
-usual number (`SHARES`). The examples of `nightly` are others each time.
+`ANTIPHON_SEED` chooses the seed. Without it the seed follows from the tree: every change of a file
+is tried with other examples, and the same tree with the same. `HYPOTHESIS_PROFILE` chooses how many
+examples are tried: a share of the usual number (`SHARES`). The examples of `nightly` are others
+each time.
 
-Hypothesis also draws constants from the modules that are loaded, so that one test alone may try other examples than
-it tries in a whole run. The blob that a failure prints repeats it anywhere.
+Hypothesis also draws constants from the modules that are loaded, so that one test alone may try
+other examples than it tries in a whole run. The blob that a failure prints repeats it anywhere.
 """
 
 import os
@@ -35,21 +37,31 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or "test"
 def seed_of_run(environment: MutableMapping[str, str], profile: str, root: Path) -> int:
     """Return the seed of this run, and leave it to the processes that pytest starts.
 
-    They find it under another name: to a server in the tests, `ANTIPHON_SEED` would be an unknown setting.
+    They find it under another name: to a server in the tests, `ANTIPHON_SEED` would be an unknown
+    setting.
     """
     chosen = environment.pop("ANTIPHON_SEED", "") or environment.get("CHANCE_SEED", "")
     if not chosen:
-        chosen = str(random.SystemRandom().randrange(1, MOST) if profile == "nightly" else seed_of_tree(root))
+        chosen = str(
+            random.SystemRandom().randrange(1, MOST) if profile == "nightly" else seed_of_tree(root)
+        )
     environment["CHANCE_SEED"] = chosen
     return int(chosen)
 
 
 def seed_of_tree(root: Path) -> int:
-    """Return a seed that follows from the files of a repository: those of its commit, and what differs from it."""
-    commands = (("rev-parse", "--show-prefix"), ("rev-parse", "HEAD^{tree}"), ("diff", "--binary", "HEAD"))
+    """Return a seed that follows from the files of a repository: those of its commit, and what
+    differs from it.
+    """
+    commands = (
+        ("rev-parse", "--show-prefix"),
+        ("rev-parse", "HEAD^{tree}"),
+        ("diff", "--binary", "HEAD"),
+    )
     try:
         prefix, *parts = [
-            subprocess.run(("git", *command), cwd=root, capture_output=True, check=True).stdout for command in commands
+            subprocess.run(("git", *command), cwd=root, capture_output=True, check=True).stdout
+            for command in commands
         ]
     except (OSError, subprocess.CalledProcessError):
         return FIXED
@@ -86,8 +98,8 @@ T = TypeVar("T")
 def third(cases: Sequence[T], seed: int = SEED) -> list[T]:
     """Return a third of many cases, in their order.
 
-    Three seeds in a row, whatever they are, choose every case once. Which cases are chosen together does not depend on
-    their order, so that a product loses none of its factors.
+    Three seeds in a row, whatever they are, choose every case once. Which cases are chosen together
+    does not depend on their order, so that a product loses none of its factors.
     """
     places = list(range(len(cases)))
     random.Random(len(cases)).shuffle(places)

@@ -17,13 +17,21 @@ Named = Read[..., Any] | Write[..., Any]
 @cache
 def modules() -> list[ModuleType]:
     """Return the modules of operations."""
-    return [import_module(f"{operations.__name__}.{one.name}") for one in pkgutil.iter_modules(operations.__path__)]
+    return [
+        import_module(f"{operations.__name__}.{one.name}")
+        for one in pkgutil.iter_modules(operations.__path__)
+    ]
 
 
 @cache
 def named() -> dict[str, Named]:
     """Return all operations for callers, by name."""
-    return {one.name: one for module in modules() for one in vars(module).values() if isinstance(one, Read | Write)}
+    return {
+        one.name: one
+        for module in modules()
+        for one in vars(module).values()
+        if isinstance(one, Read | Write)
+    }
 
 
 class Original:
@@ -42,37 +50,56 @@ class Original:
 
 
 class ChangedStore(SqliteStore):
-    """A store that calls a method of its class with the name of an operation, if there is one, in its place."""
+    """A store that calls a method of its class with the name of an operation, if there is one, in
+    its place.
+    """
 
     @property
     def original(self) -> Original:
         """The operations themselves."""
         return Original(self)
 
-    def read(self, operation: Read[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def read(
+        self, operation: Read[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R]:
         changed = self._replaced(operation)
         if changed is None:
             return super().read(operation, *args, **kwargs)
         return self._observed(operation.name, "read", changed, self, *args, **kwargs)
 
-    def write(self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def write(
+        self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, R]:
         changed = self._replaced(operation)
         if changed is None:
             return super().write(operation, *args, **kwargs)
         return self._observed(operation.name, "write", changed, self, *args, **kwargs)
 
     def _replaced(self, operation: Named) -> Any:
-        """Return what replaces an operation. A method of the store with its name, such as `save`, does not."""
-        return None if hasattr(SqliteStore, operation.name) else getattr(type(self), operation.name, None)
+        """Return what replaces an operation.
+
+        A method of the store with its name, such as `save`, does not.
+        """
+        return (
+            None
+            if hasattr(SqliteStore, operation.name)
+            else getattr(type(self), operation.name, None)
+        )
 
 
-def replace_operation(store: Any, operation: Named, act: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """Let a store call `act` with the arguments of an operation, in its place; return the operation itself."""
+def replace_operation(
+    store: Any, operation: Named, act: Callable[..., Any]
+) -> Callable[..., Awaitable[Any]]:
+    """Let a store call `act` with the arguments of an operation, in its place; return the operation
+    itself.
+    """
     way = "read" if isinstance(operation, Read) else "write"
     before = getattr(store, way)
 
     async def changed(requested: Named, *args: Any, **kwargs: Any) -> Any:
-        return await (act(*args, **kwargs) if requested is operation else before(requested, *args, **kwargs))
+        return await (
+            act(*args, **kwargs) if requested is operation else before(requested, *args, **kwargs)
+        )
 
     setattr(store, way, changed)
     return partial(before, operation)

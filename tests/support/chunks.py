@@ -11,12 +11,27 @@ halves = st.sampled_from(["\ud83c", "\udf0a", "\ud83c\udf0a", "\udf0a\ud83c"])
 """Of surrogate pairs: the first, the second, both, and both the wrong way round."""
 odd_texts = st.one_of(
     words,
-    st.sampled_from(["<think>", "</think>", "\n</think>\n", "<thi", "nk>", "[THINK]", "[/THINK]", "<", "\n", "  "]),
+    st.sampled_from(
+        [
+            "<think>",
+            "</think>",
+            "\n</think>\n",
+            "<thi",
+            "nk>",
+            "[THINK]",
+            "[/THINK]",
+            "<",
+            "\n",
+            "  ",
+        ]
+    ),
     st.lists(st.one_of(halves, words), max_size=3).map("".join),
 )
 anything: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), odd_texts),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(odd_texts, inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(odd_texts, inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
@@ -29,7 +44,9 @@ def maybe(draw: st.DrawFn, usual: st.SearchStrategy[Any]) -> Any:
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     """An object with these fields, each of which may be absent."""
-    return st.fixed_dictionaries({}, optional={name: maybe(value) for name, value in fields.items()})
+    return st.fixed_dictionaries(
+        {}, optional={name: maybe(value) for name, value in fields.items()}
+    )
 
 
 def most(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -43,10 +60,14 @@ def few(value: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 
 
 names = st.sampled_from(["tide", "tide_at", "ti", "de_at", "wind_at", "unknown"])
-arguments = st.one_of(odd_texts, st.sampled_from(['{"a":', "1}", '{"a":1}', "{", "}", "{}"]), st.just({"a": "\ud83c"}))
+arguments = st.one_of(
+    odd_texts, st.sampled_from(['{"a":', "1}", '{"a":1}', "{", "}", "{}"]), st.just({"a": "\ud83c"})
+)
 signatures = st.just({"google": {"thought_signature": "c2ln\ud83c"}})
 ids = st.sampled_from(["", "call_a", "call_b", "x" * 70])
-functions = st.one_of(most(name=names, arguments=arguments), most(arguments=arguments), most(name=names))
+functions = st.one_of(
+    most(name=names, arguments=arguments), most(arguments=arguments), most(name=names)
+)
 calls = st.one_of(
     most(index=st.integers(0, 2), id=ids, function=functions),
     most(index=st.integers(0, 2), function=functions),
@@ -67,8 +88,14 @@ tokens = most(token=odd_texts, logprob=st.floats(), bytes=st.lists(st.integers(0
 logprobs = most(content=few(most(token=odd_texts, logprob=st.floats(), top_logprobs=few(tokens))))
 places = st.integers(0, 9)
 annotations = st.one_of(
-    most(type=st.just("url_citation"), url_citation=most(url=odd_texts, title=words, start_index=places)),
-    most(type=st.sampled_from(["file_citation", "file_path", "container_file_citation", "file"]), file_id=words),
+    most(
+        type=st.just("url_citation"),
+        url_citation=most(url=odd_texts, title=words, start_index=places),
+    ),
+    most(
+        type=st.sampled_from(["file_citation", "file_path", "container_file_citation", "file"]),
+        file_id=words,
+    ),
 )
 deltas = st.one_of(
     most(content=odd_texts),

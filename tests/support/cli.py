@@ -1,7 +1,9 @@
-"""The command `antiphon` inside this process, in a folder of its own and with nothing in its environment.
+"""The command `antiphon` inside this process, in a folder of its own and with nothing in its
+environment.
 
-It runs on a thread, and `antiphon serve` on the test's own loop, so that signals reach it. What a process of its own
-shows besides (workers, kills, what is loaded, a terminal) the tests with `tests/support/command.py` look at.
+It runs on a thread, and `antiphon serve` on the test's own loop, so that signals reach it. What a
+process of its own shows besides (workers, kills, what is loaded, a terminal) the tests with
+`tests/support/command.py` look at.
 """
 
 import asyncio
@@ -29,7 +31,9 @@ LOGGERS = ("", "antiphon", "antiphon.access", "uvicorn", "uvicorn.error")
 """The loggers that `antiphon serve` sets up."""
 
 OTHERS = ("httpx2", "httpcore2", "openai", "aiohttp.access")
-"""The loggers of what stands around the server in this process, whose lines are none of the server's."""
+"""The loggers of what stands around the server in this process, whose lines are none of the
+server's.
+"""
 
 
 class Output(io.BytesIO):
@@ -68,7 +72,8 @@ class Serving:
         self.send_signal(number)
         async with asyncio.timeout(PATIENCE):
             code = await self.done
-        # Other code of the test can hold this loop too: an SDK that builds its types at its first request.
+        # Other code of the test can hold this loop too: an SDK that builds its types at its first
+        # request.
         return Done(code, self.out.text, STALL.sub("", self.err.text))
 
     def send_signal(self, number: int) -> None:
@@ -93,8 +98,11 @@ async def antiphon_verify(home: Path, *arguments: str, **variables: str) -> Done
     return await _to_its_end(home, ("antiphon-verify", *arguments), variables, run_verify)
 
 
-async def _to_its_end(home: Path, command: tuple[str, ...], variables: dict[str, str], run: Callable[[], None]) -> Done:
-    out, err = Output(), Output()
+async def _to_its_end(
+    home: Path, command: tuple[str, ...], variables: dict[str, str], run: Callable[[], None]
+) -> Done:
+    out = Output()
+    err = Output()
     with _surroundings(home, out, err, variables):
         async with asyncio.timeout(PATIENCE):
             code = await asyncio.to_thread(_run, command, run)
@@ -104,7 +112,8 @@ async def _to_its_end(home: Path, command: tuple[str, ...], variables: dict[str,
 @asynccontextmanager
 async def serving(home: Path, *arguments: str, **variables: str) -> AsyncIterator[Serving]:
     """Run `antiphon serve` until the end of the block; it is ready."""
-    loop, written = asyncio.get_running_loop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    written = asyncio.Event()
     out, err = (Output(lambda: loop.call_soon_threadsafe(written.set)) for _ in range(2))
     with _surroundings(home, out, err, variables):
         done = asyncio.create_task(asyncio.to_thread(_run, ("antiphon", "serve", *arguments), run))
@@ -133,15 +142,21 @@ def _run(command: tuple[str, ...], run: Callable[[], None]) -> int:
 
 
 @contextmanager
-def _surroundings(home: Path, out: Output, err: Output, variables: dict[str, str]) -> Iterator[None]:
-    """The folder, the environment, the streams and the loop of a command; afterwards all is as it was."""
+def _surroundings(
+    home: Path, out: Output, err: Output, variables: dict[str, str]
+) -> Iterator[None]:
+    """The folder, the environment, the streams and the loop of a command; afterwards all is as it
+    was.
+    """
     loop = asyncio.get_running_loop()
 
     def here(main: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(main, loop).result()
 
     pytests = {name: value for name, value in os.environ.items() if name.startswith("PYTEST")}
-    streams = (io.TextIOWrapper(stream, "utf-8", newline="", write_through=True) for stream in (out, err))
+    streams = (
+        io.TextIOWrapper(stream, "utf-8", newline="", write_through=True) for stream in (out, err)
+    )
     before = Path.cwd()
     with (
         _as_it_was(),
@@ -159,23 +174,29 @@ def _surroundings(home: Path, out: Output, err: Output, variables: dict[str, str
 
 @contextmanager
 def _as_it_was() -> Iterator[None]:
-    """Put back what a server sets in its process: the log, hooks, signals, the collector, the limit for files."""
+    """Put back what a server sets in its process: the log, hooks, signals, the collector, the limit
+    for files.
+    """
     loggers = [logging.getLogger(name) for name in (*LOGGERS, *OTHERS)]
     stored = [(one, one.level, list(one.handlers), list(one.filters)) for one in loggers]
     hooks = threading.excepthook, sys.unraisablehook
     displayed = logging.logThreads, logging.logProcesses, logging.logMultiprocessing
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    thresholds, files = gc.get_threshold(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    thresholds = gc.get_threshold()
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
     logging.root.handlers.clear()
     for name in OTHERS:
         logging.getLogger(name).setLevel("WARNING")
     try:
-        with mock.patch("gc.freeze"):  # nothing can thaw what a server freezes and leave the collected tests frozen
+        with mock.patch(
+            "gc.freeze"
+        ):  # nothing can thaw what a server freezes and leave the collected tests frozen
             yield
     finally:
         for one, level, handlers, filters in stored:
             one.setLevel(level)
-            one.handlers[:], one.filters[:] = handlers, filters
+            one.handlers[:] = handlers
+            one.filters[:] = filters
         logging.captureWarnings(False)
         threading.excepthook, sys.unraisablehook = hooks
         logging.logThreads, logging.logProcesses, logging.logMultiprocessing = displayed

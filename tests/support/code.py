@@ -53,8 +53,13 @@ def coding(request: dict[str, Any]) -> Answer:
     if request.get("stream"):
         return Answer([sse(*chunks)])
     delta = chunks[0]["choices"][0]["delta"]
-    calls = [{name: value for name, value in call.items() if name != "index"} for call in delta.get("tool_calls", ())]
-    return Answer([completion(None, tool_calls=calls) if calls else completion(delta["content"])], JSON)
+    calls = [
+        {name: value for name, value in call.items() if name != "index"}
+        for call in delta.get("tool_calls", ())
+    ]
+    return Answer(
+        [completion(None, tool_calls=calls) if calls else completion(delta["content"])], JSON
+    )
 
 
 def logs(response: Any) -> list[str]:
@@ -65,5 +70,7 @@ def logs(response: Any) -> list[str]:
 
 def container_of(response: Any) -> str:
     """The container of the calls of a response."""
-    (container_id,) = {item.container_id for item in response.output if item.type == "code_interpreter_call"}
+    (container_id,) = {
+        item.container_id for item in response.output if item.type == "code_interpreter_call"
+    }
     return str(container_id)

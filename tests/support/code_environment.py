@@ -1,4 +1,6 @@
-"""Where code runs in tests: in bubblewrap where it works, with the packages that `make code-environment` installs."""
+"""Where code runs in tests: in bubblewrap where it works, with the packages that `make
+code-environment` installs.
+"""
 
 import subprocess
 from pathlib import Path
@@ -17,9 +19,13 @@ def _isolates() -> bool:
         return False
 
 
-needs_sandbox = pytest.mark.skipif(not _isolates(), reason="bubblewrap cannot isolate processes on this machine")
+needs_sandbox = pytest.mark.skipif(
+    not _isolates(), reason="bubblewrap cannot isolate processes on this machine"
+)
 
-needs_pandas = pytest.mark.skipif(not PYTHON.exists(), reason="make code-environment did not install pandas")
+needs_pandas = pytest.mark.skipif(
+    not PYTHON.exists(), reason="make code-environment did not install pandas"
+)
 
 SANDBOX = f'code_sandbox = "bubblewrap"\ncode_python = "{PYTHON if PYTHON.exists() else ""}"\n'
 """Settings of a server that runs code, with pandas where it is installed."""

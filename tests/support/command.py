@@ -1,7 +1,8 @@
 """The command `antiphon` as a process, in a folder of its own and with nothing in its environment.
 
-An interpreter takes half a second of CPU to load it, so a process is forked from one that has (`forked.py`), unless a
-test is about how the command starts. What this process shows too is in `tests/support/cli.py`.
+An interpreter takes half a second of CPU to load it, so a process is forked from one that has
+(`forked.py`), unless a test is about how the command starts. What this process shows too is in
+`tests/support/cli.py`.
 """
 
 import asyncio
@@ -16,14 +17,20 @@ from pathlib import Path
 
 from tests.support.forked import Forked, fork
 
-STALL = re.compile(r"^\S+ WARNING antiphon: The event loop was blocked .*\n(?:[ \t].*\n|\n)*", re.MULTILINE)
-"""What a server logs when the machine stands still for a second, as one does that runs many tests at once."""
+STALL = re.compile(
+    r"^\S+ WARNING antiphon: The event loop was blocked .*\n(?:[ \t].*\n|\n)*", re.MULTILINE
+)
+"""What a server logs when the machine stands still for a second, as one does that runs many tests
+at once.
+"""
 
 PATIENCE = 30.0
 """Seconds that a command has for what it is asked; a busy machine may need some of them."""
 
 GRACE = 30.0
-"""Seconds that a server gives running replies to end after SIGTERM: the default of its setting `grace`."""
+"""Seconds that a server gives running replies to end after SIGTERM: the default of its setting
+`grace`.
+"""
 
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
 """What the names of variables begin with that only a new interpreter reads."""
@@ -42,23 +49,38 @@ class Done:
 
 @dataclass
 class Serving:
-    """A server that runs: its process, the lines of its standard output so far, and its base URL."""
+    """A server that runs: its process, the lines of its standard output so far, and its base
+    URL.
+    """
 
     process: Process
     lines: list[str] = field(default_factory=list)
     url: str = ""
 
     async def stop(self, signal: int) -> Done:
-        """Send a signal and wait for the end. A server that does not end is killed, and what it said is told."""
+        """Send a signal and wait for the end.
+
+        A server that does not end is killed, and what it said is told.
+        """
         self.send_signal(signal)
         stating = asyncio.create_task(self.process.communicate())
         await asyncio.wait({stating}, timeout=GRACE + PATIENCE)
         if not stating.done():
-            state = "runs" if self.process.returncode is None else "has ended, and another process has its output"
+            state = (
+                "runs"
+                if self.process.returncode is None
+                else "has ended, and another process has its output"
+            )
             self.process.kill()
             await asyncio.wait({stating}, timeout=PATIENCE)
-            text = b"\n".join(stating.result()).decode() if stating.done() else "nothing that can be read"
-            raise AssertionError(f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {text}")
+            text = (
+                b"\n".join(stating.result()).decode()
+                if stating.done()
+                else "nothing that can be read"
+            )
+            raise AssertionError(
+                f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {text}"
+            )
         out, err = stating.result()
         return Done(self.process.returncode or 0, out.decode(), STALL.sub("", err.decode()))
 
@@ -68,7 +90,11 @@ class Serving:
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
     """Nothing that could tell the command of a backend, a setting or a key."""
-    stored = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    stored = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT")
+        if name in os.environ
+    }
     return {**stored, "HOME": str(home), "COLUMNS": "200", "PYTHONUNBUFFERED": "1", **variables}
 
 
@@ -81,10 +107,11 @@ async def start(
     python: str = sys.executable,
     **variables: str,
 ) -> Process:
-    """Start the command, or a program that runs it; `prelude` is Python that its process runs first.
+    """Start the command, or a program that runs it; `prelude` is Python that its process runs
+    first.
 
-    `is_fresh`: begin with an empty interpreter, as the other two always do. `python` is an interpreter of another
-    environment.
+    `is_fresh`: begin with an empty interpreter, as the other two always do. `python` is an
+    interpreter of another environment.
     """
     reported = environment(home, **variables)
     is_other = is_fresh or program or prelude or python != sys.executable
@@ -93,11 +120,17 @@ async def start(
     run = ("-c", f"import runpy\n{prelude}\nrunpy.run_module('antiphon', run_name='__main__')")
     plain = (str(program),) if program else run if prelude else ("-m", "antiphon")
     command = (python, "-W", "error", *plain, *arguments)
-    return await asyncio.create_subprocess_exec(*command, cwd=home, env=reported, stdin=-3, stdout=-1, stderr=-1)
+    return await asyncio.create_subprocess_exec(
+        *command, cwd=home, env=reported, stdin=-3, stdout=-1, stderr=-1
+    )
 
 
 async def antiphon(
-    home: Path, *arguments: str, patience: float = PATIENCE, is_fresh: bool = False, **variables: str
+    home: Path,
+    *arguments: str,
+    patience: float = PATIENCE,
+    is_fresh: bool = False,
+    **variables: str,
 ) -> Done:
     """Run the command to its end, which comes within `patience` seconds."""
     process = await start(home, *arguments, is_fresh=is_fresh, **variables)
@@ -139,10 +172,12 @@ async def serving(
 ) -> AsyncIterator[Serving]:
     """Run `antiphon serve` until the end of the block; it is ready.
 
-    `program`, `is_fresh` and `python` are those of `start`; `meanwhile` is done with the process's id before that is
-    ready.
+    `program`, `is_fresh` and `python` are those of `start`; `meanwhile` is done with the process's
+    id before that is ready.
     """
-    process = await start(home, "serve", *arguments, program=program, is_fresh=is_fresh, python=python, **variables)
+    process = await start(
+        home, "serve", *arguments, program=program, is_fresh=is_fresh, python=python, **variables
+    )
     assert process.stdout is not None
     server = Serving(process)
     try:

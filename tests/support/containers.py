@@ -1,4 +1,6 @@
-"""Containers and blobs in dictionaries: for the runtime's own tests, where no database is needed."""
+"""Containers and blobs in dictionaries: for the runtime's own tests, where no database is
+needed.
+"""
 
 import itertools
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
@@ -29,7 +31,10 @@ class MemoryContainers(Methods):
         self.quota_is_used = False
 
     async def put_container(
-        self, container: StoredContainer, files: Sequence[StoredContainerFile], quota: ContainerQuota
+        self,
+        container: StoredContainer,
+        files: Sequence[StoredContainerFile],
+        quota: ContainerQuota,
     ) -> bool:
         if self.quota_is_used or len(self.containers) >= quota.containers:
             return False
@@ -40,7 +45,11 @@ class MemoryContainers(Methods):
 
     async def load_container(self, tenant: str, container_id: str) -> FoundContainer | None:
         found = self.containers.get(container_id)
-        return FoundContainer(found, is_use_due=False) if found is not None and found.tenant == tenant else None
+        return (
+            FoundContainer(found, is_use_due=False)
+            if found is not None and found.tenant == tenant
+            else None
+        )
 
     async def delete_container(self, tenant: str, container_id: str) -> bool:
         self.rows.pop(container_id, None)
@@ -64,7 +73,10 @@ class MemoryContainers(Methods):
         return found
 
     async def renew_hold(self, tenant: str, container_id: str, holder: str, seconds: float) -> bool:
-        return self.holders.get(container_id) == holder and self.containers[container_id].status == "running"
+        return (
+            self.holders.get(container_id) == holder
+            and self.containers[container_id].status == "running"
+        )
 
     async def end_hold(self, tenant: str, container_id: str, holder: str) -> None:
         if self.holders.get(container_id) == holder:
@@ -81,21 +93,31 @@ class MemoryContainers(Methods):
         known = self.rows.get(container_id)
         if known is None or (holder and self.holders.get(container_id) != holder):
             return None
-        stored = [replace(one, id=known[one.path].id) if one.path in known else one for one in files]
+        stored = [
+            replace(one, id=known[one.path].id) if one.path in known else one for one in files
+        ]
         known |= {one.path: one for one in stored}
         return stored
 
-    async def load_container_file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile | None:
-        return next((one for one in self.rows.get(container_id, {}).values() if one.id == file_id), None)
+    async def load_container_file(
+        self, tenant: str, container_id: str, file_id: str
+    ) -> StoredContainerFile | None:
+        return next(
+            (one for one in self.rows.get(container_id, {}).values() if one.id == file_id), None
+        )
 
-    async def delete_container_files(self, tenant: str, container_id: str, file_ids: Sequence[str]) -> int:
+    async def delete_container_files(
+        self, tenant: str, container_id: str, file_ids: Sequence[str]
+    ) -> int:
         known = self.rows[container_id]
         removed = [path for path, one in known.items() if one.id in file_ids]
         for path in removed:
             del known[path]
         return len(removed)
 
-    async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
+    async def container_file_page(
+        self, tenant: str, container_id: str, query: ContainerQuery
+    ) -> ContainerFilePage:
         return ContainerFilePage(tuple(self.rows.get(container_id, {}).values()))
 
     def paths(self, container_id: str) -> list[str]:
@@ -140,7 +162,9 @@ class MemoryContent:
         del self.blobs[blob]
 
     @asynccontextmanager
-    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator[FetchedContent, None]:
+    async def fetched(
+        self, tenant: str, url: str, most: int
+    ) -> AsyncGenerator[FetchedContent, None]:
         found = self.pages.get(url)
         if found is None or len(found.content) > most:
             raise UnfetchedError("it could not be fetched.")

@@ -22,7 +22,11 @@ class Described(NamedTuple):
 def described(kind: type[Any]) -> list[Described]:
     """The fields of a class in their order, each with its group and its description."""
     source = inspect.getsource(kind)
-    titles = [(number, found[1]) for number, line in enumerate(source.splitlines(), 1) if (found := GROUP.match(line))]
+    titles = [
+        (number, found[1])
+        for number, line in enumerate(source.splitlines(), 1)
+        if (found := GROUP.match(line))
+    ]
     (body,) = ast.parse(source).body
     assert isinstance(body, ast.ClassDef)
     return [
@@ -35,5 +39,9 @@ def _fields(body: ast.ClassDef) -> Iterator[tuple[str, int, str]]:
     """The name of each field, its line, and the text below it."""
     for field, after in zip(body.body, [*body.body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+            text = (
+                after.value.value
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                else ""
+            )
             yield field.target.id, field.lineno, " ".join(str(text).split())

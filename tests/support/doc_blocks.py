@@ -10,7 +10,7 @@ A comment in the line before a block, which readers of the page do not see, may 
 | `<!-- exit: 1 -->` | the block ends with this exit code |
 | `<!-- not run: REASON -->` | the block cannot run here |
 | `<!-- checked by: PATH -->` | a test of its own runs or reads this block |
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import re
 from collections.abc import Iterator
@@ -31,8 +31,9 @@ PAGES = [
 
 MARKS = ("run", "file", "output", "exit", "not run", "checked by")
 PART = re.compile(
-    r"^[ ]*<!--[ ]*(?P<mark>run|file|output|exit|not run|checked by)(?::(?P<value>.*?))?[ ]*-->[ ]*$"
-    r"|^(?P<indent>[ ]*)(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=fence)[ ]*$",
+    r"^[ ]*<!--[ ]*(?P<mark>run|file|output|exit|not run|checked by)(?::(?P<value>.*?))?[ ]*-->[ "
+    r"]*$"
+    r"|^(?P<indent>[ ]*)(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=fence)[ ]*$",  # noqa: E501 - one text, or a row of a table
     re.MULTILINE | re.DOTALL,
 )
 
@@ -48,7 +49,10 @@ class Block:
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """Each block of a page, and for each `run` comment a block of the language `run`. Raises `ValueError`."""
+    """Each block of a page, and for each `run` comment a block of the language `run`.
+
+    Raises `ValueError`.
+    """
     marks: dict[str, str] = {}
     for part in PART.finditer(page):
         line = page.count("\n", 0, part.start()) + 1
@@ -57,18 +61,27 @@ def blocks(page: str) -> Iterator[Block]:
         elif part["mark"]:
             marks[part["mark"]] = (part["value"] or "").strip()
         else:
-            yield Block(part["info"].strip().split(" ")[0], _dedented(part["body"], len(part["indent"])), line, marks)
+            yield Block(
+                part["info"].strip().split(" ")[0],
+                _dedented(part["body"], len(part["indent"])),
+                line,
+                marks,
+            )
             marks = {}
     if marks:
         raise ValueError(f"no block comes after {marks}")
 
 
 def _dedented(text: str, columns: int) -> str:
-    return "".join(line[columns:] if line.strip() else line for line in text.splitlines(keepends=True))
+    return "".join(
+        line[columns:] if line.strip() else line for line in text.splitlines(keepends=True)
+    )
 
 
 def matches(expected: str, actual: str) -> bool:
-    """Whether output is as a page shows it: equal but for spaces at line ends, where `...` matches anything."""
+    """Whether output is as a page shows it: equal but for spaces at line ends, where `...` matches
+    anything.
+    """
     parts = [re.escape(part) for part in _trimmed(expected).split("...")]
     return re.fullmatch(".*".join(parts), _trimmed(actual), re.DOTALL) is not None
 

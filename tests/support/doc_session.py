@@ -1,8 +1,10 @@
-"""Run the blocks of one page in order: `python -m tests.support.doc_session PAGE FOLDER`, in a network of its own.
+"""Run the blocks of one page in order: `python -m tests.support.doc_session PAGE FOLDER`, in a
+network of its own.
 
-The page has one folder, with the examples and the deployment files of the repository, and one home. The variables
-that a block exports and its working folder are kept for the next block. A server with the model `demo` runs on the
-usual port from the first block that needs one; a block with `antiphon serve` replaces it.
+The page has one folder, with the examples and the deployment files of the repository, and one home.
+The variables that a block exports and its working folder are kept for the next block. A server with
+the model `demo` runs on the usual port from the first block that needs one; a block with `antiphon
+serve` replaces it.
 """
 
 import json
@@ -22,9 +24,13 @@ from tests.support.doc_blocks import ROOT, Block, blocks, matches
 PATIENCE = 120
 """Seconds that a block has; a busy machine may need some of them."""
 
-SERVES = re.compile(r"^(?:[A-Z_]+=\S*\s+|env (?:-u \w+ |\w+=\S+ )*)*(?:\S*/)?antiphon (serve|demo-backend)\b")
+SERVES = re.compile(
+    r"^(?:[A-Z_]+=\S*\s+|env (?:-u \w+ |\w+=\S+ )*)*(?:\S*/)?antiphon (serve|demo-backend)\b"
+)
 USUAL_PORTS = {"serve": 8321, "demo-backend": 8322}
-NEEDS_A_SERVER = re.compile(r"8321|OPENAI_BASE_URL|antiphon (status|console|verify|containers)|\bpython ")
+NEEDS_A_SERVER = re.compile(
+    r"8321|OPENAI_BASE_URL|antiphon (status|console|verify|containers)|\bpython "
+)
 PIP = re.compile(r"^(?:\S*/)?pip install (.+)$")
 CLONE = re.compile(r"^(git clone\b|cd antiphon$)")
 OTHER_FILE = re.compile(r"^# \S*[/.]\S+$")
@@ -52,7 +58,7 @@ __listens() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 [[ -f $DOC_STATE ]] && source "$DOC_STATE"
 cd "$(cat "$DOC_CWD")"
 trap 'code=$?; export -p >"$DOC_STATE"; pwd >"$DOC_CWD"; exit $code' EXIT
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 class WrongBlockError(Exception):
@@ -68,7 +74,9 @@ class Session:
         self._ran = False
         for name in ("examples", "deploy"):
             shutil.copytree(
-                ROOT / name, self._folder / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules")
+                ROOT / name,
+                self._folder / name,
+                ignore=shutil.ignore_patterns("__pycache__", "node_modules"),
             )
         (self._folder / ".venv").symlink_to(Path(sys.prefix))
         home = folder / "home"
@@ -115,10 +123,16 @@ class Session:
         if not script.strip():
             return
         port = USUAL_PORTS["serve"]
-        if block.language != "run" and port not in starts and NEEDS_A_SERVER.search(script) and not listens(port):
+        if (
+            block.language != "run"
+            and port not in starts
+            and NEEDS_A_SERVER.search(script)
+            and not listens(port)
+        ):
             self._bash(f"__start {port} <<'__END__'\nantiphon serve\n__END__\n")
         done = self._bash(script)
-        self._output, self._ran = done.stdout, True
+        self._output = done.stdout
+        self._ran = True
         if done.returncode != int(block.marks.get("exit", 0)):
             raise WrongBlockError(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
 
@@ -134,15 +148,19 @@ class Session:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise WrongBlockError(f"it has not ended after {PATIENCE} s\n{error.stdout}\n{error.stderr}") from error
+            raise WrongBlockError(
+                f"it has not ended after {PATIENCE} s\n{error.stdout}\n{error.stderr}"
+            ) from error
 
 
 def prepared(text: str) -> tuple[str, set[int]]:
     """The script of a block, and the ports of the servers that it starts. Raises `WrongBlockError`.
 
-    What installs programs is not run: verbs of `make` and extras must exist, and `make serve` is `antiphon serve`.
+    What installs programs is not run: verbs of `make` and extras must exist, and `make serve` is
+    `antiphon serve`.
     """
-    lines, ports = [], set()
+    lines = []
+    ports = set()
     for line in re.sub(r"\\\n\s*", " ", text).splitlines(keepends=True):
         command = re.sub(r"\s+#.*$", "", line.strip())
         if found := re.match(r'((?:[A-Z_]+=\S+ )*)make serve(?: ARGS="(.*)")?$', command):
@@ -164,15 +182,22 @@ def exec_form(command: str) -> str:
 
 
 def is_only_checked(command: str) -> bool:
-    """Whether a command installs something, so that it is checked instead of run. Raises `WrongBlockError`."""
+    """Whether a command installs something, so that it is checked instead of run.
+
+    Raises `WrongBlockError`.
+    """
     if command.startswith("make "):
         verbs = set(command.split()[1:2])
-        unknown = verbs - set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+        unknown = verbs - set(
+            re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        )
         if unknown:
             raise WrongBlockError(f"the Makefile has no {unknown}")
         return True
     if found := PIP.match(command):
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+            "optional-dependencies"
+        ]
         for wanted in re.findall(r"(?:antiphon|\.)\[([\w,-]+)\]", found[1]):
             if unknown := set(wanted.split(",")) - set(extras):
                 raise WrongBlockError(f"there are no extras {unknown}")
@@ -219,20 +244,27 @@ READERS = {"toml": read_toml, "json": read_json, "yaml": read_yaml}
 def raise_loopback() -> None:
     """Switch on the loopback interface of a new network namespace, as `ip link set lo up` does."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        ioctl(control, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: IFF_UP, IFF_RUNNING
+        ioctl(
+            control, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40)
+        )  # SIOCSIFFLAGS: IFF_UP, IFF_RUNNING
 
 
 def main(page: Path, folder: Path) -> int:
     """Run a page, print each block that is wrong, and return 1 if one is."""
     raise_loopback()
     os.environ["DOC_SCRATCH"] = str(folder)
-    session, wrong = Session(folder), 0
+    session = Session(folder)
+    wrong = 0
     for block in blocks(page.read_text()):
         try:
             session.run(block)
         except Exception as error:
             wrong += 1
-            print(f"{os.path.relpath(page, ROOT)}:{block.line}: {block.language}: {error}\n{block.text}", flush=True)
+            print(
+                f"{os.path.relpath(page, ROOT)}:{block.line}: {block.language}: "
+                f"{error}\n{block.text}",
+                flush=True,
+            )
     return min(wrong, 1)
 
 

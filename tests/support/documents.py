@@ -1,4 +1,6 @@
-"""Documents for tests, written by code: small ones that are as they should be, and archives that are not."""
+"""Documents for tests, written by code: small ones that are as they should be, and archives that
+are not.
+"""
 
 import io
 import zipfile
@@ -23,31 +25,50 @@ def zipped(files: Mapping[str, str | bytes]) -> bytes:
 
 
 def docx(*paragraphs: str, body: str = "", **more: str) -> bytes:
-    """A Word document; `body` is WordprocessingML after the paragraphs, `more` are files in `word/`."""
-    text = "".join(f"<w:p><w:r><w:t>{escape(paragraph)}</w:t></w:r></w:p>" for paragraph in paragraphs)
+    """A Word document; `body` is WordprocessingML after the paragraphs, `more` are files in
+    `word/`.
+    """
+    text = "".join(
+        f"<w:p><w:r><w:t>{escape(paragraph)}</w:t></w:r></w:p>" for paragraph in paragraphs
+    )
     document = f"<w:document {W}><w:body>{text}{body}</w:body></w:document>"
-    return zipped({"word/document.xml": document} | {f"word/{name}.xml": xml for name, xml in more.items()})
+    return zipped(
+        {"word/document.xml": document} | {f"word/{name}.xml": xml for name, xml in more.items()}
+    )
 
 
 def pptx(*slides: Sequence[str], notes: str = "") -> bytes:
-    """A presentation: the paragraphs of each slide; the last slide has the notes. Slides are stored backwards."""
+    """A presentation: the paragraphs of each slide; the last slide has the notes.
+
+    Slides are stored backwards.
+    """
     files = {}
     names = [f"slide{len(slides) - number}.xml" for number in range(len(slides))]
     for name, paragraphs in zip(names, slides, strict=True):
         text = "".join(f"<a:p><a:r><a:t>{escape(one)}</a:t></a:r></a:p>" for one in paragraphs)
         files[f"ppt/slides/{name}"] = f"<p:sld xmlns:p='p' {A}>{text}</p:sld>"
     if notes:
-        files["ppt/notesSlides/notesSlide1.xml"] = f"<p:notes xmlns:p='p' {A}><a:p><a:t>{notes}</a:t></a:p></p:notes>"
-        files[f"ppt/slides/_rels/{names[-1]}.rels"] = relations({"rId9": "../notesSlides/notesSlide1.xml"})
+        files["ppt/notesSlides/notesSlide1.xml"] = (
+            f"<p:notes xmlns:p='p' {A}><a:p><a:t>{notes}</a:t></a:p></p:notes>"
+        )
+        files[f"ppt/slides/_rels/{names[-1]}.rels"] = relations(
+            {"rId9": "../notesSlides/notesSlide1.xml"}
+        )
     ids = "".join(f"<p:sldId id='{256 + n}' r:id='rId{n}'/>" for n in range(len(names)))
-    files["ppt/presentation.xml"] = f"<p:presentation xmlns:p='p' {R}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>"
-    files["ppt/_rels/presentation.xml.rels"] = relations({f"rId{n}": f"slides/{name}" for n, name in enumerate(names)})
+    files["ppt/presentation.xml"] = (
+        f"<p:presentation xmlns:p='p' {R}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>"
+    )
+    files["ppt/_rels/presentation.xml.rels"] = relations(
+        {f"rId{n}": f"slides/{name}" for n, name in enumerate(names)}
+    )
     return zipped(files)
 
 
 def relations(targets: Mapping[str, str]) -> str:
     """The file of references of a part, by their ids."""
-    inside = "".join(f"<Relationship Id='{name}' Target='{target}'/>" for name, target in targets.items())
+    inside = "".join(
+        f"<Relationship Id='{name}' Target='{target}'/>" for name, target in targets.items()
+    )
     return f"<Relationships>{inside}</Relationships>"
 
 
@@ -59,19 +80,30 @@ def xlsx(
     is_1904: bool = False,
 ) -> bytes:
     """A workbook: each sheet's rows, cells as inline strings; or the XML of its rows."""
-    files, names = {}, list(sheets)
+    files = {}
+    names = list(sheets)
     for number, rows in enumerate(sheets.values(), 1):
         xml = rows if isinstance(rows, str) else "".join(_row(row) for row in rows)
-        files[f"xl/worksheets/sheet{number}.xml"] = f"<worksheet {S}><sheetData>{xml}</sheetData></worksheet>"
-    targets = {f"rId{number}": f"worksheets/sheet{number}.xml" for number in range(1, len(names) + 1)}
+        files[f"xl/worksheets/sheet{number}.xml"] = (
+            f"<worksheet {S}><sheetData>{xml}</sheetData></worksheet>"
+        )
+    targets = {
+        f"rId{number}": f"worksheets/sheet{number}.xml" for number in range(1, len(names) + 1)
+    }
     if strings:
         texts = "".join(f"<si><t>{escape(one)}</t></si>" for one in strings)
-        files["xl/sharedStrings.xml"], targets["rId98"] = f"<sst {S}>{texts}</sst>", "sharedStrings.xml"
+        files["xl/sharedStrings.xml"] = f"<sst {S}>{texts}</sst>"
+        targets["rId98"] = "sharedStrings.xml"
     if styles:
-        files["xl/styles.xml"], targets["rId99"] = f"<styleSheet {S}>{styles}</styleSheet>", "/xl/styles.xml"
-    inside = "".join(f"<sheet name='{escape(name)}' sheetId='{n}' r:id='rId{n}'/>" for n, name in enumerate(names, 1))
+        files["xl/styles.xml"] = f"<styleSheet {S}>{styles}</styleSheet>"
+        targets["rId99"] = "/xl/styles.xml"
+    inside = "".join(
+        f"<sheet name='{escape(name)}' sheetId='{n}' r:id='rId{n}'/>"
+        for n, name in enumerate(names, 1)
+    )
     files["xl/workbook.xml"] = (
-        f"<workbook {S} {R}><workbookPr date1904='{is_1904:d}'/><sheets>{inside}</sheets></workbook>"
+        f"<workbook {S} {R}><workbookPr "
+        f"date1904='{is_1904:d}'/><sheets>{inside}</sheets></workbook>"
     )
     files["xl/_rels/workbook.xml.rels"] = relations(targets)
     return zipped(files)
@@ -85,20 +117,22 @@ def _row(cells: Sequence[str]) -> str:
 def odt(body: str, manifest: str = "<m/>") -> bytes:
     """An OpenDocument text; `body` has the prefixes `text` and `table`."""
     content = (
-        f"<office:document-content xmlns:office='o' xmlns:text='t' xmlns:table='b'>{body}</office:document-content>"
+        "<office:document-content xmlns:office='o' xmlns:text='t' "
+        f"xmlns:table='b'>{body}</office:document-content>"
     )
     mimetype = "application/vnd.oasis.opendocument.text"
     return zipped({"mimetype": mimetype, "content.xml": content, "META-INF/manifest.xml": manifest})
 
 
 def pdf(*pages: str, encrypted: bool = False, packed: bytes | None = None) -> bytes:
-    """A PDF with a text on each page, in any script; `packed` is the compressed content of one more page.
+    """A PDF with a text on each page, in any script; `packed` is the compressed content of one more
+    page.
 
     Each character has a code of its own, which a table maps to Unicode, so no font is needed.
     """
     letters = sorted({letter for page in pages for letter in page})
     codes = {letter: f"{number:04x}" for number, letter in enumerate(letters, 1)}
-    contents = [zlib.compress(f"BT /F1 12 Tf 40 700 Td <{''.join(map(codes.get, page))}> Tj ET".encode())
+    contents = [zlib.compress(f"BT /F1 12 Tf 40 700 Td <{''.join(map(codes.get, page))}> Tj ET".encode())  # noqa: E501 - one text, or a row of a table
                 if page else zlib.compress(b"0 0 100 100 re f") for page in pages]  # fmt: skip
     contents += [packed] if packed is not None else []
     first = 7
@@ -106,11 +140,13 @@ def pdf(*pages: str, encrypted: bool = False, packed: bytes | None = None) -> by
     objects: list[bytes] = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Count {len(contents)} /Kids [{kids}] >>".encode(),
-        b"<< /Type /Font /Subtype /Type0 /BaseFont /F /Encoding /Identity-H /DescendantFonts [4 0 R]"
+        b"<< /Type /Font /Subtype /Type0 /BaseFont /F /Encoding /Identity-H /DescendantFonts [4 0 "
+        b"R]"
         b" /ToUnicode 6 0 R >>",
         b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /F /FontDescriptor 5 0 R /DW 600"
         b" /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
-        b"<< /Type /FontDescriptor /FontName /F /Flags 4 /Ascent 800 /Descent -200 /CapHeight 700 /ItalicAngle 0"
+        b"<< /Type /FontDescriptor /FontName /F /Flags 4 /Ascent 800 /Descent -200 /CapHeight 700 "
+        b"/ItalicAngle 0"
         b" /StemV 80 /FontBBox [0 -200 1000 800] >>",
         _stream(_to_unicode(codes)),
     ]
@@ -121,15 +157,24 @@ def pdf(*pages: str, encrypted: bool = False, packed: bytes | None = None) -> by
             " /Resources << /Font << /F1 3 0 R >> >> >>".encode()
         )
         objects.append(_stream(content, "/Filter /FlateDecode"))
-    extra = "/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + "41" * 32 + "> /U <" + "42" * 32 + "> >>"
+    extra = (
+        "/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <"
+        + "41" * 32
+        + "> /U <"
+        + "42" * 32
+        + "> >>"
+    )
     extra += " /ID [<4142> <4142>]"
     return _file(objects, extra if encrypted else "")
 
 
 def _to_unicode(codes: Mapping[str, str]) -> bytes:
-    lines = "\n".join(f"<{code}> <{letter.encode('utf-16-be').hex()}>" for letter, code in codes.items())
+    lines = "\n".join(
+        f"<{code}> <{letter.encode('utf-16-be').hex()}>" for letter, code in codes.items()
+    )
     return (
-        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def\n"
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType "
+        "2 def\n"
         "1 begincodespacerange <0000> <ffff> endcodespacerange\n"
         f"{len(codes)} beginbfchar\n{lines}\nendbfchar endcmap end end"
     ).encode()
@@ -140,13 +185,18 @@ def _stream(content: bytes, more: str = "") -> bytes:
 
 
 def _file(objects: Sequence[bytes], extra: str) -> bytes:
-    body, places = bytearray(b"%PDF-1.7\n"), []
+    body = bytearray(b"%PDF-1.7\n")
+    places = []
     for number, one in enumerate(objects, 1):
         places.append(len(body))
         body += f"{number} 0 obj\n".encode() + one + b"\nendobj\n"
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    trailer = f"trailer << /Size {len(objects) + 1} /Root 1 0 R {extra} >>\nstartxref\n{len(body)}\n%%EOF"
-    return bytes(body) + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{trailer}".encode()
+    trailer = (
+        f"trailer << /Size {len(objects) + 1} /Root 1 0 R {extra} >>\nstartxref\n{len(body)}\n%%EOF"
+    )
+    return (
+        bytes(body) + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{trailer}".encode()
+    )
 
 
 # Files that are made to exhaust whatever reads them.
@@ -154,7 +204,8 @@ def _file(objects: Sequence[bytes], extra: str) -> bytes:
 
 def zeros(size: int) -> bytes:
     """So many blanks, compressed."""
-    packer, part = zlib.compressobj(9), b" " * (1024 * 1024)
+    packer = zlib.compressobj(9)
+    part = b" " * (1024 * 1024)
     parts = [packer.compress(part) for _ in range(size // len(part))]
     return b"".join([*parts, packer.flush()])
 
@@ -203,7 +254,9 @@ def text_of_all_kinds(text: str) -> Mapping[str, bytes]:
     page = f"<html><head><meta charset='utf-8'></head><body><p>{escape(text)}</p></body></html>"
     rtf = "".join(f"\\u{ord(letter) - 65536 * (ord(letter) > 32767)}?" for letter in text)
     return {
-        "a.pdf": pdf(text if bidirectional(text[0]) != "AL" else text[::-1]),  # letters as they stand on the page
+        "a.pdf": pdf(
+            text if bidirectional(text[0]) != "AL" else text[::-1]
+        ),  # letters as they stand on the page
         "a.docx": docx(text),
         "a.pptx": pptx([text]),
         "a.xlsx": xlsx({"One": [[text]]}),

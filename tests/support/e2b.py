@@ -1,4 +1,6 @@
-"""A service of E2B's protocol on this machine. Code runs in a process of the test's user: it isolates nothing."""
+"""A service of E2B's protocol on this machine. Code runs in a process of the test's user: it
+isolates nothing.
+"""
 
 import asyncio
 import base64
@@ -40,7 +42,7 @@ for line in sys.stdin:
     first = {"type": "stdout", "text": printed.getvalue(), "timestamp": 1}
     out.write(json.dumps([{"type": "number_of_executions", "execution_count": 1}, first, *events]) + "\n")
     out.flush()
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 @dataclass(slots=True)
@@ -93,7 +95,12 @@ class FakeE2B:
         self.created.append(body)
         name = f"box{len(self.created)}"
         self.boxes[name] = Box(self._folder / name, f"token-{name}")
-        created = {"sandboxID": name, "clientID": "c", "templateID": body["templateID"], "envdVersion": "0.2.0"}
+        created = {
+            "sandboxID": name,
+            "clientID": "c",
+            "templateID": body["templateID"],
+            "envdVersion": "0.2.0",
+        }
         return web.json_response({**created, "envdAccessToken": self.boxes[name].token}, status=201)
 
     async def _delete(self, request: web.Request) -> web.Response:
@@ -114,7 +121,10 @@ class FakeE2B:
         box = self.boxes.get(request.headers["E2b-Sandbox-Id"])
         if box is None:
             raise web.HTTPBadGateway(text="The sandbox was not found")
-        if request.headers["E2b-Sandbox-Port"] != port or request.headers["X-Access-Token"] != box.token:
+        if (
+            request.headers["E2b-Sandbox-Port"] != port
+            or request.headers["X-Access-Token"] != box.token
+        ):
             raise web.HTTPUnauthorized(text="unauthorized access token")
         return box
 
@@ -123,7 +133,9 @@ class FakeE2B:
         assert (await request.json())["cwd"] == DATA
         pipe = asyncio.subprocess.PIPE
         command = (sys.executable, "-I", "-c", KERNEL)
-        box.kernel = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, **OPTIONS, cwd=box.folder)
+        box.kernel = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, **OPTIONS, cwd=box.folder
+        )
         return web.json_response({"id": "context-1", "language": "python", "cwd": DATA})
 
     async def _end(self, request: web.Request) -> web.Response:
@@ -133,7 +145,8 @@ class FakeE2B:
         return web.Response(status=204)
 
     async def _execute(self, request: web.Request) -> web.StreamResponse:
-        box, body = self._box(request, "49999"), await request.json()
+        box = self._box(request, "49999")
+        body = await request.json()
         response = web.StreamResponse()
         await response.prepare(request)
         for line in self.lines or await self._lines(box, body["code"]):
@@ -141,7 +154,11 @@ class FakeE2B:
         return response
 
     async def _lines(self, box: Box, code: str) -> list[bytes]:
-        assert box.kernel is not None and box.kernel.stdin is not None and box.kernel.stdout is not None
+        assert (
+            box.kernel is not None
+            and box.kernel.stdin is not None
+            and box.kernel.stdout is not None
+        )
         box.kernel.stdin.write(json.dumps(code).encode() + b"\n")
         line = await box.kernel.stdout.readuntil()
         return [json.dumps(event).encode() + b"\n" for event in json.loads(line)]
@@ -151,12 +168,16 @@ class FakeE2B:
         part = await (await request.multipart()).next()
         assert part is not None and part.name == "file"
         box.path(request.query["path"]).write_bytes(await part.read())
-        return web.json_response([{"name": part.filename, "type": "file", "path": request.query["path"]}])
+        return web.json_response(
+            [{"name": part.filename, "type": "file", "path": request.query["path"]}]
+        )
 
     async def _download(self, request: web.Request) -> web.Response:
         path = self._box(request, "49983").path(request.query["path"])
         if not path.is_file():
-            return web.json_response({"code": 404, "message": f"path '{path.name}' does not exist"}, status=404)
+            return web.json_response(
+                {"code": 404, "message": f"path '{path.name}' does not exist"}, status=404
+            )
         return web.Response(body=path.read_bytes())
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -176,7 +197,8 @@ class FakeE2B:
         return web.json_response({"entries": entries})
 
     async def _start(self, request: web.Request) -> web.StreamResponse:
-        box, frame = self._box(request, "49983"), await request.read()
+        box = self._box(request, "49983")
+        frame = await request.read()
         assert HEAD.unpack_from(frame) == (0, len(frame) - HEAD.size)
         process = json.loads(frame[HEAD.size :])["process"]
         box.folder.mkdir(exist_ok=True)
@@ -184,20 +206,29 @@ class FakeE2B:
         if process["cwd"] == "/":  # it makes the directory
             command = ("true",)
         pipe = asyncio.subprocess.PIPE
-        run = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe, **OPTIONS, cwd=box.folder)
+        run = await asyncio.create_subprocess_exec(
+            *command, stdout=pipe, stderr=pipe, **OPTIONS, cwd=box.folder
+        )
         box.processes[run.pid] = run
         response = web.StreamResponse(headers={"Content-Type": "application/connect+json"})
         await response.prepare(request)
         await response.write(_framed({"event": {"start": {"pid": run.pid}}}))
-        await asyncio.gather(_piped(response, "stdout", run.stdout), _piped(response, "stderr", run.stderr))
+        await asyncio.gather(
+            _piped(response, "stdout", run.stdout), _piped(response, "stderr", run.stderr)
+        )
         code = await run.wait()
-        end = {"exited": True, "status": f"exit status {code}", **({"exitCode": code} if code else {})}
+        end = {
+            "exited": True,
+            "status": f"exit status {code}",
+            **({"exitCode": code} if code else {}),
+        }
         await response.write(_framed({"event": {"end": end}}))
         await response.write(_framed({}, flags=2))
         return response
 
     async def _signal(self, request: web.Request) -> web.Response:
-        box, body = self._box(request, "49983"), await request.json()
+        box = self._box(request, "49983")
+        body = await request.json()
         await _end(box.processes[body["process"]["pid"]])
         return web.json_response({})
 
@@ -209,7 +240,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     process._transport.close()  # type: ignore[attr-defined] - else its pipes stay open for those that nobody reads
 
 
-async def _piped(response: web.StreamResponse, name: str, stream: asyncio.StreamReader | None) -> None:
+async def _piped(
+    response: web.StreamResponse, name: str, stream: asyncio.StreamReader | None
+) -> None:
     assert stream is not None
     while part := await stream.read(4096):
         await response.write(_framed({"event": {"data": {name: base64.b64encode(part).decode()}}}))

@@ -1,4 +1,6 @@
-"""An embedding server over HTTP on a port of this machine, with limits, that can be busy, and go away and come back."""
+"""An embedding server over HTTP on a port of this machine, with limits, that can be busy, and go
+away and come back.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,11 +14,26 @@ MODEL = "e"
 Refusal = tuple[int, Any]
 """A status and its body."""
 
-DASHSCOPE: Refusal = 400, {"error": {"message": "batch size is invalid, it should not be larger than 10."}}
-TEI: Refusal = 413, {"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"}
-UNPROCESSABLE: Refusal = 422, {"detail": [{"loc": ["body", "input"], "msg": "List should have at most 64 items"}]}
-OPENAI_LENGTH: Refusal = 400, {"error": {"message": "This model's maximum context length is 512 tokens."}}
-OLLAMA_LENGTH: Refusal = 500, {"error": {"message": "the input length exceeds the context length", "type": "api_error"}}
+DASHSCOPE: Refusal = (
+    400,
+    {"error": {"message": "batch size is invalid, it should not be larger than 10."}},
+)
+TEI: Refusal = (
+    413,
+    {"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"},
+)
+UNPROCESSABLE: Refusal = (
+    422,
+    {"detail": [{"loc": ["body", "input"], "msg": "List should have at most 64 items"}]},
+)
+OPENAI_LENGTH: Refusal = (
+    400,
+    {"error": {"message": "This model's maximum context length is 512 tokens."}},
+)
+OLLAMA_LENGTH: Refusal = (
+    500,
+    {"error": {"message": "the input length exceeds the context length", "type": "api_error"}},
+)
 LLAMA_LENGTH: Refusal = 500, {"error": {"message": "input is too large to process", "code": 500}}
 UNKNOWN_LENGTH: Refusal = 500, "Internal Server Error"
 BUSY: Refusal = 429, {"error": {"message": "Rate limit reached.", "type": "requests"}}

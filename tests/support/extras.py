@@ -11,9 +11,13 @@ from antiphon.protocol import schemas
 
 @contextmanager
 def without(*names: str) -> Iterator[None]:
-    """Block the modules of these extras until the end of the block, those that were loaded before too."""
+    """Block the modules of these extras until the end of the block, those that were loaded before
+    too.
+    """
     blocked = {module for name in names for module in extras.EXTRAS[name]}
-    stored: dict[str, ModuleType] = {module: sys.modules[module] for module in blocked if module in sys.modules}
+    stored: dict[str, ModuleType] = {
+        module: sys.modules[module] for module in blocked if module in sys.modules
+    }
     sys.modules.update(dict.fromkeys(blocked))  # type: ignore[arg-type]
     _forget()
     try:

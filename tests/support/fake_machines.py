@@ -1,4 +1,6 @@
-"""Machines without isolation: what they run is Python of the tests, in this process, with files in a dictionary."""
+"""Machines without isolation: what they run is Python of the tests, in this process, with files in
+a dictionary.
+"""
 
 import asyncio
 import contextlib
@@ -21,9 +23,11 @@ PNG = b"\x89PNG\r\n\x1a\n a figure"
 
 
 class FakeMachine:
-    """Code sees `files`, its files by name; `show(png)`; `spend(cpu, paused)`; `end(ending)` ends the machine.
+    """Code sees `files`, its files by name; `show(png)`; `spend(cpu, paused)`; `end(ending)` ends
+    the machine.
 
-    Code that is `wait()` runs until `gate` is set. A command `name=text` writes a file, `exit N` has this exit code.
+    Code that is `wait()` runs until `gate` is set. A command `name=text` writes a file, `exit N`
+    has this exit code.
     """
 
     def __init__(self, limits: MachineLimits) -> None:
@@ -49,7 +53,9 @@ class FakeMachine:
     async def files(self) -> Sequence[FoundFile]:
         if self.is_closed:
             raise SandboxError("The machine is lost.")
-        found = [FoundFile(name, len(data), str(hash(data))) for name, data in sorted(self.data.items())]
+        found = [
+            FoundFile(name, len(data), str(hash(data))) for name, data in sorted(self.data.items())
+        ]
         return found[: self.limits.files]
 
     async def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
@@ -68,7 +74,10 @@ class FakeMachine:
             self.is_running = False
 
     def _run(self, code: str) -> CodeResult:
-        printed, figures, endings, spent = io.StringIO(), list[bytes](), list[Ending](), list[Spent]()
+        printed = io.StringIO()
+        figures = list[bytes]()
+        endings = list[Ending]()
+        spent = list[Spent]()
         self.variables |= {"files": self.data, "show": figures.append, "end": endings.append}
         self.variables["spend"] = lambda cpu, paused: spent.append(Spent(cpu, paused))
         value = None
@@ -107,7 +116,8 @@ class FakeMachine:
         return CommandResult(text[:output])
 
     async def close(self) -> None:
-        self.is_alive, self.is_closed = False, True
+        self.is_alive = False
+        self.is_closed = True
 
 
 class FakeSandbox:

@@ -1,4 +1,6 @@
-"""A server that answers as Ollama does on loopback: windows that are loaded, prompts that are cut, lines of JSON."""
+"""A server that answers as Ollama does on loopback: windows that are loaded, prompts that are cut,
+lines of JSON.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -16,7 +18,10 @@ TOO_LONG = {"error": "the input length exceeds the context length"}
 
 @dataclass
 class FakeOllama:
-    """One model, `qwen3:latest`. A token is `density` characters of the messages and tools, as JSON has them."""
+    """One model, `qwen3:latest`.
+
+    A token is `density` characters of the messages and tools, as JSON has them.
+    """
 
     trained: int = 131_072
     default: int = 4_096
@@ -68,7 +73,12 @@ class FakeOllama:
         if path == "/v1/chat/completions":
             return self._compatible(body)
         if path == "/v1/models":
-            return _json({"object": "list", "data": [{"id": "qwen3:latest", "object": "model", "owned_by": "library"}]})
+            return _json(
+                {
+                    "object": "list",
+                    "data": [{"id": "qwen3:latest", "object": "model", "owned_by": "library"}],
+                }
+            )
         if path == "/api/version" and self.is_native:
             return _json({"version": "0.33.0"})
         if path == "/api/chat" and self.is_native:
@@ -86,7 +96,11 @@ class FakeOllama:
     def _show(self) -> Body:
         parameters = f"num_ctx                        {self.modelfile}" if self.modelfile else ""
         info = {"general.architecture": "qwen3", "qwen3.context_length": self.trained}
-        displayed: Body = {"parameters": parameters, "model_info": info, "capabilities": list(self.capabilities)}
+        displayed: Body = {
+            "parameters": parameters,
+            "model_info": info,
+            "capabilities": list(self.capabilities),
+        }
         return displayed | ({"remote_host": self.remote_host} if self.remote_host else {})
 
     def _load(self, wanted: int) -> bool:
@@ -106,32 +120,55 @@ class FakeOllama:
         if body.get("think") and "thinking" not in self.capabilities:
             return _json({"error": f'"{body["model"]}" does not support thinking'}, 400)
         if not self._load(body.get("options", {}).get("num_ctx") or self.modelfile or self.default):
-            return _json({"error": "model requires more system memory (9.1 GiB) than is available (4.0 GiB)"}, 500)
-        if self.tokens(body) > self.loaded and self.knows_truncate and body.get("truncate") is False:
+            return _json(
+                {
+                    "error": "model requires more system memory (9.1 GiB) than is available (4.0 "
+                    "GiB)"
+                },
+                500,
+            )
+        if (
+            self.tokens(body) > self.loaded
+            and self.knows_truncate
+            and body.get("truncate") is False
+        ):
             return _json(TOO_LONG, 400)
         read, messages = self._answer(body)
-        lines = [{"model": body["model"], "message": {"role": "assistant", **one}, "done": False} for one in messages]
+        lines = [
+            {"model": body["model"], "message": {"role": "assistant", **one}, "done": False}
+            for one in messages
+        ]
         end = {"done": True, "done_reason": "stop", "prompt_eval_count": read, "eval_count": 5}
         last = {"model": body["model"], "message": {"role": "assistant", "content": ""}, **end}
         if body.get("stream") is False:
             whole: Body = {"role": "assistant", "content": ""}
             for one in messages:
-                whole |= {name: whole.get(name, type(value)()) + value for name, value in one.items()}
+                whole |= {
+                    name: whole.get(name, type(value)()) + value for name, value in one.items()
+                }
             return _json({**last, "message": whole})
-        return 200, "application/x-ndjson", [json.dumps(line).encode() + b"\n" for line in (*lines, last)]
+        return (
+            200,
+            "application/x-ndjson",
+            [json.dumps(line).encode() + b"\n" for line in (*lines, last)],
+        )
 
     def _compatible(self, body: Body) -> tuple[int, str, list[bytes]]:
         self.compatible.append(body)
         self._load(self.modelfile or self.default)
         read, messages = self._answer(body)
         usage = {"prompt_tokens": read, "completion_tokens": 5, "total_tokens": read + 5}
-        choices = [{"index": 0, "message": {"role": "assistant", **messages[0]}, "finish_reason": "stop"}]
+        choices = [
+            {"index": 0, "message": {"role": "assistant", **messages[0]}, "finish_reason": "stop"}
+        ]
         return _json({"object": "chat.completion", "choices": choices, "usage": usage})
 
     def _answer(self, body: Body) -> tuple[int, list[Body]]:
         """The tokens that reach the model, the rest being cut, and what it says."""
         read = min(self.tokens(body), self.loaded)
-        return read, self.answers.pop(0) if self.answers else [{"content": f"I read {read} tokens."}]
+        return read, self.answers.pop(0) if self.answers else [
+            {"content": f"I read {read} tokens."}
+        ]
 
 
 def _json(value: Any, status: int = 200) -> tuple[int, str, list[bytes]]:

@@ -1,7 +1,8 @@
-"""Which fields OpenAI leaves out when they are empty, and which it sends as null: a table, and what breaks it.
+"""Which fields OpenAI leaves out when they are empty, and which it sends as null: a table, and what
+breaks it.
 
-`python -m tests.support.fields` writes the table anew from the recordings. It is committed, so that the checks run
-where no recordings are.
+`python -m tests.support.fields` writes the table anew from the recordings. It is committed, so that
+the checks run where no recordings are.
 """
 
 import json
@@ -16,7 +17,9 @@ from tests.support.recordings import FOLDER
 PAGE = Path(__file__).with_name("fields.json")
 
 Table = dict[str, dict[str, str]]
-"""By kind of object, by field: `always` (never absent, never null), `null` or `absent` when empty, or `either`."""
+"""By kind of object, by field: `always` (never absent, never null), `null` or `absent` when empty,
+or `either`.
+"""
 
 Found = Iterator[tuple[str, dict[str, Any]]]
 
@@ -25,7 +28,13 @@ PARTS_OF_EVENTS = {"response", "item", "part", "annotation"}
 NESTED = {"error", "incomplete_details", "usage", "input_tokens_details", "output_tokens_details"}
 """Objects of a response that are a kind of their own."""
 
-LISTS = {"content": "part", "summary": "part", "annotations": "annotation", "logprobs": "logprob", "output": "item"}
+LISTS = {
+    "content": "part",
+    "summary": "part",
+    "annotations": "annotation",
+    "logprobs": "logprob",
+    "output": "item",
+}
 """Fields with lists of objects, by what these are."""
 
 
@@ -37,10 +46,16 @@ def objects(value: Any, kind: str = "") -> Found:
     name = f"{kind} {value['type']}" if isinstance(value.get("type"), str) else kind
     yield name, value
     for field, inner in value.items():
-        if (kind == "event" and field in PARTS_OF_EVENTS) or (kind in {"response", "usage"} and field in NESTED):
+        if (kind == "event" and field in PARTS_OF_EVENTS) or (
+            kind in {"response", "usage"} and field in NESTED
+        ):
             yield from objects(inner, field)
         elif field == "tools" and isinstance(inner, list):
-            yield from (found for tool in inner for found in objects(tool, "listed" if kind == "item" else "tool"))
+            yield from (
+                found
+                for tool in inner
+                for found in objects(tool, "listed" if kind == "item" else "tool")
+            )
         elif field in LISTS and isinstance(inner, list):
             yield from (found for one in inner for found in objects(one, LISTS[field]))
 
@@ -62,11 +77,15 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 def is_of_openai(path: Path) -> bool:
     """Whether OpenAI itself sent this."""
-    if path.name.endswith((".request.json", ".splits.json", ".tsv")) or path.name.startswith("vllm"):
+    if path.name.endswith((".request.json", ".splits.json", ".tsv")) or path.name.startswith(
+        "vllm"
+    ):
         return False
     text = path.read_text("utf-8", "replace")
     is_another = "grok" in text or "xai" in path.name or '"system_fingerprint"' in text
-    return not is_another and any(f'"model":{blank}"{name}' in text for blank in ("", " ") for name in ("gpt-", "o"))
+    return not is_another and any(
+        f'"model":{blank}"{name}' in text for blank in ("", " ") for name in ("gpt-", "o")
+    )
 
 
 def recorded() -> Table:
@@ -87,7 +106,8 @@ def recorded() -> Table:
 
 
 def _treatment(seen: int, counted: Counter[str]) -> str:
-    is_absent, is_null = seen > counted.total(), counted["null"] > 0
+    is_absent = seen > counted.total()
+    is_null = counted["null"] > 0
     if is_absent and is_null:
         return "either"
     return "absent" if is_absent else "null" if is_null else "always"

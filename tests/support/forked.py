@@ -1,8 +1,8 @@
 """Processes of the command `antiphon` that are forked from one that has loaded it.
 
-Such a process needs a fifth of the CPU of one that begins with an empty interpreter, and differs from it in nothing
-else that a test can see: it has an id, an environment, a folder and files of its own. Signals, limits and `SIGKILL`
-reach it like any other.
+Such a process needs a fifth of the CPU of one that begins with an empty interpreter, and differs
+from it in nothing else that a test can see: it has an id, an environment, a folder and files of its
+own. Signals, limits and `SIGKILL` reach it like any other.
 """
 
 import asyncio
@@ -40,8 +40,12 @@ class Forker:
         atexit.register(self.close)
         clock.watch(self._process.pid)
 
-    def start(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *files: int) -> int:
-        """Start the command with these descriptors as standard input, output and error; return its process id."""
+    def start(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *files: int
+    ) -> int:
+        """Start the command with these descriptors as standard input, output and error; return its
+        process id.
+        """
         request = {"arguments": arguments, "folder": str(folder), "environment": environment}
         return self._send_request(request, *files)
 
@@ -63,15 +67,23 @@ class Forker:
 @cache
 def forker() -> Forker:
     """The one of this process, which starts when it is first needed."""
-    stored = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    stored = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT")
+        if name in os.environ
+    }
     return Forker({**stored, "HOME": "/nonexistent", "PYTHONUNBUFFERED": "1"})
 
 
 class Forked:
     """A process with the methods of `asyncio.subprocess.Process`."""
 
-    def __init__(self, pid: int, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader) -> None:
-        self.pid, self.stdout, self.stderr = pid, stdout, stderr
+    def __init__(
+        self, pid: int, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
+    ) -> None:
+        self.pid = pid
+        self.stdout = stdout
+        self.stderr = stderr
         self.returncode: int | None = None
         self._loop = asyncio.get_running_loop()
         self._removed = asyncio.Event()
@@ -113,7 +125,9 @@ async def fork(arguments: Sequence[str], folder: Path, environment: Mapping[str,
     nothing = os.open(os.devnull, os.O_RDONLY)
     theirs = (nothing, their_out, their_err)
     try:
-        pid = await asyncio.to_thread(lambda: forker().start(arguments, folder, environment, *theirs))
+        pid = await asyncio.to_thread(
+            lambda: forker().start(arguments, folder, environment, *theirs)
+        )
     finally:
         for file in theirs:
             os.close(file)
@@ -123,5 +137,7 @@ async def fork(arguments: Sequence[str], folder: Path, environment: Mapping[str,
 async def _reader(file: int) -> asyncio.StreamReader:
     reader = asyncio.StreamReader()
     pipe = os.fdopen(file, "rb", 0)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), pipe
+    )
     return reader

@@ -1,8 +1,10 @@
-"""A program that has loaded the command `antiphon`, and forks processes that run it: see `forked.py`.
+"""A program that has loaded the command `antiphon`, and forks processes that run it: see
+`forked.py`.
 
-It speaks JSON on the socket whose descriptor is its argument. `{"arguments", "folder", "environment"}` with the
-descriptors of standard input, output and error starts a process and is answered with its id; `{"ended": ID}` is
-answered with the exit code of a process that has ended. It ends when the socket is closed.
+It speaks JSON on the socket whose descriptor is its argument. `{"arguments", "folder",
+"environment"}` with the descriptors of standard input, output and error starts a process and is
+answered with its id; `{"ended": ID}` is answered with the exit code of a process that has ended. It
+ends when the socket is closed.
 """
 
 import gc
@@ -33,8 +35,13 @@ LONGEST = 1_000_000
 
 
 def main(descriptor: int) -> None:
-    """Answer until the socket is closed. Only in a process that was forked this returns to run the command."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, which then close the socket
+    """Answer until the socket is closed.
+
+    Only in a process that was forked this returns to run the command.
+    """
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for the tests, which then close the socket
     for name in LOADED:
         import_module(name)
     gc.collect()

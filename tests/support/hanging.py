@@ -24,7 +24,7 @@ def getaddrinfo(host, *rest, **more):
         host = "127.0.0.1"
     return _system(host, *rest, **more)
 socket.getaddrinfo = getaddrinfo
-'''
+'''  # noqa: E501 - the lines of a text
 
 
 def resolver(folder: Path, pythonpath: str) -> str:

@@ -1,4 +1,6 @@
-"""The scripted fake of a Responses server, where it is at hand. It belongs to the harness and is never copied here."""
+"""The scripted fake of a Responses server, where it is at hand. It belongs to the harness and is
+never copied here.
+"""
 
 import importlib.util
 from collections.abc import AsyncIterator
@@ -29,7 +31,9 @@ def load() -> ModuleType:
 
 
 @asynccontextmanager
-async def faking(folder: Path, turns: list[dict[str, Any]], mutations: dict[str, Any]) -> AsyncIterator[str]:
+async def faking(
+    folder: Path, turns: list[dict[str, Any]], mutations: dict[str, Any]
+) -> AsyncIterator[str]:
     """Serve the fake with these turns and mutations; give its base URL."""
     fake = load()
     fake.CAP = str(folder)

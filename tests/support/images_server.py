@@ -1,4 +1,6 @@
-"""An image server over HTTP on a port of this machine: it draws real PNGs, or sends what a test says."""
+"""An image server over HTTP on a port of this machine: it draws real PNGs, or sends what a test
+says.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -17,7 +17,12 @@ async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:
 
 
 async def issued(
-    store: Store, tenant: str = "acme", *, caches: bool = False, role: Role = Role.USE, **limits: Any
+    store: Store,
+    tenant: str = "acme",
+    *,
+    caches: bool = False,
+    role: Role = Role.USE,
+    **limits: Any,
 ) -> tuple[str, ApiKey]:
     """Make a key; return it and what is kept of it."""
     key, stored_key = (await Mint.of(store)).issue(

@@ -1,9 +1,11 @@
-"""Which tests belong to which level: `make test` runs `test`, `make test-wide` runs `wide`, together they are `all`.
+"""Which tests belong to which level: `make test` runs `test`, `make test-wide` runs `wide`,
+together they are `all`.
 
-A test is wide if it says so (`@pytest.mark.wide`, or `wide("postgres")` if only that twin is), or if it repeats on
-PostgreSQL what no replicas race for. `make test-system` leaves what repeats a proof at a high price (marked `nightly`)
-to `make test-nightly`, and two thirds of each large product (marked `rotating`); other seeds choose other thirds. A run
-that names files or folders runs all their tests, unless it names a level.
+A test is wide if it says so (`@pytest.mark.wide`, or `wide("postgres")` if only that twin is), or
+if it repeats on PostgreSQL what no replicas race for. `make test-system` leaves what repeats a
+proof at a high price (marked `nightly`) to `make test-nightly`, and two thirds of each large
+product (marked `rotating`); other seeds choose other thirds. A run that names files or folders runs
+all their tests, unless it names a level.
 """
 
 from collections import defaultdict
@@ -18,7 +20,9 @@ from tests.support.chance import third
 LEVELS = ("test", "wide", "all", "system", "nightly")
 
 SYSTEM = ["tests/system"]
-"""The paths of a run of the level `system`; one that names some of its folders runs all of their tests."""
+"""The paths of a run of the level `system`; one that names some of its folders runs all of their
+tests.
+"""
 
 RACING = (
     "access/",
@@ -32,24 +36,35 @@ RACING = (
     "server/test_limits.py",
     "server/test_tenants.py",
 )
-"""Below tests/integration: where replicas race for what is stored, so that `make test` needs both databases."""
+"""Below tests/integration: where replicas race for what is stored, so that `make test` needs both
+databases.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--level", choices=LEVELS, help="run the tests of one level: test, wide, all or nightly; default: test"
+        "--level",
+        choices=LEVELS,
+        help="run the tests of one level: test, wide, all or nightly; default: test",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Decide the level, once: workers get paths and options from here, and cannot tell who named them."""
+    """Decide the level, once: workers get paths and options from here, and cannot tell who named
+    them.
+    """
     config.addinivalue_line(
-        "markers", "wide(store): needs more than 0.2 CPU s, or does on that store; `make test-wide` runs it"
+        "markers",
+        "wide(store): needs more than 0.2 CPU s, or does on that store; `make test-wide` runs it",
     )
-    config.addinivalue_line("markers", "nightly: repeats a proof at a high price; `make test-nightly` runs it")
     config.addinivalue_line(
-        "markers", "rotating: `make test-system` runs a third of a file's rotating tests, `make test-nightly` all"
+        "markers", "nightly: repeats a proof at a high price; `make test-nightly` runs it"
+    )
+    config.addinivalue_line(
+        "markers",
+        "rotating: `make test-system` runs a third of a file's rotating tests, `make "
+        "test-nightly` all",
     )
     if config.option.level is None:
         config.option.level = _intended(config)
@@ -71,9 +86,20 @@ def _names_paths(config: pytest.Config) -> bool:
 
 
 def runs_all_of(config: pytest.Config, level: str) -> bool:
-    """Whether a run leaves out no test of its level, so that its cost can be compared with a budget."""
+    """Whether a run leaves out no test of its level, so that its cost can be compared with a
+    budget.
+    """
     option = config.option
-    choices = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "last_failed", "maxfail")
+    choices = (
+        "keyword",
+        "markexpr",
+        "deselect",
+        "ignore",
+        "ignore_glob",
+        "lf",
+        "last_failed",
+        "maxfail",
+    )
     if any(getattr(option, name, None) for name in choices):
         return False
     if level == "system":
@@ -82,7 +108,9 @@ def runs_all_of(config: pytest.Config, level: str) -> bool:
 
 
 _WIDE_WORDS = ("wide", "store_url", "stateful")
-"""A file in which none of them occurs has no wide test: the marker, and the fixtures that are there on both stores."""
+"""A file in which none of them occurs has no wide test: the marker, and the fixtures that are there
+on both stores.
+"""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -94,7 +122,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def is_wide(item: pytest.Item) -> bool:
-    """Whether `make test` leaves a test out. A marker may name the one store on which the test is that dear."""
+    """Whether `make test` leaves a test out.
+
+    A marker may name the one store on which the test is that dear.
+    """
     store = getattr(getattr(item, "callspec", None), "params", {}).get("store_url")
     marked = any(not marker.args or store in marker.args for marker in item.iter_markers("wide"))
     return marked or (store == "postgres" and not item.nodeid.startswith(_RACING))
@@ -148,6 +179,8 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what `make test` and `make test-system` leave out."""
-    other = {"test": "make test-wide", "system": "make test-nightly"}.get(terminalreporter.config.option.level)
+    other = {"test": "make test-wide", "system": "make test-nightly"}.get(
+        terminalreporter.config.option.level
+    )
     if other and _left_out[0]:
         terminalreporter.write_line(f"{_left_out[0]:,} tests are left to `{other}`.")

@@ -1,11 +1,12 @@
-"""A real MCP server, by the official SDK: over Streamable HTTP, SSE and stdio, of this process's loop or alone.
+"""A real MCP server, by the official SDK: over Streamable HTTP, SSE and stdio, of this process's
+loop or alone.
 
 async with mcp_serving(token="secret") as server:
     ...                      # `server.url`, `server.sse_url`; what was asked stands in `server.requested`, `.headers`
 
-python -m tests.support.mcp_server           # stdio
-python -m tests.support.mcp_server 8100      # both HTTP transports; the URL is the first line that it prints
-"""
+python -m tests.support.mcp_server           # stdio python -m tests.support.mcp_server 8100      #
+both HTTP transports; the URL is the first line that it prints
+"""  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
 import base64
@@ -58,7 +59,9 @@ REQUEST = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
 
 
 def tool(name: str, description: str, *, reads: bool | None = None, **properties: str) -> Tool:
-    """A tool whose arguments have these types, all required; `reads` tells whether it changes anything."""
+    """A tool whose arguments have these types, all required; `reads` tells whether it changes
+    anything.
+    """
     schema = {
         "type": "object",
         "properties": {argument: {"type": kind} for argument, kind in properties.items()},
@@ -149,7 +152,9 @@ class McpServer:
         listener = socket.create_server(("127.0.0.1", port))
         self.host = f"http://127.0.0.1:{listener.getsockname()[1]}"
         app = self._app()
-        config = uvicorn.Config(self._recorded(app), log_config=None, access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            self._recorded(app), log_config=None, access_log=False, lifespan="off"
+        )
         self._running = _Quiet(config, asyncio.Event())
         self._serving = asyncio.create_task(self._serve(app, self._running, listener))
         await self._running.listening.wait()
@@ -184,15 +189,21 @@ class McpServer:
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=ListenHandler(self._bus),
-            get_tool_input_schema=lambda name: {one.name: one.input_schema for one in self.tools}.get(name),
+            get_tool_input_schema=lambda name: {
+                one.name: one.input_schema for one in self.tools
+            }.get(name),
         )
 
     def _app(self) -> Starlette:
-        server, posts = self._server(), SseServerTransport("/messages/")
+        server = self._server()
+        posts = SseServerTransport("/messages/")
         options = server.create_initialization_options(NotificationOptions(tools_changed=True))
 
         async def events(request: Request) -> Response:
-            async with posts.connect_sse(request.scope, request.receive, request._send) as (read, write):
+            async with posts.connect_sse(request.scope, request.receive, request._send) as (
+                read,
+                write,
+            ):
                 await server.run(read, write, options)
             return Response()
 
@@ -208,7 +219,10 @@ class McpServer:
                 await app(scope, receive, send)
                 return
             request = Request(scope, receive)
-            headers = {":method": request.method, **{name.lower(): value for name, value in request.headers.items()}}
+            headers = {
+                ":method": request.method,
+                **{name.lower(): value for name, value in request.headers.items()},
+            }
             self.headers.append(headers)
             body = await request.body()
             method = _method(body)
@@ -265,10 +279,15 @@ class McpServer:
             case "image":
                 data = base64.b64encode(PNG).decode()
                 return CallToolResult(
-                    content=[TextContent(text="A dot:"), ImageContent(data=data, mime_type="image/png")]
+                    content=[
+                        TextContent(text="A dot:"),
+                        ImageContent(data=data, mime_type="image/png"),
+                    ]
                 )
             case "resource":
-                inside = TextResourceContents(uri="file:///notes.txt", text="what was noted", mime_type="text/plain")
+                inside = TextResourceContents(
+                    uri="file:///notes.txt", text="what was noted", mime_type="text/plain"
+                )
                 link = ResourceLink(name="more", uri="file:///more.txt")
                 return CallToolResult(content=[EmbeddedResource(resource=inside), link])
             case "structured":
@@ -287,7 +306,9 @@ class McpServer:
 
     async def _send_request(self, context: Any) -> CallToolResult | InputRequiredResult:
         if context.protocol_version >= MODERN:
-            wanted = ElicitRequest(params=ElicitRequestFormParams(message="May I?", requested_schema=REQUEST))
+            wanted = ElicitRequest(
+                params=ElicitRequestFormParams(message="May I?", requested_schema=REQUEST)
+            )
             return InputRequiredResult(input_requests={"may": wanted})
         try:
             await context.session.elicit_form("May I?", REQUEST)

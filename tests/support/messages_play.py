@@ -1,4 +1,6 @@
-"""Plays finished items as the events of a response, in any pieces and with several calls open at once."""
+"""Plays finished items as the events of a response, in any pieces and with several calls open at
+once.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -90,7 +92,9 @@ def _play(writer: ResponseWriter, item: Any, pieces: Pieces) -> Iterator[None]:
         for piece in pieces(item.arguments):
             writer.emit(events.ResponseFunctionCallArgumentsDeltaEvent(**place, delta=piece))
             yield
-        writer.emit(events.ResponseFunctionCallArgumentsDoneEvent(**place, arguments=item.arguments))
+        writer.emit(
+            events.ResponseFunctionCallArgumentsDoneEvent(**place, arguments=item.arguments)
+        )
     elif isinstance(item, McpCall):
         for piece in pieces(item.arguments):
             writer.emit(events.ResponseMcpCallArgumentsDeltaEvent(**place, delta=piece))
@@ -118,24 +122,40 @@ def _opened(item: Any) -> Any:
     return item
 
 
-def _message(writer: ResponseWriter, item: Message, place: dict[str, Any], pieces: Pieces) -> Iterator[None]:
+def _message(
+    writer: ResponseWriter, item: Message, place: dict[str, Any], pieces: Pieces
+) -> Iterator[None]:
     for index, part in enumerate(item.content):
         where = {**place, "content_index": index}
         empty = Refusal(refusal="") if isinstance(part, Refusal) else OutputText(text="")
         writer.emit(events.ResponseContentPartAddedEvent(**where, part=empty))
-        for piece in pieces(part.refusal if isinstance(part, Refusal) else getattr(part, "text", "")):
-            kind = events.ResponseRefusalDeltaEvent if isinstance(part, Refusal) else events.ResponseTextDeltaEvent
+        for piece in pieces(
+            part.refusal if isinstance(part, Refusal) else getattr(part, "text", "")
+        ):
+            kind = (
+                events.ResponseRefusalDeltaEvent
+                if isinstance(part, Refusal)
+                else events.ResponseTextDeltaEvent
+            )
             writer.emit(kind(**where, delta=piece))
             yield
         writer.emit(events.ResponseContentPartDoneEvent(**where, part=part))
 
 
-def _reasoning(writer: ResponseWriter, item: Reasoning, place: dict[str, Any], pieces: Pieces) -> Iterator[None]:
+def _reasoning(
+    writer: ResponseWriter, item: Reasoning, place: dict[str, Any], pieces: Pieces
+) -> Iterator[None]:
     for index, part in enumerate(item.summary):
         for piece in pieces(part.text):
-            writer.emit(events.ResponseReasoningSummaryTextDeltaEvent(**place, summary_index=index, delta=piece))
+            writer.emit(
+                events.ResponseReasoningSummaryTextDeltaEvent(
+                    **place, summary_index=index, delta=piece
+                )
+            )
             yield
     for index, raw in enumerate(item.content or []):
         for piece in pieces(raw.text):
-            writer.emit(events.ResponseReasoningTextDeltaEvent(**place, content_index=index, delta=piece))
+            writer.emit(
+                events.ResponseReasoningTextDeltaEvent(**place, content_index=index, delta=piece)
+            )
             yield

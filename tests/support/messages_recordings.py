@@ -16,7 +16,9 @@ def name(path: Path) -> str:
 
 
 def claude_code_bodies() -> list[tuple[str, dict[str, Any]]]:
-    """The bodies that Claude Code sent, with something valid for each part of which only the size is known."""
+    """The bodies that Claude Code sent, with something valid for each part of which only the size
+    is known.
+    """
     found = []
     for path in SHAPES:
         for line in path.read_text().splitlines():
@@ -24,7 +26,10 @@ def claude_code_bodies() -> list[tuple[str, dict[str, Any]]]:
             provided = exchange["body"]
             if isinstance(provided, dict) and "/messages" in exchange["path"]:
                 provided["tools"] = [
-                    {**tool, **({"input_schema": {"type": "object"}} if "input_schema" in tool else {})}
+                    {
+                        **tool,
+                        **({"input_schema": {"type": "object"}} if "input_schema" in tool else {}),
+                    }
                     for tool in provided.get("tools") or []
                 ]
                 found.append((f"{path.stem} {exchange['path']} {len(found)}", provided))

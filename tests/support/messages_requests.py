@@ -12,7 +12,7 @@ from antiphon.translation.from_messages.request import Translated, read_request
 from antiphon.translation.from_messages.view import Call
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # noqa: E501 - one text, or a row of a table
 
 
 def user(*content: Any) -> dict[str, Any]:
@@ -20,11 +20,18 @@ def user(*content: Any) -> dict[str, Any]:
 
 
 def assistant(*content: Any) -> dict[str, Any]:
-    return {"role": "assistant", "content": content[0] if isinstance(content[0], str) else [*content]}
+    return {
+        "role": "assistant",
+        "content": content[0] if isinstance(content[0], str) else [*content],
+    }
 
 
 def system(*content: Any, **more: Any) -> dict[str, Any]:
-    return {"role": "system", "content": content[0] if content and isinstance(content[0], str) else [*content], **more}
+    return {
+        "role": "system",
+        "content": content[0] if content and isinstance(content[0], str) else [*content],
+        **more,
+    }
 
 
 def text(words: str) -> dict[str, Any]:
@@ -47,7 +54,9 @@ def tool(name: str = "f", **more: Any) -> dict[str, Any]:
     return {"name": name, "input_schema": SCHEMA, **more}
 
 
-def read(*messages: dict[str, Any], call: Call | None = None, is_count: bool = False, **fields: Any) -> Translated:
+def read(
+    *messages: dict[str, Any], call: Call | None = None, is_count: bool = False, **fields: Any
+) -> Translated:
     """What a request with these messages becomes; `Hi` without any."""
     body = {"model": "m", "max_tokens": 100, "messages": [*messages] or [user("Hi")], **fields}
     raw = json.dumps(body).encode()
@@ -57,12 +66,16 @@ def read(*messages: dict[str, Any], call: Call | None = None, is_count: bool = F
 def items(*messages: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
     """The input of that request, without fields that say nothing."""
     request_input = msgspec.to_builtins(read(*messages, **fields).request.input)
-    return [{name: value for name, value in item.items() if value is not None} for item in request_input]
+    return [
+        {name: value for name, value in item.items() if value is not None} for item in request_input
+    ]
 
 
 def tools(*provided: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
     """The tools that the model is offered."""
-    found = msgspec.to_builtins(read(*fields.pop("messages", ()), tools=[*provided], **fields).request.tools or [])
+    found = msgspec.to_builtins(
+        read(*fields.pop("messages", ()), tools=[*provided], **fields).request.tools or []
+    )
     return [{name: value for name, value in one.items() if value is not None} for one in found]
 
 

@@ -7,7 +7,7 @@ failed   = a prefix of stream, then error
 ```
 
 The grammar is that of 526 recorded streams, in which it has no violation.
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import json
 import re
@@ -32,7 +32,9 @@ _CUT_OFF = re.compile(r'-?|t(r(u)?)?|f(a(l(s)?)?)?|n(u(l)?)?|"(.*\\u?[0-9a-fA-F]
 def events_in(stream: bytes) -> Iterator[Event]:
     """Yield the name and the data of each event."""
     for block in stream.decode().replace("\r\n", "\n").split("\n\n"):
-        fields = dict(line.split(":", 1) for line in block.split("\n") if line and not line.startswith(":"))
+        fields = dict(
+            line.split(":", 1) for line in block.split("\n") if line and not line.startswith(":")
+        )
         if "data" in fields:
             yield fields.get("event", "").strip(), json.loads(fields["data"])
 
@@ -52,7 +54,11 @@ def fold(stream: bytes) -> dict[str, Any]:
         elif kind == "message_delta":
             message |= data["delta"]
             message["usage"] |= data["usage"]
-            message |= {name: value for name, value in data.items() if name not in ("type", "delta", "usage")}
+            message |= {
+                name: value
+                for name, value in data.items()
+                if name not in ("type", "delta", "usage")
+            }
         elif kind == "error":
             raise AssertionError(data)
     for index, text in inputs.items():
@@ -124,8 +130,13 @@ class _Checker:
     def on_message_start(self, data: dict[str, Any]) -> None:
         self._require(self._state == "new", "a second message_start")
         message = data["message"]
-        self._require(message["content"] == [] and message["stop_reason"] is None, "a message that has begun")
-        self._require({"input_tokens", "output_tokens"} <= set(message["usage"]), "message_start without usage")
+        self._require(
+            message["content"] == [] and message["stop_reason"] is None, "a message that has begun"
+        )
+        self._require(
+            {"input_tokens", "output_tokens"} <= set(message["usage"]),
+            "message_start without usage",
+        )
         self._state = "open"
 
     def on_ping(self, data: dict[str, Any]) -> None:
@@ -135,7 +146,9 @@ class _Checker:
         self._require(self._block is None, "a block inside another")
         self._require(self._state == "open", "a block after message_delta")
         self._require(data["index"] == self._next, f"index {data['index']}, not {self._next}")
-        self._block, self._deltas, self._json = data["content_block"], [], ""
+        self._block = data["content_block"]
+        self._deltas = []
+        self._json = ""
 
     def on_content_block_delta(self, data: dict[str, Any]) -> None:
         if self._block is None:
@@ -147,9 +160,13 @@ class _Checker:
         self._require(delta["type"] in allowed, f"{delta['type']} in {self._block['type']}")
         if delta["type"] == "input_json_delta":
             if not self._deltas:
-                self._require(delta["partial_json"] == "", "the first delta of an input is not empty")
+                self._require(
+                    delta["partial_json"] == "", "the first delta of an input is not empty"
+                )
             self._json += delta["partial_json"]
-            self._require(is_json_prefix(self._json), f"an input that is not JSON: {self._json[-60:]}")
+            self._require(
+                is_json_prefix(self._json), f"an input that is not JSON: {self._json[-60:]}"
+            )
         self._deltas.append(delta)
 
     def on_content_block_stop(self, data: dict[str, Any]) -> None:
@@ -169,7 +186,9 @@ class _Checker:
     def on_message_delta(self, data: dict[str, Any]) -> None:
         self._require(self._block is None, "message_delta inside a block")
         self._require(self._state == "open", "a second message_delta")
-        self._require(data["delta"].get("stop_reason") is not None, "message_delta without a stop_reason")
+        self._require(
+            data["delta"].get("stop_reason") is not None, "message_delta without a stop_reason"
+        )
         self._require("output_tokens" in data["usage"], "message_delta without usage")
         self._state = "ended"
 
@@ -178,7 +197,9 @@ class _Checker:
         self._state = "over"
 
     def on_error(self, data: dict[str, Any]) -> None:
-        self._require({"type", "message"} <= set(data.get("error", {})), "an error without its fields")
+        self._require(
+            {"type", "message"} <= set(data.get("error", {})), "an error without its fields"
+        )
         self._state = "over"
 
 

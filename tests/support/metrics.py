@@ -13,7 +13,11 @@ def read(text: str) -> Numbers:
     numbers: Numbers = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()) if name != "worker")
+            labels = ",".join(
+                f"{name}={value}"
+                for name, value in sorted(sample.labels.items())
+                if name != "worker"
+            )
             key = f"{sample.name}{{{labels}}}" if labels else sample.name
             numbers[key] = numbers.get(key, 0.0) + sample.value
     return numbers

@@ -43,7 +43,9 @@ class Passed:
 
 
 def begin(view: View | None = None, **options: Any) -> Passed:
-    """Start a response whose ids are `msg_1`, `fc_2` and so on; `options` are those of `ResponsesStream`."""
+    """Start a response whose ids are `msg_1`, `fc_2` and so on; `options` are those of
+    `ResponsesStream`.
+    """
     writer = begin_writer(view)
     return Passed(writer, ResponsesStream(writer, **options))
 
@@ -85,18 +87,27 @@ USAGE = {
 
 def response(*items: dict[str, Any], status: str = "completed", **more: Any) -> dict[str, Any]:
     """A whole response of a backend's."""
-    return {"id": "resp_up", "object": "response", "status": status, "output": list(items), "usage": USAGE, **more}
+    return {
+        "id": "resp_up",
+        "object": "response",
+        "status": status,
+        "output": list(items),
+        "usage": USAGE,
+        **more,
+    }
 
 
 def message(text: str, item_id: str = "msg_up", **more: Any) -> dict[str, Any]:
     """A message of a backend's."""
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {
-        "id": item_id, "type": "message", "status": "completed", "role": "assistant", "content": [part], **more
+        "id": item_id, "type": "message", "status": "completed", "role": "assistant", "content": [part], **more  # noqa: E501 - one text, or a row of a table
     }  # fmt: skip
 
 
-def call(name: str = "look", arguments: str = "{}", call_id: str = "call_up", **more: Any) -> dict[str, Any]:
+def call(
+    name: str = "look", arguments: str = "{}", call_id: str = "call_up", **more: Any
+) -> dict[str, Any]:
     """A function call of a backend's."""
     return {
         "id": f"fc_{call_id}", "type": "function_call", "status": "completed",
@@ -107,19 +118,29 @@ def call(name: str = "look", arguments: str = "{}", call_id: str = "call_up", **
 def thought(blob: str = "", *summary: str, item_id: str = "rs_up") -> dict[str, Any]:
     """Reasoning of a backend's."""
     parts = [{"type": "summary_text", "text": text} for text in summary]
-    return {"id": item_id, "type": "reasoning", "summary": parts, **({"encrypted_content": blob} if blob else {})}
+    return {
+        "id": item_id,
+        "type": "reasoning",
+        "summary": parts,
+        **({"encrypted_content": blob} if blob else {}),
+    }
 
 
 def frames(*events: dict[str, Any]) -> bytes:
     """Events as a backend streams them, numbered."""
     numbered = [{**event, "sequence_number": number} for number, event in enumerate(events)]
-    return b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode()) for e in numbered)
+    return b"".join(
+        b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode()) for e in numbered
+    )
 
 
 def opening() -> list[dict[str, Any]]:
     """How a stream begins."""
     begun = response(status="in_progress", usage=None)
-    return [{"type": "response.created", "response": begun}, {"type": "response.in_progress", "response": begun}]
+    return [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+    ]
 
 
 def deltas(item: dict[str, Any], index: int = 0) -> list[dict[str, Any]]:
@@ -134,7 +155,10 @@ def deltas(item: dict[str, Any], index: int = 0) -> list[dict[str, Any]]:
         empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
         words = [
             {"type": "response.content_part.added", **part, "part": empty},
-            *({"type": "response.output_text.delta", **part, "delta": f"{word} "} for word in text.split()[:-1]),
+            *(
+                {"type": "response.output_text.delta", **part, "delta": f"{word} "}
+                for word in text.split()[:-1]
+            ),
             {"type": "response.output_text.delta", **part, "delta": text.split()[-1]},
             {"type": "response.output_text.done", **part, "text": text},
             {"type": "response.content_part.done", **part, "part": item["content"][0]},
@@ -154,7 +178,9 @@ def streamed(*items: dict[str, Any], **more: Any) -> bytes:
 
 
 def answering(*answers: Sequence[dict[str, Any]] | Answer) -> Script:
-    """A script of a Responses backend: these items in turn, streamed or plain as asked, the last again and again."""
+    """A script of a Responses backend: these items in turn, streamed or plain as asked, the last
+    again and again.
+    """
     left = list(answers)
 
     def script(request: dict[str, Any]) -> Answer:

@@ -41,14 +41,19 @@ Answer = Callable[[Use], ToolResult | Awaitable[ToolResult]]
 
 
 class Notebooks:
-    """Containers of a tenant: `known` run, `expired` do not. `answer` says what comes of each call."""
+    """Containers of a tenant: `known` run, `expired` do not.
+
+    `answer` says what comes of each call.
+    """
 
     def __init__(self, *results: ToolResult) -> None:
         self.known: set[str] = set()
         self.expired: set[str] = set()
         self.used: list[Use] = []
         self.requested: list[tuple[Tool, str, str]] = []
-        """Each tool whose container was asked for, its tenant and the newest container of its conversation."""
+        """Each tool whose container was asked for, its tenant and the newest container of its
+        conversation.
+        """
         self.gate: asyncio.Event | None = None
         """Calls wait for it."""
         self._results = list(results)
@@ -58,7 +63,9 @@ class Notebooks:
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
-    async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
+    async def container_for(
+        self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str
+    ) -> str:
         self.requested.append((tool, tenant, newest))
         container_id = named_container(tool) or (newest if newest in self.known else "")
         if container_id in self.expired:

@@ -19,11 +19,13 @@ OUR_FAULTS = ("EUSAGE", "EINTEGRITY")
 """npm's codes for a lock file that does not fit: such a failure is not the network's."""
 
 
-def install(pinned: Path, what: str, command: str, *, folder: Path = CACHE, trial: tuple[str, ...] = ()) -> Path:
+def install(
+    pinned: Path, what: str, command: str, *, folder: Path = CACHE, trial: tuple[str, ...] = ()
+) -> Path:
     """Return a command of a package; first install the package if this version is not installed.
 
-    `pinned` has npm's package.json and its lock. `trial` are arguments with which the command only shows that it runs.
-    Skips the test if npm is missing or cannot reach its registry.
+    `pinned` has npm's package.json and its lock. `trial` are arguments with which the command only
+    shows that it runs. Skips the test if npm is missing or cannot reach its registry.
     """
     program = folder / "node_modules" / ".bin" / command
     install_packages(pinned, what, folder=folder, trial=(str(program), *trial) if trial else ())
@@ -31,7 +33,8 @@ def install(pinned: Path, what: str, command: str, *, folder: Path = CACHE, tria
 
 
 def install_packages(pinned: Path, what: str, *, folder: Path, trial: tuple[str, ...] = ()) -> None:
-    """Install the packages of a lock file into a folder, unless this version of the lock is installed there.
+    """Install the packages of a lock file into a folder, unless this version of the lock is
+    installed there.
 
     `trial` is a command that must succeed after the installation. Skips the test like `install`.
     """
@@ -41,8 +44,11 @@ def install_packages(pinned: Path, what: str, *, folder: Path, trial: tuple[str,
 
 @cache  # npm is slow to give up, and every test of a client asks
 def _failure(pinned: Path, what: str, folder: Path, trial: tuple[str, ...]) -> str:
-    """Install the packages unless they are; return why they are missing afterwards, else an empty text."""
-    lock, done = pinned / "package-lock.json", folder / "installed"
+    """Install the packages unless they are; return why they are missing afterwards, else an empty
+    text.
+    """
+    lock = pinned / "package-lock.json"
+    done = folder / "installed"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "installing").open("w") as turnstile:
         fcntl.flock(turnstile, fcntl.LOCK_EX)  # another test process may be at it
@@ -75,4 +81,6 @@ def _npm_ci(pinned: Path, what: str, folder: Path, trial: tuple[str, ...]) -> st
 
 
 def _run(folder: Path, *command: str) -> None:
-    subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALLING, check=True)
+    subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=INSTALLING, check=True
+    )

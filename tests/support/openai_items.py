@@ -1,4 +1,6 @@
-"""Input items as the `openai` package types them, each with every optional field absent, and null where it may be."""
+"""Input items as the `openai` package types them, each with every optional field absent, and null
+where it may be.
+"""
 
 import collections.abc
 import types
@@ -28,16 +30,22 @@ VALUES: dict[str, Any] = {
 """Values of fields that not every text or number fits."""
 
 LEFT_OUT = {"id", "file_id", "file_url", "container", "environment", "tools"}
-"""Optional fields that need something stored or exclude another field: they are absent or null only."""
+"""Optional fields that need something stored or exclude another field: they are absent or null
+only.
+"""
 
 SIMPLE: dict[Any, Any] = {str: "x", int: 1, float: 1.0, bool: True, object: {"a": 1}, Any: {"a": 1}}
 """A value of each type without fields."""
 
-PREFIXES = {str(kind.__struct_config__.tag): prefix for kind, prefix in ID_PREFIXES.items()} | {"item_reference": "msg"}
+PREFIXES = {str(kind.__struct_config__.tag): prefix for kind, prefix in ID_PREFIXES.items()} | {
+    "item_reference": "msg"
+}
 
 
 class Variant(typing.NamedTuple):
-    """An item, and how it differs from one with all fields: `output null`, `action.env absent`, `bare`."""
+    """An item, and how it differs from one with all fields: `output null`, `action.env absent`,
+    `bare`.
+    """
 
     kind: str
     change: str
@@ -60,12 +68,17 @@ def variants() -> Iterator[Variant]:
     """Each item: whole, bare, and with each optional field, at any depth, absent or null."""
     for name, kind in item_types().items():
         for number, (change, item) in enumerate(_variants(kind)):
-            own = {"id": f"{PREFIXES[name.partition(':')[0]]}_{kind.__name__}_{number}"} if item.get("id") else {}
+            own = (
+                {"id": f"{PREFIXES[name.partition(':')[0]]}_{kind.__name__}_{number}"}
+                if item.get("id")
+                else {}
+            )
             yield Variant(name.partition(":")[0], change, item | own)
 
 
 def _variants(kind: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    whole, required = _whole(kind), _required(kind)
+    whole = _whole(kind)
+    required = _required(kind)
     yield "whole", whole
     yield "bare", {name: value for name, value in whole.items() if name in required}
     for name, hint in _hints(kind).items():
@@ -92,7 +105,11 @@ def _inner(hint: Any) -> Iterator[tuple[str, Any]]:
 
 def _whole(kind: Any) -> dict[str, Any]:
     required = _required(kind)
-    hints = {name: hint for name, hint in _hints(kind).items() if name in required or name not in LEFT_OUT}
+    hints = {
+        name: hint
+        for name, hint in _hints(kind).items()
+        if name in required or name not in LEFT_OUT
+    }
     return {name: VALUES.get(name) or _value(hint) for name, hint in hints.items()}
 
 
@@ -103,7 +120,9 @@ def _required(kind: Any) -> set[str]:
 
 
 def _hints(kind: Any) -> dict[str, Any]:
-    return {name: _bare(hint) for name, hint in typing.get_type_hints(kind, include_extras=True).items()}
+    return {
+        name: _bare(hint) for name, hint in typing.get_type_hints(kind, include_extras=True).items()
+    }
 
 
 def _bare(hint: Any) -> Any:
@@ -118,7 +137,8 @@ def _may_be_null(hint: Any) -> bool:
 
 def _value(hint: Any) -> Any:
     hint = _bare(hint)
-    origin, inner = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    inner = get_args(hint)
     if hasattr(hint, "__total__"):
         return _whole(hint)
     if origin is Literal:

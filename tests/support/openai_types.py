@@ -15,7 +15,10 @@ REPORTING = ("type", "status", "role", "object", "reason", "code")
 
 
 class OpenAITypes:
-    """Validates each shape of event once. Only wrong types count: the package also requires what came after us."""
+    """Validates each shape of event once.
+
+    Only wrong types count: the package also requires what came after us.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Any, list[str]] = {}
@@ -34,7 +37,11 @@ def _errors(event: dict[str, Any]) -> list[str]:
     try:
         _adapter(event["type"]).validate_python(event)
     except ValidationError as wrong:
-        return [f"{event['type']}: {error['loc']}: {error['msg']}" for error in wrong.errors() if _counts(error)]
+        return [
+            f"{event['type']}: {error['loc']}: {error['msg']}"
+            for error in wrong.errors()
+            if _counts(error)
+        ]
     return []
 
 

@@ -4,13 +4,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 BREAKS: Mapping[str, tuple[str, str]] = {
-    "a name that is gone": ("from {name}.frames import OP_CONT", "cannot import name 'OP_CONT' from '{name}.frames'"),
+    "a name that is gone": (
+        "from {name}.frames import OP_CONT",
+        "cannot import name 'OP_CONT' from '{name}.frames'",
+    ),
     "an attribute that is gone": (
         "from {name} import frames\nframes.OP_CONT",
         "AttributeError: module '{name}.frames'",
     ),
-    "a shared library that is gone": ("import ctypes\nctypes.CDLL('libnowhere.so')", "OSError: libnowhere.so"),
-    "a package that it needs": ("import package_that_is_nowhere", "No module named 'package_that_is_nowhere'"),
+    "a shared library that is gone": (
+        "import ctypes\nctypes.CDLL('libnowhere.so')",
+        "OSError: libnowhere.so",
+    ),
+    "a package that it needs": (
+        "import package_that_is_nowhere",
+        "No module named 'package_that_is_nowhere'",
+    ),
     "its own mistake": ("raise RuntimeError('no GPU')", "RuntimeError: no GPU"),
     "the syntax of a newer Python": ("def f(:", "SyntaxError: invalid syntax"),
 }
@@ -18,11 +27,14 @@ BREAKS: Mapping[str, tuple[str, str]] = {
 
 
 def write_package(folder: Path, name: str, source: str, version: str = "99.1") -> None:
-    """Install a package of one module, with an empty module `frames`, under its name and version."""
+    """Install a package of one module, with an empty module `frames`, under its name and
+    version.
+    """
     for path, text in {
         f"{name}/__init__.py": source,
         f"{name}/frames.py": "",
-        f"{name}-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{name}-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: "
+        f"{version}\n",
         f"{name}-{version}.dist-info/top_level.txt": f"{name}\n",
     }.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -17,12 +17,16 @@ Script = Callable[[dict[str, Any]], Answer]
 
 
 def stating(word: str) -> Script:
-    return lambda request: Answer([text(word)]) if request.get("stream") else Answer([completion(word)], JSON)
+    return lambda request: (
+        Answer([text(word)]) if request.get("stream") else Answer([completion(word)], JSON)
+    )
 
 
 def error(status: int, message: str = "No.", code: str | None = None, **headers: str) -> Script:
     body = json.dumps({"error": {"message": message, "code": code}}).encode()
-    return lambda _: Answer([body], JSON, status, {name.replace("_", "-"): value for name, value in headers.items()})
+    return lambda _: Answer(
+        [body], JSON, status, {name.replace("_", "-"): value for name, value in headers.items()}
+    )
 
 
 def cut_before_the_first_token(_: dict[str, Any]) -> Answer:
@@ -38,7 +42,9 @@ class Pair:
 
     async def send_request(self, **more: Any) -> tuple[str, str]:
         """What a plain response says, and who gave it."""
-        async with self.server.http.post(self.server.url + "/responses", json={**BODY, **more}) as response:
+        async with self.server.http.post(
+            self.server.url + "/responses", json={**BODY, **more}
+        ) as response:
             body = await response.json()
             assert response.status == 200, body
             return body["output"][0]["content"][0]["text"], response.headers["antiphon-backend"]
@@ -46,14 +52,21 @@ class Pair:
 
 @asynccontextmanager
 async def pair(
-    a: Script, b: Script, models: tuple[str, str] = ("m", "m"), timeouts: dict[str, float] | None = None, **how: Any
+    a: Script,
+    b: Script,
+    models: tuple[str, str] = ("m", "m"),
+    timeouts: dict[str, float] | None = None,
+    **how: Any,
 ) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
-        replays = [await stack.enter_async_context(ReplayBackend(script).serve()) for script in (a, b)]
+        replays = [
+            await stack.enter_async_context(ReplayBackend(script).serve()) for script in (a, b)
+        ]
         for replay, model in zip(replays, models, strict=True):
             replay.models = [{"id": model, "object": "model", "created": 1, "owned_by": "test"}]
         backends = [
-            HttpBackend(name, replay.url, KEY, **(timeouts or {})) for name, replay in zip("ab", replays, strict=True)
+            HttpBackend(name, replay.url, KEY, **(timeouts or {}))
+            for name, replay in zip("ab", replays, strict=True)
         ]
         backend = await stack.enter_async_context(serve(*backends, **how))
         await backend.parts.models.refresh()

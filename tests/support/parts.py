@@ -47,9 +47,17 @@ def stated(*words: str) -> Chunks:
     return [*(delta(content=word) for word in words), delta("stop")]
 
 
-def called(name: str = "look", arguments: str = "{}", call_id: str = "call_1", **extra: Any) -> Chunks:
+def called(
+    name: str = "look", arguments: str = "{}", call_id: str = "call_1", **extra: Any
+) -> Chunks:
     """A streamed answer that is one call; `extra` stands in the call."""
-    call = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}, **extra}
+    call = {
+        "index": 0,
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+        **extra,
+    }
     return [delta(tool_calls=[call]), delta("tool_calls")]
 
 
@@ -60,18 +68,26 @@ def plain(content: str | None = "Hello", **message: Any) -> dict[str, Any]:
 
 
 def scripted_parts(
-    *answers: Any, dialect: str = "generic", store: Store | None = None, settings: Settings | None = None
+    *answers: Any,
+    dialect: str = "generic",
+    store: Store | None = None,
+    settings: Settings | None = None,
 ) -> tuple[Parts, ScriptedBackend]:
-    """Parts whose one model gives these answers in turn, with ids that count and a clock that stands.
+    """Parts whose one model gives these answers in turn, with ids that count and a clock that
+    stands.
 
     Chunks go out as an event stream even where a plain answer was asked for.
     """
-    backend = ScriptedBackend([sse(*one) if isinstance(one, list) else one for one in answers], models=["m"])
+    backend = ScriptedBackend(
+        [sse(*one) if isinstance(one, list) else one for one in answers], models=["m"]
+    )
     models = ModelRegistry([backend], lambda: NOW, {backend.name: dialect})
     return parts_with(foundation(models, store, settings)), backend
 
 
-def foundation(models: ModelRegistry, store: Store | None = None, settings: Settings | None = None) -> Foundation:
+def foundation(
+    models: ModelRegistry, store: Store | None = None, settings: Settings | None = None
+) -> Foundation:
     """What the parts of a process with these models are built from; responses leave no facts."""
     numbers = itertools.count(1)
     return Foundation(
@@ -92,7 +108,9 @@ def parts_with(base: Foundation, toolset: Toolset | None = None) -> Parts:
 
 async def begin(parts: Parts, **body: Any) -> Run:
     """Begin a response to this body."""
-    return await Gateway(parts).create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
+    return await Gateway(parts).create(
+        decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
+    )
 
 
 async def query(parts: Parts, **body: Any) -> dict[str, Any]:
@@ -103,12 +121,16 @@ async def query(parts: Parts, **body: Any) -> dict[str, Any]:
 async def stream(parts: Parts, **body: Any) -> list[dict[str, Any]]:
     """Ask for a stream; its events as JSON."""
     run = await begin(parts, stream=True, **body)
-    return [json.loads(msgspec.json.encode(event)) async for batch in run.events() for event in batch]
+    return [
+        json.loads(msgspec.json.encode(event)) async for batch in run.events() for event in batch
+    ]
 
 
 def target(dialect: str = "generic") -> ModelTarget:
     """A model of this family, at a backend that is never asked."""
-    return ModelTarget(BackendState(ScriptedBackend([]), DIALECTS[dialect], BackendOptions()), "m", "m")
+    return ModelTarget(
+        BackendState(ScriptedBackend([]), DIALECTS[dialect], BackendOptions()), "m", "m"
+    )
 
 
 def turn_for(
@@ -119,14 +141,22 @@ def turn_for(
     toolset: Toolset | None = None,
 ) -> Turn:
     """The turn of a response that is made by this model."""
-    items, toolset = ModelConversation([*context.history, *context.input], context.prefix), toolset or Toolset()
+    items = ModelConversation([*context.history, *context.input], context.prefix)
+    toolset = toolset or Toolset()
     plan = RunPlan(
         request=toolset.described(request),
         context=context,
         items=items,
         response=open_response(request, "resp_1", NOW),
         view=view_of(request),
-        route=Route(Router(ModelRegistry([], lambda: NOW)), [to or target()], "", "", is_patient=True, is_late=False),
+        route=Route(
+            Router(ModelRegistry([], lambda: NOW)),
+            [to or target()],
+            "",
+            "",
+            is_patient=True,
+            is_late=False,
+        ),
         chains=(),
         unseal=Unsealer(Keyring(), "", refuses=False),
         recorder=None,
@@ -143,8 +173,12 @@ def turn_for(
 class Listed:
     """A backend that lists these models, or cannot be reached where `models` is None."""
 
-    def __init__(self, name: str, models: Sequence[str] | None, url: str = "http://127.0.0.1:1/v1") -> None:
-        self.name, self.url, self.models = name, url, models
+    def __init__(
+        self, name: str, models: Sequence[str] | None, url: str = "http://127.0.0.1:1/v1"
+    ) -> None:
+        self.name = name
+        self.url = url
+        self.models = models
         self.requested = 0
 
     async def post(self, path: str, body: bytes) -> Reply:
@@ -156,7 +190,9 @@ class Listed:
     async def list_models(self) -> Listing:
         self.requested += 1
         if self.models is None:
-            raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
+            raise BackendError(
+                f"Backend '{self.name}' is unreachable: connection refused.", status=503
+            )
         return Listing([{"id": model, "owned_by": self.name} for model in self.models])
 
     async def close(self) -> None:

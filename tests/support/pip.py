@@ -16,7 +16,8 @@ from tests.support.npm import CACHE, INSTALLING
 
 
 def install(pinned: Path, folder: str) -> Path:
-    """Return the folder of the commands of these requirements; first install them if this version is not installed.
+    """Return the folder of the commands of these requirements; first install them if this version
+    is not installed.
 
     Skips the test if pip cannot reach its index.
     """
@@ -28,7 +29,9 @@ def install(pinned: Path, folder: str) -> Path:
 
 @cache  # pip is slow to give up, and every test asks
 def _failure(pinned: Path, place: Path) -> str:
-    """Install the requirements unless they are; return why they are missing afterwards, else an empty text."""
+    """Install the requirements unless they are; return why they are missing afterwards, else an
+    empty text.
+    """
     place.mkdir(parents=True, exist_ok=True)
     done = place / "installed"
     with (place / "installing").open("w") as turnstile:
@@ -43,10 +46,24 @@ def _failure(pinned: Path, place: Path) -> str:
 
 def _install(pinned: Path, place: Path) -> str:
     venv.create(place, with_pip=True, clear=False)
-    command = (str(place / "bin/pip"), "install", "--quiet", "--retries", "1", "--requirement", str(pinned))
-    variables = {name: value for name, value in os.environ.items() if name not in {"PIP_CONSTRAINT", "PYTHONPATH"}}
+    command = (
+        str(place / "bin/pip"),
+        "install",
+        "--quiet",
+        "--retries",
+        "1",
+        "--requirement",
+        str(pinned),
+    )
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"PIP_CONSTRAINT", "PYTHONPATH"}
+    }
     try:
-        subprocess.run(command, env=variables, capture_output=True, text=True, timeout=INSTALLING, check=True)
+        subprocess.run(
+            command, env=variables, capture_output=True, text=True, timeout=INSTALLING, check=True
+        )
     except subprocess.TimeoutExpired:
         return f"pip did not install {pinned.name} within {INSTALLING:.0f} s"
     except subprocess.CalledProcessError as error:
@@ -59,5 +76,10 @@ def run(commands: Path, *command: str) -> subprocess.CompletedProcess[str]:
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     program = str(commands / command[0])
     return subprocess.run(
-        (program, *command[1:]), env=variables, capture_output=True, text=True, timeout=60, check=False
+        (program, *command[1:]),
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )

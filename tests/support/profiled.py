@@ -6,7 +6,9 @@ from typing import Any
 
 
 def calls_in(act: Callable[[], object], *, in_c: bool = False) -> int:
-    """Do something, and return how many calls of Python's functions it took; `in_c` counts those of C too."""
+    """Do something, and return how many calls of Python's functions it took; `in_c` counts those of
+    C too.
+    """
     count = 0
     counted = ("call", "c_call") if in_c else ("call",)
 

@@ -1,4 +1,6 @@
-"""Programs that tests start and that are no Python packages: where one is missing, its tests are skipped and say so."""
+"""Programs that tests start and that are no Python packages: where one is missing, its tests are
+skipped and say so.
+"""
 
 import os
 import shutil
@@ -15,5 +17,10 @@ def find(*names: str) -> str | None:
 
 
 def needs(program: str | None, package: str) -> pytest.MarkDecorator:
-    """Skip a test where its program, a path, was not found. `package` is the package of Debian that contains it."""
-    return pytest.mark.skipif(not program, reason=f"MISSING PROGRAM: {package} (Debian: apt-get install {package})")
+    """Skip a test where its program, a path, was not found.
+
+    `package` is the package of Debian that contains it.
+    """
+    return pytest.mark.skipif(
+        not program, reason=f"MISSING PROGRAM: {package} (Debian: apt-get install {package})"
+    )

@@ -11,7 +11,8 @@ from tests.support.waiting import until
 
 
 class PromptServer(uvicorn.Server):
-    """Ends when `should_exit` is set: uvicorn looks every 0.1 s, and then gives connections as long to close.
+    """Ends when `should_exit` is set: uvicorn looks every 0.1 s, and then gives connections as long
+    to close.
 
     A thousand tests have a server each.
     """
@@ -33,11 +34,15 @@ class PromptServer(uvicorn.Server):
         await asyncio.wait({ticking})
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the sockets and the connections that are idle, and wait for the others for a moment."""
+        """Close the sockets and the connections that are idle, and wait for the others for a
+        moment.
+        """
         for listener in (*self.servers, *(sockets or ())):
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
         with suppress(TimeoutError):
             async with asyncio.timeout(0.1):
-                await until(lambda: not self.server_state.connections and not self.server_state.tasks)
+                await until(
+                    lambda: not self.server_state.connections and not self.server_state.tasks
+                )

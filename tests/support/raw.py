@@ -33,10 +33,18 @@ async def state(url: str, *data: bytes) -> bytes:
             return await reader.read()
 
 
-def post(body: bytes = BODY, *headers: bytes, path: bytes = b"/v1/responses", length: int | None = None) -> bytes:
+def post(
+    body: bytes = BODY, *headers: bytes, path: bytes = b"/v1/responses", length: int | None = None
+) -> bytes:
     """A request, after which the server is to close the connection."""
     size = len(body) if length is None else length
-    lines = [b"POST %s HTTP/1.1" % path, b"host: x", b"connection: close", b"content-length: %d" % size, *headers]
+    lines = [
+        b"POST %s HTTP/1.1" % path,
+        b"host: x",
+        b"connection: close",
+        b"content-length: %d" % size,
+        *headers,
+    ]
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 

@@ -1,4 +1,6 @@
-"""A backend that is nothing but a TCP server: what it says is bytes, and it may end as no HTTP server would."""
+"""A backend that is nothing but a TCP server: what it says is bytes, and it may end as no HTTP
+server would.
+"""
 
 import asyncio
 import socket
@@ -41,7 +43,11 @@ async def speaking(speak: Speak, tls: ssl.SSLContext | None = None) -> AsyncIter
 async def received(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     """Read a request: its head and its body."""
     head = await reader.readuntil(b"\r\n\r\n")
-    lengths = [int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    lengths = [
+        int(line[15:])
+        for line in head.lower().split(b"\r\n")
+        if line.startswith(b"content-length:")
+    ]
     return head, await reader.readexactly(lengths[0] if lengths else 0)
 
 

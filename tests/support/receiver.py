@@ -12,7 +12,9 @@ from tests.support.web_app import serving_app
 
 @dataclass
 class Receiver:
-    """`received` holds headers and body of each delivery; `statuses` are answered one after the other, then 200."""
+    """`received` holds headers and body of each delivery; `statuses` are answered one after the
+    other, then 200.
+    """
 
     url: str = ""
     received: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
@@ -27,10 +29,14 @@ class Receiver:
                 await self.news.wait()
 
     async def receive(self, request: web.Request) -> web.Response:
-        self.received.append(({name.lower(): value for name, value in request.headers.items()}, await request.read()))
+        self.received.append(
+            ({name.lower(): value for name, value in request.headers.items()}, await request.read())
+        )
         self.news.set()
         status = self.statuses.pop(0) if self.statuses else 200
-        return web.Response(status=status, headers={"location": "http://127.0.0.1:1/"} if status // 100 == 3 else {})
+        return web.Response(
+            status=status, headers={"location": "http://127.0.0.1:1/"} if status // 100 == 3 else {}
+        )
 
 
 @asynccontextmanager

@@ -1,4 +1,6 @@
-"""Real backends' answers, where they are at hand. They belong to other projects and are never copied into this one."""
+"""Real backends' answers, where they are at hand. They belong to other projects and are never
+copied into this one.
+"""
 
 import os
 from pathlib import Path
@@ -14,7 +16,8 @@ MISSING = (
 
 
 def recorded(pattern: str, api: str = "chat") -> list[Path]:
-    """The recordings of backends' answers that match, requests and read boundaries left out; none without a folder.
+    """The recordings of backends' answers that match, requests and read boundaries left out; none
+    without a folder.
 
     `api` is the one that they speak: `chat` or `responses`.
     """

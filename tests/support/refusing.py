@@ -1,6 +1,7 @@
 """A scripted backend of refusals: it answers only requests that have nothing of what it refuses.
 
-The words are those of real backends. What a refusal looks at is decided here, not by Antiphon: a judge of its own.
+The words are those of real backends. What a refusal looks at is decided here, not by Antiphon: a
+judge of its own.
 """
 
 import json
@@ -62,7 +63,9 @@ def has_odd_arguments(sent: Request) -> bool:
 def is_odd(schema: Any) -> bool:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return True
-    return not isinstance(schema.get("properties"), dict) or bool({"oneOf", "anyOf", "allOf"} & schema.keys())
+    return not isinstance(schema.get("properties"), dict) or bool(
+        {"oneOf", "anyOf", "allOf"} & schema.keys()
+    )
 
 
 def has_odd_schema(sent: Request) -> bool:
@@ -79,7 +82,9 @@ def lacks_signed_id(sent: Request) -> bool:
 
 def signature(call: Request) -> str | None:
     """The signature of a call, in Gemini's form."""
-    found: str | None = ((call.get("extra_content") or {}).get("google") or {}).get("thought_signature")
+    found: str | None = ((call.get("extra_content") or {}).get("google") or {}).get(
+        "thought_signature"
+    )
     return found
 
 
@@ -90,26 +95,36 @@ def lacks_signature(sent: Request) -> bool:
 def has_unknown_result(sent: Request) -> bool:
     """Whether a result names a call that is not there, as every backend refuses."""
     known = {call["id"] for call in calls_in(sent)}
-    return any(message["role"] == "tool" and message["tool_call_id"] not in known for message in sent["messages"])
+    return any(
+        message["role"] == "tool" and message["tool_call_id"] not in known
+        for message in sent["messages"]
+    )
 
 
 SWITCHES: dict[str, Callable[[Request], bool]] = {
     **dict.fromkeys(
-        ("deepseek", "moonshot", "zai"), lambda sent: (sent.get("thinking") or {}).get("type") == "disabled"
+        ("deepseek", "moonshot", "zai"),
+        lambda sent: (sent.get("thinking") or {}).get("type") == "disabled",
     ),
     "alibaba": lambda sent: sent.get("enable_thinking") is False,
     **dict.fromkeys(
         ("vllm", "sglang", "llamacpp"),
         lambda sent: (sent.get("chat_template_kwargs") or {}).get("enable_thinking") is False,
     ),
-    **dict.fromkeys(("openrouter", "vercel"), lambda sent: (sent.get("reasoning") or {}).get("effort") == "none"),
+    **dict.fromkeys(
+        ("openrouter", "vercel"), lambda sent: (sent.get("reasoning") or {}).get("effort") == "none"
+    ),
     **dict.fromkeys(("ollama", "lmstudio"), lambda sent: sent.get("reasoning_effort") == "none"),
 }
-"""By dialect: whether a request switches thinking off in that family's own way. Other families have no switch."""
+"""By dialect: whether a request switches thinking off in that family's own way. Other families have
+no switch.
+"""
 
 
 def forces_a_thinker(dialect: str) -> Callable[[Request], bool]:
-    """Whether a request forces a call of a model of this dialect, which thinks unless it is told not to."""
+    """Whether a request forces a call of a model of this dialect, which thinks unless it is told
+    not to.
+    """
     is_off = SWITCHES.get(dialect, lambda _: False)
     return lambda sent: is_forced(sent) and not is_off(sent)
 
@@ -129,7 +144,8 @@ def refusal(sent: Request, what: Refusal) -> Answer:
 
 
 class RefusingBackend(ReplayBackend):
-    """It refuses what `refusals` say, and answers all else by `plays`; `refused` has one entry for each request.
+    """It refuses what `refusals` say, and answers all else by `plays`; `refused` has one entry for
+    each request.
 
     An entry is the name of the refusal, or an empty text for a request that was answered.
     """
@@ -149,4 +165,8 @@ class RefusingBackend(ReplayBackend):
 
     def of(self, name: str) -> Sequence[Request]:
         """The requests that were refused by this name."""
-        return [sent for sent, refused in zip(self.requests, self.refused, strict=True) if refused == name]
+        return [
+            sent
+            for sent, refused in zip(self.requests, self.refused, strict=True)
+            if refused == name
+        ]

@@ -1,4 +1,6 @@
-"""A Chat Completions server that answers what it is told, byte for byte, over real TCP on loopback."""
+"""A Chat Completions server that answers what it is told, byte for byte, over real TCP on
+loopback.
+"""
 
 import asyncio
 import json
@@ -17,8 +19,8 @@ JSON = "application/json"
 class Answer:
     """One answer: `parts` are written one by one, with the loop given a turn between them.
 
-    With `wait`, the answer stops after its parts until the event is set or the client leaves. `cut` breaks the
-    connection off instead of ending the body.
+    With `wait`, the answer stops after its parts until the event is set or the client leaves. `cut`
+    breaks the connection off instead of ending the body.
     """
 
     parts: Sequence[bytes]
@@ -38,20 +40,31 @@ def sse(*chunks: dict[str, Any], done: bool = True) -> bytes:
 
 def delta(finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
     """One chunk."""
-    return {"id": "chatcmpl-1", "choices": [{"index": 0, "delta": fields, "finish_reason": finish_reason}]}
+    return {
+        "id": "chatcmpl-1",
+        "choices": [{"index": 0, "delta": fields, "finish_reason": finish_reason}],
+    }
 
 
 def text(*words: str) -> bytes:
     """A whole streamed answer of these words."""
     usage = {"prompt_tokens": 5, "completion_tokens": len(words), "total_tokens": 5 + len(words)}
-    return sse(*(delta(content=word) for word in words), delta("stop"), {"choices": [], "usage": usage})
+    return sse(
+        *(delta(content=word) for word in words), delta("stop"), {"choices": [], "usage": usage}
+    )
 
 
 def completion(content: str | None = "Hello", **message: Any) -> bytes:
     """A whole plain answer."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content, **message},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}
-    return json.dumps({"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
+    return json.dumps(
+        {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}
+    ).encode()
 
 
 Script = Callable[[dict[str, Any]], Answer]
@@ -62,7 +75,9 @@ def echo(request: dict[str, Any]) -> Answer:
     if "input" in request:
         data = [{"object": "embedding", "index": 0, "embedding": [1.0, 0.0]}]
         return Answer([json.dumps({"object": "list", "data": data, "model": "m"}).encode()], JSON)
-    content = [message["content"] for message in request["messages"] if message["role"] == "user"][-1]
+    content = [message["content"] for message in request["messages"] if message["role"] == "user"][
+        -1
+    ]
     words = f"You said: {content}"
     if request.get("stream"):
         return Answer([text(*(f"{word} " for word in words.split()))])
@@ -70,10 +85,12 @@ def echo(request: dict[str, Any]) -> Answer:
 
 
 class ReplayBackend:
-    """`script` makes an answer of each request; `requests` are those seen; `left` is set when a client breaks off.
+    """`script` makes an answer of each request; `requests` are those seen; `left` is set when a
+    client breaks off.
 
-    Unless it `speaks_responses`, it answers those that come in the Responses API like most servers: with a 404.
-    Where the script fails, the connection ends, and so does what serves, with that error.
+    Unless it `speaks_responses`, it answers those that come in the Responses API like most servers:
+    with a 404. Where the script fails, the connection ends, and so does what serves, with that
+    error.
     """
 
     def __init__(self, script: Script, *, speaks_responses: bool = False) -> None:
@@ -83,7 +100,9 @@ class ReplayBackend:
         self.bodies: list[bytes] = []
         self.heads: list[bytes] = []
         self.left = asyncio.Event()
-        self.models: list[dict[str, Any]] = [{"id": "m", "object": "model", "created": 1, "owned_by": "test"}]
+        self.models: list[dict[str, Any]] = [
+            {"id": "m", "object": "model", "created": 1, "owned_by": "test"}
+        ]
         self.url = ""
         self._connections: set[asyncio.Task[None]] = set()
         self._failures: list[Exception] = []
@@ -110,7 +129,12 @@ class ReplayBackend:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = next(
-                    (int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0
+                    (
+                        int(line[15:])
+                        for line in head.lower().split(b"\r\n")
+                        if line[:15] == b"content-length:"
+                    ),
+                    0,
                 )
                 await self._answer(head, await reader.readexactly(length), reader, writer)
         except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
@@ -132,8 +156,15 @@ class ReplayBackend:
             self.bodies.append(body)
             self.requests.append(json.loads(body))
             answer = self.script(self.requests[-1])
-        headers = {"content-type": answer.content_type, "transfer-encoding": "chunked", **answer.headers}
-        lines = [f"HTTP/1.1 {answer.status} X", *(f"{name}: {value}" for name, value in headers.items())]
+        headers = {
+            "content-type": answer.content_type,
+            "transfer-encoding": "chunked",
+            **answer.headers,
+        }
+        lines = [
+            f"HTTP/1.1 {answer.status} X",
+            *(f"{name}: {value}" for name, value in headers.items()),
+        ]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
         await self._write(answer.parts, writer)
         if answer.wait is not None:
@@ -153,7 +184,8 @@ class ReplayBackend:
 
     async def _pause(self, wait: asyncio.Event, reader: asyncio.StreamReader) -> None:
         """Wait for the event, or for the client to leave."""
-        go, removed = asyncio.ensure_future(wait.wait()), asyncio.ensure_future(reader.read(1))
+        go = asyncio.ensure_future(wait.wait())
+        removed = asyncio.ensure_future(reader.read(1))
         await asyncio.wait({go, removed}, return_when=asyncio.FIRST_COMPLETED)
         if not go.done():
             go.cancel()

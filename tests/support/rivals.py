@@ -37,7 +37,9 @@ class Tenant:
 
     async def respond(self, input: Any = "Hi", **parameters: Any) -> tuple[int, Any]:
         """Create a response of model `m`."""
-        return await self.send_request("POST", "/responses", **{"model": "m", "input": input, **parameters})
+        return await self.send_request(
+            "POST", "/responses", **{"model": "m", "input": input, **parameters}
+        )
 
 
 @dataclass
@@ -57,7 +59,9 @@ class Rivals:
     @property
     def cpu(self) -> float:
         """Seconds of CPU that the server process has used."""
-        fields = Path(f"/proc/{self.serving.process.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self.serving.process.pid}/stat").read_text().rpartition(")")[2].split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
@@ -70,9 +74,13 @@ class Rivals:
 async def rivals(
     folder: Path, store_url: str, backend_url: str, *flags: str, **variables: str
 ) -> AsyncIterator[Rivals]:
-    """Start `antiphon serve` with a key for each tenant. `flags` and `variables` are the command's."""
+    """Start `antiphon serve` with a key for each tenant.
+
+    `flags` and `variables` are the command's.
+    """
     store = await open_store(store_url)
-    a, b = await issue(store, "a"), await issue(store, "b")
+    a = await issue(store, "a")
+    b = await issue(store, "b")
     await store.close()
     arguments = ("--port", "0", "--backend", backend_url, "--store", store_url, *flags)
     async with AsyncExitStack() as stack:

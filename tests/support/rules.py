@@ -1,6 +1,8 @@
-"""Reads the code of the tests, for the rules of `tests/unit/test_tests.py`. Nothing is imported or run.
+"""Reads the code of the tests, for the rules of `tests/unit/test_tests.py`. Nothing is imported or
+run.
 
-All files are searched as text, and only those in which something is found are parsed: parsing all takes five seconds.
+All files are searched as text, and only those in which something is found are parsed: parsing all
+takes five seconds.
 """
 
 import ast
@@ -14,13 +16,16 @@ SOURCES = ("src", "verify/src")
 LONG = 40
 """Characters from which on a literal is read as a sentence, if it has a space."""
 SAME = 30
-"""Characters that a literal of the tests and a text of the source have in common, from the start of a word on, if it
-is a copy."""
+"""Characters that a literal of the tests and a text of the source have in common, from the start of
+a word on, if it is a copy.
+"""
 
 NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
 PATCHING = {"setattr", "delattr", "getattr", "hasattr"}
 
-PRIVATE = re.compile(r"""(?<!self)(?<!cls)\._[a-z]|attr\([^)]*["'.]_[a-z]\w*["']|import [^\n]*\b_[a-z]""")
+PRIVATE = re.compile(
+    r"""(?<!self)(?<!cls)\._[a-z]|attr\([^)]*["'.]_[a-z]\w*["']|import [^\n]*\b_[a-z]"""
+)
 SLEEP = re.compile(r"\bsleep\b")
 TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"' + r"|'((?:[^'\\\n]|\\.)*)'")
 WORD = re.compile(r"\b\w")
@@ -39,7 +44,9 @@ class Found:
 
 
 def private_uses() -> list[Found]:
-    """Each use of a private name of another object or module: read, patched by its name, or imported."""
+    """Each use of a private name of another object or module: read, patched by its name, or
+    imported.
+    """
     return _found(lambda code: PRIVATE.search(code) is not None, _private)
 
 
@@ -49,24 +56,38 @@ def sleeps() -> list[Found]:
 
 
 def copied_sentences() -> list[Found]:
-    """Each long literal of an assertion that repeats a text of the source, or a piece of an f-string there.
+    """Each long literal of an assertion that repeats a text of the source, or a piece of an
+    f-string there.
 
-    The replies of other servers, which the conformance checker has written down, are no messages of the code.
+    The replies of other servers, which the conformance checker has written down, are no messages of
+    the code.
     """
-    files = [file for source in SOURCES for file in (ROOT / source).rglob("*.py") if "replies" not in file.parts]
+    files = [
+        file
+        for source in SOURCES
+        for file in (ROOT / source).rglob("*.py")
+        if "replies" not in file.parts
+    ]
     rows = {row for file in files for text in _texts(file.read_text()) for row in _rows(text)}
 
     def is_copied(text: str) -> bool:
         return len(text) >= LONG and " " in text and not rows.isdisjoint(_rows(text))
 
     def copied(node: ast.AST) -> Iterator[tuple[int, str]]:
-        return ((literal.lineno, text) for literal in _asserted(node) if is_copied(text := str(literal.value)))
+        return (
+            (literal.lineno, text)
+            for literal in _asserted(node)
+            if is_copied(text := str(literal.value))
+        )
 
     return list(dict.fromkeys(_found(lambda code: any(map(is_copied, _texts(code))), copied)))
 
 
-def _found(may_have: Callable[[str], bool], uses: Callable[[ast.AST], Iterator[tuple[int, str]]]) -> list[Found]:
-    folder, found = ROOT / "tests", []
+def _found(
+    may_have: Callable[[str], bool], uses: Callable[[ast.AST], Iterator[tuple[int, str]]]
+) -> list[Found]:
+    folder = ROOT / "tests"
+    found = []
     for file in sorted(folder.rglob("*.py")):
         code = file.read_text()
         if may_have(code):
@@ -81,7 +102,9 @@ def _private(node: ast.AST) -> Iterator[tuple[int, str]]:
     elif isinstance(node, ast.ImportFrom):
         names = [*(node.module or "").split("."), *(one.name for one in node.names)]
     elif isinstance(node, ast.Call) and _called(node) in PATCHING:
-        names = [str(one.value).split(".")[-1] for one in node.args if isinstance(one, ast.Constant)]
+        names = [
+            str(one.value).split(".")[-1] for one in node.args if isinstance(one, ast.Constant)
+        ]
     else:
         return
     for name in names:
@@ -98,7 +121,10 @@ def _called(call: ast.Call) -> str:
 
 
 def _sleep(node: ast.AST) -> Iterator[tuple[int, str]]:
-    if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in {"asyncio.sleep", "time.sleep"}:
+    if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in {
+        "asyncio.sleep",
+        "time.sleep",
+    }:
         yield node.lineno, name
     elif isinstance(node, ast.ImportFrom) and node.module in {"asyncio", "time"}:
         yield from ((node.lineno, one.name) for one in node.names if one.name == "sleep")
@@ -106,9 +132,15 @@ def _sleep(node: ast.AST) -> Iterator[tuple[int, str]]:
 
 def _asserted(node: ast.AST) -> list[ast.Constant]:
     """The texts of an `assert`, and of a `pytest.raises`."""
-    if not isinstance(node, ast.Assert) and not (isinstance(node, ast.Call) and _called(node) == "raises"):
+    if not isinstance(node, ast.Assert) and not (
+        isinstance(node, ast.Call) and _called(node) == "raises"
+    ):
         return []
-    return [one for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return [
+        one
+        for one in ast.walk(node)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
 
 
 def _texts(code: str) -> Iterator[str]:

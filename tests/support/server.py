@@ -62,7 +62,9 @@ class RunningServer:
         """Parts with other settings, on the same store: for the tools that the server then runs."""
         base = copy(self.base)
         base.settings = settings
-        return parts_of(base, Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {})))
+        return parts_of(
+            base, Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {}))
+        )
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
         """POST and return status and JSON."""
@@ -76,7 +78,9 @@ class RunningServer:
 
 
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Loading the world's would be most of what a server of one test costs, and nothing here is encrypted."""
+"""Loading the world's would be most of what a server of one test costs, and nothing here is
+encrypted.
+"""
 
 
 class PromptHost(PromptServer, UvicornHost):
@@ -139,10 +143,13 @@ async def serve(
         observers=observers,
         resolve=resolve,
     )
-    base.memory, base.retention = Memory(memory, bounds.body), retention
+    base.memory = Memory(memory, bounds.body)
+    base.retention = retention
     if measures is not None:
         observe_store(opened, measures)
-    tools = Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None)
+    tools = Tools(
+        outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None
+    )
     listing = asyncio.create_task(let_others_run())
     application = assemble(base, tools, backends, listing, traces, closing)
     application.background = [application.worker, application.ingester, application.courier]
@@ -160,16 +167,23 @@ async def serve(
     )
     if traces is not None:
         app = traces.around(app)
-    host = PromptHost(app, application, grace, limits=bounds, memory=memory, has_websocket=has_websocket)
+    host = PromptHost(
+        app, application, grace, limits=bounds, memory=memory, has_websocket=has_websocket
+    )
     application.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
     sdk = AsyncOpenAI(
-        base_url=url, api_key="sk-test", max_retries=0, http_client=DefaultAsyncHttpxClient(verify=NO_AUTHORITIES)
+        base_url=url,
+        api_key="sk-test",
+        max_retries=0,
+        http_client=DefaultAsyncHttpxClient(verify=NO_AUTHORITIES),
     )
     try:
         async with aiohttp.ClientSession() as http:
-            yield RunningServer(url, application.parts, sdk, http, host, application.endpoints, application, base)
+            yield RunningServer(
+                url, application.parts, sdk, http, host, application.endpoints, application, base
+            )
     finally:
         await sdk.close()
         host.should_exit = host.force_exit = True

@@ -9,14 +9,21 @@ STORE = "vs_" + "1" * 32
 
 
 def hit(
-    text: str, name: str = "tides.pdf", position: int = 0, *, score: float = 0.9, store_id: str = STORE
+    text: str,
+    name: str = "tides.pdf",
+    position: int = 0,
+    *,
+    score: float = 0.9,
+    store_id: str = STORE,
 ) -> ChunkHit:
     """A chunk of a file, whose id follows from its name."""
     return ChunkHit(f"file-{name.partition('.')[0]}", name, store_id, score, {}, text, position)
 
 
 class Shelves:
-    """The stores of tenants: chunks by store id, all of which every search of the store finds, best first."""
+    """The stores of tenants: chunks by store id, all of which every search of the store finds, best
+    first.
+    """
 
     def __init__(self, *hits: ChunkHit, tenant: str = "", **stores: Sequence[ChunkHit]) -> None:
         self.stores: dict[str, Mapping[str, Sequence[ChunkHit]]] = {tenant: {STORE: hits, **stores}}
@@ -31,7 +38,11 @@ class Shelves:
         self.checked.append((tenant, store_ids))
         for store_id in store_ids:
             if store_id not in self.stores.get(tenant, {}):
-                raise ClientError(f"No vector store found with id '{store_id}'.", status=404, param="vector_store_id")
+                raise ClientError(
+                    f"No vector store found with id '{store_id}'.",
+                    status=404,
+                    param="vector_store_id",
+                )
 
     async def search(self, request: SearchRequest) -> SearchResults:
         self.requested.append(request)

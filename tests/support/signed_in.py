@@ -1,4 +1,6 @@
-"""A browser with the console open: it sends what the page sends, and keeps the cookie of its session."""
+"""A browser with the console open: it sends what the page sends, and keeps the cookie of its
+session.
+"""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +18,8 @@ from tests.support.asgi import once
 from tests.support.keys import issued
 from tests.support.server import RunningServer
 
-HERE, ELSEWHERE = "127.0.0.1", "203.0.113.7"
+HERE = "127.0.0.1"
+ELSEWHERE = "203.0.113.7"
 
 OF_THE_PAGE = {"antiphon-console": "1", "sec-fetch-site": "same-origin"}
 """What the console's own page sends with each request."""
@@ -49,7 +52,9 @@ class Answered:
 
 @dataclass
 class Browser:
-    """It reaches the application as a browser at `client` does, by `scheme`, under the name `host`."""
+    """It reaches the application as a browser at `client` does, by `scheme`, under the name
+    `host`.
+    """
 
     app: AsgiApp
     client: str = HERE
@@ -59,11 +64,19 @@ class Browser:
     cookie: str = ""
     page: Mapping[str, str] = field(default_factory=lambda: OF_THE_PAGE)
 
-    async def send_request(self, method: str, path: str, body: Any = None, **headers: str) -> Answered:
-        """Send a request as the page does; `headers` are added to those of the page, and an empty one is left out."""
+    async def send_request(
+        self, method: str, path: str, body: Any = None, **headers: str
+    ) -> Answered:
+        """Send a request as the page does; `headers` are added to those of the page, and an empty
+        one is left out.
+        """
         data = b"" if body is None else json.dumps(body).encode()
         if data:
-            headers = {"content_type": "application/json", "content_length": str(len(data)), **headers}
+            headers = {
+                "content_type": "application/json",
+                "content_length": str(len(data)),
+                **headers,
+            }
         return await requested(self.app, self.scope(method, path, **headers), data)
 
     def scope(self, method: str, path: str, **headers: str) -> Message:
@@ -106,9 +119,13 @@ async def requested(app: AsgiApp, scope: Message, data: bytes) -> Answered:
     return Answered(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
 
 
-def console_of(server: RunningServer, limits: ServerLimits | None = None, *, has_console: bool = True) -> AsgiApp:
+def console_of(
+    server: RunningServer, limits: ServerLimits | None = None, *, has_console: bool = True
+) -> AsgiApp:
     """An application with a console over the parts of a server."""
-    return create_app(Gateway(server.parts), server.endpoints, limits=limits, has_console=has_console)
+    return create_app(
+        Gateway(server.parts), server.endpoints, limits=limits, has_console=has_console
+    )
 
 
 async def signed_in(server: RunningServer, role: Role = Role.READ, tenant: str = "acme") -> Browser:

@@ -1,4 +1,6 @@
-"""A small S3 on loopback: objects, ranges, uploads in parts and deletion. It checks no signatures."""
+"""A small S3 on loopback: objects, ranges, uploads in parts and deletion. It checks no
+signatures.
+"""
 
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -26,15 +28,20 @@ class SmallBucket:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """One request, path-style: `/bucket/key`."""
         body = await request.read()
-        self.signed_by.update(re.findall(r"Credential=(\w+)/", request.headers.get("authorization", "")))
+        self.signed_by.update(
+            re.findall(r"Credential=(\w+)/", request.headers.get("authorization", ""))
+        )
         if self.is_broken:
             return web.Response(status=403, text=f"{XML}<Error><Code>AccessDenied</Code></Error>")
-        key, query = request.match_info["key"], request.query
+        key = request.match_info["key"]
+        query = request.query
         if request.method == "POST" and "uploads" in request.query_string:
             name = f"upload-{len(self.uploads)}"
             self.uploads[name] = {}
             reported = f"<UploadId>{name}</UploadId><Bucket>b</Bucket><Key>{key}</Key>"
-            return _xml(f"<InitiateMultipartUploadResult>{reported}</InitiateMultipartUploadResult>")
+            return _xml(
+                f"<InitiateMultipartUploadResult>{reported}</InitiateMultipartUploadResult>"
+            )
         if request.method == "POST" and "delete" in query:
             keys = re.findall(r"<Key>(.*?)</Key>", body.decode())
             for one in keys:
@@ -72,7 +79,8 @@ class SmallBucket:
         content = self.objects[key]
         headers = {"etag": '"1"', "last-modified": "Tue, 01 Sep 2026 00:00:00 GMT"}
         if found := re.fullmatch(r"bytes=(\d+)-(\d+)", requested):
-            first, last = int(found[1]), min(int(found[2]), len(content) - 1)
+            first = int(found[1])
+            last = min(int(found[2]), len(content) - 1)
             headers["content-range"] = f"bytes {first}-{last}/{len(content)}"
             return web.Response(status=206, body=content[first : last + 1], headers=headers)
         return web.Response(body=content, headers=headers)

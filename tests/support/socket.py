@@ -27,11 +27,15 @@ class Talk:
 
     async def send_request(self, input: Any = "Hi", **parameters: Any) -> None:
         """Send a `response.create`."""
-        await self.send_text({"type": "response.create", "model": "m", "input": input, **parameters})
+        await self.send_text(
+            {"type": "response.create", "model": "m", "input": input, **parameters}
+        )
 
     async def steer(self, response_id: str, input: Any = "Wait") -> None:
         """Send a `response.steer`."""
-        await self.send_text({"type": "response.steer", "previous_response_id": response_id, "input": input})
+        await self.send_text(
+            {"type": "response.steer", "previous_response_id": response_id, "input": input}
+        )
 
     async def receive_event(self) -> dict[str, Any]:
         """Return the next message."""
@@ -46,7 +50,9 @@ class Talk:
         received: list[dict[str, Any]] = []
         while True:
             received.append(await self.receive_event())
-            if received[-1]["type"] in types and all(received[-1].get(name) == value for name, value in fields.items()):
+            if received[-1]["type"] in types and all(
+                received[-1].get(name) == value for name, value in fields.items()
+            ):
                 return received
 
     async def create(self, input: Any = "Hi", **parameters: Any) -> list[dict[str, Any]]:
@@ -86,4 +92,9 @@ async def talk(server: RunningServer, **options: Any) -> AsyncIterator[Talk]:
 
 def text_of(response: dict[str, Any]) -> str:
     """The text of a response's messages."""
-    return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
+    return "".join(
+        part["text"]
+        for item in response["output"]
+        if item["type"] == "message"
+        for part in item["content"]
+    )

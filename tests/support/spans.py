@@ -56,7 +56,12 @@ class Collector:
 
     def names(self) -> list[str]:
         """Those of the spans that came."""
-        scopes = [scope for one in self.received for resource in one.resource_spans for scope in resource.scope_spans]
+        scopes = [
+            scope
+            for one in self.received
+            for resource in one.resource_spans
+            for scope in resource.scope_spans
+        ]
         return [span.name for scope in scopes for span in scope.spans]
 
     def resource(self) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""Opens a store of either kind with options that only one process of a test has, such as a clock."""
+"""Opens a store of either kind with options that only one process of a test has, such as a
+clock.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

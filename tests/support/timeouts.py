@@ -1,6 +1,8 @@
-"""A plugin of pytest: more time for tests on a slow or busy machine, and no interruption inside the garbage collector.
+"""A plugin of pytest: more time for tests on a slow or busy machine, and no interruption inside the
+garbage collector.
 
-`timeout` in pyproject.toml, `--timeout` and the marker are for a machine that has nothing else to do.
+`timeout` in pyproject.toml, `--timeout` and the marker are for a machine that has nothing else to
+do.
 """
 
 import gc
@@ -25,14 +27,18 @@ _state = {"slowness": 1.0, "is_collecting": False}
 
 
 def pytest_sessionstart() -> None:
-    """Measure the machine, and watch the garbage collector from before its first callback to after its last."""
+    """Measure the machine, and watch the garbage collector from before its first callback to after
+    its last.
+    """
     _state["slowness"] = by_the_clock(SLICE).slowness
     gc.callbacks.insert(0, _begins)
     gc.callbacks.append(_ends)
 
 
 def scaled(seconds: float, slowness: float, load: float, cores: int) -> float:
-    """A time limit for this machine, where `load` processes want `cores`; at most `MOST` times the usual one."""
+    """A time limit for this machine, where `load` processes want `cores`; at most `MOST` times the
+    usual one.
+    """
     return seconds * min(MOST, max(1.0, slowness, load / cores))
 
 
@@ -52,8 +58,9 @@ Handler = Callable[[int, FrameType | None], object]
 def _outside_the_collector(handler: Handler) -> Handler:
     """Put an interruption off while garbage is collected.
 
-    What it raises there reaches no test. Its traceback is a syntax tree on Python 3.11, and if the collector ran while
-    another tree was made, that one fails: `SystemError: AST constructor recursion depth mismatch`.
+    What it raises there reaches no test. Its traceback is a syntax tree on Python 3.11, and if the
+    collector ran while another tree was made, that one fails: `SystemError: AST constructor
+    recursion depth mismatch`.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,6 @@
-"""Tools behind the contract of a run that answer from a table: for the loop's own tests, where no server is needed."""
+"""Tools behind the contract of a run that answer from a table: for the loop's own tests, where no
+server is needed.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,10 +9,20 @@ from typing import Any
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.base import ToolListing, ToolResult, Use
 
-ROLL = {"name": "roll", "description": "Rolls dice.", "input_schema": {"type": "object"}, "annotations": None}
+ROLL = {
+    "name": "roll",
+    "description": "Rolls dice.",
+    "input_schema": {"type": "object"},
+    "annotations": None,
+}
 LISTED_ROLL = {**ROLL, "annotations": {"read_only": False}}
 """The same as an `mcp_list_tools` item shows it."""
-MCP = {"type": "mcp", "server_label": "dice", "server_url": "https://dice.example/mcp", "require_approval": "never"}
+MCP = {
+    "type": "mcp",
+    "server_label": "dice",
+    "server_url": "https://dice.example/mcp",
+    "require_approval": "never",
+}
 
 
 def output(text: str) -> ToolResult:
@@ -28,7 +40,9 @@ Answer = Callable[[Use], ToolResult | Awaitable[ToolResult]] | str
 
 
 class Servers:
-    """MCP servers by their label; `answers` says what each tool gives, in whichever way it likes."""
+    """MCP servers by their label; `answers` says what each tool gives, in whichever way it
+    likes.
+    """
 
     def __init__(self, **answers: Answer) -> None:
         self.answers: Mapping[str, Answer] = answers or {"roll": "5"}
@@ -78,9 +92,16 @@ class Web:
         if use.name != "web_search":
             return ToolResult("[1] A page.", {"action": {"type": use.name, **arguments}})
         sources = [{"type": "url", "url": "https://e.x/"}]
-        action = {"type": "search", "query": arguments["query"], "queries": [arguments["query"]], "sources": sources}
+        action = {
+            "type": "search",
+            "query": arguments["query"],
+            "queries": [arguments["query"]],
+            "sources": sources,
+        }
         results = [{"url": "https://e.x/", "title": "E"}]
-        return ToolResult("[1] E", {"action": action, "results": results}, sources={"https://e.x/": "E"})
+        return ToolResult(
+            "[1] E", {"action": action, "results": results}, sources={"https://e.x/": "E"}
+        )
 
     async def close(self) -> None:
         """There is nothing to close."""

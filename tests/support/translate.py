@@ -1,4 +1,6 @@
-"""A backend's bytes into events, with ids that count and a clock that stands: the same in, the same out."""
+"""A backend's bytes into events, with ids that count and a clock that stands: the same in, the same
+out.
+"""
 
 import itertools
 import json
@@ -46,17 +48,24 @@ class Translation:
     @property
     def text(self) -> str:
         """The text of all its messages."""
-        return "".join(part["text"] for part in self._content("message") if part["type"] == "output_text")
+        return "".join(
+            part["text"] for part in self._content("message") if part["type"] == "output_text"
+        )
 
     @property
     def refusal(self) -> str:
         """What it refuses to say, and how."""
-        return "".join(part["refusal"] for part in self._content("message") if part["type"] == "refusal")
+        return "".join(
+            part["refusal"] for part in self._content("message") if part["type"] == "refusal"
+        )
 
     @property
     def reasoning(self) -> str:
         """The raw reasoning of all its items, or their summary."""
-        return "".join(part["text"] for part in [*self._content("reasoning"), *self._content("reasoning", "summary")])
+        return "".join(
+            part["text"]
+            for part in [*self._content("reasoning"), *self._content("reasoning", "summary")]
+        )
 
     @property
     def tokens(self) -> list[str]:
@@ -82,7 +91,8 @@ class Translation:
 
 
 def begin(view: View | None = None, *, names: Collection[str] = (), **options: Any) -> Translation:
-    """Start a response whose ids are `msg_1`, `fc_2` and so on; `options` are those of `ChatStream`.
+    """Start a response whose ids are `msg_1`, `fc_2` and so on; `options` are those of
+    `ChatStream`.
 
     `names` are functions that are offered, and nothing else.
     """
@@ -121,7 +131,9 @@ def end_writer(writer: ResponseWriter, ending: Finish) -> list[dict[str, Any]]:
     return events
 
 
-def translate(parts: bytes | Iterable[bytes], *, is_json: bool = False, **options: Any) -> Translation:
+def translate(
+    parts: bytes | Iterable[bytes], *, is_json: bool = False, **options: Any
+) -> Translation:
     """Translate the bytes of one backend answer, in one read or in several."""
     translation = begin(**options)
     reader = AnswerReader(translation.chat, is_json)

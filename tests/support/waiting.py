@@ -1,4 +1,5 @@
-"""Where tests wait: for something to become so, or for other tasks to take their turns, never for time to pass.
+"""Where tests wait: for something to become so, or for other tasks to take their turns, never for
+time to pass.
 
 `tests/unit/test_tests.py` allows `sleep` only here.
 """
@@ -22,10 +23,13 @@ T = TypeVar("T")
 
 
 class LoopClock:
-    """The clock of the running event loop (asyncio's own), which a test moves forward instead of waiting."""
+    """The clock of the running event loop (asyncio's own), which a test moves forward instead of
+    waiting.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        loop, self._ahead = asyncio.get_running_loop(), 0.0
+        loop = asyncio.get_running_loop()
+        self._ahead = 0.0
         real = loop.time
         monkeypatch.setattr(loop, "time", lambda: real() + self._ahead)
 
@@ -33,8 +37,11 @@ class LoopClock:
         """Let so much time have passed: timers that are due by then run in the next turn."""
         self._ahead += seconds
 
-    async def eventually(self, request: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
-        """Ask as `eventually` does; between two questions a quarter of a second of this clock passes.
+    async def eventually(
+        self, request: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool
+    ) -> T:
+        """Ask as `eventually` does; between two questions a quarter of a second of this clock
+        passes.
 
         So what waits for a timer needs no real time, and what waits for a socket has some.
 
@@ -66,12 +73,16 @@ async def let_others_run(turns: int = 1) -> None:
 
 
 async def drip(seconds: float) -> None:
-    """Pause between two pieces, in a server that is slow on purpose and would otherwise only burn CPU."""
+    """Pause between two pieces, in a server that is slow on purpose and would otherwise only burn
+    CPU.
+    """
     await asyncio.sleep(seconds)
 
 
 async def eventually(
-    request: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool, patience: float = PATIENCE
+    request: Callable[[], Awaitable[T]],
+    is_so: Callable[[T], object] = bool,
+    patience: float = PATIENCE,
 ) -> T:
     """Ask again until the answer is so, and return it.
 
@@ -110,5 +121,6 @@ async def until(holds: Callable[[], T], patience: float = PATIENCE) -> T:
 async def ended(sdk: AsyncOpenAI, response_id: str) -> Response:
     """Retrieve a background response until it has ended."""
     return await eventually(
-        lambda: sdk.responses.retrieve(response_id), lambda one: one.status not in ("queued", "in_progress")
+        lambda: sdk.responses.retrieve(response_id),
+        lambda one: one.status not in ("queued", "in_progress"),
     )

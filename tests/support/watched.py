@@ -1,9 +1,10 @@
 """A program that is the command `antiphon` with a heartbeat in its event loop.
 
-A beat comes every millisecond. Between two beats the process uses some CPU time, as `time.process_time` counts it: in
-the loop's own thread, or in another one that keeps Python's lock from it. A wall clock would count what other processes
-of a busy machine do, and CPU time counts twice what two threads do at once, so the smaller of both is a step's time.
-What is above `THRESHOLD` is written to the file that `BEATS` names, a line of JSON each.
+A beat comes every millisecond. Between two beats the process uses some CPU time, as
+`time.process_time` counts it: in the loop's own thread, or in another one that keeps Python's lock
+from it. A wall clock would count what other processes of a busy machine do, and CPU time counts
+twice what two threads do at once, so the smaller of both is a step's time. What is above
+`THRESHOLD` is written to the file that `BEATS` names, a line of JSON each.
 """
 
 import asyncio
@@ -26,7 +27,9 @@ THRESHOLD = 0.005
 EVERY = 0.001
 
 LATE = 0.010
-"""Seconds after which the stack of the loop's thread is noted, to say later what the loop was in."""
+"""Seconds after which the stack of the loop's thread is noted, to say later what the loop was
+in.
+"""
 
 RETAINED = 14
 """Frames of a stack that are kept."""
@@ -47,7 +50,8 @@ class Heart:
         self._loop.call_soon(self._beat)
 
     def _beat(self) -> None:
-        used, at = time.process_time(), time.monotonic()
+        used = time.process_time()
+        at = time.monotonic()
         step = min(used - self._used, at - self._at)
         if step > THRESHOLD:
             line = {
@@ -56,7 +60,8 @@ class Heart:
                 "stacks": list(self._stacks.values()),
             }
             self._out.write(json.dumps(line) + "\n")
-        self._stacks, self._collected = {}, 0.0
+        self._stacks = {}
+        self._collected = 0.0
         self._used, self._at = time.process_time(), time.monotonic()
         self._loop.call_later(EVERY, self._beat)
 
@@ -73,9 +78,10 @@ class Heart:
                 frames = sys._current_frames()
                 own = threading.get_ident()
                 self._stacks = {
-                    thread: [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_stack(frame)][
-                        -RETAINED:
-                    ]
+                    thread: [
+                        f"{one.filename}:{one.lineno} {one.name}"
+                        for one in traceback.extract_stack(frame)
+                    ][-RETAINED:]
                     for thread, frame in frames.items()
                     if thread != own
                 }

@@ -11,11 +11,15 @@ from aiohttp import web
 async def serving_app(
     app: web.Application, tls: ssl.SSLContext | None = None, *, handler_cancellation: bool = False
 ) -> AsyncIterator[str]:
-    """Serve it, and give its origin. Handlers that still run at the end are cancelled, not waited for.
+    """Serve it, and give its origin.
+
+    Handlers that still run at the end are cancelled, not waited for.
 
     With `handler_cancellation` a handler is also cancelled when its client leaves.
     """
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.01, handler_cancellation=handler_cancellation)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=0.01, handler_cancellation=handler_cancellation
+    )
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0, backlog=512, ssl_context=tls).start()

@@ -7,7 +7,9 @@ from pathlib import Path
 from bench.interpreter import examined
 
 
-def test_each_python_is_examined_once_under_its_real_name_and_what_does_not_run_is_left_out(tmp_path: Path) -> None:
+def test_each_python_is_examined_once_under_its_real_name_and_what_does_not_run_is_left_out(
+    tmp_path: Path,
+) -> None:
     shim = tmp_path / "python3.99"
     shim.write_text("#!/bin/sh\nexit 127\n")
     shim.chmod(0o755)

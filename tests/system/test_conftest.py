@@ -13,7 +13,9 @@ ANY = "tests/unit/test_ids.py"
 def run(*arguments: str) -> tuple[int, str]:
     """Run this Python in the repository; return its exit code and what it prints."""
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -24,7 +26,9 @@ def test_a_path_that_does_not_exist_is_named() -> None:
     assert f"tests/unit/test_nothing.py does not exist in {ROOT}." in text
 
 
-@pytest.mark.parametrize("choice", [("-k", "zebra", ANY), (f"{ANY}::test_zebra",)], ids=["words", "name"])
+@pytest.mark.parametrize(
+    "choice", [("-k", "zebra", ANY), (f"{ANY}::test_zebra",)], ids=["words", "name"]
+)
 def test_arguments_that_choose_no_test_are_named(choice: tuple[str, ...]) -> None:
     code, text = run("-m", "pytest", "-n", "1", *choice)
 
@@ -33,14 +37,24 @@ def test_arguments_that_choose_no_test_are_named(choice: tuple[str, ...]) -> Non
 
 
 def test_a_path_runs_all_tests_of_it_and_a_level_only_its_own() -> None:
-    places = ("tests/integration/server/test_caching.py", "tests/integration/server/test_idempotency.py")
+    places = (
+        "tests/integration/server/test_caching.py",
+        "tests/integration/server/test_idempotency.py",
+    )
     counts = {}
     for level in ("all", "test", "wide"):
         code, text = run(
-            "-m", "pytest", "--collect-only", "-q", *places, *(("--level", level) if level != "all" else ())
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            *places,
+            *(("--level", level) if level != "all" else ()),
         )
         assert code == 0
-        counts[level] = sum(int(line.rpartition(": ")[2]) for line in text.splitlines() if line.startswith("tests/"))
+        counts[level] = sum(
+            int(line.rpartition(": ")[2]) for line in text.splitlines() if line.startswith("tests/")
+        )
 
     assert counts["all"] == counts["test"] + counts["wide"]
     assert min(counts.values()) > 0
@@ -67,7 +81,9 @@ sys.exit(pytest.main(["{ANY}", "-n", "0", "-W", "ignore::pytest.PytestAssertRewr
 
 
 @pytest.mark.parametrize(("budget", "expected"), [(1000, 0), (0.01, 9)], ids=["within", "above"])
-def test_a_whole_level_above_its_budget_has_an_exit_code_of_its_own(budget: float, expected: int) -> None:
+def test_a_whole_level_above_its_budget_has_an_exit_code_of_its_own(
+    budget: float, expected: int
+) -> None:
     code, text = run("-c", LEVEL.replace("BUDGET,", f"{budget},"))
 
     assert code == expected
@@ -81,7 +97,7 @@ import importlib.util, sys, pytest
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name == "antiphon" else find(name, package)
 sys.exit(pytest.main(["{ANY}"]))
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 def test_a_python_without_antiphon_is_sent_to_make() -> None:
@@ -92,7 +108,9 @@ def test_a_python_without_antiphon_is_sent_to_make() -> None:
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "with workers"])
-def test_a_run_begins_with_its_seed(workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_begins_with_its_seed(
+    workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTIPHON_SEED", "4711")
     code, text = run("-m", "pytest", *workers, ANY)
 

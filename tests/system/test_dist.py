@@ -1,7 +1,8 @@
-"""The wheels and the sdist: that two builds are equal, what the wheel needs, how large it is, and that it serves.
+"""The wheels and the sdist: that two builds are equal, what the wheel needs, how large it is, and
+that it serves.
 
-It serves with every supported Python of this machine. The one of the tests gets its packages from the environment of
-the tests, the others from the package index, by way of uv's cache.
+It serves with every supported Python of this machine. The one of the tests gets its packages from
+the environment of the tests, the others from the package index, by way of uv's cache.
 """
 
 import asyncio
@@ -44,7 +45,11 @@ MOST_BYTES = 50_000_000
 def run(*command: str | Path, **variables: str) -> str:
     """Run a command that succeeds; return its output."""
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, env=os.environ | variables
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | variables,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -52,7 +57,9 @@ def run(*command: str | Path, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of two builds of this tree, as `make release` makes them; without npm they have no console."""
+    """The folder of two builds of this tree, as `make release` makes them; without npm they have no
+    console.
+    """
     folder = tmp_path_factory.mktemp("release")
     build_twice(ROOT, folder, console="required" if find("npm") else "skip")
     return folder
@@ -74,15 +81,30 @@ def verify_wheel(work: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that has the wheel and, from the environment of the tests, what it requires."""
+    """The Python of an environment that has the wheel and, from the environment of the tests, what
+    it requires.
+    """
     return installed("antiphon", wheel, tmp_path_factory.mktemp("empty"))
 
 
 def installed(package: str, wheel: Path, home: Path) -> Path:
-    """Install a wheel into a new environment, with the installed packages that it requires; return its Python."""
+    """Install a wheel into a new environment, with the installed packages that it requires; return
+    its Python.
+    """
     venv.create(home, symlinks=True)
     own = home / "bin/python"
-    run(sys.executable, "-m", "pip", "--python", own, "install", "--quiet", "--no-index", "--no-deps", wheel)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        own,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        wheel,
+    )
     for name in required(package):
         copy(name, site_of(own))
     return own
@@ -113,7 +135,11 @@ def copy(name: str, site: Path) -> None:
     base = Path(sysconfig.get_path("purelib"))
     for file in distribution(name).files or ():
         source = Path(str(distribution(name).locate_file(file))).resolve()
-        if source.suffix == ".pyc" or not source.is_relative_to(base.resolve()) or not source.is_file():
+        if (
+            source.suffix == ".pyc"
+            or not source.is_relative_to(base.resolve())
+            or not source.is_file()
+        ):
             continue
         target = site / source.relative_to(base.resolve())
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -129,16 +155,22 @@ def test_the_core_is_small(python: Path) -> None:
 
 
 def test_the_wheel_has_the_package_alone(wheel: Path) -> None:
-    assert {name.partition("/")[0].partition("-")[0] for name in ZipFile(wheel).namelist()} == {"antiphon"}
+    assert {name.partition("/")[0].partition("-")[0] for name in ZipFile(wheel).namelist()} == {
+        "antiphon"
+    }
 
 
 def test_both_wheels_have_one_version(wheel: Path, verify_wheel: Path) -> None:
     assert verify_wheel.name.partition("-")[2] == wheel.name.partition("-")[2]
-    packages = {name.partition("/")[0].partition("-")[0] for name in ZipFile(verify_wheel).namelist()}
+    packages = {
+        name.partition("/")[0].partition("-")[0] for name in ZipFile(verify_wheel).namelist()
+    }
     assert packages == {"antiphon_verify"}
 
 
-async def test_the_wheel_of_the_conformance_checker_judges_a_server_alone(verify_wheel: Path, tmp_path: Path) -> None:
+async def test_the_wheel_of_the_conformance_checker_judges_a_server_alone(
+    verify_wheel: Path, tmp_path: Path
+) -> None:
     own = installed("antiphon-verify", verify_wheel, tmp_path / "alone")
     run(sys.executable, "-m", "pip", "--python", own, "check")
     assert not (site_of(own) / "antiphon").exists()
@@ -153,7 +185,9 @@ async def test_the_wheel_of_the_conformance_checker_judges_a_server_alone(verify
 @needs_npm
 def test_the_wheel_has_the_console_with_compressed_copies(wheel: Path) -> None:
     inside = "antiphon/server/console/static/"
-    files = {name.removeprefix(inside) for name in ZipFile(wheel).namelist() if name.startswith(inside)}
+    files = {
+        name.removeprefix(inside) for name in ZipFile(wheel).namelist() if name.startswith(inside)
+    }
     assert "index.html" in files
     plain = {name for name in files if not name.endswith(".gz")}
     assert {Path(name).suffix for name in plain} >= {".html", ".js", ".css"}
@@ -161,11 +195,23 @@ def test_the_wheel_has_the_console_with_compressed_copies(wheel: Path) -> None:
 
 
 def install(wheel: Path, python: Path, home: Path) -> Path:
-    """Install a wheel for a Python from the package index; return the Python of the new environment."""
+    """Install a wheel for a Python from the package index; return the Python of the new
+    environment.
+    """
     uv = Path(sys.executable).parent / "uv"
     run(uv, "venv", "--quiet", "--python", python, home)
     own = home / "bin/python"
-    command = [uv, "pip", "install", "--quiet", "--python", own, "--constraint", ROOT / "constraints.txt", wheel]
+    command = [
+        uv,
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        own,
+        "--constraint",
+        ROOT / "constraints.txt",
+        wheel,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "Failed to fetch" in done.stderr:
         pytest.skip(f"The package index is unreachable: {done.stderr.strip()}")
@@ -174,7 +220,9 @@ def install(wheel: Path, python: Path, home: Path) -> Path:
 
 
 @pytest.fixture(scope="module", params=pythons.SUPPORTED)
-def each_python(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def each_python(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The Python of an environment with the wheel, for each version that Antiphon supports."""
     version: str = request.param
     if version == pythons.OWN:
@@ -205,7 +253,11 @@ async def serving(command: Path, home: Path, backend: str) -> AsyncIterator[str]
         assert server.stdout is not None
         try:
             async with asyncio.timeout(PATIENCE):
-                while not (address := re.search(rb"http://127\.0\.0\.1:\d+(?=/v1;)", await server.stdout.readline())):
+                while not (
+                    address := re.search(
+                        rb"http://127\.0\.0\.1:\d+(?=/v1;)", await server.stdout.readline()
+                    )
+                ):
                     assert not server.stdout.at_eof(), (home / "log").read_text()
             yield address[0].decode()
         finally:
@@ -214,7 +266,9 @@ async def serving(command: Path, home: Path, backend: str) -> AsyncIterator[str]
             await server.communicate()
 
 
-async def test_the_wheel_serves_the_ten_lines_and_the_console(each_python: Path, tmp_path: Path) -> None:
+async def test_the_wheel_serves_the_ten_lines_and_the_console(
+    each_python: Path, tmp_path: Path
+) -> None:
     example = tmp_path / "ten_lines.py"
     async with (
         TestServer(demo_app(DemoBackend())) as model,

@@ -1,4 +1,5 @@
-"""The examples that the pages show in tabs exist in Python, curl and TypeScript, and do the same in each language.
+"""The examples that the pages show in tabs exist in Python, curl and TypeScript, and do the same in
+each language.
 
 `test_examples.py` runs the Python.
 """
@@ -53,7 +54,11 @@ async def server() -> AsyncIterator[RunningServer]:
 
 async def printed_by(folder: Path, *command: str) -> str:
     """Run a command to its end; return what it printed."""
-    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+    quiet = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ANTIPHON_", "OPENAI_"))
+    }
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, env={**quiet, "TMPDIR": str(folder)}, stdin=-3, stdout=-1, stderr=-1
     )
@@ -73,14 +78,18 @@ async def printed_by_curl(name: str, server: RunningServer, folder: Path) -> str
     assert USUAL_SERVER in source
     script.write_text(source.replace(USUAL_SERVER, server.url))
     missing = [
-        program for program in ("bash", "curl", "jq") if program in f"bash {source}" and not shutil.which(program)
+        program
+        for program in ("bash", "curl", "jq")
+        if program in f"bash {source}" and not shutil.which(program)
     ]
     if missing:
         pytest.skip(f"the script needs {' and '.join(missing)}")
     return await printed_by(folder, "bash", "-eu", str(script))
 
 
-async def test_the_first_request_of_curl_prints_the_response(server: RunningServer, tmp_path: Path) -> None:
+async def test_the_first_request_of_curl_prints_the_response(
+    server: RunningServer, tmp_path: Path
+) -> None:
     response = json.loads(await printed_by_curl("first_request", server, tmp_path))
     assert (response["object"], response["status"]) == ("response", "completed")
     assert response["output"][0]["content"][0]["text"] == f"{HELLO}Hello!"
@@ -88,20 +97,28 @@ async def test_the_first_request_of_curl_prints_the_response(server: RunningServ
 
 async def test_the_stream_of_curl_prints_the_events(server: RunningServer, tmp_path: Path) -> None:
     printed = await printed_by_curl("stream", server, tmp_path)
-    events = [json.loads(line.removeprefix("data: ")) for line in printed.splitlines() if line.startswith("data: ")]
+    events = [
+        json.loads(line.removeprefix("data: "))
+        for line in printed.splitlines()
+        if line.startswith("data: ")
+    ]
     assert [events[0]["type"], events[-1]["type"]] == ["response.created", "response.completed"]
     assert "".join(event.get("delta", "") for event in events) == f"{HELLO}Hello!"
 
 
 @pytest.mark.parametrize("name", PRINTED_BY_CURL)
-async def test_a_script_of_curl_prints_the_answer(name: str, server: RunningServer, tmp_path: Path) -> None:
+async def test_a_script_of_curl_prints_the_answer(
+    name: str, server: RunningServer, tmp_path: Path
+) -> None:
     printed = await printed_by_curl(name, server, tmp_path)
     assert [words for words in PRINTED_BY_CURL[name] if words not in printed] == []
 
 
 @pytest.fixture
 def typescript(tmp_path: Path) -> Path:
-    """A folder for programs in TypeScript, with the packages that they import; skips the test like npm's."""
+    """A folder for programs in TypeScript, with the packages that they import; skips the test like
+    npm's.
+    """
     if shutil.which("node") is None:
         pytest.skip("TypeScript runs in Node.js, and Node.js is missing")
     npm.install_packages(PINNED, "the openai package for TypeScript", folder=PACKAGES)
@@ -113,7 +130,9 @@ def typescript(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", PRINTED_BY_TYPESCRIPT)
 @pytest.mark.timeout(400)
-async def test_a_program_in_typescript_prints_the_answer(name: str, server: RunningServer, typescript: Path) -> None:
+async def test_a_program_in_typescript_prints_the_answer(
+    name: str, server: RunningServer, typescript: Path
+) -> None:
     source = (PINNED / f"{name}.ts").read_text()
     assert USUAL_SERVER in source
     (typescript / f"{name}.ts").write_text(source.replace(USUAL_SERVER, server.url))
@@ -125,7 +144,12 @@ async def test_a_program_in_typescript_prints_the_answer(name: str, server: Runn
 async def test_the_types_of_the_typescript_are_right(typescript: Path) -> None:
     for program in PINNED.glob("*.ts"):
         shutil.copy(program, typescript)
-    assert await printed_by(typescript, str(PACKAGES / "node_modules/.bin/tsc"), "--project", str(typescript)) == ""
+    assert (
+        await printed_by(
+            typescript, str(PACKAGES / "node_modules/.bin/tsc"), "--project", str(typescript)
+        )
+        == ""
+    )
 
 
 async def test_every_example_in_tabs_is_in_every_language() -> None:

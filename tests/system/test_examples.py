@@ -51,13 +51,16 @@ IN_TABS = {
     "stream": (f"{HELLO}Hello!\n",),
     "continue_conversation": ("Your name is Ada.\n",),
     "function_tool": (
-        'The model calls tide_at with {"place": "Dover"}\nThe tool returned: High water in Dover is at 14:05.\n',
+        'The model calls tide_at with {"place": "Dover"}\nThe tool returned: High water in Dover '
+        "is at 14:05.\n",
     ),
     "structured_output": ("place='Dover' time='14:05'\n",),
     "background_job": ("queued\n", f"completed\n{STORY}"),
     "ask_files": ('tides.md says: "High water in Brest is at nine."\nSource: tides.md\n',),
 }
-"""Examples that the pages show in tabs; `test_example_tabs.py` runs the same in curl and TypeScript."""
+"""Examples that the pages show in tabs; `test_example_tabs.py` runs the same in curl and
+TypeScript.
+"""
 
 ALONE = {
     "embed": (
@@ -71,13 +74,16 @@ ALONE = {
         "400 temperature\n",
         f"{STORY}completed, 1 item\n",
     ),
-    "embed_files": ("dover.txt High tide in Dover is at 14:05.\n404 No such File object: file-none\n",),
+    "embed_files": (
+        "dover.txt High tide in Dover is at 14:05.\n404 No such File object: file-none\n",
+    ),
     "agents_sdk_in_process": ("The tool returned: In Dover at 14:05.\n",),
     "chat_stream": ('"delta":"A greeting."', '"text":"Good day"', "event: response.completed\n"),
     "request_translation": (
         'openai {"model": "m", "messages": [{"role": "developer"',
         'deepseek {"model": "m", "messages": [{"role": "system"',
-        "400 unknown_parameter temprature Unknown parameter: 'temprature'. Did you mean 'temperature'?\n",
+        "400 unknown_parameter temprature Unknown parameter: 'temprature'. Did you mean "
+        "'temperature'?\n",
     ),
 }
 WITH_A_SERVER = {
@@ -154,9 +160,17 @@ def placed(folder: Path, replaced: Mapping[str, str]) -> Path:
 
 
 @asynccontextmanager
-async def running(name: str, replaced: Mapping[str, str], *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run an example as a user does: from a folder with all the others, which Python then searches first."""
-    stored = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+async def running(
+    name: str, replaced: Mapping[str, str], *arguments: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run an example as a user does: from a folder with all the others, which Python then searches
+    first.
+    """
+    stored = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ANTIPHON_", "OPENAI_"))
+    }
     quiet = {**stored, "OPENAI_API_KEY": "none"}
     with TemporaryDirectory() as folder:
         program = placed(Path(folder), replaced) / f"{name}.py"
@@ -172,7 +186,9 @@ async def running(name: str, replaced: Mapping[str, str], *arguments: str) -> As
 
 
 async def output_of(name: str, *arguments: str, **replaced: str) -> tuple[str, str]:
-    """Run an example to its end, with other addresses; return what it printed and what it complained of."""
+    """Run an example to its end, with other addresses; return what it printed and what it
+    complained of.
+    """
     usual = {"server": USUAL_SERVER, "mcp_server": USUAL_MCP_SERVER}
     places = {usual[which]: address for which, address in replaced.items()}
     async with running(name, places, *arguments) as process:
@@ -204,7 +220,9 @@ async def test_an_example_of_the_library_runs_alone(name: str) -> None:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> AsyncIterator[RunningServer]:
     """A server for all examples, which may call MCP servers of this machine."""
-    async with serve(DemoBackend(), settings=Settings(outgoing_networks=THIS_MACHINE), has_tools=True) as server:
+    async with serve(
+        DemoBackend(), settings=Settings(outgoing_networks=THIS_MACHINE), has_tools=True
+    ) as server:
         yield server
 
 
@@ -217,14 +235,18 @@ async def sums() -> AsyncIterator[str]:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", WITH_A_SERVER)
-async def test_an_example_of_a_client_runs_against_the_server(name: str, server: RunningServer) -> None:
+async def test_an_example_of_a_client_runs_against_the_server(
+    name: str, server: RunningServer
+) -> None:
     printed, _ = await output_of(name, server=server.url)
     assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", WITH_AN_MCP_SERVER)
-async def test_an_example_of_mcp_runs_against_both_servers(name: str, server: RunningServer, sums: str) -> None:
+async def test_an_example_of_mcp_runs_against_both_servers(
+    name: str, server: RunningServer, sums: str
+) -> None:
     printed, _ = await output_of(name, server=server.url, mcp_server=sums)
     assert [words for words in WITH_AN_MCP_SERVER[name] if words not in printed] == []
 
@@ -289,36 +311,54 @@ print(table.price.sum())
 
 @needs_sandbox
 @needs_pandas
-async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(tmp_path: Path) -> None:
+async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "antiphon.toml").write_text(SANDBOX)
     (tmp_path / "meals.csv").write_text("meal,price\nbreakfast,8\ntea,4\n")
     async with TestServer(demo_app(DemoBackend())) as model:
         flags = ("--port", "0", "--backend", str(model.make_url("/v1")), "--store", "sqlite://")
         async with serving(tmp_path, *flags) as server:
-            printed, _ = await output_of("analyse_csv", str(tmp_path / "meals.csv"), DRAWING, server=server.url)
-            by_the_agent, _ = await output_of("agents_code_interpreter", "Run: print(6 * 7)", server=server.url)
+            printed, _ = await output_of(
+                "analyse_csv", str(tmp_path / "meals.csv"), DRAWING, server=server.url
+            )
+            by_the_agent, _ = await output_of(
+                "agents_code_interpreter", "Run: print(6 * 7)", server=server.url
+            )
             await server.stop(signal.SIGTERM)
 
-    assert printed == "The code printed: 12\n\nIt made [prices.png](sandbox:/mnt/data/prices.png).\nSaved prices.png\n"
+    assert printed == (
+        "The code printed: 12\n\nIt made [prices.png](sandbox:/mnt/data/prices.png).\nSaved "
+        "prices.png\n"
+    )
     assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")
     assert by_the_agent == "The code printed: 42\n"
 
 
 async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) -> None:
-    async with serve(DemoBackend(), settings=Settings(images_model="demo"), has_tools=True) as server:
+    async with serve(
+        DemoBackend(), settings=Settings(images_model="demo"), has_tools=True
+    ) as server:
         printed, _ = await output_of("generate_image", str(tmp_path), server=server.url)
 
     lines = printed.splitlines()
     assert [lines[0:2], lines[4:6]] == [["Partial image 0", "Partial image 1"]] * 2
-    assert [lines[n].rpartition(" ")[0] for n in (2, 6)] == ["circle.png completed", "blue-circle.png completed"]
+    assert [lines[n].rpartition(" ")[0] for n in (2, 6)] == [
+        "circle.png completed",
+        "blue-circle.png completed",
+    ]
     images = [inspect((tmp_path / name).read_bytes()) for name in ("circle.png", "blue-circle.png")]
     assert [image.size for image in images] == ["512x512"] * 2
     assert images[0].data != images[1].data
 
 
-async def test_the_example_of_copying_takes_a_conversation_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_example_of_copying_takes_a_conversation_to_another_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with serve(DemoBackend()) as old, serve(DemoBackend()) as new:
-        talk = await old.sdk.conversations.create(items=[{"role": "user", "content": f"Line {n}."} for n in range(20)])
+        talk = await old.sdk.conversations.create(
+            items=[{"role": "user", "content": f"Line {n}."} for n in range(20)]
+        )
         await old.sdk.responses.create(
             model="demo", conversation=talk.id, input="My name is Ada.", reasoning={"effort": "low"}
         )
@@ -326,7 +366,9 @@ async def test_the_example_of_copying_takes_a_conversation_to_another_server(mon
         printed, _ = await output_of("copy_conversation", talk.id, server=new.url)
         found = re.fullmatch(r"(conv_\w+) 22 items copied, 1 skipped\n", printed)
         assert found is not None, printed
-        answer = await new.sdk.responses.create(model="demo", conversation=found[1], input="What is my name?")
+        answer = await new.sdk.responses.create(
+            model="demo", conversation=found[1], input="What is my name?"
+        )
     assert answer.output_text == "Your name is Ada."
 
 
@@ -338,7 +380,9 @@ class Nothing:
     def abort(self) -> None: ...
 
 
-async def test_the_mounted_application_serves_both_its_own_page_and_the_api(backend: ReplayBackend) -> None:
+async def test_the_mounted_application_serves_both_its_own_page_and_the_api(
+    backend: ReplayBackend,
+) -> None:
     example: dict[str, Any] = {"__name__": "mount"}
     exec(source_of("mount").replace(USUAL_BACKEND, backend.url), example)
     app = example["app"]
@@ -350,7 +394,9 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
         await host.listening.wait()
         async with AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/ai/v1", api_key="none") as client:
             first = await client.responses.create(model="m", input="Hi")
-            second = await client.responses.create(model="m", input="Again", previous_response_id=first.id)
+            second = await client.responses.create(
+                model="m", input="Again", previous_response_id=first.id
+            )
             page = await client.get(f"http://127.0.0.1:{port}/", cast_to=str)
         host.should_exit = host.force_exit = True
         with suppress(asyncio.CancelledError):
@@ -361,7 +407,17 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
 
 def test_the_example_of_a_test_passes_in_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(source_of("test_with_script"))
-    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_it.py")
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:asyncio",
+        "-W",
+        "error",
+        "test_it.py",
+    )
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
@@ -369,13 +425,27 @@ def test_the_example_of_a_test_passes_in_pytest(tmp_path: Path) -> None:
 def test_the_test_of_the_fastapi_example_passes(tmp_path: Path) -> None:
     for file in (EXAMPLES / "embed_fastapi").glob("*.py"):
         shutil.copy(file, tmp_path)
-    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", "test_app.py")
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:asyncio",
+        "-W",
+        "error",
+        "test_app.py",
+    )
     environment = os.environ | {"HOME": str(tmp_path)}
-    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
-def test_the_support_agent_searches_files_and_requests_approval_before_a_refund(tmp_path: Path) -> None:
+def test_the_support_agent_searches_files_and_requests_approval_before_a_refund(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(EXAMPLES / "support", home)
     stated = (
@@ -397,7 +467,9 @@ async def _support(home: Path, text: str) -> str:
         agent.write_text(agent.read_text().replace(USUAL_SERVER, server.url))
         added = await antiphon(home, "stores", "add", "knowledge", "--into", "handbook")
         assert added.code == 0, added.err
-        process = await asyncio.create_subprocess_exec(sys.executable, str(agent), stdin=-1, stdout=-1, stderr=-1)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, str(agent), stdin=-1, stdout=-1, stderr=-1
+        )
         printed, complained = await process.communicate(text.encode())
         assert process.returncode == 0, complained.decode()
         await server.stop(signal.SIGTERM)
@@ -405,7 +477,9 @@ async def _support(home: Path, text: str) -> str:
 
 
 async def test_the_example_of_langchain_runs_where_it_is_installed() -> None:
-    pytest.importorskip("langchain_openai", reason="LangChain brings a dozen packages, so no extra installs it")
+    pytest.importorskip(
+        "langchain_openai", reason="LangChain brings a dozen packages, so no extra installs it"
+    )
     printed, _ = await output_of("langchain_in_process")
     assert printed == f"{HELLO}My name is Ada.\n{HELLO}Hello!\ntide_at In Dover at 14:05.\n"
 

@@ -53,7 +53,9 @@ def test_a_failed_installation_displays_the_whole_output_of_pip(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("code", "last"), [(0, "uv: installed in"), (1, "Installed in")])
-def test_uv_installs_where_it_is_and_pip_what_it_cannot(tmp_path: Path, code: int, last: str) -> None:
+def test_uv_installs_where_it_is_and_pip_what_it_cannot(
+    tmp_path: Path, code: int, last: str
+) -> None:
     uv = tmp_path / ".venv-resolve/bin/uv"
     uv.parent.mkdir(parents=True)
     uv.write_text(f"#!/bin/sh\necho $*\nexit {code}\n")
@@ -61,6 +63,8 @@ def test_uv_installs_where_it_is_and_pip_what_it_cannot(tmp_path: Path, code: in
 
     done = install(tmp_path, 0)
 
-    assert f"pip install --quiet --no-progress --python {sys.executable} --editable ." in done.stdout
+    assert (
+        f"pip install --quiet --no-progress --python {sys.executable} --editable ." in done.stdout
+    )
     assert done.stdout.splitlines()[-1].strip().startswith(last)
     assert done.returncode == 0

@@ -1,4 +1,6 @@
-"""`make release` of a version that does not fit the tree. tests/system/test_dist.py builds what does."""
+"""`make release` of a version that does not fit the tree. tests/system/test_dist.py builds what
+does.
+"""
 
 import subprocess
 import sys
@@ -18,7 +20,9 @@ ROOT = Path(__file__).parents[2]
 )
 def test_nothing_is_built_and_each_problem_is_named(version: str, problem: str) -> None:
     command = [sys.executable, "-m", "release", version]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Nothing was built:\n- ")
     assert problem in done.stderr

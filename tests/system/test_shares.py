@@ -9,7 +9,9 @@ from bench.trace.shares import PARTS
 
 def test_the_parts_of_a_long_request_are_sampled() -> None:
     command = [sys.executable, "-m", "bench.trace", "--shares", "long, plain"]
-    sampled = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=110)
+    sampled = subprocess.run(
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=110
+    )
     assert sampled.returncode == 0, sampled.stderr
     shares = {
         part: int(line.split()[-1].rstrip("%"))
@@ -17,6 +19,7 @@ def test_the_parts_of_a_long_request_are_sampled() -> None:
         for part in PARTS.values()
         if line.startswith(part)
     }
-    read, translated = PARTS["antiphon.protocol"], PARTS["antiphon.translation.to_chat_completions"]
+    read = PARTS["antiphon.protocol"]
+    translated = PARTS["antiphon.translation.to_chat_completions"]
     assert shares[read] + shares[translated] > 30
     assert 90 <= sum(shares.values()) <= 105

@@ -16,7 +16,9 @@ _is_guarded = False
 
 def _guard(event: str, arguments: tuple[Any, ...]) -> None:
     if _is_guarded and event in FORBIDDEN:
-        raise RuntimeError(f"{event}: a test that needs it belongs to tests/integration or tests/system")
+        raise RuntimeError(
+            f"{event}: a test that needs it belongs to tests/integration or tests/system"
+        )
 
 
 sys.addaudithook(_guard)

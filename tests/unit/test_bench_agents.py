@@ -1,4 +1,6 @@
-"""The bodies that the bench sends for agents: valid, as large as the recorded ones, another conversation each time."""
+"""The bodies that the bench sends for agents: valid, as large as the recorded ones, another
+conversation each time.
+"""
 
 from typing import Any
 
@@ -95,17 +97,23 @@ def test_a_later_turn_adds_two_items_to_what_was_sent_before(name: str) -> None:
 
 
 def test_a_chained_turn_sends_only_what_the_other_adds() -> None:
-    whole, chained = SCENARIOS["codex, later turn"](), SCENARIOS["chained"]()
+    whole = SCENARIOS["codex, later turn"]()
+    chained = SCENARIOS["chained"]()
     assert items_of(chained) == items_of(whole)[-2:]
     assert chained.before == whole.before
-    assert msgspec.json.decode(sent(chained.body, previous="resp_1"))["previous_response_id"] == "resp_1"
+    assert (
+        msgspec.json.decode(sent(chained.body, previous="resp_1"))["previous_response_id"]
+        == "resp_1"
+    )
     assert PREVIOUS not in sent(chained.body, previous="resp_1").decode()
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_every_call_has_its_output(name: str) -> None:
     items = items_of(SCENARIOS[name]())
-    calls = [item["call_id"] for item in items if item["type"] in ("function_call", "custom_tool_call")]
+    calls = [
+        item["call_id"] for item in items if item["type"] in ("function_call", "custom_tool_call")
+    ]
     outputs = [item["call_id"] for item in items if item["type"].endswith("_call_output")]
     assert calls == outputs
     assert len(set(calls)) == len(calls) > 10

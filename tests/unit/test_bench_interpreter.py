@@ -9,16 +9,22 @@ def test_an_optimised_one_comes_before_the_default_however_quick() -> None:
     optimised = Python("/optimised", "3.12.1", "--enable-optimizations", 1.2)
     chosen, why = choose(DEFAULT, [Python("/quick", "3.13.0", "", 0.5), optimised])
     assert chosen is optimised
-    assert why == "optimised (--enable-optimizations), 0.83 times as quick in a loop as the default, /default"
+    assert why == (
+        "optimised (--enable-optimizations), 0.83 times as quick in a loop as the default, /default"
+    )
 
 
 def test_of_two_optimised_ones_the_quicker_is_chosen() -> None:
-    slow, quick = (Python(f"/{seconds}", "3.12.1", "-fprofile-use", seconds) for seconds in (0.8, 0.7))
+    slow, quick = (
+        Python(f"/{seconds}", "3.12.1", "-fprofile-use", seconds) for seconds in (0.8, 0.7)
+    )
     assert choose(DEFAULT, [slow, quick])[0] is quick
 
 
 def test_without_proof_the_loop_decides_and_a_small_difference_is_ignored() -> None:
-    clearly, hardly = (Python("/other", "3.12.1", "", 1 / ratio) for ratio in (QUICKER + 0.1, QUICKER - 0.05))
+    clearly, hardly = (
+        Python("/other", "3.12.1", "", 1 / ratio) for ratio in (QUICKER + 0.1, QUICKER - 0.05)
+    )
     assert choose(DEFAULT, [clearly])[0] is clearly
     assert choose(DEFAULT, [hardly]) == (
         DEFAULT,

@@ -1,4 +1,6 @@
-"""The figures of `make bench-peers` and `bench.agents` that the documentation shows are those that were kept."""
+"""The figures of `make bench-peers` and `bench.agents` that the documentation shows are those that
+were kept.
+"""
 
 import msgspec
 import pytest
@@ -21,7 +23,11 @@ def test_every_line_of_the_tables_was_measured_of_antiphon() -> None:
 
 
 def test_an_unmeasured_figure_is_a_dash_with_its_reason_on_the_page() -> None:
-    run = Run("2026-01-01", [Server("antiphon", "1.0, abc", {}), Server("OGX", "1.5", {})], ["OGX, plain: it failed"])
+    run = Run(
+        "2026-01-01",
+        [Server("antiphon", "1.0, abc", {}), Server("OGX", "1.5", {})],
+        ["OGX, plain: it failed"],
+    )
     page = next(text for path, text in pages(run).items() if path.name == "speed-of-gateways.md")
     assert "| plain request, CPU µs | - | - |" in page
     assert "- OGX, plain: `it failed`\n" in page
@@ -33,7 +39,9 @@ def test_the_picture_has_the_stored_growth() -> None:
     assert IMAGE.read_text() == chart(growth)
 
 
-@pytest.mark.parametrize(("highest", "top"), [(0.9, "1"), (1.1, "2"), (4_300.0, "5,000"), (60.0, "100")])
+@pytest.mark.parametrize(
+    ("highest", "top"), [(0.9, "1"), (1.1, "2"), (4_300.0, "5,000"), (60.0, "100")]
+)
 def test_a_panel_reaches_just_above_its_highest_value(highest: float, top: str) -> None:
     svg = drawn("t", "d", [Panel("p", {"now": {1: highest / 2, 100: highest}})], {"now": "now"})
     assert f">{top}</text>" in svg

@@ -4,7 +4,16 @@ import ast
 from pathlib import Path
 
 import pytest
-from bench.code import between_packages, cycles, forwards, graph_of, read, repeated_classes, report, statements_line
+from bench.code import (
+    between_packages,
+    cycles,
+    forwards,
+    graph_of,
+    read,
+    repeated_classes,
+    report,
+    statements_line,
+)
 from bench.shape import Definition, only_forwards
 
 
@@ -35,10 +44,14 @@ def test_an_import_for_types_alone_closes_a_cycle(tmp_path: Path) -> None:
 def test_it_counts_the_lines_of_files_and_functions(tmp_path: Path) -> None:
     root = package(
         tmp_path,
-        a__one="def f():\n    return 1\n\n\nclass A:\n    def g(self):\n        '''Doc.'''\n        return 2\n",
+        a__one="def f():\n    return 1\n\n\nclass A:\n    def g(self):\n        '''Doc.'''\n      "
+        "  return 2\n",
     )
     (one,) = read(root)
-    assert (one.lines, [(each.name, each.lines) for each in one.functions]) == (8, [("a.one.f", 2), ("a.one.g", 3)])
+    assert (one.lines, [(each.name, each.lines) for each in one.functions]) == (
+        8,
+        [("a.one.f", 2), ("a.one.g", 3)],
+    )
     assert "longest function: a.one.g, 3 lines" in report(root)
 
 
@@ -72,7 +85,9 @@ def test_statements_are_counted_without_imports_and_docstrings(tmp_path: Path) -
 
 
 def test_comments_are_counted_except_those_for_tools(tmp_path: Path) -> None:
-    code = "# A reason.\nx = '# text'  # another\nimport b  # noqa: F401\ny: int = x  # type: ignore\n"
+    code = (
+        "# A reason.\nx = '# text'  # another\nimport b  # noqa: F401\ny: int = x  # type: ignore\n"
+    )
     (one,) = read(package(tmp_path, a__one=code))
     assert (one.comments, one.lines) == (2, 4)
 
@@ -81,9 +96,10 @@ def test_comments_are_counted_except_those_for_tools(tmp_path: Path) -> None:
     "code",
     [
         "def f(self, a):\n    '''Doc.'''\n    return self._files.load(a)",
-        "async def f(self, a, *more, key, **rest):\n    await g(self._store, a.b, *more, key=key, **rest)",
+        "async def f(self, a, *more, key, **rest):\n    await g(self._store, a.b, *more, key=key, "
+        "**rest)",
         "def f(a):\n    from antiphon.b import g\n\n    return g(a)",
-        "async def f(self, a):\n    return await self._read(lambda: load(a, self._now()), a.tenant)",
+        "async def f(self, a):\n    return await self._read(lambda: load(a, self._now()), a.tenant)",  # noqa: E501 - one text, or a row of a table
         "def f(self, a):\n    return self._operations().load(a, None)",
         "def f():\n    return g()",
     ],
@@ -136,8 +152,10 @@ def test_functions_that_only_forward_are_counted_by_folder(tmp_path: Path) -> No
 def test_a_class_name_counts_once_for_each_module_that_has_it(tmp_path: Path) -> None:
     root = package(
         tmp_path,
-        a__one="class Files: ...\n\n\nclass _Part: ...\n\n\nclass Alone: ...\n\n\nclass Alone: ...\n",
-        a__two="class Files: ...\n\n\nclass _Part: ...\n\n\nclass Row: ...\n\n\ndef f(x):\n    return x\n",
+        a__one="class Files: ...\n\n\nclass _Part: ...\n\n\nclass Alone: ...\n\n\nclass Alone: "
+        "...\n",
+        a__two="class Files: ...\n\n\nclass _Part: ...\n\n\nclass Row: ...\n\n\ndef f(x):\n    "
+        "return x\n",
         b__three="class Files: ...\n\n\nclass Row: ...\n",
     )
     assert repeated_classes(read(root)) == {"Files": 3, "Row": 2}
@@ -153,4 +171,7 @@ def test_the_table_has_the_statements_and_the_comments_of_each_package(tmp_path:
 
 
 def test_the_statements_of_another_folder_are_a_line(tmp_path: Path) -> None:
-    assert statements_line(package(tmp_path, a__one=STATEMENTS, b="x = 1\n")) == "statements in antiphon: 8"
+    assert (
+        statements_line(package(tmp_path, a__one=STATEMENTS, b="x = 1\n"))
+        == "statements in antiphon: 8"
+    )

@@ -1,4 +1,6 @@
-"""Each committed diagram is what `make diagrams` draws from its source, and readable by a screen reader."""
+"""Each committed diagram is what `make diagrams` draws from its source, and readable by a screen
+reader.
+"""
 
 from xml.etree import ElementTree as ET
 
@@ -13,7 +15,9 @@ per_diagram = pytest.mark.parametrize("name", NAMES)
 
 @per_diagram
 def test_a_diagram_matches_its_source(name: str) -> None:
-    assert (IMAGES / f"{name}.svg").read_text() == svg(load(SOURCES / f"{name}.toml")), "run: make diagrams"
+    assert (IMAGES / f"{name}.svg").read_text() == svg(load(SOURCES / f"{name}.toml")), (
+        "run: make diagrams"
+    )
 
 
 @per_diagram
@@ -24,7 +28,10 @@ def test_a_diagram_has_a_title_a_description_and_nothing_from_elsewhere(name: st
 
     assert drawing.get("aria-labelledby") == "title description"
     assert all(described)
-    assert not any(word in text.replace('xmlns="http://', "") for word in ("://", "@font-face", "data:", "<image"))
+    assert not any(
+        word in text.replace('xmlns="http://', "")
+        for word in ("://", "@font-face", "data:", "<image")
+    )
 
 
 @per_diagram

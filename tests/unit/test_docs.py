@@ -12,7 +12,10 @@ IN_DOCS = (page for page in (ROOT / "docs").rglob("*.md") if "_build" not in pag
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "verify/README.md", *IN_DOCS])
 EXAMPLES = [path for path in ROOT.glob("examples/**/*") if "node_modules" not in path.parts]
 
-FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=marks)\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^(?P<marks>`{3,}|:{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=marks)\s*$",
+    re.MULTILINE | re.DOTALL,
+)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"\]\(\s*<?(?P<target>[^)\s>]+)")
 HEADING = re.compile(r"^#{1,6} +(?P<title>.+?)\s*$", re.MULTILINE)
@@ -28,7 +31,11 @@ def fences(text: str) -> Iterator[tuple[str, str]]:
 
 def typed_in(text: str) -> list[str]:
     """The Python of the page that is typed into it rather than included from a file."""
-    return [body.strip() for info, body in fences(text) if info.split(" ")[0] in {"py", "python", "python3", "pycon"}]
+    return [
+        body.strip()
+        for info, body in fences(text)
+        if info.split(" ")[0] in {"py", "python", "python3", "pycon"}
+    ]
 
 
 def included(text: str) -> list[str]:
@@ -62,14 +69,21 @@ def dead_links(page: Path, text: str) -> list[str]:
         target = page.parent / path if path else page
         if not target.resolve().is_relative_to(ROOT) or not target.exists():
             return True
-        return bool(anchor) and anchor not in anchors(text if target == page else target.read_text())
+        return bool(anchor) and anchor not in anchors(
+            text if target == page else target.read_text()
+        )
 
     return [link for link in links(text) if is_dead(link)]
 
 
 @per_page
 def test_python_in_a_page_is_the_whole_of_a_file_that_is_run(page: Path) -> None:
-    displayed = {form for example in EXAMPLES if example.suffix == ".py" for form in forms(example.read_text())}
+    displayed = {
+        form
+        for example in EXAMPLES
+        if example.suffix == ".py"
+        for form in forms(example.read_text())
+    }
     assert [block for block in typed_in(page.read_text()) if block not in displayed] == []
 
 
@@ -77,7 +91,9 @@ def test_python_in_a_page_is_the_whole_of_a_file_that_is_run(page: Path) -> None
 def test_what_a_page_includes_is_an_example(page: Path) -> None:
     files = [(page.parent / name).resolve() for name in included(page.read_text())]
     known = [*EXAMPLES, *(ROOT / "deploy").rglob("*")]  # tests/system/deploy looks at those
-    assert [file for file in files if page.is_relative_to(ROOT / "docs") and file not in known] == []
+    assert [
+        file for file in files if page.is_relative_to(ROOT / "docs") and file not in known
+    ] == []
 
 
 @per_page
@@ -85,13 +101,17 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert dead_links(page, page.read_text()) == []
 
 
-@pytest.mark.parametrize("link", ["nowhere.md", "README.md#no-such-heading", "#no-such-heading", "../outside.md"])
+@pytest.mark.parametrize(
+    "link", ["nowhere.md", "README.md#no-such-heading", "#no-such-heading", "../outside.md"]
+)
 def test_a_dead_link_is_seen(link: str) -> None:
     assert dead_links(ROOT / "CHANGELOG.md", f"# Changelog\n\n[there]({link})\n") == [link]
 
 
 def test_a_link_in_code_is_no_link() -> None:
-    assert links("`[a](b.md)` and\n```text\n[c](d.md)\n```\nand [e](f.md#g), [h](https://example.com)") == ["f.md#g"]
+    assert links(
+        "`[a](b.md)` and\n```text\n[c](d.md)\n```\nand [e](f.md#g), [h](https://example.com)"
+    ) == ["f.md#g"]
 
 
 def test_typed_python_and_inclusions_are_distinguished() -> None:
@@ -100,4 +120,7 @@ def test_typed_python_and_inclusions_are_distinguished() -> None:
 
 
 def test_a_file_can_be_included_without_its_docstring() -> None:
-    assert forms('"""What it\nshows."""\n\nprint(1)\n') == {'"""What it\nshows."""\n\nprint(1)', "print(1)"}
+    assert forms('"""What it\nshows."""\n\nprint(1)\n') == {
+        '"""What it\nshows."""\n\nprint(1)',
+        "print(1)",
+    }

@@ -55,11 +55,15 @@ PARTS = st.text(st.sampled_from("ab1:@/#?%&=+.-_[]"), max_size=6)
 
 
 @given(
-    st.sampled_from(["http://", "https://", "postgresql://", "s3://", "socks5://", "//", "", "mysql+x://"]),
+    st.sampled_from(
+        ["http://", "https://", "postgresql://", "s3://", "socks5://", "//", "", "mysql+x://"]
+    ),
     st.tuples(PARTS, PARTS, PARTS),
     st.sampled_from(["host", "127.0.0.1:5432/db", "[::1]/v1?sslmode=require", "a,b/db#x"]),
 )
-def test_no_user_information_is_displayed_whatever_it_contains(scheme: str, parts: tuple[str, ...], place: str) -> None:
+def test_no_user_information_is_displayed_whatever_it_contains(
+    scheme: str, parts: tuple[str, ...], place: str
+) -> None:
     user, before, after = parts
     assume(scheme or "://" not in user)  # what is before that is the scheme
     url = f"{scheme}u{SECRET}{user}:{before}{SECRET}{after}@{place}"

@@ -29,7 +29,10 @@ def test_the_tests_have_every_extra(extra: str) -> None:
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_that_is_missing_is_named_with_the_command_that_installs_it(extra: str) -> None:
-    with without(extra), pytest.raises(Exception, match=rf"^X needs .* pip install 'antiphon\[{extra}\]'\.$"):
+    with (
+        without(extra),
+        pytest.raises(Exception, match=rf"^X needs .* pip install 'antiphon\[{extra}\]'\.$"),
+    ):
         require(extra, "X")
 
 
@@ -50,7 +53,12 @@ def test_the_mcp_extra_has_every_package_that_its_modules_import() -> None:
             elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
                 imported.add(node.module.partition(".")[0])
     others = imported - sys.stdlib_module_names - {"antiphon", "msgspec"}
-    assert others <= {*EXTRAS["mcp"], "anyio", "httpcore2", "pydantic_core"}  # these come with mcp and httpx2
+    assert others <= {
+        *EXTRAS["mcp"],
+        "anyio",
+        "httpcore2",
+        "pydantic_core",
+    }  # these come with mcp and httpx2
 
 
 def test_the_log_names_the_command_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -64,14 +72,21 @@ def test_the_log_names_the_command_once(caplog: pytest.LogCaptureFixture) -> Non
             "code": "unsupported_value",
         }
     ]
-    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == ["pip install 'antiphon[web]'"]
+    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == [
+        "pip install 'antiphon[web]'"
+    ]
 
 
 def test_the_lowest_versions_are_those_of_the_ranges() -> None:
     lowest = dict(
-        line.split("==") for line in (ROOT / "constraints-lowest.txt").read_text().splitlines() if "==" in line
+        line.split("==")
+        for line in (ROOT / "constraints-lowest.txt").read_text().splitlines()
+        if "==" in line
     )
-    for requirement in [*PROJECT["dependencies"], *(one for extra in EXTRAS for one in RANGES[extra])]:
+    for requirement in [
+        *PROJECT["dependencies"],
+        *(one for extra in EXTRAS for one in RANGES[extra]),
+    ]:
         found = re.match(r"([\w.-]+)>=([\d.]+),<", requirement)
         assert found, requirement
         pin = lowest[found[1].lower().replace(".", "-")]

@@ -5,11 +5,15 @@ import ast
 import pytest
 from bench.shape import Definition
 
-from tests.support.forwarding import needless_forwards, is_justified
+from tests.support.forwarding import is_justified, needless_forwards
 from tests.unit.test_layers import SOURCE
 
 REASONS: dict[str, tuple[str, ...]] = {
-    "it names a call that its module makes with values of the object, in several places or as a callback": (
+    (
+        "it names a call that its module makes with values of the object, in several places or as "
+        "a "
+        "callback"
+    ): (
         "access.api_keys.Mint._digest",
         "access.unseal.Unsealer.token",
         "objects.items.ItemViews._put_images",

@@ -52,13 +52,27 @@ ARROWS: dict[str, set[str]] = {
     "documents": {"sharing", "documents.extraction"},
     "upstream": {"upstream.backend", "translation", "sharing", "periodic"},
     "sandbox": {"sandbox.contract", "outbound", "sharing"},
-    "tools": {"tools.base", "outbound", "periodic", "documents", "search", "sandbox.contract", "storage.containers"},
+    "tools": {
+        "tools.base",
+        "outbound",
+        "periodic",
+        "documents",
+        "search",
+        "sandbox.contract",
+        "storage.containers",
+    },
     "tools.registry": {"tools.base"},
     "telemetry.context": {"errors"},
     "telemetry.formatters": {"telemetry.context"},
     "status.code_status": set(),
     "status.upkeep": set(),
-    "telemetry": {"telemetry.formatters", "upstream", "status.code_status", "status.upkeep", "storage.store"},
+    "telemetry": {
+        "telemetry.formatters",
+        "upstream",
+        "status.code_status",
+        "status.upkeep",
+        "storage.store",
+    },
     "retrieval": {"search", "sharing", "storage.store", "telemetry", "upstream"},
     "access.keyring": {"packages"},
     "access": {"access.keyring", "upstream", "storage.store"},
@@ -67,8 +81,22 @@ ARROWS: dict[str, set[str]] = {
     "recording.checkpoints": {"protocol"},
     "runs.tool_policy": {"tools.registry", "translation"},
     "runs.steps": {"recording.checkpoints", "runs.tool_policy"},
-    "history": {"access", "cache", "documents", "runs.steps", "storage.blobs.base", "storage.store"},
-    "status": {"history", "status.code_status", "status.upkeep", "storage.store", "storage.probe", "upstream"},
+    "history": {
+        "access",
+        "cache",
+        "documents",
+        "runs.steps",
+        "storage.blobs.base",
+        "storage.store",
+    },
+    "status": {
+        "history",
+        "status.code_status",
+        "status.upkeep",
+        "storage.store",
+        "storage.probe",
+        "upstream",
+    },
     "process": {"storage.notifications"},
     "recording": {"forwarding", "history", "process", "telemetry"},
     "runs": {"recording", "search"},
@@ -89,23 +117,49 @@ ARROWS: dict[str, set[str]] = {
     "": {"library", "translate", "types"},
     "__main__": {"cli"},
 }
-"""A room, and the rooms that it may import; what those may import, it may too. A file's room: the longest that fits."""
+"""A room, and the rooms that it may import; what those may import, it may too. A file's room: the
+longest that fits.
+"""
 
 FACADES = {"translation": {"protocol", "translation", "translate"}}
-"""Packages that offer names of other rooms too, each loaded at its first use. Nothing of ours imports the package."""
+"""Packages that offer names of other rooms too, each loaded at its first use. Nothing of ours
+imports the package.
+"""
 
 BY_THE_GATEWAY = {
-    "server": {"gateway", "objects", "http_server", "protocol", "errors", "ids", "sharing", "version", "telemetry"},
+    "server": {
+        "gateway",
+        "objects",
+        "http_server",
+        "protocol",
+        "errors",
+        "ids",
+        "sharing",
+        "version",
+        "telemetry",
+    },
     "library": {
         *("gateway", "protocol", "config", "build", "errors", "http_server", "ids", "server"),
         "upstream.backend",
     },
 }
-"""Rooms that enter the core by the gateway alone, and all that they may name themselves, whatever lies behind it."""
+"""Rooms that enter the core by the gateway alone, and all that they may name themselves, whatever
+lies behind it.
+"""
 
 TECHNOLOGIES = ("storage", "tools")
 SHARED = {
-    *("act", "base", "changes", "later", "notifications", "open", "operations", "records", "registry"),
+    *(
+        "act",
+        "base",
+        "changes",
+        "later",
+        "notifications",
+        "open",
+        "operations",
+        "records",
+        "registry",
+    ),
     *("chunk", "clock", "containers", "large", "schema", "sql", "store", "terms"),
 }
 """Files of such a folder that serve several technologies: every SQL store has operations."""
@@ -113,7 +167,14 @@ SHARED = {
 SANS_IO = (
     *("protocol", "translation", "translate", "storage.operations", "webhooks.sign"),
     *("telemetry.metrics", "telemetry.kinds", "telemetry.requests", "telemetry.exposition"),
-    *("runs.phases", "runs.plan", "runs.request_builder", "runs.turn", "runs.agentic_turn", "runs.steps"),
+    *(
+        "runs.phases",
+        "runs.plan",
+        "runs.request_builder",
+        "runs.turn",
+        "runs.agentic_turn",
+        "runs.steps",
+    ),
     *("runs.refusals", "runs.simplified"),
     *("runs.tool_policy", "runs.provenance", "runs.corrections", "runs.loops", "history.truncate"),
     *("upstream.probing.answers", "upstream.probing.consent", "upstream.probing.descriptions"),
@@ -138,11 +199,34 @@ SANS_IO_OF_VERIFY = ("case", "areas", "replies", "trial", "events")
 """Modules and packages of `antiphon_verify` that never wait either."""
 
 USERS_OF_VERIFY = {"cli.verify", "testing"}
-"""All that may name `antiphon_verify`, which need not be installed: a command, and names for its checks."""
+"""All that may name `antiphon_verify`, which need not be installed: a command, and names for its
+checks.
+"""
 
 OUTSIDE = {
-    *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
-    *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),
+    *(
+        "aiohttp",
+        "anyio",
+        "asyncio",
+        "datetime",
+        "http",
+        "os",
+        "random",
+        "secrets",
+        "select",
+        "selectors",
+    ),
+    *(
+        "socket",
+        "ssl",
+        "starlette",
+        "subprocess",
+        "threading",
+        "time",
+        "urllib.request",
+        "uuid",
+        "uvloop",
+    ),
 }
 """Clocks, chance, sockets and whatever waits for them."""
 
@@ -150,7 +234,9 @@ ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
 
 def modules_of(package: Path) -> dict[str, Path]:
-    """The files of a package: `storage/store.py` is `storage.store`; the package itself is the empty name."""
+    """The files of a package: `storage/store.py` is `storage.store`; the package itself is the
+    empty name.
+    """
     return {module_name(path, package): path for path in package.rglob("*.py")}
 
 
@@ -171,7 +257,9 @@ def imports(code: str) -> frozenset[str]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.update(f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+            names.update(
+                f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names
+            )
     return frozenset(names)
 
 
@@ -197,7 +285,9 @@ def strangers(code: str, package: str) -> list[str]:
 
 def room_of(module: str) -> str:
     while module not in ARROWS:
-        assert "." in module, f"{module} stands in no room: add it to ARROWS, and to docs/why/design.md"
+        assert "." in module, (
+            f"{module} stands in no room: add it to ARROWS, and to docs/why/design.md"
+        )
         module = module.rpartition(".")[0]
     return module
 
@@ -216,7 +306,8 @@ def technology(module: str) -> str | None:
 
 def trespasses(module: str, code: str) -> list[str]:
     """What the module imports and may not."""
-    room, own = room_of(module), technology(module)
+    room = room_of(module)
+    own = technology(module)
     allowed = FACADES.get(module) or reach(room) | {room}
     return [
         name
@@ -226,13 +317,17 @@ def trespasses(module: str, code: str) -> list[str]:
 
 
 def is_asynchronous(node: ast.AST) -> bool:
-    return isinstance(node, ASYNCHRONOUS) or (isinstance(node, ast.comprehension) and bool(node.is_async))
+    return isinstance(node, ASYNCHRONOUS) or (
+        isinstance(node, ast.comprehension) and bool(node.is_async)
+    )
 
 
 def waits(code: str) -> list[str]:
     """Each place where the code awaits, or imports what has a clock, chance or a socket."""
     found = [type(node).__name__ for node in ast.walk(ast.parse(code)) if is_asynchronous(node)]
-    return found + [name for name in imports(code) if any(f"{name}.".startswith(f"{out}.") for out in OUTSIDE)]
+    return found + [
+        name for name in imports(code) if any(f"{name}.".startswith(f"{out}.") for out in OUTSIDE)
+    ]
 
 
 def shortcuts(module: str, code: str) -> list[str]:
@@ -246,7 +341,9 @@ def shortcuts(module: str, code: str) -> list[str]:
 
 
 def cycle(graph: Mapping[str, set[str]]) -> list[str]:
-    """One circle of modules that import each other, type checking included; empty where there is none."""
+    """One circle of modules that import each other, type checking included; empty where there is
+    none.
+    """
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -259,7 +356,10 @@ def test_a_file_imports_only_what_lies_below_it(module: str) -> None:
     assert trespasses(module, MODULES[module].read_text()) == []
 
 
-@each("module", sorted(name for name in MODULES if f"{name}.".startswith(tuple(f"{s}." for s in SANS_IO))))
+@each(
+    "module",
+    sorted(name for name in MODULES if f"{name}.".startswith(tuple(f"{s}." for s in SANS_IO))),
+)
 def test_the_translation_never_waits_and_never_touches_a_clock_or_a_socket(module: str) -> None:
     assert waits(MODULES[module].read_text()) == []
 
@@ -294,13 +394,20 @@ def test_an_import_across_the_two_packages_is_seen(package: str, code: str) -> N
 
 
 def test_nothing_of_ours_imports_a_package_that_offers_names_of_others() -> None:
-    named = {module: own_imports(path.read_text()) & FACADES.keys() for module, path in MODULES.items()}
+    named = {
+        module: own_imports(path.read_text()) & FACADES.keys() for module, path in MODULES.items()
+    }
     assert {module: names for module, names in named.items() if names} == {}
 
 
-@pytest.mark.parametrize(("package", "modules"), [("antiphon", MODULES), ("antiphon_verify", VERIFY)])
+@pytest.mark.parametrize(
+    ("package", "modules"), [("antiphon", MODULES), ("antiphon_verify", VERIFY)]
+)
 def test_no_modules_import_each_other(package: str, modules: Mapping[str, Path]) -> None:
-    graph = {name: imports_of(package, modules, path.read_text()) - {name} for name, path in modules.items()}
+    graph = {
+        name: imports_of(package, modules, path.read_text()) - {name}
+        for name, path in modules.items()
+    }
     assert cycle(graph) == []
 
 
@@ -317,7 +424,10 @@ def test_the_server_and_the_library_enter_the_core_by_the_gateway(module: str) -
     ("module", "code"),
     [
         ("server.resources.models", "from antiphon.runs.run import Run"),
-        ("server.websocket.connection", "def late():\n    from antiphon.storage.store import Store"),
+        (
+            "server.websocket.connection",
+            "def late():\n    from antiphon.storage.store import Store",
+        ),
         ("library.calls", "from antiphon.runs.parts import RunParts"),
     ],
 )
@@ -328,12 +438,18 @@ def test_a_way_past_the_gateway_is_seen(module: str, code: str) -> None:
 def test_backends_are_called_without_aiohttp() -> None:
     """Loading it costs a server 13 MB and 170 ms."""
     modules = [name for name in MODULES if name.startswith("upstream.")]
-    assert [name for name in modules if any(n.startswith("aiohttp") for n in imports(MODULES[name].read_text()))] == []
+    assert [
+        name
+        for name in modules
+        if any(n.startswith("aiohttp") for n in imports(MODULES[name].read_text()))
+    ] == []
 
 
 def test_every_import_is_absolute_so_that_these_tests_see_it() -> None:
     paths = (*MODULES.values(), *VERIFY.values())
-    assert [path for path in paths if any(name.startswith(".") for name in imports(path.read_text()))] == []
+    assert [
+        path for path in paths if any(name.startswith(".") for name in imports(path.read_text()))
+    ] == []
 
 
 def test_the_http_server_knows_nothing_of_antiphon() -> None:

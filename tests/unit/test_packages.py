@@ -33,7 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("how", BREAKS)
-def test_what_breaks_is_named_with_its_version_the_reason_and_the_remedy(folder: Path, how: str) -> None:
+def test_what_breaks_is_named_with_its_version_the_reason_and_the_remedy(
+    folder: Path, how: str
+) -> None:
     reason = write_broken(folder, NAME, how)
     invalidate_caches()
     problem = problem_with(NAME)
@@ -42,17 +44,22 @@ def test_what_breaks_is_named_with_its_version_the_reason_and_the_remedy(folder:
     assert f"pip install '{NAME}<99.1'" in problem
 
 
-def test_the_package_with_the_missing_name_is_at_fault_not_the_importing_module(folder: Path) -> None:
+def test_the_package_with_the_missing_name_is_at_fault_not_the_importing_module(
+    folder: Path,
+) -> None:
     write_package(folder, NAME, "")
     (folder / "package_of_tests_user.py").write_text(f"from {NAME}.frames import OP_CONT\n")
     invalidate_caches()
-    assert problem_with("package_of_tests_user").startswith(f"{NAME} 99.1 cannot be loaded: cannot import name")
+    assert problem_with("package_of_tests_user").startswith(
+        f"{NAME} 99.1 cannot be loaded: cannot import name"
+    )
 
 
 def test_a_package_that_is_not_there_is_to_be_installed() -> None:
     problem = problem_with("package_that_is_nowhere.part")
     assert problem == (
-        "package_that_is_nowhere cannot be loaded: No module named 'package_that_is_nowhere'. Install it."
+        "package_that_is_nowhere cannot be loaded: No module named 'package_that_is_nowhere'. "
+        "Install it."
     )
 
 
@@ -60,7 +67,9 @@ def test_everything_loadable_is_returned_in_any_form_of_request(folder: Path) ->
     write_package(folder, NAME, "VALUE = 1")
     invalidate_caches()
     assert problem_with(NAME) == ""
-    assert load_module(NAME) is load_optional(NAME) is require_module(NAME, "X") is sys.modules[NAME]
+    assert (
+        load_module(NAME) is load_optional(NAME) is require_module(NAME, "X") is sys.modules[NAME]
+    )
     assert described(f"{NAME}.frames") == f"{NAME} 99.1"
 
 
@@ -85,9 +94,13 @@ def test_a_setting_that_needs_it_is_named(folder: Path) -> None:
         require_module(NAME, "The setting a")
 
 
-@pytest.mark.parametrize("error", ["OSError(errno.EMFILE, os.strerror(errno.EMFILE), 'x')", "MemoryError()"])
+@pytest.mark.parametrize(
+    "error", ["OSError(errno.EMFILE, os.strerror(errno.EMFILE), 'x')", "MemoryError()"]
+)
 def test_what_lacks_memory_or_descriptors_is_loaded_later(folder: Path, error: str) -> None:
-    write_package(folder, NAME, f"import errno, os, sys\nif sys.path[-1] == 'full':\n    raise {error}\n")
+    write_package(
+        folder, NAME, f"import errno, os, sys\nif sys.path[-1] == 'full':\n    raise {error}\n"
+    )
     invalidate_caches()
     sys.path.append("full")
     try:
@@ -107,4 +120,6 @@ def test_an_optional_package_that_is_not_there_is_no_news(caplog: pytest.LogCapt
 
 def test_of_packages_that_share_a_name_the_one_with_the_module_is_named() -> None:
     assert described("opentelemetry.sdk.trace").startswith("opentelemetry-sdk ")
-    assert described("opentelemetry.exporter.otlp.proto.http").startswith("opentelemetry-exporter-otlp-proto-http ")
+    assert described("opentelemetry.exporter.otlp.proto.http").startswith(
+        "opentelemetry-exporter-otlp-proto-http "
+    )

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SPEC = importlib.util.spec_from_file_location("plain_english", ROOT / "scripts" / "plain_english.py")
+SPEC = importlib.util.spec_from_file_location(
+    "plain_english", ROOT / "scripts" / "plain_english.py"
+)
 assert SPEC is not None and SPEC.loader is not None
 plain_english = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(plain_english)
@@ -40,11 +42,17 @@ def found(path: Path, text: str) -> list[tuple[int, str]]:
             [(1, "told"), (2, "whose"), (2, "nobody")],
         ),
         ("wrapped.md", "The item is\ngone now.\n", [(1, "is gone")]),
-        ("wrapped.py", '# The item\ntext = "It comes "\nmore = "back later"\n', [(2, "comes back")]),
+        (
+            "wrapped.py",
+            '# The item\ntext = "It comes "\nmore = "back later"\n',
+            [(2, "comes back")],
+        ),
         ("story.py", 'prompt = "Tell me a story."\n', []),
     ],
 )
-def test_only_what_people_read_is_checked(tmp_path: Path, name: str, text: str, places: list[tuple[int, str]]) -> None:
+def test_only_what_people_read_is_checked(
+    tmp_path: Path, name: str, text: str, places: list[tuple[int, str]]
+) -> None:
     assert sorted(found(tmp_path / name, text)) == sorted(places)
 
 

@@ -1,4 +1,6 @@
-"""The check of names finds words that are not the field's in what code defines, and nowhere else."""
+"""The check of names finds words that are not the field's in what code defines, and nowhere
+else.
+"""
 
 import importlib.util
 import sys
@@ -22,8 +24,16 @@ def found(path: Path, text: str) -> list[tuple[int, str, str]]:
     ("name", "text", "places"),
     [
         ("function.py", "def tell() -> None: ...\n", [(1, "tell", "tell")]),
-        ("class.py", "class KeptAnswer:\n    was_held: bool\n", [(1, "KeptAnswer", "kept"), (2, "was_held", "held")]),
-        ("parameter.py", "def send(*asked, **said): ...\n", [(1, "asked", "asked"), (1, "said", "said")]),
+        (
+            "class.py",
+            "class KeptAnswer:\n    was_held: bool\n",
+            [(1, "KeptAnswer", "kept"), (2, "was_held", "held")],
+        ),
+        (
+            "parameter.py",
+            "def send(*asked, **said): ...\n",
+            [(1, "asked", "asked"), (1, "said", "said")],
+        ),
         ("lambda.py", "key = lambda given: given\n", [(1, "given", "given")]),
         (
             "local.py",
@@ -42,7 +52,11 @@ def found(path: Path, text: str) -> list[tuple[int, str, str]]:
             "def test_nobody_is_told(): ...\n",
             [(1, "test_nobody_is_told", "nobody"), (1, "test_nobody_is_told", "told")],
         ),
-        ("test_y.py", "def test_a_key_that_is_none(): ...\n", [(1, "test_a_key_that_is_none", "is none")]),
+        (
+            "test_y.py",
+            "def test_a_key_that_is_none(): ...\n",
+            [(1, "test_a_key_that_is_none", "is none")],
+        ),
         ("once.py", "told = 1\ntold = 2\n", [(1, "told", "told")]),
         ("use.py", "print(told, x.asked, given=1)\n", []),
         ("prose.py", '"""Told."""  # told\ntext = "told"\n', []),
@@ -52,10 +66,15 @@ def found(path: Path, text: str) -> list[tuple[int, str, str]]:
         ("test_z.py", "def test_streams_keep_their_order(): ...\n", []),
         (
             "page.tsx",
-            "// const told = 1\nconst { shown, kept: stored } = x;\nfunction ask() {}\nlet good = given;\n",
+            "// const told = 1\nconst { shown, kept: stored } = x;\nfunction ask() {}\nlet good = "
+            "given;\n",
             [(2, "shown", "shown"), (3, "ask", "ask")],
         ),
-        ("view.ts", "export const isShown = said;\ntype Told = 1;\n", [(1, "isShown", "shown"), (2, "Told", "told")]),
+        (
+            "view.ts",
+            "export const isShown = said;\ntype Told = 1;\n",
+            [(1, "isShown", "shown"), (2, "Told", "told")],
+        ),
     ],
 )
 def test_only_names_that_code_defines_are_checked(

@@ -20,27 +20,48 @@ PRIVATE = {
         ("_making",),
         "all three wait for one description before one of them leaves",
     ),
-    "integration/storage/sqlite/test_facts.py": (("_reader",), "SQLite counts the steps of its connection alone"),
+    "integration/storage/sqlite/test_facts.py": (
+        ("_reader",),
+        "SQLite counts the steps of its connection alone",
+    ),
     "integration/storage/test_history_cost.py": (
         ("_perform_read", "_perform_read"),
         "the rows that each statement returns",
     ),
     "integration/storage/test_pulse.py": (
         ("_connection", "_loop", "_writer"),
-        "a connection that stops in the middle, and a writer that is busy for as long as the test wants",
+        "a connection that stops in the middle, and a writer that is busy for as long as the test "
+        "wants",
     ),
-    "integration/upstream/http1/test_connections.py": (("_inflate",), "what is inflated before anybody reads it"),
-    "support/extras.py": (("_judge", "_library", "_logged"), "what a process has found out about its packages"),
+    "integration/upstream/http1/test_connections.py": (
+        ("_inflate",),
+        "what is inflated before anybody reads it",
+    ),
+    "support/extras.py": (
+        ("_judge", "_library", "_logged"),
+        "what a process has found out about its packages",
+    ),
     "unit/sharing/test_scheduler.py": (("_tags",), "a bound of memory that no answer shows"),
-    "unit/telemetry/test_loop_watchdog.py": (("_stack", "_stack"), "the moment in which the stack is read"),
+    "unit/telemetry/test_loop_watchdog.py": (
+        ("_stack", "_stack"),
+        "the moment in which the stack is read",
+    ),
     "unit/translation/test_citations.py": (("_text",), "a bound of memory that no answer shows"),
-    "unit/translation/test_cited_text.py": (("_retained",), "a bound of memory that no answer shows"),
+    "unit/translation/test_cited_text.py": (
+        ("_retained",),
+        "a bound of memory that no answer shows",
+    ),
 }
 """The uses of Antiphon's private names, by file, each with its reason."""
 
 OF_OTHERS = {
-    "integration/storage/sqlite/test_forks.py": ("_exit", "_exit"),  # the end of a forked process, without pytest's
-    "support/e2b.py": ("_transport",),  # asyncio closes the pipes of a process only with its last reader
+    "integration/storage/sqlite/test_forks.py": (
+        "_exit",
+        "_exit",
+    ),  # the end of a forked process, without pytest's
+    "support/e2b.py": (
+        "_transport",
+    ),  # asyncio closes the pipes of a process only with its last reader
     "support/mcp_server.py": ("_send",),  # the MCP SDK's own example passes the request's `_send`
     "support/watched.py": ("_current_frames",),  # the documented way to a thread's stack
     "system/deploy/proxies.py": ("_transport",),
@@ -49,7 +70,8 @@ OF_OTHERS = {
 """Private names of other packages."""
 
 SLEEPS = {
-    "support/waiting.py": 3,  # the one loop that waits, the turns of the loop, and a server that is slow on purpose
+    # the one loop that waits, the turns of the loop, and a server that is slow on purpose
+    "support/waiting.py": 3,
     "support/watched.py": 1,  # a thread that looks at a process every few milliseconds
 }
 
@@ -59,32 +81,46 @@ SENTENCES = {
     "integration/server/test_errors.py": ("Unknown request URL",),  # OpenAI's text
     "integration/server/test_file_search.py": ("No vector store found",),  # OpenAI's text
     "integration/server/test_threats.py": ("The server had an error",),  # OpenAI's text
-    "system/cli/test_launch.py": ("antiphon: `antiphon serve` did not start.",),  # composed with its cause and advice
-    "system/clients/test_ai_sdk.py": ("Error retrieving tool list",),  # OpenAI's text, as a client shows it
+    "system/cli/test_launch.py": (
+        "antiphon: `antiphon serve` did not start.",
+    ),  # composed with its cause and advice
+    "system/clients/test_ai_sdk.py": (
+        "Error retrieving tool list",
+    ),  # OpenAI's text, as a client shows it
     "system/test_examples.py": ("Agent: The tool returned",),  # the whole dialogue of an example
     "unit/protocol/messages/test_decoding.py": (
         "context_managment: Extra inputs are not permitted",
     ),  # Anthropic's text, which Claude Code searches
-    "unit/protocol/validation/test_schema_rules.py": ("Invalid schema for response_format",),  # OpenAI's text
+    "unit/protocol/validation/test_schema_rules.py": (
+        "Invalid schema for response_format",
+    ),  # OpenAI's text
     "unit/translation/from_messages/test_conversation.py": (
         "ids were found without `tool_result`",
         "unexpected `tool_use_id` found",
     ),  # Anthropic's text, which clients search
-    "unit/translation/tool_mapping/test_choice.py": ("Be kind.", "Answer with a call"),  # what the model reads
+    "unit/translation/tool_mapping/test_choice.py": (
+        "Be kind.",
+        "Answer with a call",
+    ),  # what the model reads
     "unit/translation/to_chat_completions/test_messages.py": (
         "[Something stood here",
     ),  # a prompt: what the model reads
     "unit/translation/to_chat_completions/test_prompt_tools.py": (
         "write your answer as a JSON",
     ),  # a prompt: what the model reads
-    "unit/translation/to_chat_completions/test_request.py": ("Tool choice 'g' not found",),  # OpenAI's text
+    "unit/translation/to_chat_completions/test_request.py": (
+        "Tool choice 'g' not found",
+    ),  # OpenAI's text
 }
 """The sentences that are the contract, by file."""
 
 
 def names(found: Iterable[Found]) -> dict[str, Sequence[str]]:
     """What was found in each file."""
-    return {file: tuple(sorted(one.what for one in found if one.file == file)) for file in {one.file for one in found}}
+    return {
+        file: tuple(sorted(one.what for one in found if one.file == file))
+        for file in {one.file for one in found}
+    }
 
 
 @pytest.mark.wide

@@ -49,7 +49,9 @@ def test_a_plain_answer_is_translated_too() -> None:
     assert events[-1]["response"]["output"][0]["content"][0]["text"] == "Hello"
 
 
-@pytest.mark.parametrize("data", [b"", b"data: {broken\n\n", b"\xff\xfe", sse({"error": {"message": "boom"}})])
+@pytest.mark.parametrize(
+    "data", [b"", b"data: {broken\n\n", b"\xff\xfe", sse({"error": {"message": "boom"}})]
+)
 @pytest.mark.parametrize("is_json", [False, True])
 def test_nothing_that_a_backend_sends_raises(data: bytes, is_json: bool) -> None:
     events = translate(Translator(HI, is_json=is_json), [data])
@@ -58,22 +60,40 @@ def test_nothing_that_a_backend_sends_raises(data: bytes, is_json: bool) -> None
 
 
 def test_the_dialect_is_a_familys_name() -> None:
-    assert Translator({**HI, "max_output_tokens": 16}, dialect="openai").chat_request["max_completion_tokens"] == 16
+    assert (
+        Translator({**HI, "max_output_tokens": 16}, dialect="openai").chat_request[
+            "max_completion_tokens"
+        ]
+        == 16
+    )
     with pytest.raises(ConfigError, match="Unknown dialect"):
         Translator(HI, dialect="nope")
 
 
 def test_signatures_go_round() -> None:
     detail = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
-    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    call = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "look", "arguments": "{}"},
+    }
+    tool = {
+        "type": "function",
+        "name": "look",
+        "parameters": {"type": "object", "properties": {}},
+        "strict": False,
+    }
     body = {**HI, "tools": [tool], "include": ["reasoning.encrypted_content"]}
     first = Translator(body, dialect="openrouter")
     chunks = sse(delta(reasoning_details=[detail]), delta(tool_calls=[call]), delta("tool_calls"))
     output = translate(first, [chunks])[-1]["response"]["output"]
 
     stated = {"type": "function_call_output", "call_id": output[1]["call_id"], "output": "4"}
-    second = Translator({**body, "input": [{"role": "user", "content": "Hi"}, *output, stated]}, dialect="openrouter")
+    second = Translator(
+        {**body, "input": [{"role": "user", "content": "Hi"}, *output, stated]},
+        dialect="openrouter",
+    )
     assert second.chat_request["messages"][1]["reasoning_details"] == [detail]
 
 
@@ -86,7 +106,13 @@ def test_signatures_go_round() -> None:
         ({**HI, "temperature": 99}, "decimal_above_max_value"),
         ({**HI, "foo": 1}, "unknown_parameter"),
         ({"model": "m", "input": [{"type": "item_reference", "id": "msg_1"}]}, None),
-        ({"model": "m", "input": [{"type": "function_call_output", "call_id": "c", "output": "4"}]}, None),
+        (
+            {
+                "model": "m",
+                "input": [{"type": "function_call_output", "call_id": "c", "output": "4"}],
+            },
+            None,
+        ),
     ],
 )
 def test_what_the_api_would_refuse_is_refused(request_: dict[str, Any], code: str | None) -> None:

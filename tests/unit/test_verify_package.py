@@ -27,7 +27,9 @@ def test_its_version_is_that_of_the_server() -> None:
 
 def test_no_requirement_of_the_server_names_it_because_a_stranger_could_own_the_name() -> None:
     listed = [*SERVER["project"]["dependencies"]]
-    listed += [one for extra in SERVER["project"]["optional-dependencies"].values() for one in extra]
+    listed += [
+        one for extra in SERVER["project"]["optional-dependencies"].values() for one in extra
+    ]
     assert [one for one in listed if name_of(one) == VERIFY["project"]["name"]] == []
 
 
@@ -39,14 +41,18 @@ def test_it_requires_every_package_that_it_imports_and_nothing_else() -> None:
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 imported.add(node.module.partition(".")[0])
-    assert imported - sys.stdlib_module_names - {"antiphon_verify"} == {name_of(one) for one in DEPENDENCIES}
+    assert imported - sys.stdlib_module_names - {"antiphon_verify"} == {
+        name_of(one) for one in DEPENDENCIES
+    }
 
 
 @pytest.mark.parametrize("requirement", DEPENDENCIES, ids=name_of)
 def test_a_server_with_all_extras_has_what_it_requires(requirement: str) -> None:
     extras: dict[str, list[str]] = SERVER["project"]["optional-dependencies"]
     (every,) = extras["all"]
-    users = [one for extra in every.partition("[")[2].rstrip("]").split(",") for one in extras[extra]]
+    users = [
+        one for extra in every.partition("[")[2].rstrip("]").split(",") for one in extras[extra]
+    ]
     assert requirement in {*SERVER["project"]["dependencies"], *users}
 
 

@@ -1,11 +1,11 @@
 """Validates API keys against the store, and caches the result for a moment.
 
-Until a first key exists, requests need no key and query nothing in the store. The cache is indexed by the digest of
-the whole key, and without the store's secret an attacker cannot choose a digest: so the time of a lookup reveals
-nothing about existing keys.
+Until a first key exists, requests need no key and query nothing in the store. The cache is indexed
+by the digest of the whole key, and without the store's secret an attacker cannot choose a digest:
+so the time of a lookup reveals nothing about existing keys.
 
-Once a key existed, requests need one for as long as the server lives, even if the store is lost with its keys:
-deleting a file must not open the server to everyone.
+Once a key existed, requests need one for as long as the server lives, even if the store is lost
+with its keys: deleting a file must not open the server to everyone.
 """
 
 import asyncio
@@ -36,7 +36,8 @@ DISPLAYED = 4
 class Mint:
     """Creates keys for one store, and digests them.
 
-    A key has 256 random bits, and the store has its HMAC-SHA-256: a reader of the database cannot send requests.
+    A key has 256 random bits, and the store has its HMAC-SHA-256: a reader of the database cannot
+    send requests.
     """
 
     secret: bytes
@@ -51,19 +52,36 @@ class Mint:
         return hmac.digest(self.secret, key, "sha256")
 
     def issue(
-        self, key_id: str, tenant: str, name: str, limits: KeyLimits, now: int, expires_at: int | None
+        self,
+        key_id: str,
+        tenant: str,
+        name: str,
+        limits: KeyLimits,
+        now: int,
+        expires_at: int | None,
     ) -> tuple[str, ApiKey]:
-        """Return a new key, to be shown once, and its stored form. Raises `ConfigError` for an invalid tenant."""
+        """Return a new key, to be shown once, and its stored form.
+
+        Raises `ConfigError` for an invalid tenant.
+        """
         if not is_tenant_name(tenant):
             raise ConfigError(TENANT_RULE)
         key = _new()
-        return key, ApiKey(key_id, tenant, name, self._digest(key), _displayed(key), now, expires_at, limits=limits)
+        return key, ApiKey(
+            key_id, tenant, name, self._digest(key), _displayed(key), now, expires_at, limits=limits
+        )
 
     def rotate(self, old: ApiKey, old_until: int) -> tuple[str, ApiKey]:
-        """Return a new key that replaces an old one, valid until `old_until`; its id and limits stay."""
+        """Return a new key that replaces an old one, valid until `old_until`; its id and limits
+        stay.
+        """
         key = _new()
         stored = replace(
-            old, digest=self._digest(key), displayed=_displayed(key), old_digest=old.digest, old_until=old_until
+            old,
+            digest=self._digest(key),
+            displayed=_displayed(key),
+            old_digest=old.digest,
+            old_until=old_until,
         )
         return key, stored
 
@@ -87,7 +105,8 @@ MOST = 10_000
 
 
 LOST = (
-    "Every request is rejected: this server requires API keys, and its store has none. Restore the store, or create a "
+    "Every request is rejected: this server requires API keys, and its store has none. Restore "
+    "the store, or create a "
     "key with `antiphon keys create`."
 )
 
@@ -112,7 +131,9 @@ class KnownKeys:
         self._memory: KeyMemory | None = None
         self._has_any: bool | None = None
         self._are_readable = False
-        """Whether the store is known to have keys; until then the secret behind their digests is not created in it."""
+        """Whether the store is known to have keys; until then the secret behind their digests is
+        not created in it.
+        """
         self._complained = float("-inf")
         self._polled = float("-inf")
         self.open_until = float("-inf")
@@ -121,7 +142,10 @@ class KnownKeys:
         self._requested: dict[bytes, asyncio.Future[ApiKey | None]] = {}
 
     async def remember_in(self, memory: KeyMemory) -> None:
-        """Read whether keys existed from `memory`, and write it there. Logs an error if the store has lost its keys."""
+        """Read whether keys existed from `memory`, and write it there.
+
+        Logs an error if the store has lost its keys.
+        """
         self._memory = memory
         if memory.had_keys:
             with suppress(StoreError):
@@ -143,7 +167,10 @@ class KnownKeys:
         return await self._poll()
 
     async def digest(self, key: bytes) -> bytes:
-        """Return the digest by which the store finds a key. Raises `StoreError` if the store has lost its keys."""
+        """Return the digest by which the store finds a key.
+
+        Raises `StoreError` if the store has lost its keys.
+        """
         if self._mint is None:
             await self._check_readable()
             self._mint = await Mint.of(self._store)
@@ -162,14 +189,16 @@ class KnownKeys:
         self._polled = self.open_until = float("-inf")
 
     async def _poll(self) -> bool:
-        is_known, self._polled = self._has_any is not None, self._clock()
+        is_known = self._has_any is not None
+        self._polled = self._clock()
         if self._memory is not None and self._memory.had_keys:  # another process has seen a key
             self._has_any, self.open_until = True, float("-inf")
             return True
         try:
             self._has_any = self._are_readable = await self._store.read(api_keys.any_at_all)
         except StoreError:
-            # While the store is unavailable, no key can be created either, or this process could not know of it.
+            # While the store is unavailable, no key can be created either, or this process could
+            # not know of it.
             if not is_known:
                 raise
         if self._has_any and self._memory is not None:
@@ -178,7 +207,9 @@ class KnownKeys:
         return bool(self._has_any)
 
     async def _check_readable(self) -> None:
-        """Raise `StoreError` if the store has no key: it is not the store in which the keys were created."""
+        """Raise `StoreError` if the store has no key: it is not the store in which the keys were
+        created.
+        """
         if not self._are_readable:
             self._are_readable = await self._store.read(api_keys.any_at_all)
         if not self._are_readable:

@@ -1,4 +1,6 @@
-"""Credentials for other servers that a client sends with one request; never stored (specification section 6, `mcp`)."""
+"""Credentials for other servers that a client sends with one request; never stored (specification
+section 6, `mcp`).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +23,9 @@ def item_without_credentials(item: Item) -> Item:
 
 
 def without_credentials(request: CreateResponse, body: bytes) -> bytes:
-    """Return the body to store until a worker starts the request: unchanged, unless it has credentials."""
+    """Return the body to store until a worker starts the request: unchanged, unless it has
+    credentials.
+    """
     if not carries_credentials(request):
         return body
     stored: dict[str, Any] = msgspec.to_builtins(_request_without_credentials(request))
@@ -37,7 +41,9 @@ def carries_credentials(request: CreateResponse) -> bool:
             if isinstance(item, AdditionalTools | ToolSearchOutput):
                 tools += item.tools
     servers = [tool for tool in tools if isinstance(tool, McpTool)] if tools else []
-    return bool(servers) and any(one.authorization is not UNSET or one.headers is not UNSET for one in servers)
+    return bool(servers) and any(
+        one.authorization is not UNSET or one.headers is not UNSET for one in servers
+    )
 
 
 def _request_without_credentials(request: CreateResponse) -> CreateResponse:
@@ -48,4 +54,7 @@ def _request_without_credentials(request: CreateResponse) -> CreateResponse:
 
 
 def _stored(tools: Sequence[AnyTool]) -> list[AnyTool]:
-    return [replace(tool, authorization=UNSET, headers=UNSET) if isinstance(tool, McpTool) else tool for tool in tools]
+    return [
+        replace(tool, authorization=UNSET, headers=UNSET) if isinstance(tool, McpTool) else tool
+        for tool in tools
+    ]

@@ -1,7 +1,9 @@
-"""State that a client stores for the server without reading it: `encrypted_content` of reasoning and compaction items.
+"""State that a client stores for the server without reading it: `encrypted_content` of reasoning
+and compaction items.
 
-A blob is `ar1.<key id>.<base64url of nonce and AES-256-GCM ciphertext>`; version and tenant are authenticated with it.
-The first key seals, all keys open: to rotate, add a new key at the front, and remove the old key a month later.
+A blob is `ar1.<key id>.<base64url of nonce and AES-256-GCM ciphertext>`; version and tenant are
+authenticated with it. The first key seals, all keys open: to rotate, add a new key at the front,
+and remove the old key a month later.
 """
 
 import base64
@@ -32,13 +34,17 @@ KEY = 32
 """Bytes."""
 
 _STANDARD, _PADDING = bytes.maketrans(b"-_", b"+/"), (b"", b"===", b"==", b"=")
-"""The standard alphabet for that of URLs, and the padding that is omitted at the end, by the length modulo 4."""
+"""The standard alphabet for that of URLs, and the padding that is omitted at the end, by the length
+modulo 4.
+"""
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Keyring:
-    """Seals and opens. `keys` have 32 bytes each; without keys, a temporary key of this process is used."""
+    """Seals and opens. `keys` have 32 bytes each; without keys, a temporary key of this process is
+    used.
+    """
 
     def __init__(self, keys: Sequence[bytes] = ()) -> None:
         self._keys = {_key_id(key): key for key in keys or [new_key()]}
@@ -57,7 +63,9 @@ class Keyring:
         return f"{VERSION}.{self._newest}.{base64.urlsafe_b64encode(sealed).decode().rstrip('=')}"
 
     def unseal(self, blob: str, tenant: str) -> dict[str, Any] | None:
-        """Return the state inside, or None if it was not sealed for this tenant with one of the keys."""
+        """Return the state inside, or None if it was not sealed for this tenant with one of the
+        keys.
+        """
         version, _, rest = blob.partition(".")
         key_id, _, body = rest.partition(".")
         if version != VERSION or key_id not in self._keys:
@@ -70,7 +78,9 @@ class Keyring:
             return None
 
     def token(self, tenant: str, text: str) -> str:
-        """Return 16 characters for a text: always the same, and impossible to guess without the newest key."""
+        """Return 16 characters for a text: always the same, and impossible to guess without the
+        newest key.
+        """
         about = f"token\0{tenant}\0{text}".encode("utf-8", "surrogatepass")
         return hmac.digest(self._keys[self._newest], about, "sha256").hex()[:16]
 
@@ -81,14 +91,18 @@ def new_key() -> bytes:
 
 
 def read_key(text: str) -> bytes:
-    """Return a key written in base64. Raises `ConfigError`, without showing it, unless it has 32 bytes."""
+    """Return a key written in base64.
+
+    Raises `ConfigError`, without showing it, unless it has 32 bytes.
+    """
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
         key = b""
     if len(key) != KEY:
         raise ConfigError(
-            "A key in `seal_keys` is not 32 bytes in base64. Make one with: head -c 32 /dev/urandom | base64"
+            "A key in `seal_keys` is not 32 bytes in base64. Make one with: head -c 32 "
+            "/dev/urandom | base64"
         )
     return key
 

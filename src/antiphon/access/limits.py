@@ -1,6 +1,7 @@
 """Applies a key's limits to one request: whether it is admitted, and which headers its reply has.
 
-The numbers are the store's `BucketState`; the headers are those of specification section 14, the errors of section 13.
+The numbers are the store's `BucketState`; the headers are those of specification section 14, the
+errors of section 13.
 """
 
 import math
@@ -80,25 +81,39 @@ def refusal(limits: KeyLimits, level: BucketState, tokens: int, now: float) -> C
 
 
 def over_budget(lacking: ExhaustedBudget, currency: str, now: float) -> ClientError:
-    """Return the error for a request above a budget: 429, with the seconds until the budget is renewed."""
+    """Return the error for a request above a budget: 429, with the seconds until the budget is
+    renewed.
+    """
     spender = "your organization" if lacking.is_shared else "this API key"
     if lacking.period == "day":
-        wait, renewed = _to_midnight(now), "at midnight, UTC"
+        wait = _to_midnight(now)
+        renewed = "at midnight, UTC"
     else:
-        wait, renewed = next_month(now) - now, "on the first of the month, UTC"
+        wait = next_month(now) - now
+        renewed = "on the first of the month, UTC"
     amount = f"{decimal(lacking.limit)} {currency}"
-    return _quota(f"{spender} may spend {amount} a {lacking.period}. The budget is renewed {renewed}.", wait)
+    return _quota(
+        f"{spender} may spend {amount} a {lacking.period}. The budget is renewed {renewed}.", wait
+    )
 
 
 def too_many_at_once(most: int) -> ClientError:
     """Return the error for a request above the key's limit of concurrent requests."""
-    return _rate("requests", f"This API key allows {most} requests at once. Please try again when one has ended.", 1.0)
+    return _rate(
+        "requests",
+        f"This API key allows {most} requests at once. Please try again when one has ended.",
+        1.0,
+    )
 
 
 def too_many_responses(wait: float) -> ClientError:
-    """Return the error for a request when the queue is full; in `wait` seconds a place may be free."""
+    """Return the error for a request when the queue is full; in `wait` seconds a place may be
+    free.
+    """
     headers = {"retry-after": str(min(max(1, math.ceil(wait)), LONGEST_WAIT))}
-    return ClientError.overloaded("Too many requests are waiting for this server. Please try again later.", headers)
+    return ClientError.overloaded(
+        "Too many requests are waiting for this server. Please try again later.", headers
+    )
 
 
 def _over_quota(most: int, now: float) -> ClientError:
@@ -109,7 +124,9 @@ def _over_quota(most: int, now: float) -> ClientError:
 def _quota(reason: str, wait: float) -> ClientError:
     text = f"You exceeded your current quota: {reason}"
     headers = {"retry-after": str(math.ceil(wait)), "x-should-retry": "false"}
-    return ClientError(text, status=429, type="insufficient_quota", code="insufficient_quota", headers=headers)
+    return ClientError(
+        text, status=429, type="insufficient_quota", code="insufficient_quota", headers=headers
+    )
 
 
 def _rate(kind: str, text: str, wait: float) -> ClientError:

@@ -1,10 +1,13 @@
-"""Enforces the limits of keys, shares running responses between tenants, and records the usage of keys.
+"""Enforces the limits of keys, shares running responses between tenants, and records the usage of
+keys.
 
-A request with a key holds one of the process's response slots from its lease to its end; the requests of a tenant
-above its share wait (`sharing/scheduler.py`). A background response holds no slot: its worker has its own slots.
+A request with a key holds one of the process's response slots from its lease to its end; the
+requests of a tenant above its share wait (`sharing/scheduler.py`). A background response holds no
+slot: its worker has its own slots.
 
-The expected usage of a request is reserved in the store before its model is called, and settled for the usage that
-the backend reported when the request ends, however it ends. Usage is written soon after, many requests in one step.
+The expected usage of a request is reserved in the store before its model is called, and settled for
+the usage that the backend reported when the request ends, however it ends. Usage is written soon
+after, many requests in one step.
 """
 
 import asyncio
@@ -45,14 +48,19 @@ LAST_TRY = 5.0
 DAY = 86_400
 
 MAX_RESPONSES = 2_000
-"""Response slots of a process by default: an open stream takes some 45 kB of memory, so all take 90 MB."""
+"""Response slots of a process by default: an open stream takes some 45 kB of memory, so all take 90
+MB.
+"""
 
 Attend = Callable[[], AbstractAsyncContextManager[object]]
 """Returns a context that a waiting request enters; it ends the wait when the client disconnects."""
 
 
 def response_slots(most: int) -> FairScheduler:
-    """Return the slots of running responses; as many more may wait. One tenant alone holds at most about 80 %."""
+    """Return the slots of running responses; as many more may wait.
+
+    One tenant alone holds at most about 80 %.
+    """
     return FairScheduler(most, most, leaves_room=True)
 
 
@@ -73,7 +81,9 @@ class UsageLease:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
+    ) -> None:
         """The request has ended."""
 
     def watch(self, run: Spender) -> None:
@@ -93,16 +103,25 @@ class MeteredLease(UsageLease):
     """Permission for a key; the usage is charged to the key at the end."""
 
     def __init__(
-        self, meter: "Meter", key: ApiKey, taken: Reservation, headers: Mapping[str, str], since: float | None
+        self,
+        meter: "Meter",
+        key: ApiKey,
+        taken: Reservation,
+        headers: Mapping[str, str],
+        since: float | None,
     ) -> None:
-        self._meter, self._key, self._since = meter, key, since
+        self._meter = meter
+        self._key = key
+        self._since = since
         self.headers = headers
         self.taken = taken
         self._began = meter.now()
         self._spent: Callable[[], SpentTokens] = lambda: NOTHING_SPENT
         self._is_handed_over = False
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
+    ) -> None:
         """See `UsageLease`."""
         self._meter.leave(self._key, self._since)
         if not self._is_handed_over:
@@ -123,7 +142,9 @@ class MeteredLease(UsageLease):
 
 @dataclass(slots=True)
 class Meter:
-    """Admits requests and counts their usage, for one process; the store has the sums of minutes and days."""
+    """Admits requests and counts their usage, for one process; the store has the sums of minutes
+    and days.
+    """
 
     store: Store
     now: Clock
@@ -151,19 +172,23 @@ class Meter:
         *,
         is_queued: bool = False,
     ) -> UsageLease:
-        """Admit a request, in its tenant's turn; `weigh` returns the tokens that it is expected to use.
+        """Admit a request, in its tenant's turn; `weigh` returns the tokens that it is expected to
+        use.
 
-        A request without a `model` calls no model and holds no slot; neither does a background response that
-        `is_queued`.
+        A request without a `model` calls no model and holds no slot; neither does a background
+        response that `is_queued`.
 
-        Raises `ClientError`: 400 for a model that the key does not allow, or that has no price where a budget applies,
-        429 where a limit or a budget is reached, 503 where too many requests wait for a slot.
+        Raises `ClientError`: 400 for a model that the key does not allow, or that has no price
+        where a budget applies, 429 where a limit or a budget is reached, 503 where too many
+        requests wait for a slot.
         """
         if key is None:
             return UNMETERED
         if model is not None:
             check_model(key, model)
-        if key.limits.models or restriction.get():  # those of a socket's key may have changed since it opened
+        if (
+            key.limits.models or restriction.get()
+        ):  # those of a socket's key may have changed since it opened
             permit(key.limits.models)
         self._enter(key)
         since = None
@@ -178,7 +203,9 @@ class Meter:
             raise
 
     def leave(self, key: ApiKey, since: float | None) -> None:
-        """End a request of this key, which has held a slot since `since`; None if it held no slot."""
+        """End a request of this key, which has held a slot since `since`; None if it held no
+        slot.
+        """
         left = self._at_once[key.id] - 1
         if left:
             self._at_once[key.id] = left
@@ -187,7 +214,9 @@ class Meter:
         if since is not None:
             self._responses.leave(key.tenant, time.monotonic() - since)
 
-    def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: SpentTokens) -> None:
+    def charge(
+        self, tenant: str, taken: Reservation, began: float, requests: int, spent: SpentTokens
+    ) -> None:
         """Count the usage, which is stored soon, and release its reservation."""
         if not taken.key_id:
             return
@@ -224,17 +253,22 @@ class Meter:
                 await self.settle()
         if self._writing is not None:
             self._writing.cancel()
-            text = "The usage of the last requests is lost: the store did not accept it within %g s."
+            text = (
+                "The usage of the last requests is lost: the store did not accept it within %g s."
+            )
             log.warning(text, LAST_TRY)
 
     def _enter(self, key: ApiKey) -> None:
-        most, running = key.limits.concurrency, self._at_once.get(key.id, 0)
+        most = key.limits.concurrency
+        running = self._at_once.get(key.id, 0)
         if most is not None and running >= most:
             raise too_many_at_once(most)
         self._at_once[key.id] = running + 1
 
     async def _wait(self, tenant: str, attend: Attend) -> None:
-        """Wait for a slot. Raises `ClientError` (503) if too many requests wait, and what `attend` raises."""
+        """Wait for a slot. Raises `ClientError` (503) if too many requests wait, and what `attend`
+        raises.
+        """
         try:
             async with attend():
                 await self._responses.enter(tenant)
@@ -244,12 +278,17 @@ class Meter:
     async def _take(
         self, key: ApiKey, model: str | None, weigh: Callable[[], Weight], since: float | None
     ) -> MeteredLease:
-        limits, has_tokens = key.limits, counts_tokens(key.limits)
+        limits = key.limits
+        has_tokens = counts_tokens(key.limits)
         is_budgeted = model is not None and has_budget(key)
         if limits.requests_per_minute is None and not has_tokens and not is_budgeted:
-            return MeteredLease(self, key, Reservation(key.id, models=tuple(limits.models)), {}, since)
+            return MeteredLease(
+                self, key, Reservation(key.id, models=tuple(limits.models)), {}, since
+            )
         weight = await self._weight(model, weigh()) if has_tokens or is_budgeted else Weight()
-        taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0, models=tuple(limits.models))
+        taken = Reservation(
+            key.id, limits.fit(sum(weight)) if has_tokens else 0, models=tuple(limits.models)
+        )
         claim = None
         if is_budgeted and model is not None:
             assert self.tariff is not None  # noqa: S101 - a server has one: without prices, it rejects budgets
@@ -274,17 +313,23 @@ class Meter:
             return over_budget(level.exhausted, self.currency, now)
         return refusal(key.limits, level, tokens, now)
 
-    async def _reserve(self, key: ApiKey, taken: Reservation, claim: MoneyClaim | None) -> BucketState:
+    async def _reserve(
+        self, key: ApiKey, taken: Reservation, claim: MoneyClaim | None
+    ) -> BucketState:
         """Reserve this in the store; if the client disconnects meanwhile, release it at once."""
         more = () if claim is None else (claim,)
-        taking = asyncio.ensure_future(self.store.write(api_keys.take, key.id, key.limits, taken.tokens, *more))
+        taking = asyncio.ensure_future(
+            self.store.write(api_keys.take, key.id, key.limits, taken.tokens, *more)
+        )
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
             taking.add_done_callback(lambda done: self._give_back(key, taken, done))
             raise
 
-    def _give_back(self, key: ApiKey, taken: Reservation, taking: asyncio.Future[BucketState]) -> None:
+    def _give_back(
+        self, key: ApiKey, taken: Reservation, taking: asyncio.Future[BucketState]
+    ) -> None:
         if not taking.cancelled() and taking.exception() is None and taking.result().is_granted:
             self.charge(key.tenant, taken, self.now(), 0, NOTHING_SPENT)
 
@@ -292,7 +337,8 @@ class Meter:
         """Write all pending usage; usage that arrives meanwhile is part of the next write."""
         try:
             while self._uses:
-                uses, self._uses = self._uses, {}
+                uses = self._uses
+                self._uses = {}
                 try:
                     await self.store.write(api_keys.charge, list(uses.values()))
                 except StoreError as error:

@@ -1,9 +1,11 @@
-"""Sessions of the console: a browser presents an API key or a one-time code, and receives an opaque token.
+"""Sessions of the console: a browser presents an API key or a one-time code, and receives an opaque
+token.
 
-The token has 256 random bits, and the store has its SHA-256: a reader of the database cannot sign in. A session
-has no rights of its own. The rights of its key count, looked up with each request as for the key itself, so revoking,
-rotating or restricting a key takes effect for its sessions when it does for other requests. An operator's session,
-which begins with a code that `antiphon console` wrote into the store, has no key and administrator rights.
+The token has 256 random bits, and the store has its SHA-256: a reader of the database cannot sign
+in. A session has no rights of its own. The rights of its key count, looked up with each request as
+for the key itself, so revoking, rotating or restricting a key takes effect for its sessions when it
+does for other requests. An operator's session, which begins with a code that `antiphon console`
+wrote into the store, has no key and administrator rights.
 """
 
 import secrets
@@ -33,25 +35,34 @@ class ConsoleSessions:
     """The sessions of one store. `now` is the time in seconds since the epoch."""
 
     def __init__(self, store: Store, now: Clock) -> None:
-        self._store, self._now = store, now
+        self._store = store
+        self._now = now
 
-    async def begin(self, key: ApiKey | None, key_digest: bytes = b"") -> tuple[str, ConsoleSession]:
-        """Begin a session of this key, or of an operator; return its token, which is not kept, and the session.
+    async def begin(
+        self, key: ApiKey | None, key_digest: bytes = b""
+    ) -> tuple[str, ConsoleSession]:
+        """Begin a session of this key, or of an operator; return its token, which is not kept, and
+        the session.
 
         `key_digest` is that of the key as the client sent it: a key that is being rotated has two.
         """
-        token, now = secrets.token_urlsafe(32), int(self._now())
+        token = secrets.token_urlsafe(32)
+        now = int(self._now())
         key_id = "" if key is None else key.id
         session = ConsoleSession(_digest(token.encode()), key_id, key_digest, now, now, now + IDLE)
         await self._store.write(sessions.put, session)
         return token, session
 
     async def find(self, token: bytes) -> ConsoleSession | None:
-        """Return the session of this token, and count this as its use; None if it has ended or is unknown."""
+        """Return the session of this token, and count this as its use; None if it has ended or is
+        unknown.
+        """
         session = await self._store.read(sessions.find, _digest(token))
         now = int(self._now())
         if session is not None and now - session.used_at >= TOUCH_EVERY:
-            await self._store.write(sessions.touch, session.digest, now, min(now + IDLE, session.created_at + LONGEST))
+            await self._store.write(
+                sessions.touch, session.digest, now, min(now + IDLE, session.created_at + LONGEST)
+            )
         return session
 
     async def end(self, session: ConsoleSession) -> None:
@@ -59,9 +70,13 @@ class ConsoleSessions:
         await self._store.write(sessions.delete, session.digest)
 
     async def issue_code(self) -> str:
-        """Return a new one-time code, which begins an operator's session within `CODE_LASTS` seconds."""
+        """Return a new one-time code, which begins an operator's session within `CODE_LASTS`
+        seconds.
+        """
         code = secrets.token_urlsafe(32)
-        await self._store.write(sessions.put_code, _digest(code.encode()), int(self._now()) + CODE_LASTS)
+        await self._store.write(
+            sessions.put_code, _digest(code.encode()), int(self._now()) + CODE_LASTS
+        )
         return code
 
     async def redeem(self, code: str) -> bool:
@@ -87,8 +102,8 @@ MOST_ADDRESSES = 1_000
 class FailedAttempts:
     """Limits how often an address may fail to sign in. `clock` never goes back, in seconds.
 
-    An address is remembered by one number: the time at which all of its failures are forgiven. Beyond `MOST_ADDRESSES`,
-    the address that is forgiven first is removed.
+    An address is remembered by one number: the time at which all of its failures are forgiven.
+    Beyond `MOST_ADDRESSES`, the address that is forgiven first is removed.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -24,7 +24,9 @@ MOST_USAGE = 4_096
 
 
 class ImagesTally:
-    """Finds the tokens in a forwarded answer with images; the rest, dozens of megabytes, is not read."""
+    """Finds the tokens in a forwarded answer with images; the rest, dozens of megabytes, is not
+    read.
+    """
 
     def __init__(self) -> None:
         self._end = self._found = b""
@@ -42,7 +44,11 @@ class ImagesTally:
         """Return the tokens that were reported last, or None."""
         mark = USAGE.match(self._found)
         try:
-            reported, _ = json.JSONDecoder().raw_decode(self._found[mark.end() :].decode()) if mark else ({}, 0)
+            reported, _ = (
+                json.JSONDecoder().raw_decode(self._found[mark.end() :].decode())
+                if mark
+                else ({}, 0)
+            )
         except (ValueError, RecursionError):
             return None
         found = [reported.get(name) for name in ("input_tokens", "output_tokens")]
@@ -77,7 +83,9 @@ class Tally:
     def usage(self, request: dict[str, Any]) -> Usage:
         """Return the reported tokens, else an estimate from the texts. No bytes follow."""
         self._finish()
-        return read_usage(self._usage) or Usage(input_tokens=request_tokens(request), output_tokens=self._stated)
+        return read_usage(self._usage) or Usage(
+            input_tokens=request_tokens(request), output_tokens=self._stated
+        )
 
     def _finish(self) -> None:
         if self._plain and self._size <= MAX_PLAIN:
@@ -91,6 +99,10 @@ class Tally:
         for choice in chunk.choices or ():
             self._usage = larger(choice.usage, self._usage)
             message = choice.delta or choice.message
-            texts = (message.content, message.reasoning_content, message.reasoning) if message else ()
+            texts = (
+                (message.content, message.reasoning_content, message.reasoning) if message else ()
+            )
             self._stated += sum(by_size(text) for text in texts if isinstance(text, str))
-            self._stated += sum(by_size(str(call)) for call in (message.tool_calls if message else None) or ())
+            self._stated += sum(
+                by_size(str(call)) for call in (message.tool_calls if message else None) or ()
+            )

@@ -1,4 +1,6 @@
-"""Opens state that a client stores for this server: which backend sealed it, and what is dropped (lesson L37)."""
+"""Opens state that a client stores for this server: which backend sealed it, and what is dropped
+(lesson L37).
+"""
 
 from hashlib import sha256
 from typing import Any
@@ -11,7 +13,7 @@ from antiphon.upstream.backend_state import ModelTarget
 
 _OMITTED = """\
 Omitted an `encrypted_content`, or a signature in the id of a call: it was changed, or is from another tenant or \
-server. If another server encrypted it, add that server's key to `seal_keys`."""
+server. If another server encrypted it, add that server's key to `seal_keys`."""  # noqa: E501 - the lines of a text
 
 _UNREADABLE: dict[str, Any] = {}
 """Stands for the state in a blob that cannot be opened."""
@@ -30,15 +32,18 @@ def origin_tag(target: ModelTarget) -> dict[str, str]:
 class Unsealer(Struct):
     """Opens a tenant's blobs, each once.
 
-    A blob that cannot be opened (another server's, a key that was removed) is ignored, with one line in the log for all
-    of a request; with `refuses`, it raises `ClientError` (400, `invalid_encrypted_content`).
+    A blob that cannot be opened (another server's, a key that was removed) is ignored, with one
+    line in the log for all of a request; with `refuses`, it raises `ClientError` (400,
+    `invalid_encrypted_content`).
     """
 
     keyring: Keyring
     tenant: str
     refuses: bool
     opened: dict[str, dict[str, Any]] = {}
-    """What is known of blobs, before and afterwards: their states, empty where they cannot be opened."""
+    """What is known of blobs, before and afterwards: their states, empty where they cannot be
+    opened.
+    """
     has_warned: bool = False
 
     def __call__(self, blob: str) -> dict[str, Any]:

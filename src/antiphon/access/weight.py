@@ -1,6 +1,7 @@
 """Estimates the tokens of a request from the size of its body, before its model is called.
 
-The estimate is settled for the tokens that the backend reports. What the history of a request adds is not part of it.
+The estimate is settled for the tokens that the backend reports. What the history of a request adds
+is not part of it.
 """
 
 import re
@@ -12,7 +13,9 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.translation.to_chat_completions.tokens import MEDIUM, of_medium
 
 LONG = 1_000
-"""Characters of base64 from which on the value of a field for media is an image, a sound or a file."""
+"""Characters of base64 from which on the value of a field for media is an image, a sound or a
+file.
+"""
 
 WINDOW = 64 * 1024
 """Bytes of a body that are searched in one step: a thread does this for a large body."""
@@ -21,7 +24,9 @@ OVERLAP = 256
 """Bytes of a step that the next step searches again, so that it sees the whole name of a field."""
 
 _FIELD = rb'"(image_url|url|file_data|data|result|encrypted_content)"\s*:\s*'
-"""A field that may hold an image, a sound or a file. The value of any other field is text that the model reads."""
+"""A field that may hold an image, a sound or a file. The value of any other field is text that the
+model reads.
+"""
 
 _MEDIUM = re.compile(_FIELD + rb'("(?:data:[^"]*|[A-Za-z0-9+/=_-]{%d,})")' % LONG)
 _CUT = re.compile(_FIELD + rb'("(?:data:[^"]*|[A-Za-z0-9+/=_-]*))\Z')
@@ -29,10 +34,14 @@ _RUN = re.compile(rb"[A-Za-z0-9+/=_-]*")
 
 
 def weight_of(body: bytes, output: int | None = None) -> Weight:
-    """Return the expected tokens of a request and its answer; `output` is None if the answer is unlimited."""
+    """Return the expected tokens of a request and its answer; `output` is None if the answer is
+    unlimited.
+    """
     media = list(_media(body))
     text = len(body) - sum(size for _, size in media)
-    tokens = text // 4 + sum(of_medium(size) if name == b"file_data" else MEDIUM for name, size in media)
+    tokens = text // 4 + sum(
+        of_medium(size) if name == b"file_data" else MEDIUM for name, size in media
+    )
     return Weight(tokens, 0, 1) if output is None else Weight(tokens, output)
 
 
@@ -42,7 +51,8 @@ def weight_of_response(request: CreateResponse, body: bytes) -> Weight:
 
 
 def weight_of_chat(request: Mapping[str, Any], body: bytes) -> Weight:
-    """Return the expected tokens of a chat completion: `n` answers, each of the higher of its bounds.
+    """Return the expected tokens of a chat completion: `n` answers, each of the higher of its
+    bounds.
 
     Backends differ in which of the two bounds they follow.
     """
@@ -73,11 +83,15 @@ def _media(body: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _size_of(body: bytes, cut: re.Match[bytes]) -> int:
-    """Return the bytes of a value that begins in this step; 0 if it is neither image nor sound nor file."""
+    """Return the bytes of a value that begins in this step; 0 if it is neither image nor sound nor
+    file.
+    """
     if cut[2].startswith(b'"data:'):
         return (body.find(b'"', cut.end()) + 1 or len(body)) - cut.start(2)
     position = cut.end()
-    while (run := _RUN.match(body, position, position + WINDOW)) is not None and run.end() > position:
+    while (
+        run := _RUN.match(body, position, position + WINDOW)
+    ) is not None and run.end() > position:
         position = run.end()
     size = position + 1 - cut.start(2)
     return size if size >= LONG + 2 and body[position : position + 1] == b'"' else 0

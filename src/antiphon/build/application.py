@@ -38,7 +38,7 @@ class BackgroundPart(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Application:
     """The parts of one process, in use; `close` ends them."""
 
@@ -58,18 +58,25 @@ class Application:
     """Closes all parts, the newest first."""
 
     def start(self) -> None:
-        """Start background responses, webhook deliveries, backend polling and the deletion of expired data."""
+        """Start background responses, webhook deliveries, backend polling and the deletion of
+        expired data.
+        """
         for part in self.background:
             part.start()
 
     def watch_loop(self) -> None:
-        """Measure from now on how long the event loop is blocked: for a process that owns its loop."""
+        """Measure from now on how long the event loop is blocked: for a process that owns its
+        loop.
+        """
         watchdog = LoopWatchdog(self.parts.measures.loop_stalls.observe)
         watchdog.start()
         self.closing.callback(watchdog.close)
 
     async def drain(self) -> None:
-        """Accept no new work, and return background work to the queue. Responses that clients wait for continue."""
+        """Accept no new work, and return background work to the queue.
+
+        Responses that clients wait for continue.
+        """
         self.parts.process.drain()
         await self.courier.close()
         await self.ingester.close()
@@ -92,8 +99,12 @@ def assemble(
     traces: "Traces | None",
     closing: AsyncExitStack,
 ) -> Application:
-    """Return the application of these parts. `closing` closes the store; all that is made here is closed before it."""
-    parts, settings = parts_of(base, tools), base.settings
+    """Return the application of these parts.
+
+    `closing` closes the store; all that is made here is closed before it.
+    """
+    parts = parts_of(base, tools)
+    settings = base.settings
     _close_at_end(closing, base, parts)
     profiles = ProfileKeeper(base.store, base.models, base.now, probes=settings.probe == "auto")
     live = LiveBackends(backends, base.models, profiles)

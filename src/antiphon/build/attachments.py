@@ -24,7 +24,7 @@ SECONDS = 60.0
 """For a whole file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class FileParts:
     """What finds files and reads their contents."""
 
@@ -59,16 +59,22 @@ def _stored_texts(base: Foundation) -> "StoredTexts":
     return StoredTexts(base.store, base.offload, base.retention, base.now)
 
 
-def _open_texts(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "FileTexts":
+def _open_texts(
+    base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]"
+) -> "FileTexts":
     from antiphon.objects.file_text import FileTexts  # noqa: PLC0415 - the same
 
     return FileTexts(files, documents, _stored_texts(base))
 
 
-def _open_attachments(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "Attachments":
+def _open_attachments(
+    base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]"
+) -> "Attachments":
     from antiphon.history.attachments import Attachments  # noqa: PLC0415 - the same
 
-    return Attachments(files, documents, _stored_texts(base), base.memory, base.offload, partial(_open_fetch, base))
+    return Attachments(
+        files, documents, _stored_texts(base), base.memory, base.offload, partial(_open_fetch, base)
+    )
 
 
 async def _open_fetch(base: Foundation) -> "FetchFile":
@@ -86,9 +92,13 @@ async def _open_fetch(base: Foundation) -> "FetchFile":
     async def fetch(url: str, most: int, tenant: str) -> "FetchedFile":
         try:
             async with turns.slot(tenant):
-                found = await fetcher.fetch(url, ["*"], max_bytes=most, seconds=SECONDS, tenant=tenant)
+                found = await fetcher.fetch(
+                    url, ["*"], max_bytes=most, seconds=SECONDS, tenant=tenant
+                )
         except NoRoomError as error:
-            raise AntiphonError.overloaded("Too many files are being fetched at once. Please try again.") from error
+            raise AntiphonError.overloaded(
+                "Too many files are being fetched at once. Please try again."
+            ) from error
         except FetchError as error:
             raise UnfetchedFileError(str(error)) from error
         if not 200 <= found.status < 300:

@@ -37,20 +37,32 @@ class BackendSet:
 
 
 async def backends_of(
-    settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = (), own: Sequence[Backend] = ()
+    settings: Settings,
+    environment: Mapping[str, str],
+    before: Sequence[Backend] = (),
+    own: Sequence[Backend] = (),
 ) -> BackendSet:
     """Return the backends of the settings; unchanged backends of `before` are reused.
 
-    If the settings name none, they are the program's `own`, or, without any, those found on this machine.
+    If the settings name none, they are the program's `own`, or, without any, those found on this
+    machine.
     """
     if settings.backends:
         return _configured(settings, environment, before)
     found = list(own) or await _found(settings, environment)
     names = [backend.name for backend in found]
-    check_models([one for one in settings.models if not one.backend], names)  # a backend may not be running yet
-    options = BackendOptions(api="auto", loop_calls=settings.loop_calls, loop_text=settings.loop_text)
+    check_models(
+        [one for one in settings.models if not one.backend], names
+    )  # a backend may not be running yet
+    options = BackendOptions(
+        api="auto", loop_calls=settings.loop_calls, loop_text=settings.loop_text
+    )
     shares = {
-        name: replace(options, key_env=_found_key_env(name, environment), configured=options_of(settings.models, name))
+        name: replace(
+            options,
+            key_env=_found_key_env(name, environment),
+            configured=options_of(settings.models, name),
+        )
         for name in names
     }
     return BackendSet(found, shares=shares)
@@ -61,7 +73,9 @@ def check_backends(settings: Settings, environment: Mapping[str, str] | None = N
     _configured(settings, os.environ if environment is None else environment)
 
 
-def _configured(settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()) -> BackendSet:
+def _configured(
+    settings: Settings, environment: Mapping[str, str], before: Sequence[Backend] = ()
+) -> BackendSet:
     line = BackendSet()
     for number, configured in enumerate(settings.backends, 1):
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
@@ -70,7 +84,9 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
         created = _http(settings, environment, name, configured.url, key, configured, share.label)
         line.backends.append(next((one for one in before if created.is_like(one)), created))
         aliases = {**_described_at(settings.vision, name), **share.aliases}
-        line.shares[name] = replace(share, aliases=aliases, configured=options_of(settings.models, name))
+        line.shares[name] = replace(
+            share, aliases=aliases, configured=options_of(settings.models, name)
+        )
         if configured.dialect:
             find_dialect("", set(), "", configured.dialect)  # an unknown dialect is rejected
             line.dialects[name] = configured.dialect
@@ -80,7 +96,9 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
 
 
 def _share(settings: Settings, configured: BackendConfig, number: int) -> BackendOptions:
-    """Return the options of a backend. An unnamed backend is named by its number: clients learn no address.
+    """Return the options of a backend.
+
+    An unnamed backend is named by its number: clients learn no address.
 
     Raises `ConfigError` for an option that needs a package that is not installed.
     """
@@ -119,7 +137,8 @@ def _keep_alive(configured: BackendConfig) -> str | int | None:
         return int(value)
     if value and not DURATION.fullmatch(value):
         raise ConfigError(
-            f"The backend {configured.url} has '{value}' as `keep_alive`. Write a duration such as `30m` or `1h30m`, a "
+            f"The backend {configured.url} has '{value}' as `keep_alive`. Write a duration such "
+            "as `30m` or `1h30m`, a "
             "number of seconds, or `-1` to keep models in memory."
         )
     return value or None
@@ -132,13 +151,17 @@ def _described_at(vision: str, backend: str) -> dict[str, str]:
 
 
 def _passthrough(configured: BackendConfig) -> frozenset[str] | None:
-    """Return the parameters to forward. Raises `ConfigError` for one of the API, or one that the translation sets."""
+    """Return the parameters to forward.
+
+    Raises `ConfigError` for one of the API, or one that the translation sets.
+    """
     if configured.passthrough is None:
         return None
     names = frozenset(configured.passthrough)
     if taken := sorted(names & RESERVED):
         raise ConfigError(
-            f"The backend {configured.url} has '{taken[0]}' in `passthrough`, which Antiphon sets itself. Remove it."
+            f"The backend {configured.url} has '{taken[0]}' in `passthrough`, which Antiphon sets "
+            "itself. Remove it."
         )
     return names
 
@@ -150,7 +173,9 @@ async def _found(settings: Settings, environment: Mapping[str, str]) -> list[Bac
     if named is not None and not _is_this_server(named[0], settings):
         check_url(named[0])
         key = clean_key(environment, "OPENAI_API_KEY")
-        configured = BackendConfig(url=named[0], key_env=_found_key_env(FROM_ENVIRONMENT, environment))
+        configured = BackendConfig(
+            url=named[0], key_env=_found_key_env(FROM_ENVIRONMENT, environment)
+        )
         backends.append(_http(settings, environment, FROM_ENVIRONMENT, named[0], key, configured))
     backends += [
         _http(settings, environment, name, url, "", BackendConfig(url=url))
@@ -168,8 +193,12 @@ def demo_backend() -> Backend:
 
 
 def _found_key_env(name: str, environment: Mapping[str, str]) -> str:
-    """Return the variable with the key of a backend that was not configured; empty if it has none."""
-    return "OPENAI_API_KEY" if name == FROM_ENVIRONMENT and environment.get("OPENAI_API_KEY") else ""
+    """Return the variable with the key of a backend that was not configured; empty if it has
+    none.
+    """
+    return (
+        "OPENAI_API_KEY" if name == FROM_ENVIRONMENT and environment.get("OPENAI_API_KEY") else ""
+    )
 
 
 def _http(
@@ -204,10 +233,17 @@ def _free_name(name: str, backends: Sequence[Backend]) -> str:
     taken = {backend.name for backend in backends}
     if name not in taken:
         return name
-    return next(free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken)
+    return next(
+        free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken
+    )
 
 
 def _is_this_server(url: str, settings: Settings) -> bool:
     """Whether `OPENAI_BASE_URL` points here: clients on this machine may use the same variable."""
     parts = urlsplit(url)
-    return parts.port == settings.port and parts.hostname in {"127.0.0.1", "localhost", "::1", settings.host}
+    return parts.port == settings.port and parts.hostname in {
+        "127.0.0.1",
+        "localhost",
+        "::1",
+        settings.host,
+    }

@@ -1,4 +1,6 @@
-"""Builds the code tools from the settings: nothing without `code_sandbox`, and most of it at the first request."""
+"""Builds the code tools from the settings: nothing without `code_sandbox`, and most of it at the
+first request.
+"""
 
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
@@ -31,11 +33,15 @@ class CodeSandbox:
     """The sandbox that the settings name, after its probe; `problem` says why it cannot be used."""
 
     def __init__(self, sandbox: "Sandbox", settings: Settings, problem: str) -> None:
-        self._sandbox, self._settings, self._problem = sandbox, settings, problem
+        self._sandbox = sandbox
+        self._settings = settings
+        self._problem = problem
         self._tools: CodeTools | None = None
 
     def tools(self, base: Foundation, files: FileParts) -> ContainerTools | None:
-        """Return the tools that run code with the files of a process, or None if the sandbox cannot be used."""
+        """Return the tools that run code with the files of a process, or None if the sandbox cannot
+        be used.
+        """
         if self._problem:
             return None
         return ContainerToolsLater(Lazy(partial(self._open, base, files)), self._sandbox.close)
@@ -43,23 +49,35 @@ class CodeSandbox:
     def state(self) -> CodeState:
         """Return the state of the sandbox."""
         name = self._settings.code_sandbox
-        return self._tools.state(name) if self._tools is not None else CodeState(name, self._problem)
+        return (
+            self._tools.state(name) if self._tools is not None else CodeState(name, self._problem)
+        )
 
     def _open(self, base: Foundation, files: FileParts) -> "CodeTools":
         from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
 
-        content, limits = FileContent(base.store, files.files.get(), files.attachments), limits_of(self._settings)
+        content = FileContent(base.store, files.files.get(), files.attachments)
+        limits = limits_of(self._settings)
         self._tools = CodeTools(
-            self._sandbox, base.store, content, base.process.worker, limits, base.shared, base.new_id, base.now
+            self._sandbox,
+            base.store,
+            content,
+            base.process.worker,
+            limits,
+            base.shared,
+            base.new_id,
+            base.now,
         )
         return self._tools
 
 
-async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None = None) -> CodeSandbox | None:
+async def open_sandbox(
+    settings: Settings, environment: Mapping[str, str] | None = None
+) -> CodeSandbox | None:
     """Return the sandbox of the settings after its probe; None if the settings name none.
 
-    A sandbox that does not work is logged, and the server starts without it. Raises `ConfigError` if its key is
-    missing.
+    A sandbox that does not work is logged, and the server starts without it. Raises `ConfigError`
+    if its key is missing.
     """
     if not settings.code_sandbox:
         return None
@@ -67,7 +85,8 @@ async def open_sandbox(settings: Settings, environment: Mapping[str, str] | None
     problem = await _tried(sandbox)
     if problem:
         log.warning(
-            "The sandbox '%s' does not work, so the tools code_interpreter and shell are disabled: %s",
+            "The sandbox '%s' does not work, so the tools code_interpreter and shell are "
+            "disabled: %s",
             settings.code_sandbox,
             problem,
         )
@@ -96,7 +115,10 @@ async def _tried(sandbox: "Sandbox") -> str:
 
 
 def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
-    """Return the sandbox that the settings name, untested. Raises `ConfigError` if its key is missing."""
+    """Return the sandbox that the settings name, untested.
+
+    Raises `ConfigError` if its key is missing.
+    """
     if settings.code_sandbox == "bubblewrap":
         from antiphon.sandbox.bubblewrap import Bubblewrap  # noqa: PLC0415 - only for servers that run code
 
@@ -105,7 +127,8 @@ def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
     key = clean_key(environment, name) if name else ""
     if name and not key:
         raise ConfigError(
-            f"The sandbox 'e2b' needs the key in {name}, which is not set. Set that variable, or name another one in "
+            f"The sandbox 'e2b' needs the key in {name}, which is not set. Set that variable, or "
+            "name another one in "
             "code_e2b_key_env. For a service without keys, set code_e2b_key_env to an empty value."
         )
     e2b = require_module("antiphon.sandbox.e2b", "The sandbox 'e2b'")
@@ -127,10 +150,17 @@ def limits_of(settings: Settings) -> "CodeLimits":
 
 
 class FileContent:
-    """The content of files in the blob storage. See `Content`. `attachments` fetches files by URL."""
+    """The content of files in the blob storage.
 
-    def __init__(self, store: Store, files: "Files", attachments: "Lazy[Attachments] | None" = None) -> None:
-        self._store, self._files, self._attachments = store, files, attachments
+    See `Content`. `attachments` fetches files by URL.
+    """
+
+    def __init__(
+        self, store: Store, files: "Files", attachments: "Lazy[Attachments] | None" = None
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._attachments = attachments
 
     async def find(self, tenant: str, file_id: str) -> "StoredFile | None":
         """See `Content.find`."""
@@ -163,7 +193,9 @@ class FileContent:
         await self._files.drop(tenant, blob)
 
     @asynccontextmanager
-    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator["FetchedContent", None]:
+    async def fetched(
+        self, tenant: str, url: str, most: int
+    ) -> AsyncGenerator["FetchedContent", None]:
         """See `Content.fetched`."""
         from antiphon.history.attachments import UnfetchedFileError  # noqa: PLC0415 - for files by URL alone
         from antiphon.sharing.memory import Account  # noqa: PLC0415 - the same

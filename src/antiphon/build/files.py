@@ -1,4 +1,6 @@
-"""Builds the file storage of the settings; its dependencies are loaded by the first request for a file."""
+"""Builds the file storage of the settings; its dependencies are loaded by the first request for a
+file.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +38,10 @@ def open_files(base: Foundation) -> "Files":
 
 
 async def sweep_files(store: Store, settings: Settings) -> int:
-    """Delete content that no file uses any more, for a command; return how many blobs. Raises `StoreError`."""
+    """Delete content that no file uses any more, for a command; return how many blobs.
+
+    Raises `StoreError`.
+    """
     from antiphon.jobs.cleaner import sweep  # noqa: PLC0415 - for commands alone
 
     return await sweep(store, files_of(store, settings).delete_blobs)
@@ -63,7 +68,8 @@ def blobs_of(store: Store, settings: Settings, turns: FairScheduler) -> "BlobSto
     """Return the storage for the content of files."""
     from antiphon.storage.blobs.rows import StoreBlobs  # noqa: PLC0415 - the same
 
-    rows, place = StoreBlobs(store, turns), settings.file_storage
+    rows = StoreBlobs(store, turns)
+    place = settings.file_storage
     if not place:
         return rows
     from antiphon.storage.blobs.places import Places  # noqa: PLC0415 - where files are elsewhere
@@ -75,7 +81,9 @@ def blobs_of(store: Store, settings: Settings, turns: FairScheduler) -> "BlobSto
     from antiphon.storage.blobs.bucket import BucketBlobs, open_bucket  # noqa: PLC0415 - it needs an extra
 
     name, _, prefix = place.removeprefix(BUCKET).partition("/")
-    bucket = open_bucket(name, prefix.strip("/"), settings.file_storage_endpoint, settings.file_storage_region)
+    bucket = open_bucket(
+        name, prefix.strip("/"), settings.file_storage_endpoint, settings.file_storage_region
+    )
     return Places({"row": rows, "obj": BucketBlobs(bucket, turns)}, "obj")
 
 

@@ -23,7 +23,7 @@ from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Foundation:
     """The settings, the models, the store, and what all requests of a process share."""
 

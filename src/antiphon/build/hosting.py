@@ -1,4 +1,6 @@
-"""Builds the ASGI application from settings and parts, for `antiphon serve` and for programs that mount it."""
+"""Builds the ASGI application from settings and parts, for `antiphon serve` and for programs that
+mount it.
+"""
 
 import sys
 from ipaddress import ip_network
@@ -12,7 +14,9 @@ from antiphon.server.limits import ServerLimits, hosts_of
 from antiphon.server.watchers import WatchAccess
 
 OWN_FILES = 128
-"""File descriptors of a process besides those of requests, each of which may need one more for its backend."""
+"""File descriptors of a process besides those of requests, each of which may need one more for its
+backend.
+"""
 
 
 def app_of(
@@ -23,7 +27,8 @@ def app_of(
     *,
     has_console: bool = True,
 ) -> AsgiApp:
-    """Return the application that serves these parts with the settings, traced if they name a collector.
+    """Return the application that serves these parts with the settings, traced if they name a
+    collector.
 
     Without `has_console`, the console is omitted, regardless of the settings.
     """

@@ -27,17 +27,24 @@ def check_images(settings: Settings) -> None:
     """Raise `ConfigError` for an image server without a model."""
     if settings.images_backend and not settings.images_model:
         raise ConfigError(
-            "images_backend is set, and images_model is not. Set images_model to a model of that server. The model "
+            "images_backend is set, and images_model is not. Set images_model to a model of that "
+            "server. The model "
             "that a client names in the tool is ignored."
         )
 
 
 def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
-    """Return the key of the images server, empty for none. Raises `ConfigError` if its variable is not set."""
+    """Return the key of the images server, empty for none.
+
+    Raises `ConfigError` if its variable is not set.
+    """
     name = settings.images_key_env
     key = clean_key(environment, name) if name else ""
     if name and not key:
-        raise ConfigError(f"images_key_env names the variable {name}, which is not set. Set it, or remove the setting.")
+        raise ConfigError(
+            f"images_key_env names the variable {name}, which is not set. Set it, or remove the "
+            "setting."
+        )
     return key
 
 
@@ -47,7 +54,9 @@ def image_parts_of(base: Foundation, files: FileParts, key: str = "") -> ImagePa
     return ImageParts(router, partial(_read_image, files.attachments), base.router)
 
 
-def image_tool_of(base: Foundation, files: FileParts, router: Lazy[Router]) -> Lazy[HostedTool] | None:
+def image_tool_of(
+    base: Foundation, files: FileParts, router: Lazy[Router]
+) -> Lazy[HostedTool] | None:
     """Return the image generation tool, or None if the settings name no model."""
     return Lazy(partial(_open_tool, base, files, router)) if base.settings.images_model else None
 
@@ -58,12 +67,16 @@ def _open_tool(base: Foundation, files: FileParts, router: Lazy[Router]) -> Host
     from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
 
     turns = base.shared.add("images", image_turns(base.settings.images_running))
-    store, fetch = Images(base.store, files.files.get), partial(_fetch, files.attachments)
-    return ImageGeneration(RoutedImages(base, router), store, fetch, turns, base.settings.images_timeout)
+    store = Images(base.store, files.files.get)
+    fetch = partial(_fetch, files.attachments)
+    return ImageGeneration(
+        RoutedImages(base, router), store, fetch, turns, base.settings.images_timeout
+    )
 
 
 def images_router(settings: Settings, key: str = "") -> Router | None:
-    """Return the router to the image server of the settings, or None if the `backends` generate images.
+    """Return the router to the image server of the settings, or None if the `backends` generate
+    images.
 
     It has a registry of its own, with one model: chat requests never reach that server.
     """
@@ -96,7 +109,10 @@ class ImagesBackend(HttpBackend):
 
 
 async def _fetch(attachments: "Lazy[Attachments]", url: str, most: int, tenant: str) -> bytes:
-    """Return the content at a URL from a client or an image server; allowed addresses only. Raises `OSError`."""
+    """Return the content at a URL from a client or an image server; allowed addresses only.
+
+    Raises `OSError`.
+    """
     from antiphon.history.attachments import UnfetchedFileError  # noqa: PLC0415 - for images by URL alone
 
     if (lack := missing("files", "Images by URL", "image_url")) is not None:
@@ -108,7 +124,10 @@ async def _fetch(attachments: "Lazy[Attachments]", url: str, most: int, tenant: 
 
 
 async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, tenant: str) -> str:
-    """Return an image that a server returned by URL, as base64. See `ReadImage`; a `data:` URL is decoded."""
+    """Return an image that a server returned by URL, as base64.
+
+    See `ReadImage`; a `data:` URL is decoded.
+    """
     from antiphon.build.routed_images import fetch_image, is_at  # noqa: PLC0415 - for images by URL alone
     from antiphon.protocol.stored_images import as_base64  # noqa: PLC0415 - the same
     from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, inspect  # noqa: PLC0415 - the same
@@ -119,7 +138,11 @@ async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, t
             picture = await asyncio.to_thread(from_base64, url)
         else:
             is_own = is_at(server, url)
-            data = await (fetch_image(url, MOST_BYTES) if is_own else _fetch(attachments, url, MOST_BYTES, tenant))
+            data = await (
+                fetch_image(url, MOST_BYTES)
+                if is_own
+                else _fetch(attachments, url, MOST_BYTES, tenant)
+            )
             picture = await asyncio.to_thread(inspect, data)
     except NotAnImageError as error:
         raise OSError(f"its content {error}") from error

@@ -15,14 +15,21 @@ from antiphon.upstream.registry import ModelRegistry
 class LiveBackends:
     """The backends in use, with the registry and the profiles of their models."""
 
-    def __init__(self, current: Sequence[Backend], models: ModelRegistry, profiles: ProfileKeeper) -> None:
+    def __init__(
+        self, current: Sequence[Backend], models: ModelRegistry, profiles: ProfileKeeper
+    ) -> None:
         self.current = current
-        self._models, self.profiles = models, profiles
+        self._models = models
+        self.profiles = profiles
         self._replaced: list[Backend] = []
         """Backends that receive no new requests; some answers may still be in flight."""
 
-    async def reload(self, settings: Settings, environment: Mapping[str, str] | None = None) -> None:
-        """Apply the backends of new settings; running requests finish with the old ones. Raises `ConfigError`.
+    async def reload(
+        self, settings: Settings, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Apply the backends of new settings; running requests finish with the old ones.
+
+        Raises `ConfigError`.
 
         Other changes take effect at the next start.
         """

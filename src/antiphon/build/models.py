@@ -16,14 +16,19 @@ OWN_KEYS = {"stop": "stop", "chat_template_kwargs": "chat_template_kwargs"}
 
 
 def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> None:
-    """Raise `ConfigError` for a model at a backend that does not exist, or with an invalid default."""
+    """Raise `ConfigError` for a model at a backend that does not exist, or with an invalid
+    default.
+    """
     for (name, backend), times in Counter((one.name, one.backend) for one in models).items():
         if times > 1:
             place = f" at the backend '{backend}'" if backend else ""
             raise ConfigError(f"{times} tables of `models` are about '{name}'{place}. Write one.")
     for one in models:
         if not one.name:
-            raise ConfigError("A table of `models` has an empty `name`. Name the model, or write `*` for every model.")
+            raise ConfigError(
+                "A table of `models` has an empty `name`. Name the model, or write `*` for every "
+                "model."
+            )
         if one.backend and one.backend not in backends:
             raise ConfigError(
                 f"The model '{one.name}' names the backend '{one.backend}', which does not exist."
@@ -35,16 +40,22 @@ def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> No
 def check_references(settings: Settings) -> None:
     """Raise `ConfigError` for a setting that names a model which no backend can have.
 
-    A backend that lists its own models can have any model: this is certain only if the settings list all models.
+    A backend that lists its own models can have any model: this is certain only if the settings
+    list all models.
     """
-    if not settings.backends or any(not one.models or one.models == ANY for one in settings.backends):
+    if not settings.backends or any(
+        not one.models or one.models == ANY for one in settings.backends
+    ):
         return
     names = [name for one in settings.backends for name in (*one.models, *one.aliases)]
     for setting, name in references(settings):
         place, _, model = name.partition("/")
         is_at_backend = any(place == one.name and model for one in settings.backends)
         if name not in names and not (setting == "vision" and is_at_backend):
-            text = f"`{setting}` names the model '{name}', which no backend serves.{_hint(name, names)}"
+            text = (
+                f"`{setting}` names the model '{name}', which no backend "
+                f"serves.{_hint(name, names)}"
+            )
             raise ConfigError(f"{text} The models are: {', '.join(sorted(set(names)))}.")
 
 
@@ -60,7 +71,9 @@ def references(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def unknown_models(settings: Settings, registry: ModelRegistry) -> list[str]:
-    """Return a sentence for each setting that names a model which no backend lists; none while a list is missing."""
+    """Return a sentence for each setting that names a model which no backend lists; none while a
+    list is missing.
+    """
     backends = registry.backends
     if any(one.error for one in backends):
         return []
@@ -71,7 +84,9 @@ def unknown_models(settings: Settings, registry: ModelRegistry) -> list[str]:
     for setting, name in references(settings):
         if not registry.serves(name):
             near = [*names, *at_backends] if setting == "vision" else names
-            reported.append(f"`{setting}` names the model '{name}', which no backend lists.{_hint(name, near)}")
+            reported.append(
+                f"`{setting}` names the model '{name}', which no backend lists.{_hint(name, near)}"
+            )
     return reported
 
 
@@ -81,11 +96,16 @@ def _hint(name: str, names: Collection[str]) -> str:
 
 
 def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOptions]:
-    """Return the configuration for the models of this backend, general tables before specific ones."""
+    """Return the configuration for the models of this backend, general tables before specific
+    ones.
+    """
     own = [one for one in models if one.backend in {"", backend}]
     own.sort(key=lambda one: (one.name != ANY, bool(one.backend)))
     return [
-        ModelOptions(one.name, _profile(one), _defaults(one), _prices(one), one.reserved_output_tokens) for one in own
+        ModelOptions(
+            one.name, _profile(one), _defaults(one), _prices(one), one.reserved_output_tokens
+        )
+        for one in own
     ]
 
 
@@ -94,7 +114,9 @@ def _profile(config: ModelConfig) -> ModelProfile:
 
 
 def _defaults(config: ModelConfig) -> ModelDefaults | None:
-    own = {parameter: value for key, parameter in OWN_KEYS.items() if (value := getattr(config, key))}
+    own = {
+        parameter: value for key, parameter in OWN_KEYS.items() if (value := getattr(config, key))
+    }
     created = ModelDefaults(
         parameters=config.parameters | own,
         system_prompt=config.system_prompt,
@@ -105,7 +127,10 @@ def _defaults(config: ModelConfig) -> ModelDefaults | None:
 
 
 def _prices(config: ModelConfig) -> Prices | None:
-    """Return the prices of a model. Raises `ConfigError` for one that is not a whole number of nano-units."""
+    """Return the prices of a model.
+
+    Raises `ConfigError` for one that is not a whole number of nano-units.
+    """
     provided = config.prices
     if provided is None:
         return None
@@ -113,15 +138,23 @@ def _prices(config: ModelConfig) -> Prices | None:
     try:
         return Prices(nano(repr(provided.input)), nano(repr(cached)), nano(repr(provided.output)))
     except ValueError as error:
-        raise ConfigError(f"The model '{config.name}' has a price that is not valid: {error}. Round it.") from error
+        raise ConfigError(
+            f"The model '{config.name}' has a price that is not valid: {error}. Round it."
+        ) from error
 
 
 def _check_parameters(config: ModelConfig) -> None:
-    places = {"parameters": config.parameters, **{f"efforts.{name}": one for name, one in config.efforts.items()}}
+    places = {
+        "parameters": config.parameters,
+        **{f"efforts.{name}": one for name, one in config.efforts.items()},
+    }
     for place, parameters in places.items():
         for name in parameters:
             reason = flaw(name)
             if place == "parameters" and name in OWN_KEYS:
                 reason = f"`{name}` has a key of its own"
             if reason:
-                raise ConfigError(f"The model '{config.name}' has '{name}' in `{place}`: {reason}. Move or remove it.")
+                raise ConfigError(
+                    f"The model '{config.name}' has '{name}' in `{place}`: {reason}. Move or "
+                    "remove it."
+                )

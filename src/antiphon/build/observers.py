@@ -18,10 +18,14 @@ BeginTraces = Callable[[ModelNames], "Traces"]
 
 
 def observers_of(
-    settings: Settings, models: ModelRegistry, measures: Measures, begin_traces: "BeginTraces | None" = None
+    settings: Settings,
+    models: ModelRegistry,
+    measures: Measures,
+    begin_traces: "BeginTraces | None" = None,
 ) -> "tuple[Observers, Traces | None]":
     """Return the observers of all responses, and the traces that one of them writes, if any."""
-    observers, names = Observers(), ModelNames(models)
+    observers = Observers()
+    names = ModelNames(models)
     observers.add(AccessLog())
     if settings.facts:
         observers.add(Timeline(keeps_bodies=settings.console_bodies))

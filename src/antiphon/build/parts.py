@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from antiphon.history.prompted import SettingsPrompt
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Tools:
     """What calls of tools use that is not in this process."""
 
@@ -42,8 +42,12 @@ class Tools:
 
 
 def parts_of(base: Foundation, tools: Tools) -> Parts:
-    """Return all parts of a process. Nothing is opened: the first request that needs a file or a search does that."""
-    files, search = file_parts_of(base), search_parts_of(base)
+    """Return all parts of a process.
+
+    Nothing is opened: the first request that needs a file or a search does that.
+    """
+    files = file_parts_of(base)
+    search = search_parts_of(base)
     images = image_parts_of(base, files, tools.images_key)
     run = _run_parts(base, files, _toolset(base, tools, files, search, images))
     return Parts(
@@ -63,9 +67,13 @@ def parts_of(base: Foundation, tools: Tools) -> Parts:
     )
 
 
-def _toolset(base: Foundation, tools: Tools, files: FileParts, search: SearchParts, images: ImageParts) -> Toolset:
+def _toolset(
+    base: Foundation, tools: Tools, files: FileParts, search: SearchParts, images: ImageParts
+) -> Toolset:
     code = tools.sandbox.tools(base, files) if tools.sandbox is not None else None
-    return toolset_of(base.settings, tools.outside, search.search, code, image_tool_of(base, files, images.router))
+    return toolset_of(
+        base.settings, tools.outside, search.search, code, image_tool_of(base, files, images.router)
+    )
 
 
 def _run_parts(base: Foundation, files: FileParts, toolset: Toolset) -> RunParts:
@@ -101,8 +109,11 @@ def _run_parts(base: Foundation, files: FileParts, toolset: Toolset) -> RunParts
         return run
     from antiphon.history.vision import Vision  # noqa: PLC0415 - few settings name a model for images
 
-    # A response that describes an image is a run too: without `vision`, so that it never describes its own image.
-    return replace(run, vision=Vision(settings.vision, partial(respond, run), cache, base.measures.images))
+    # A response that describes an image is a run too: without `vision`, so that it never describes
+    # its own image.
+    return replace(
+        run, vision=Vision(settings.vision, partial(respond, run), cache, base.measures.images)
+    )
 
 
 def _history_parts(base: Foundation) -> HistoryParts:
@@ -122,11 +133,19 @@ def _room(base: Foundation) -> CacheRoom:
     settings = base.settings
     name = settings.cache_embeddings
     similarity = Similarity(name, settings.cache_similarity) if name else None
-    return CacheRoom(settings.cache_ttl, base.retention, settings.cache_size * 1024 * 1024, similarity)
+    return CacheRoom(
+        settings.cache_ttl, base.retention, settings.cache_size * 1024 * 1024, similarity
+    )
 
 
 def _object_parts(base: Foundation, files: FileParts, search: SearchParts) -> ObjectParts:
-    return ObjectParts(files.files, files.texts, search.search, base.settings.search_chunk_tokens, _named_prompts(base))
+    return ObjectParts(
+        files.files,
+        files.texts,
+        search.search,
+        base.settings.search_chunk_tokens,
+        _named_prompts(base),
+    )
 
 
 def _named_prompts(base: Foundation) -> "Mapping[str, SettingsPrompt]":

@@ -21,10 +21,19 @@ def named_prompts(prompts: Mapping[str, PromptConfig]) -> dict[str, SettingsProm
 
 def _named(prompt_id: str, config: PromptConfig) -> SettingsPrompt:
     if not _ID.fullmatch(prompt_id):
-        raise ConfigError(f"prompts has the id '{prompt_id}', which is not valid. Use letters, digits, '_' and '-'.")
-    fields = {name: value for name, value in msgspec.to_builtins(config).items() if value and name != "version"}
+        raise ConfigError(
+            f"prompts has the id '{prompt_id}', which is not valid. Use letters, digits, '_' and "
+            "'-'."
+        )
+    fields = {
+        name: value
+        for name, value in msgspec.to_builtins(config).items()
+        if value and name != "version"
+    }
     if len(msgspec.json.encode(fields)) > MOST_TEMPLATE:
-        raise ConfigError(f"prompts.{prompt_id} is too long: a prompt can have at most {MOST_TEMPLATE:,} bytes.")
+        raise ConfigError(
+            f"prompts.{prompt_id} is too long: a prompt can have at most {MOST_TEMPLATE:,} bytes."
+        )
     try:
         return SettingsPrompt(config.version, read_template(fields, PromptTemplate))
     except ClientError as error:

@@ -31,8 +31,10 @@ class RoutedImages:
     """An image model, with routing as for a chat model. See `ImagesServer`."""
 
     def __init__(self, base: Foundation, router: Lazy[Router]) -> None:
-        self._base, self._router = base, router
-        self._model, self._url = base.settings.images_model, base.settings.images_backend
+        self._base = base
+        self._router = router
+        self._model = base.settings.images_model
+        self._url = base.settings.images_backend
         self.name = urlsplit(self._url).netloc or self._model
 
     async def post(self, path: str, make: Make, tenant: str) -> "RoutedReply":
@@ -50,7 +52,9 @@ class RoutedImages:
 
         token = sent_as.set("")
         try:
-            upstream, _ = await call(route, path, body, self._base.observers, record, _begun, any_status=True)
+            upstream, _ = await call(
+                route, path, body, self._base.observers, record, _begun, any_status=True
+            )
         finally:
             sent_as.reset(token)
         return RoutedReply(upstream, partial(_charge, self._base, tenant, upstream.target))
@@ -72,7 +76,12 @@ async def _begun(reply: Reply) -> None:
 
 
 def _charge(
-    base: Foundation, tenant: str, target: ModelTarget, prompt: str, input_tokens: int, output_tokens: int
+    base: Foundation,
+    tenant: str,
+    target: ModelTarget,
+    prompt: str,
+    input_tokens: int,
+    output_tokens: int,
 ) -> None:
     """Charge the API key of the request for an image; the request itself was counted on arrival."""
     input_tokens = input_tokens or (0 if output_tokens else by_size(prompt))
@@ -84,10 +93,15 @@ def _charge(
 class RoutedReply:
     """The reply of a backend. Closing it releases the backend's slot. See `ImagesReply`."""
 
-    def __init__(self, upstream: "UpstreamReply[ObservedCall]", charge: Callable[[str, int, int], None]) -> None:
+    def __init__(
+        self, upstream: "UpstreamReply[ObservedCall]", charge: Callable[[str, int, int], None]
+    ) -> None:
         reply = upstream.reply
-        self.status, self.content_type, self.body = reply.status, reply.content_type, reply.body
-        self._upstream, self.charge = upstream, charge
+        self.status = reply.status
+        self.content_type = reply.content_type
+        self.body = reply.body
+        self._upstream = upstream
+        self.charge = charge
 
     async def close(self) -> None:
         """See `ImagesReply.close`."""
@@ -99,12 +113,16 @@ class RoutedReply:
 
 def is_at(server: str, url: str) -> bool:
     """Whether a URL is at the server with this base URL, which is empty if it is unknown."""
-    own, other = urlsplit(server), urlsplit(url)
+    own = urlsplit(server)
+    other = urlsplit(url)
     return bool(own.netloc) and (own.scheme, own.netloc) == (other.scheme, other.netloc)
 
 
 async def fetch_image(url: str, most: int) -> bytes:
-    """Return an image of at most `most` bytes from its image server. A redirect is not followed. Raises `OSError`."""
+    """Return an image of at most `most` bytes from its image server.
+
+    A redirect is not followed. Raises `OSError`.
+    """
     parts = urlsplit(url)
     # A backend of its own, since a backend remembers every path.
     own = HttpBackend("images", f"{parts.scheme}://{parts.netloc}", list_timeout=FETCH_TIMEOUT)

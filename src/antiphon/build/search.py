@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from antiphon.search.contract import EmbeddingModel, SearchRequest, SearchResults, StoreSearch
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SearchParts:
     """What searches vector stores, and embeds texts for them."""
 
@@ -54,7 +54,8 @@ class SearchSetup:
     """See `StoreSearch`. The search modules are loaded in a thread, since that takes 15 ms."""
 
     def __init__(self, base: Foundation, embeddings: "Callable[[str], EmbeddingModel]") -> None:
-        self._base, self._embeddings = base, embeddings
+        self._base = base
+        self._embeddings = embeddings
         self._opened: Searching | None = None
 
     async def check(self, tenant: str, store_ids: "Sequence[str]") -> None:
@@ -86,10 +87,14 @@ def _check_model(model: str) -> None:
 
 
 def _charge(meter: Meter, now: Clock) -> Callable[[str, ModelTarget, int], None]:
-    """Return what charges the API key of the request, or the key that attached the file, for embedded texts."""
+    """Return what charges the API key of the request, or the key that attached the file, for
+    embedded texts.
+    """
 
     def charge(tenant: str, target: ModelTarget, tokens: int) -> None:
-        spent = SpentTokens(tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens)))
+        spent = SpentTokens(
+            tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens))
+        )
         meter.charge(tenant, Reservation(about().api_key_id, 0, 0), now(), 0, spent)
 
     return charge

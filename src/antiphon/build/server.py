@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from antiphon.build.code import CodeSandbox
 
 FIRST_POLL = 0.8
-"""Seconds that start-up waits for the lists of models; slower backends are listed after they answer."""
+"""Seconds that start-up waits for the lists of models; slower backends are listed after they
+answer.
+"""
 
 
 async def build(
@@ -51,19 +53,23 @@ async def build(
 ) -> Application:
     """Return the application of these settings. Raises `ConfigError`.
 
-    Without a backend in the settings, `backends` are used, or else those found on this machine. `key_memory`
-    outlives this process: if it says that API keys existed, requests need one from the beginning.
+    Without a backend in the settings, `backends` are used, or else those found on this machine.
+    `key_memory` outlives this process: if it says that API keys existed, requests need one from the
+    beginning.
     """
     environment = os.environ if environment is None else environment
     keys = _seal_keys(settings)
     check_files(settings)
     begin_traces = tracing_of(settings, environment)
-    shared, measures = SharedResources(), Measures()
+    shared = SharedResources()
+    measures = Measures()
     resolve = Lookups(shared.add("dns_lookups", lookup_turns()))
     tools = await _open_tools(settings, environment, shared, resolve, measures)
     line = await backends_of(settings, environment, own=backends)
     async with AsyncExitStack() as closing:
-        models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
+        models = ModelRegistry(
+            line.backends, ids.now, line.dialects, line.shares, settings.fallback
+        )
         observers, traces = observers_of(settings, models, measures, begin_traces)
         if traces is not None:
             closing.push_async_callback(traces.close)
@@ -101,9 +107,16 @@ def _seal_keys(settings: Settings) -> Sequence[bytes]:
 
 
 async def _open_tools(
-    settings: Settings, environment: Mapping[str, str], shared: SharedResources, resolve: Resolve, measures: Measures
+    settings: Settings,
+    environment: Mapping[str, str],
+    shared: SharedResources,
+    resolve: Resolve,
+    measures: Measures,
 ) -> Tools:
-    """Return the programs and servers that tools use. Raises `ConfigError` before a store is opened."""
+    """Return the programs and servers that tools use.
+
+    Raises `ConfigError` before a store is opened.
+    """
     sandbox = await _open_sandbox(settings, environment) if settings.code_sandbox else None
     check_images(settings)
     outside = outside_tools_of(settings, environment, shared, resolve, measures)
@@ -117,7 +130,11 @@ async def _open_sandbox(settings: Settings, environment: Mapping[str, str]) -> "
 
 
 async def _open_store(
-    settings: Settings, keys: Sequence[bytes], reads: FairScheduler, measures: Measures, closing: AsyncExitStack
+    settings: Settings,
+    keys: Sequence[bytes],
+    reads: FairScheduler,
+    measures: Measures,
+    closing: AsyncExitStack,
 ) -> tuple[Store, Keyring]:
     store = await open_store(settings.store, settings.store_connections, reads, is_written=True)
     observe_store(store, measures)

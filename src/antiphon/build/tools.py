@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from antiphon.tools.web.tool import WebSearch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class OutsideTools:
     """The tools that call other servers: those of MCP servers, and web search."""
 
@@ -40,14 +40,17 @@ def outside_tools_of(
     resolve: Resolve | None = None,
     measures: Measures | None = None,
 ) -> OutsideTools:
-    """Return the tools of these settings that call other servers; they report shared resources to `shared`.
+    """Return the tools of these settings that call other servers; they report shared resources to
+    `shared`.
 
-    `resolve` resolves names to addresses, `measures` counts. Raises `ConfigError` if a key is missing.
+    `resolve` resolves names to addresses, `measures` counts. Raises `ConfigError` if a key is
+    missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")
     environment = os.environ if environment is None else environment
-    shared, measures = shared or SharedResources(), measures or Measures()
+    shared = shared or SharedResources()
+    measures = measures or Measures()
     resolve = resolve or Lookups(shared.add("dns_lookups", lookup_turns()))
     reach = Reach(read_networks(settings.outgoing_networks), resolve=resolve)
     servers = McpServers(
@@ -92,9 +95,14 @@ def _file_search_of(search: "StoreSearch") -> "FileSearch":
 
 
 def web_search_of(
-    settings: Settings, environment: Mapping[str, str], reach: Reach, shared: SharedResources | None = None
+    settings: Settings,
+    environment: Mapping[str, str],
+    reach: Reach,
+    shared: SharedResources | None = None,
 ) -> "WebSearch | None":
-    """Return the web search tool, or None without a provider. Raises `ConfigError` if its key is missing.
+    """Return the web search tool, or None without a provider.
+
+    Raises `ConfigError` if its key is missing.
 
     `reach` limits the addresses of pages; the provider's address comes from the settings.
     """
@@ -110,11 +118,16 @@ def web_search_of(
     key = clean_key(environment, key_env) if key_env else ""
     if key_env and not key:
         raise ConfigError(
-            f"The web search takes its key from {key_env}, which is not set. Set it, or name another variable as "
+            f"The web search takes its key from {key_env}, which is not set. Set it, or name "
+            "another variable as "
             "web_search_key_env."
         )
     place = settings.web_search_url or (settings.web_search if is_url else "")
     shared = shared or SharedResources()
     turns = shared.add("web_searches", engine.search_turns())
-    requested = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns)
-    return tool.WebSearch(requested, Fetcher(reach), results=settings.web_search_results, shared=shared)
+    requested = engine.SearchEngine(
+        provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns
+    )
+    return tool.WebSearch(
+        requested, Fetcher(reach), results=settings.web_search_results, shared=shared
+    )

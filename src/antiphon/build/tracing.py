@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 
 
 WHOLE, BASE = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
-"""The variables of OpenTelemetry with the URL that receives traces, and with that of the collector."""
+"""The variables of OpenTelemetry with the URL that receives traces, and with that of the
+collector.
+"""
 
 
-def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[[ModelNames], Traces] | None":
-    """Return the factory of traces, or None without a collector. Raises `ConfigError` if tracing cannot be set up."""
+def tracing_of(
+    settings: Settings, environment: Mapping[str, str]
+) -> "Callable[[ModelNames], Traces] | None":
+    """Return the factory of traces, or None without a collector.
+
+    Raises `ConfigError` if tracing cannot be set up.
+    """
     url = collector_of(settings.trace_endpoint, environment)
     if not url:
         return None
@@ -29,13 +36,21 @@ def tracing_of(settings: Settings, environment: Mapping[str, str]) -> "Callable[
 
 
 def collector_of(endpoint: str, environment: Mapping[str, str]) -> str:
-    """Return the URL of the collector, from the setting or the variables of OpenTelemetry; empty for none.
+    """Return the URL of the collector, from the setting or the variables of OpenTelemetry; empty
+    for none.
 
-    Raises `ConfigError` for an invalid URL: the exporter would only log each batch that it cannot send.
+    Raises `ConfigError` for an invalid URL: the exporter would only log each batch that it cannot
+    send.
     """
-    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true" or environment.get("OTEL_TRACES_EXPORTER") == "none":
+    if (
+        environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
+        or environment.get("OTEL_TRACES_EXPORTER") == "none"
+    ):
         return ""
-    urls = {"trace_endpoint": endpoint, **{name: environment.get(name, "") for name in (WHOLE, BASE)}}
+    urls = {
+        "trace_endpoint": endpoint,
+        **{name: environment.get(name, "") for name in (WHOLE, BASE)},
+    }
     name, url = next(((name, url) for name, url in urls.items() if url), ("", ""))
     if not url:
         return ""

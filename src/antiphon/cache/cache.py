@@ -1,7 +1,8 @@
-"""The response cache: stores a model's answers as they were emitted, and returns them to requests that are the same.
+"""The response cache: stores a model's answers as they were emitted, and returns them to requests
+that are the same.
 
-A hit is a response like any other: with its own ids and numbers, streamed or not, stored and chained. Concurrent equal
-requests are sent to the backend once, within one process.
+A hit is a response like any other: with its own ids and numbers, streamed or not, stored and
+chained. Concurrent equal requests are sent to the backend once, within one process.
 """
 
 import asyncio
@@ -60,7 +61,9 @@ class AnswerCache:
     """All cached answers of a store."""
 
     def __init__(self, store: Store, router: Router, now: Clock, room: CacheRoom) -> None:
-        self._store, self._now, self._room = store, now, room
+        self._store = store
+        self._now = now
+        self._room = room
         self.flights = Flights()
         self.similar = Similar(store, router, now, room.similarity) if room.similarity else None
         self._secret = b""
@@ -68,7 +71,11 @@ class AnswerCache:
         """Bytes written since the last check; at first the total is unknown."""
 
     def lookup(
-        self, request: CreateResponse, items: Sequence[InputItem], tenant: str, targets: Sequence[ModelTarget]
+        self,
+        request: CreateResponse,
+        items: Sequence[InputItem],
+        tenant: str,
+        targets: Sequence[ModelTarget],
     ) -> "Lookup | None":
         """Return the cache for a response, None if it is not requested.
 
@@ -76,7 +83,9 @@ class AnswerCache:
         """
         wish = request.antiphon.cache if request.antiphon else None
         own = {origin_of(target): target for target in targets if target.name == request.model}
-        if wish is False or (wish is None and not any(target.state.options.cache for target in own.values())):
+        if wish is False or (
+            wish is None and not any(target.state.options.cache for target in own.values())
+        ):
             return None
         param = wish if isinstance(wish, CacheParam) else CacheParam()
         return Lookup(self, request, items, tenant, own, param, is_requested=wish is not None)
@@ -91,7 +100,10 @@ class AnswerCache:
         return self._room.longest
 
     async def digest(self, tenant: str, *parts: str) -> bytes:
-        """Return the key of an entry other than an answer; the first of `parts` names its kind. Raises `StoreError`."""
+        """Return the key of an entry other than an answer; the first of `parts` names its kind.
+
+        Raises `StoreError`.
+        """
         return digest(await self._key(), tenant, *parts)
 
     async def key(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> bytes:
@@ -103,9 +115,17 @@ class AnswerCache:
             self._secret = await self._store.write(secrets.agree, "cache", new_key())
         return self._secret
 
-    async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> TenantQuestion | None:
-        """Return the request in the form in which it is compared with similar ones, None if it is not compared."""
-        return await self.similar.question(self._secret, tenant, request, items) if self.similar else None
+    async def question(
+        self, tenant: str, request: CreateResponse, items: Sequence[Item]
+    ) -> TenantQuestion | None:
+        """Return the request in the form in which it is compared with similar ones, None if it is
+        not compared.
+        """
+        return (
+            await self.similar.question(self._secret, tenant, request, items)
+            if self.similar
+            else None
+        )
 
     async def find(self, tenant: str, key: bytes) -> bytes | None:
         """Return a cached answer. Raises `StoreError`."""
@@ -131,9 +151,9 @@ def origin_of(target: ModelTarget) -> AnswerOrigin:
 class Lookup:
     """The cache of one response: its answer comes from the cache, or goes into it.
 
-    Call `find` before a model is called; without a result, `see` the events, then `end`; `leave` in any case. An answer
-    is valid while the backend that sent it still serves the model by that name. Errors of the cache are logged, and
-    never fail a response.
+    Call `find` before a model is called; without a result, `see` the events, then `end`; `leave` in
+    any case. An answer is valid while the backend that sent it still serves the model by that name.
+    Errors of the cache are logged, and never fail a response.
     """
 
     _cache: AnswerCache
@@ -164,7 +184,9 @@ class Lookup:
         return self._targets[self.stored.origin] if self.stored else None
 
     async def find(self) -> CachedAnswer | None:
-        """Return the cached answer to this request, waiting for one in progress; None: call the model."""
+        """Return the cached answer to this request, waiting for one in progress; None: call the
+        model.
+        """
         try:
             self._key = await self._cache.key(self._tenant, self._request, self._items)
             self.stored = None if self._param.refresh else await self._found()
@@ -194,7 +216,9 @@ class Lookup:
         ignored_tools: Sequence[str],
         adjusted: Sequence[str],
     ) -> None:
-        """Mark the response as ended: its answer can be returned again, at once to the requests that wait for it."""
+        """Mark the response as ended: its answer can be returned again, at once to the requests
+        that wait for it.
+        """
         if response.status == "failed":
             return
         answer = self._answer(response, sealed, target, ignored_tools, adjusted)
@@ -214,12 +238,14 @@ class Lookup:
 
     def leave(self) -> None:
         """Mark the response as without a result: one of the waiting requests calls the model."""
-        flight, self._flight = self._flight, None
+        flight = self._flight
+        self._flight = None
         if flight is not None:
             self._cache.flights.leave(self._key, flight)
 
     def _land(self, answer: bytes | None) -> None:
-        flight, self._flight = self._flight, None
+        flight = self._flight
+        self._flight = None
         if flight is not None:
             self._cache.flights.land(self._key, flight, answer)
 
@@ -232,27 +258,36 @@ class Lookup:
         adjusted: Sequence[str],
     ) -> bytes | None:
         """Return the answer if it can be cached: a complete answer of the requested model."""
-        # As it was at the time of the request: since then the backend's name can have changed (SIGHUP).
+        # As it was at the time of the request: since then the backend's name can have changed
+        # (SIGHUP).
         origin = next((origin for origin, known in self._targets.items() if known is target), None)
         if self._reported is None or response.status != "completed" or origin is None:
             return None
         effort = response.reasoning.get("effort") if adjusted and response.reasoning else None
-        answer = noted(self._reported, origin, response.usage, sealed, ignored_tools, adjusted, effort)
+        answer = noted(
+            self._reported, origin, response.usage, sealed, ignored_tools, adjusted, effort
+        )
         return to_bytes(answer) if answer else None
 
     def _may_be_stored(self, target: ModelTarget) -> bool:
-        """With `store: false` no answer is stored, unless the same request enables the cache itself."""
-        return self.is_requested or (target.state.options.cache and self._request.store is not False)
+        """With `store: false` no answer is stored, unless the same request enables the cache
+        itself.
+        """
+        return self.is_requested or (
+            target.state.options.cache and self._request.store is not False
+        )
 
     async def _found(self) -> CachedAnswer | None:
-        flights, until = self._cache.flights, asyncio.get_running_loop().time() + PATIENCE
+        flights = self._cache.flights
+        until = asyncio.get_running_loop().time() + PATIENCE
         while True:
             if (flight := flights.find(self._key)) is not None:
                 try:
                     return self._valid(await flight.wait())
                 except Left:
                     if asyncio.get_running_loop().time() > until:
-                        return None  # every request would fail, and slowly: not necessary one after the other
+                        # every request would fail, and slowly: not necessary one after the other
+                        return None
                     continue
             if (answer := self._valid(await self._cache.find(self._tenant, self._key))) is not None:
                 return answer
@@ -261,7 +296,9 @@ class Lookup:
                 return await self._similar()
 
     async def _similar(self) -> CachedAnswer | None:
-        """Return the answer to a similar question; the requests that wait for this one receive it too."""
+        """Return the answer to a similar question; the requests that wait for this one receive it
+        too.
+        """
         similar = self._cache.similar
         self._question = await self._cache.question(self._tenant, self._request, self._items)
         near = await similar.find(self._question) if similar and self._question else None

@@ -1,7 +1,7 @@
 """A model's answer as the cache stores it: the events of its items, without their numbers.
 
-It is recorded from any stream, of any kind of backend; replayed, it is a stream like any other, with ids, numbers and
-padding of the new response.
+It is recorded from any stream, of any kind of backend; replayed, it is a stream like any other,
+with ids, numbers and padding of the new response.
 """
 
 import zlib
@@ -14,7 +14,12 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from antiphon.protocol import events
-from antiphon.protocol.events import Event, ItemEvent, ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
+from antiphon.protocol.events import (
+    Event,
+    ItemEvent,
+    ResponseOutputItemAddedEvent,
+    ResponseOutputItemDoneEvent,
+)
 from antiphon.protocol.items.calls import (
     ApplyPatchCall,
     ComputerCall,
@@ -34,9 +39,20 @@ from antiphon.protocol.response import Usage
 from antiphon.translation.writer import ResponseWriter, padding
 
 MODEL_OUTPUT: frozenset[type] = frozenset(
-    {Message, Reasoning, FunctionCall, CustomToolCall, LocalShellCall, ShellCall, ApplyPatchCall, ComputerCall}
+    {
+        Message,
+        Reasoning,
+        FunctionCall,
+        CustomToolCall,
+        LocalShellCall,
+        ShellCall,
+        ApplyPatchCall,
+        ComputerCall,
+    }
 )
-"""Items that a model creates alone. Items that a server ran or compacted are no answer to another request."""
+"""Items that a model creates alone. Items that a server ran or compacted are no answer to another
+request.
+"""
 
 KINDS: tuple[Any, ...] = tuple(
     kind
@@ -56,7 +72,9 @@ _PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_
 
 
 class AnswerOrigin(Struct, frozen=True, array_like=True):
-    """The origin of an answer: the backend's name and URL, its name of the model, and the digest of its defaults."""
+    """The origin of an answer: the backend's name and URL, its name of the model, and the digest of
+    its defaults.
+    """
 
     backend: str
     url: str
@@ -65,7 +83,9 @@ class AnswerOrigin(Struct, frozen=True, array_like=True):
 
 
 class CachedAnswer(Struct, kw_only=True, array_like=True):
-    """One answer. `sealed` holds each reasoning item's `encrypted_content`, by the id that the item has here."""
+    """One answer. `sealed` holds each reasoning item's `encrypted_content`, by the id that the item
+    has here.
+    """
 
     origin: AnswerOrigin
     usage: Usage | None
@@ -101,7 +121,9 @@ def noted(
     found = [event for event in events if isinstance(event, ItemEvent)]
     if not found or not all(type(event) in KINDS and is_model_output(event) for event in found):
         return None
-    items: list[Any] = [event.item for event in found if isinstance(event, ResponseOutputItemDoneEvent)]
+    items: list[Any] = [
+        event.item for event in found if isinstance(event, ResponseOutputItemDoneEvent)
+    ]
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
     return CachedAnswer(
         origin=origin,
@@ -143,7 +165,9 @@ def replay_answer(answer: CachedAnswer, writer: ResponseWriter) -> None:
                 writer.sealed[new] = sealed
             writer.close_item(places[event.output_index], replace(item, id=new))
         else:
-            writer.emit(_replaced(event, places[event.output_index], ids, pads=writer.view.obfuscation))
+            writer.emit(
+                _replaced(event, places[event.output_index], ids, pads=writer.view.obfuscation)
+            )
 
 
 def _replaced(event: Any, output_index: int, ids: Mapping[str, str], *, pads: bool) -> Event:
@@ -158,7 +182,9 @@ def _replaced(event: Any, output_index: int, ids: Mapping[str, str], *, pads: bo
 
 def _in_few(events: Sequence[ItemEvent]) -> Iterator[ItemEvent]:
     """Join consecutive deltas; their sizes were chosen by the backend."""
-    for kind, group in groupby(events, lambda event: (type(event), *(getattr(event, name, None) for name in _PLACE))):
+    for kind, group in groupby(
+        events, lambda event: (type(event), *(getattr(event, name, None) for name in _PLACE))
+    ):
         same: list[Any] = list(group)
         if kind[0] not in _DELTAS:
             yield from same

@@ -29,21 +29,34 @@ _encode = msgspec.json.Encoder().encode
 
 def parted(items: Sequence[Item]) -> tuple[str, Sequence[Item]]:
     """Return the text of the last user message, empty without one, and the other items."""
-    stated = [place for place, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
+    stated = [
+        place
+        for place, item in enumerate(items)
+        if isinstance(item, Message) and item.role == "user"
+    ]
     message = items[stated[-1]] if stated else None
     if not isinstance(message, Message) or isinstance(message.content, str):
         return "", items
     text = "\n".join(part.text for part in message.content if isinstance(part, InputText))
-    content = [replace(part, text="") if isinstance(part, InputText) else part for part in message.content]
-    return text.strip(), [*items[: stated[-1]], replace(message, content=content), *items[stated[-1] + 1 :]]
+    content = [
+        replace(part, text="") if isinstance(part, InputText) else part for part in message.content
+    ]
+    return text.strip(), [
+        *items[: stated[-1]],
+        replace(message, content=content),
+        *items[stated[-1] + 1 :],
+    ]
 
 
-def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item], *purpose: str) -> bytes:
-    """Return the digest (HMAC-SHA-256, 32 bytes) of all that determines an answer (cases/threats.md, row 11).
+def cache_key(
+    secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item], *purpose: str
+) -> bytes:
+    """Return the digest (HMAC-SHA-256, 32 bytes) of all that determines an answer
+    (cases/threats.md, row 11).
 
-    `items` is all that the model sees, the chain's and the request's own. Their ids, which are new for every request,
-    do not count; an absent field equals a null one. The order of properties in a schema counts: models follow it.
-    `purpose` separates keys from those of answers.
+    `items` is all that the model sees, the chain's and the request's own. Their ids, which are new
+    for every request, do not count; an absent field equals a null one. The order of properties in a
+    schema counts: models follow it. `purpose` separates keys from those of answers.
     """
     requested = replace(request, **_LEFT_OUT)
     reported = [replace(item, id=None) for item in items]

@@ -69,7 +69,9 @@ class Similar:
     """All questions with cached answers. Errors are logged; then no question is similar."""
 
     def __init__(self, store: Store, router: Router, now: Clock, similarity: Similarity) -> None:
-        self._store, self._router, self._now = store, router, now
+        self._store = store
+        self._router = router
+        self._now = now
         self._similarity = similarity
         self._noting = asyncio.Lock()
 
@@ -84,7 +86,10 @@ class Similar:
             async with asyncio.timeout(LONGEST_WAIT):
                 vector = await self._embed(text, tenant)
         except (AntiphonError, TimeoutError) as error:
-            log.warning("Cannot search the cache for similar requests: %s", error or "the embedding takes too long")
+            log.warning(
+                "Cannot search the cache for similar requests: %s",
+                error or "the embedding takes too long",
+            )
             return None
         rest = cache_key(secret, tenant, request, others, "similar", self._similarity.model)
         return TenantQuestion(tenant, rest, vector)
@@ -95,14 +100,20 @@ class Similar:
         None if no question is similar. Raises `StoreError`.
         """
         found = nearest(await self._entries(question), question.vector)
-        return (found[0].key, found[1]) if found and found[1] >= self._similarity.threshold else None
+        return (
+            (found[0].key, found[1]) if found and found[1] >= self._similarity.threshold else None
+        )
 
     async def note(self, question: TenantQuestion, key: bytes, ttl: int) -> None:
         """Record that the answer to this question is stored under the key. Raises `StoreError`."""
         async with self._noting:
-            body = to_bytes(with_entry(await self._entries(question), QuestionEntry(key, question.vector)))
+            body = to_bytes(
+                with_entry(await self._entries(question), QuestionEntry(key, question.vector))
+            )
             now = int(self._now())
-            await self._store.write(answers.put, StoredAnswer(question.tenant, question.rest, body, now, now + ttl))
+            await self._store.write(
+                answers.put, StoredAnswer(question.tenant, question.rest, body, now, now + ttl)
+            )
 
     async def _entries(self, question: TenantQuestion) -> list[QuestionEntry]:
         return from_bytes(await find_answer(self._store, question.tenant, question.rest))
@@ -114,14 +125,22 @@ class Similar:
         def body(target: ModelTarget) -> bytes:
             return _encode({"model": target.model, "input": text, "encoding_format": "float"})
 
-        # A server without embeddings reports that by various statuses: that does not count against it as a model's
-        # backend.
+        # A server without embeddings reports that by various statuses: that does not count against
+        # it as a model's backend.
         upstream, answer = await call(
-            route, "/embeddings", body, Unobserved(), lambda _: Unobserved(), _whole, any_status=True
+            route,
+            "/embeddings",
+            body,
+            Unobserved(),
+            lambda _: Unobserved(),
+            _whole,
+            any_status=True,
         )
         try:
             if upstream.reply.status >= 400:
-                raise BackendError(f"The embedding model answered with status {upstream.reply.status}.")
+                raise BackendError(
+                    f"The embedding model answered with status {upstream.reply.status}."
+                )
             upstream.succeeded()
         finally:
             await upstream.close()

@@ -4,7 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 
 PATIENCE = 30.0
-"""Seconds for which an answer in progress can stall: then the waiting requests continue on their own."""
+"""Seconds for which an answer in progress can stall: then the waiting requests continue on their
+own.
+"""
 
 
 class Left(Exception):  # noqa: N818 - waiting requests can still receive the answer
@@ -15,7 +17,9 @@ class Left(Exception):  # noqa: N818 - waiting requests can still receive the an
 class Flight:
     """One answer in progress. `moved` is when it last grew, None before the first event."""
 
-    landed: "asyncio.Future[bytes | None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    landed: "asyncio.Future[bytes | None]" = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
     moved: float | None = None
 
     def move(self) -> None:
@@ -23,7 +27,10 @@ class Flight:
         self.moved = asyncio.get_running_loop().time()
 
     async def wait(self) -> bytes | None:
-        """Return the answer, None if it must not be reused, or does not arrive in time. Raises `Left`."""
+        """Return the answer, None if it must not be reused, or does not arrive in time.
+
+        Raises `Left`.
+        """
         loop = asyncio.get_running_loop()
         while not self.landed.done():
             left = PATIENCE if self.moved is None else self.moved + PATIENCE - loop.time()
@@ -51,15 +58,17 @@ class Flights:
         return flight
 
     def land(self, key: bytes, flight: Flight, answer: bytes | None) -> None:
-        """Pass the answer to the waiting requests, or None if it must not be reused: then each calls the model
-        itself.
+        """Pass the answer to the waiting requests, or None if it must not be reused: then each
+        calls the model itself.
         """
         self._end(key, flight)
         if not flight.landed.done():
             flight.landed.set_result(answer)
 
     def leave(self, key: bytes, flight: Flight) -> None:
-        """The first request disconnected, or failed: the first of the waiting requests takes over."""
+        """The first request disconnected, or failed: the first of the waiting requests takes
+        over.
+        """
         self._end(key, flight)
         flight.landed.cancel()
 

@@ -32,7 +32,9 @@ def unit(numbers: Sequence[float]) -> bytes | None:
 
 
 def cosine(one: bytes, other: bytes) -> float:
-    """Return the cosine of the angle between two vectors of length 1; -1 if their dimensions differ."""
+    """Return the cosine of the angle between two vectors of length 1; -1 if their dimensions
+    differ.
+    """
     if len(one) != len(other):
         return -1.0
     return float(sum(map(operator.mul, array("f", one), array("f", other))))

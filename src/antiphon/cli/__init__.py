@@ -1,4 +1,6 @@
-"""The command `antiphon`: errors on one line, and exit code 2 for mistakes that the user can correct."""
+"""The command `antiphon`: errors on one line, and exit code 2 for mistakes that the user can
+correct.
+"""
 
 import gc
 import os
@@ -7,7 +9,9 @@ import sys
 
 
 def run() -> None:
-    """Run the command line and exit with its exit code, without a traceback if `Ctrl-C` arrives during imports."""
+    """Run the command line and exit with its exit code, without a traceback if `Ctrl-C` arrives
+    during imports.
+    """
     if sys.argv[1:2] == ["serve"]:
         # The signal waits until the server can handle it; until then, it would end the process.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
@@ -42,7 +46,9 @@ def _command() -> int:
     from antiphon.cli.quick import serve_flags  # noqa: PLC0415
 
     flags = serve_flags(sys.argv[1:])
-    gc.disable()  # what is imported stays: to look for garbage among it takes an eighth of the CPU time of a start
+    # what is imported stays: to look for garbage among it takes an eighth of the CPU time of a
+    # start
+    gc.disable()
     if flags is None:
         from antiphon.cli.main import run as run_command  # noqa: PLC0415
 

@@ -1,4 +1,6 @@
-"""`antiphon ask`: sends one question to a model and streams the output to the terminal, with dimmed reasoning."""
+"""`antiphon ask`: sends one question to a model and streams the output to the terminal, with dimmed
+reasoning.
+"""
 
 import asyncio
 from contextlib import aclosing
@@ -24,16 +26,20 @@ from antiphon.telemetry.observers import ObservedCall, Observer
 def ask(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The question.")],
     model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Model. Default: the first one that a backend lists.")
+        str | None,
+        typer.Option(metavar="MODEL", help="Model. Default: the first one that a backend lists."),
     ] = None,
-    previous: Annotated[str | None, typer.Option(metavar="ID", help="ID of the response to continue.")] = None,
+    previous: Annotated[
+        str | None, typer.Option(metavar="ID", help="ID of the response to continue.")
+    ] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
     """Send a question to a model and stream the output.
 
-    Reasoning is dimmed. The last line is the ID of the response, which `--previous` accepts. A server need not run.
+    Reasoning is dimmed. The last line is the ID of the response, which `--previous` accepts. A
+    server need not run.
 
     Examples:
       antiphon ask "What is a monad?"
@@ -48,7 +54,12 @@ async def _request(settings: Settings, text: str, model: str | None, previous: s
     application.parts.run.observers.add(failures)
     try:
         await application.listing
-        body = {"model": model or _first(application), "input": text, "previous_response_id": previous, "stream": True}
+        body = {
+            "model": model or _first(application),
+            "input": text,
+            "previous_response_id": previous,
+            "stream": True,
+        }
         run = await _created(application.gateway, body)
         console = Console(soft_wrap=True, highlight=False, markup=False)
         async with aclosing(run.events()) as batches:
@@ -63,7 +74,9 @@ async def _request(settings: Settings, text: str, model: str | None, previous: s
 
 
 async def _created(gateway: Gateway, body: dict[str, Any]) -> Run:
-    """Start the response. Raises `ClientError`; for an unknown model it names the command that lists the models."""
+    """Start the response. Raises `ClientError`; for an unknown model it names the command that
+    lists the models.
+    """
     try:
         return await gateway.create(decode_request(msgspec.json.encode(body)))
     except ClientError as error:
@@ -74,7 +87,9 @@ async def _created(gateway: Gateway, body: dict[str, Any]) -> Run:
 
 
 class Failures(Observer):
-    """Keeps the error of a failed model call with its text for the operator: events have the text for clients."""
+    """Keeps the error of a failed model call with its text for the operator: events have the text
+    for clients.
+    """
 
     def __init__(self) -> None:
         self._error: AntiphonError | None = None
@@ -85,14 +100,20 @@ class Failures(Observer):
 
     def explained(self, message: str) -> str:
         """Return the operator's text of the error with this message."""
-        return str(self._error) if self._error is not None and self._error.message == message else message
+        return (
+            str(self._error)
+            if self._error is not None and self._error.message == message
+            else message
+        )
 
 
 def _first(application: Application) -> str:
     registry = application.parts.models
     models = registry.list()
     if not models:
-        reasons = [one.error for one in registry.backends if one.error] or ["No backend lists a model."]
+        reasons = [one.error for one in registry.backends if one.error] or [
+            "No backend lists a model."
+        ]
         raise BackendError(f"No model is available. {' '.join(reasons)}", status=503)
     name: str = models[0]["id"]
     return name
@@ -100,14 +121,19 @@ def _first(application: Application) -> str:
 
 def _show(console: Console, event: events.Event) -> None:
     match event:
-        case events.ResponseTextDeltaEvent(delta=delta) | events.ResponseRefusalDeltaEvent(delta=delta):
+        case (
+            events.ResponseTextDeltaEvent(delta=delta)
+            | events.ResponseRefusalDeltaEvent(delta=delta)
+        ):
             console.print(delta, end="")
         case (
             events.ResponseReasoningTextDeltaEvent(delta=delta)
             | events.ResponseReasoningSummaryTextDeltaEvent(delta=delta)
         ):
             console.print(delta, end="", style="dim")
-        case events.ResponseReasoningTextDoneEvent() | events.ResponseReasoningSummaryTextDoneEvent():
+        case (
+            events.ResponseReasoningTextDoneEvent() | events.ResponseReasoningSummaryTextDoneEvent()
+        ):
             console.print()
         case events.ResponseOutputItemDoneEvent(item=FunctionCall(name=name, arguments=arguments)):
             console.print(f"{name}({arguments})", style="cyan")

@@ -18,7 +18,8 @@ from antiphon.storage.store import Store
 
 def console(
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="URL of the server. Default: from the settings.")
+        str | None,
+        typer.Option("--url", metavar="URL", help="URL of the server. Default: from the settings."),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only print the link.")] = False,
     store: StoreFlag = None,
@@ -36,7 +37,8 @@ def console(
         raise ConfigError("The console is disabled in the settings. Set `console = true`.")
     if settings.store == "sqlite://":
         raise ConfigError(
-            "The store is in memory, so only the server's own process can read a link. Set `store` to a file."
+            "The store is in memory, so only the server's own process can read a link. Set "
+            "`store` to a file."
         )
     server = (url or _address(settings)).rstrip("/").removesuffix("/v1")
 

@@ -21,7 +21,9 @@ from antiphon.storage.store import Store
 AT_ONCE = 100
 """Containers that are read at a time."""
 
-OthersFlag = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Tenant. Default: all tenants.")]
+OthersFlag = Annotated[
+    str | None, typer.Option("--tenant", metavar="NAME", help="Tenant. Default: all tenants.")
+]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -43,21 +45,35 @@ def list_containers(
 ) -> None:
     """List the running containers, newest first.
 
-    Shows ID, tenant, name, status (`busy` during a call), calls, files, size, memory limit, the worker with the newest
-    kernel, and the last use.
+    Shows ID, tenant, name, status (`busy` during a call), calls, files, size, memory limit, the
+    worker with the newest kernel, and the last use.
 
     Examples:
       antiphon containers list --all
     """
 
     async def act(store: Store) -> None:
-        found = [one async for one in _containers(store, tenant) if every or one["status"] == "running"]
+        found = [
+            one async for one in _containers(store, tenant) if every or one["status"] == "running"
+        ]
         if not found:
             print_result(
-                "There are no containers." if every else "No container is running. --all also lists expired ones."
+                "There are no containers."
+                if every
+                else "No container is running. --all also lists expired ones."
             )
             return
-        names = ("tenant", "name", "status", "calls", "files", "size", "memory", "worker", "last used")
+        names = (
+            "tenant",
+            "name",
+            "status",
+            "calls",
+            "files",
+            "size",
+            "memory",
+            "worker",
+            "last used",
+        )
         print_whole(copied_table(("id",), names, map(_row, found)))
 
     with_store(store, config, act)
@@ -67,7 +83,9 @@ def list_containers(
 def kill(
     container_ids: Annotated[
         list[str],
-        typer.Argument(metavar="CONTAINER_ID", help="IDs of the containers, as in `antiphon containers list`."),
+        typer.Argument(
+            metavar="CONTAINER_ID", help="IDs of the containers, as in `antiphon containers list`."
+        ),
     ],
     tenant: OthersFlag = None,
     store: StoreFlag = None,
@@ -93,12 +111,15 @@ def kill(
 
 
 async def _containers(store: Store, tenant: str | None) -> AsyncIterator[dict[str, Any]]:
-    reader, after, has_more = ContainerReader(store), "", True
+    reader = ContainerReader(store)
+    after = ""
+    has_more = True
     while has_more:
         page = await reader.page(tenant, ListContainersQuery(limit=AT_ONCE, after=after))
         for one in page["data"]:
             yield one
-        after, has_more = page["last_id"] or "", page["has_more"]
+        after = page["last_id"] or ""
+        has_more = page["has_more"]
 
 
 async def _owner(store: Store, container_id: str, tenant: str | None) -> str:
@@ -107,7 +128,8 @@ async def _owner(store: Store, container_id: str, tenant: str | None) -> str:
         if one["id"] == container_id:
             return one["tenant"] or ""
     raise ConfigError(
-        f"The container '{container_id}' does not exist. `antiphon containers list --all` lists the containers."
+        f"The container '{container_id}' does not exist. `antiphon containers list --all` lists "
+        "the containers."
     )
 
 
@@ -115,4 +137,13 @@ def _row(one: dict[str, Any]) -> Sequence[str]:
     used = datetime.fromtimestamp(one["last_active_at"], UTC).strftime("%Y-%m-%d %H:%M")
     status = "busy" if one["is_busy"] else one["status"]
     counts = str(one["calls"]), str(one["files"]), decimal(one["bytes"])
-    return one["id"], one["tenant"] or "", one["name"], status, *counts, one["memory_limit"], one["worker"], used
+    return (
+        one["id"],
+        one["tenant"] or "",
+        one["name"],
+        status,
+        *counts,
+        one["memory_limit"],
+        one["worker"],
+        used,
+    )

@@ -1,4 +1,6 @@
-"""`antiphon demo-backend`: serves the scripted model `demo` by Chat Completions, for testing gateways."""
+"""`antiphon demo-backend`: serves the scripted model `demo` by Chat Completions, for testing
+gateways.
+"""
 
 import asyncio
 import signal
@@ -22,12 +24,20 @@ PATIENCE = 1.0
 
 
 def demo_backend(
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to listen on; 0 chooses a free port.")
+        int,
+        typer.Option(
+            metavar="PORT", min=0, max=65535, help="Port to listen on; 0 chooses a free port."
+        ),
     ] = 8322,
     weak: Annotated[
-        bool, typer.Option("--weak", help="Also serve models with the typical weaknesses of local models.")
+        bool,
+        typer.Option(
+            "--weak", help="Also serve models with the typical weaknesses of local models."
+        ),
     ] = False,
     refuse: Annotated[
         list[str] | None,
@@ -36,7 +46,8 @@ def demo_backend(
 ) -> None:
     """Serve the scripted model `demo` as a backend for tests.
 
-    It supports `/v1/chat/completions`, `/v1/models` and image generation, and runs until SIGTERM or Ctrl-C.
+    It supports `/v1/chat/completions`, `/v1/models` and image generation, and runs until SIGTERM or
+    Ctrl-C.
 
     Examples:
       antiphon demo-backend --port 8322
@@ -46,8 +57,13 @@ def demo_backend(
         raise ConfigError("--weak and --refuse cannot be combined: start two backends.")
     if unknown := next((name for name in refuse or () if name not in REFUSALS), None):
         names = ", ".join(sorted(REFUSALS))
-        raise ConfigError(f"--refuse does not know '{unknown}'.{did_you_mean(unknown, REFUSALS)} Names are: {names}.")
-    backend = RefusingDemoBackend(refuse) if refuse else WeakDemoBackend() if weak else DemoBackend()
+        raise ConfigError(
+            f"--refuse does not know '{unknown}'.{did_you_mean(unknown, REFUSALS)} Names are: "
+            f"{names}."
+        )
+    backend = (
+        RefusingDemoBackend(refuse) if refuse else WeakDemoBackend() if weak else DemoBackend()
+    )
     asyncio.run(_serve(host, port, backend))
 
 
@@ -77,7 +93,9 @@ def demo_app(backend: Backend) -> web.Application:
         return await _send(request, await backend.post("/chat/completions", await request.read()))
 
     async def draw(request: web.Request) -> web.StreamResponse:
-        return await _send(request, await backend.post(request.path.removeprefix(PREFIX), await request.read()))
+        return await _send(
+            request, await backend.post(request.path.removeprefix(PREFIX), await request.read())
+        )
 
     async def models(request: web.Request) -> web.StreamResponse:
         listing = await backend.list_models()
@@ -93,7 +111,9 @@ def demo_app(backend: Backend) -> web.Application:
 
 async def _send(request: web.Request, reply: Reply) -> web.StreamResponse:
     """Forward the reply of a backend as it arrives."""
-    response = web.StreamResponse(status=reply.status, headers={"content-type": reply.headers["content-type"]})
+    response = web.StreamResponse(
+        status=reply.status, headers={"content-type": reply.headers["content-type"]}
+    )
     try:
         await response.prepare(request)
         async for part in reply.body:

@@ -1,7 +1,8 @@
 """The checks of `antiphon doctor`.
 
-They need no running server, request only the list of models from each backend, and change nothing except one row of the
-store, which tests that the store is writable and is never read, as in the health check of the server.
+They need no running server, request only the list of models from each backend, and change nothing
+except one row of the store, which tests that the store is writable and is never read, as in the
+health check of the server.
 """
 
 import asyncio
@@ -61,7 +62,10 @@ LITTLE = 1024 * 1024 * 1024
 ALWAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "WebSocket mode": (WEBSOCKET, ("websockets", "uvicorn")),
     "Encrypted reasoning": (CIPHERS, ("cryptography",)),
-    "Compressed requests": (ZSTD, () if ZSTD.partition(".")[0] in sys.stdlib_module_names else (ZSTD,)),
+    "Compressed requests": (
+        ZSTD,
+        () if ZSTD.partition(".")[0] in sys.stdlib_module_names else (ZSTD,),
+    ),
 }
 """Features of every server -> the module that is loaded for them, and its packages."""
 
@@ -91,7 +95,10 @@ def _settings(settings: Settings) -> Finding:
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield the findings of each check, one after the other. No check takes longer than `PATIENCE`."""
+    """Yield the findings of each check, one after the other.
+
+    No check takes longer than `PATIENCE`.
+    """
     yield _settings(settings)
     checks = (
         ("store", _store),
@@ -110,7 +117,9 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
             found.append(Finding(area, "problem", str(error)))
         except TimeoutError:
             text = f"The check timed out after {PATIENCE:g} s."
-            found.append(Finding(area, "problem", text, "Check the network and the load of the machine."))
+            found.append(
+                Finding(area, "problem", text, "Check the network and the load of the machine.")
+            )
         for finding in found:
             yield finding
     for finding in versions():
@@ -120,23 +129,35 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 async def _store(settings: Settings, found: list[Finding]) -> None:
     url = settings.store
     if creates_file(url):
-        found.append(Finding("store", "note", f"{url} does not exist yet. The first start creates it."))
+        found.append(
+            Finding("store", "note", f"{url} does not exist yet. The first start creates it.")
+        )
         _check_disk(url, found)
         return
     schema = await schema_of(url)
     if schema.found > schema.newest:
-        text = f"{url} has schema {schema.found}, which is newer than this version of Antiphon ({schema.newest})."
+        text = (
+            f"{url} has schema {schema.found}, which is newer than this version of Antiphon "
+            f"({schema.newest})."
+        )
         found.append(Finding("store", "problem", text, "Upgrade Antiphon."))
         return
     if schema.found < schema.newest:
-        text = f"{url} has schema {schema.found}. The next start of a server upgrades it to {schema.newest}."
+        text = (
+            f"{url} has schema {schema.found}. The next start of a server upgrades it to "
+            f"{schema.newest}."
+        )
         found.append(Finding("store", "note", text, "Run `antiphon migrate` to do this now."))
         return
     store = await open_store(url, is_written=True)
     try:
         await store.read(health.check)
         await store.check_writable()
-        found.append(Finding("store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."))
+        found.append(
+            Finding(
+                "store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."
+            )
+        )
         await _check_clock(store, found)
         found += [_learned(one) for one in await store.read(lessons.every, int(time.time()) - LIFE)]
     finally:
@@ -149,18 +170,26 @@ def _learned(one: StoredLesson) -> Finding:
     recipient = f" of the tenant '{one.tenant}'" if one.tenant else ""
     stated = f" It said: {one.stated}" if one.stated else ""
     text = (
-        f"{redacted(one.place)} refused requests{recipient} for the model '{one.model}': {one.name} is "
+        f"{redacted(one.place)} refused requests{recipient} for the model '{one.model}': "
+        f"{one.name} is "
         f"adjusted.{stated}"
     )
     return Finding(
-        "lessons", "note", text, f"It expires after a day; `antiphon models forget {one.model}` drops it now."
+        "lessons",
+        "note",
+        text,
+        f"It expires after a day; `antiphon models forget {one.model}` drops it now.",
     )
 
 
 async def _check_clock(store: Store, found: list[Finding]) -> None:
     skew = await store.clock_skew()
     if skew is None:
-        found.append(Finding("clock", "ok", "No other server is running, so there is no clock to compare with."))
+        found.append(
+            Finding(
+                "clock", "ok", "No other server is running, so there is no clock to compare with."
+            )
+        )
     elif abs(skew) > MOST_SKEW:
         found.append(
             Finding(
@@ -171,7 +200,11 @@ async def _check_clock(store: Store, found: list[Finding]) -> None:
             )
         )
     else:
-        found.append(Finding("clock", "ok", f"The clock differs from that of the store by {abs(skew):.1f} s."))
+        found.append(
+            Finding(
+                "clock", "ok", f"The clock differs from that of the store by {abs(skew):.1f} s."
+            )
+        )
 
 
 def _check_disk(url: str, found: list[Finding]) -> None:
@@ -185,12 +218,16 @@ def _check_disk(url: str, found: list[Finding]) -> None:
     free = shutil.disk_usage(folder).free
     if free < LITTLE:
         text = f"The disk of {folder} has only {decimal(free)} free."
-        found.append(Finding("store", "problem", text, "Free some space, or shorten `retention_days`."))
+        found.append(
+            Finding("store", "problem", text, "Free some space, or shorten `retention_days`.")
+        )
     else:
         found.append(Finding("store", "ok", f"The disk of {folder} has {decimal(free)} free."))
     if not os.access(folder, os.W_OK | os.X_OK):
         text = f"The folder {folder} is not writable."
-        found.append(Finding("store", "problem", text, "Change its owner or mode, or set another `store`."))
+        found.append(
+            Finding("store", "problem", text, "Change its owner or mode, or set another `store`.")
+        )
 
 
 async def _backends(settings: Settings, found: list[Finding]) -> None:
@@ -203,9 +240,14 @@ async def _backends(settings: Settings, found: list[Finding]) -> None:
             await backend.close()
     if not settings.backends and not any(one.url for one in line.backends):
         text = "No model server was found, so requests go to the scripted model `demo`."
-        found.append(Finding("backends", "note", text, "Start a model server, or name one in [[backends]]."))
+        found.append(
+            Finding("backends", "note", text, "Start a model server, or name one in [[backends]].")
+        )
     advice = "Correct the setting, or add the model to a backend."
-    found += [Finding("backends", "problem", sentence, advice) for sentence in unknown_models(settings, registry)]
+    found += [
+        Finding("backends", "problem", sentence, advice)
+        for sentence in unknown_models(settings, registry)
+    ]
 
 
 async def _list_models(registry: ModelRegistry, backend: Backend, found: list[Finding]) -> None:
@@ -236,11 +278,16 @@ async def _port(settings: Settings, found: list[Finding]) -> None:
             found.append(Finding("port", "ok", f"An Antiphon is running at {place}."))
             return
         advice = "Stop the program that listens there, or set another `port`."
-        found.append(Finding("port", "problem", f"{place} cannot be used: {reason_of(error)}.", advice))
+        found.append(
+            Finding("port", "problem", f"{place} cannot be used: {reason_of(error)}.", advice)
+        )
 
 
 async def _images(settings: Settings, found: list[Finding]) -> None:
-    """Check whether the image server responds. Its list of models is free of charge, and may not exist."""
+    """Check whether the image server responds.
+
+    Its list of models is free of charge, and may not exist.
+    """
     check_images(settings)
     if not settings.images_backend:
         return
@@ -256,7 +303,11 @@ async def _images(settings: Settings, found: list[Finding]) -> None:
         await server.close()
     if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         text = f"{server_name} rejects the request with status {reply.status}."
-        found.append(Finding("images", "problem", text, "Set `images_key_env` to a variable with a valid key."))
+        found.append(
+            Finding(
+                "images", "problem", text, "Set `images_key_env` to a variable with a valid key."
+            )
+        )
     else:
         found.append(Finding("images", "ok", f"{server_name} responds."))
 
@@ -266,22 +317,30 @@ async def _sandbox(settings: Settings, found: list[Finding]) -> None:
     if not name:
         found.append(_installed())
     elif problem := await sandbox_problem(settings, os.environ):
-        found.append(Finding("sandbox", "problem", f"The sandbox '{name}' does not work: {problem}"))
+        found.append(
+            Finding("sandbox", "problem", f"The sandbox '{name}' does not work: {problem}")
+        )
     else:
-        found.append(Finding("sandbox", "ok", f"The sandbox '{name}' works: it started and ran code."))
+        found.append(
+            Finding("sandbox", "ok", f"The sandbox '{name}' works: it started and ran code.")
+        )
 
 
 def _installed() -> Finding:
     path = shutil.which("bwrap")
     if path is None:
         return Finding(
-            "sandbox", "note", "bubblewrap (bwrap) is not installed. Only the setting `code_sandbox` needs it."
+            "sandbox",
+            "note",
+            "bubblewrap (bwrap) is not installed. Only the setting `code_sandbox` needs it.",
         )
     return Finding("sandbox", "ok", f"bubblewrap is installed: {path}. `code_sandbox` is not set.")
 
 
 async def _packages(settings: Settings, found: list[Finding]) -> None:
-    """Load what the settings need, as a server does, and what the installed packages offer to requests."""
+    """Load what the settings need, as a server does, and what the installed packages offer to
+    requests.
+    """
     needed = (
         check_files,
         partial(tracing_of, environment=os.environ),
@@ -300,11 +359,19 @@ async def _packages(settings: Settings, found: list[Finding]) -> None:
         elif not any(problem in one.text for one in found):
             found.append(Finding("packages", "problem", f"{feature} is not available. {problem}"))
     if loaded:
-        found.append(Finding("packages", "ok", f"These packages can be loaded: {', '.join(dict.fromkeys(loaded))}."))
+        found.append(
+            Finding(
+                "packages",
+                "ok",
+                f"These packages can be loaded: {', '.join(dict.fromkeys(loaded))}.",
+            )
+        )
 
 
 def _features(settings: Settings) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
-    """Yield each feature of a server with these settings, the modules to load for it, and its packages."""
+    """Yield each feature of a server with these settings, the modules to load for it, and its
+    packages.
+    """
     for feature, (module, packages) in ALWAYS.items():
         if module != WEBSOCKET or settings.websocket:
             yield feature, (module,), packages
@@ -315,11 +382,24 @@ def _features(settings: Settings) -> Iterator[tuple[str, Sequence[str], Sequence
 
 def versions() -> list[Finding]:
     """Return the versions, and the missing optional packages."""
-    python = f"Antiphon {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}."
+    python = (
+        f"Antiphon {__version__}, Python {platform.python_version()}, SQLite "
+        f"{sqlite3.sqlite_version}."
+    )
     found = [Finding("versions", "ok", python)]
     for package, purpose in OPTIONAL.items():
         try:
-            found.append(Finding("versions", "ok", f"{package} {version(package)} is installed, for {purpose}."))
+            found.append(
+                Finding(
+                    "versions", "ok", f"{package} {version(package)} is installed, for {purpose}."
+                )
+            )
         except PackageNotFoundError:
-            found.append(Finding("versions", "note", f"{package} is not installed. It is needed for {purpose} only."))
+            found.append(
+                Finding(
+                    "versions",
+                    "note",
+                    f"{package} is not installed. It is needed for {purpose} only.",
+                )
+            )
     return found

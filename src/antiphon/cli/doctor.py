@@ -1,4 +1,6 @@
-"""`antiphon doctor`: checks everything that a server needs, and prints what to do for each problem."""
+"""`antiphon doctor`: checks everything that a server needs, and prints what to do for each
+problem.
+"""
 
 import asyncio
 import json as encoder
@@ -29,8 +31,9 @@ def doctor(
 ) -> None:
     """Check the installation, and print how to fix problems.
 
-    Checks the settings, store, clock, backends, image server, port, sandbox, packages and versions. A server need not
-    run. The exit code is 1 if there is a `problem`, which needs an action. A `note` needs none.
+    Checks the settings, store, clock, backends, image server, port, sandbox, packages and versions.
+    A server need not run. The exit code is 1 if there is a `problem`, which needs an action. A
+    `note` needs none.
 
     Examples:
       antiphon doctor
@@ -60,5 +63,9 @@ def _print(found: Sequence[Finding]) -> None:
         if one.advice:
             console.print(f"{'':<19}{one.advice}")
     problems = sum(one.state == "problem" for one in found)
-    summary = "No problems were found." if not problems else f"{problems} problem{'' if problems == 1 else 's'} found."
+    summary = (
+        "No problems were found."
+        if not problems
+        else f"{problems} problem{'' if problems == 1 else 's'} found."
+    )
     console.print(summary, style=STYLES["problem" if problems else "ok"])

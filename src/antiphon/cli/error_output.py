@@ -5,7 +5,14 @@ import logging
 import os
 from collections.abc import Iterable
 
-from antiphon.errors import AntiphonError, ConfigError, StoreError, closest_name, log, without_secrets
+from antiphon.errors import (
+    AntiphonError,
+    ConfigError,
+    StoreError,
+    closest_name,
+    log,
+    without_secrets,
+)
 
 _OF_THE_PORT = {errno.EADDRINUSE, errno.EACCES}
 """Errors about the port; other errors are about the address."""
@@ -33,9 +40,15 @@ def complain(message: str) -> None:
 
 
 def text_for_operator(error: AntiphonError) -> str:
-    """Return the text of an error; a `StoreError`, with a text for clients that hides its cause, with the cause."""
+    """Return the text of an error; a `StoreError`, with a text for clients that hides its cause,
+    with the cause.
+    """
     cause = error.__cause__
-    return f"{error} Cause: {type(cause).__name__}: {cause}" if isinstance(error, StoreError) and cause else str(error)
+    return (
+        f"{error} Cause: {type(cause).__name__}: {cause}"
+        if isinstance(error, StoreError) and cause
+        else str(error)
+    )
 
 
 def reason_of(error: OSError) -> str:
@@ -59,6 +72,8 @@ def cannot_listen(host: str, port: int, error: OSError, setting: str = "") -> Co
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a sentence, after a space, that suggests one of these names; empty if none is similar."""
+    """Return a sentence, after a space, that suggests one of these names; empty if none is
+    similar.
+    """
     near = closest_name(name, names)
     return f" Did you mean '{near}'?" if near else ""

@@ -25,7 +25,10 @@ from antiphon.storage.store import Store
 PIECE = 1024 * 1024
 """Bytes that are read at a time."""
 
-FileIds = Annotated[list[str], typer.Argument(metavar="FILE_ID", help="IDs of the files, as in `antiphon files list`.")]
+FileIds = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE_ID", help="IDs of the files, as in `antiphon files list`."),
+]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -41,7 +44,9 @@ def about() -> None:
 @app.command("list")
 def list_files(
     tenant: TenantFlag = "",
-    purpose: Annotated[str, typer.Option(metavar="NAME", help="Purpose of the files. Default: all.")] = "",
+    purpose: Annotated[
+        str, typer.Option(metavar="NAME", help="Purpose of the files. Default: all.")
+    ] = "",
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
@@ -58,7 +63,11 @@ def list_files(
         if not page.files:
             print_result("There are no files.")
             return
-        print_whole(copied_table(("file",), ("name", "purpose", "bytes", "created", "expires"), map(_row, page.files)))
+        print_whole(
+            copied_table(
+                ("file",), ("name", "purpose", "bytes", "created", "expires"), map(_row, page.files)
+            )
+        )
 
     _with_files(store, config, act)
 
@@ -67,7 +76,9 @@ def list_files(
 def upload(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files to upload.")],
     tenant: TenantFlag = "",
-    purpose: Annotated[str, typer.Option(metavar="NAME", help="Purpose of the files.")] = "user_data",
+    purpose: Annotated[
+        str, typer.Option(metavar="NAME", help="Purpose of the files.")
+    ] = "user_data",
     store: StoreFlag = None,
     config: ConfigFlag = None,
 ) -> None:
@@ -89,10 +100,15 @@ def upload(
 
 @app.command()
 def get(
-    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="ID of the file, as in `antiphon files list`.")],
+    file_id: Annotated[
+        str, typer.Argument(metavar="FILE_ID", help="ID of the file, as in `antiphon files list`.")
+    ],
     to: Annotated[
         Path | None,
-        typer.Argument(metavar="[PATH]", help="File to write. Default: the name of the file, in this directory."),
+        typer.Argument(
+            metavar="[PATH]",
+            help="File to write. Default: the name of the file, in this directory.",
+        ),
     ] = None,
     tenant: TenantFlag = "",
     store: StoreFlag = None,
@@ -116,7 +132,9 @@ def get(
 
 
 @app.command()
-def delete(file_ids: FileIds, tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None) -> None:
+def delete(
+    file_ids: FileIds, tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None
+) -> None:
     """Delete files with their content.
 
     Examples:
@@ -132,7 +150,9 @@ def delete(file_ids: FileIds, tenant: TenantFlag = "", store: StoreFlag = None, 
     _with_files(store, config, act)
 
 
-def _with_files(url: str | None, config: Path | None, act: Callable[[Files], Awaitable[None]]) -> None:
+def _with_files(
+    url: str | None, config: Path | None, act: Callable[[Files], Awaitable[None]]
+) -> None:
     settings = read_settings(config, store=url)
 
     async def run(store: Store) -> None:
@@ -165,7 +185,9 @@ async def _pieces(source: BinaryIO) -> AsyncGenerator[bytes, None]:
 async def _found(files: Files, tenant: str, file_id: str) -> StoredFile:
     file = await files.find(tenant, file_id)
     if file is None:
-        raise ConfigError(f"This tenant has no file '{file_id}'. `antiphon files list` lists the files.")
+        raise ConfigError(
+            f"This tenant has no file '{file_id}'. `antiphon files list` lists the files."
+        )
     return file
 
 
@@ -180,8 +202,19 @@ async def _write(files: Files, file: StoredFile, path: Path) -> None:
 
 
 def _row(file: StoredFile) -> Sequence[str]:
-    return file.id, file.filename, file.purpose, f"{file.size:,}", _date(file.created_at), _date(file.expires_at)
+    return (
+        file.id,
+        file.filename,
+        file.purpose,
+        f"{file.size:,}",
+        _date(file.created_at),
+        _date(file.expires_at),
+    )
 
 
 def _date(seconds: int | None) -> str:
-    return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    return (
+        "never"
+        if seconds is None
+        else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    )

@@ -1,8 +1,8 @@
 """Keeps freed memory in the process for the next large request (glibc).
 
-By default, glibc returns large blocks to Linux when they are freed, and the free end of the heap. The next large
-request receives the same pages again, each with a page fault and 4 KB of zeros: for an image of 5 MB, 3,000 of them
-take a third of the CPU time.
+By default, glibc returns large blocks to Linux when they are freed, and the free end of the heap.
+The next large request receives the same pages again, each with a page fault and 4 KB of zeros: for
+an image of 5 MB, 3,000 of them take a third of the CPU time.
 """
 
 RETAINED = 128 * 1024 * 1024
@@ -12,7 +12,9 @@ LARGEST = 32 * 1024 * 1024
 """Bytes of the largest block on the heap; glibc accepts no more."""
 
 OPTIONS = {-1: RETAINED, -3: LARGEST, -8: 1}
-"""`M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, and `M_ARENA_MAX`: threads that start later share the heap."""
+"""`M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`, and `M_ARENA_MAX`: threads that start later share the
+heap.
+"""
 
 
 def retain_freed_memory() -> None:

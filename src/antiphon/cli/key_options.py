@@ -1,4 +1,6 @@
-"""The options of `antiphon keys create` and `antiphon keys update`, and the change that they make."""
+"""The options of `antiphon keys create` and `antiphon keys update`, and the change that they
+make.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -49,12 +51,15 @@ def money(text: str) -> int:
 
 def _money(of: str) -> Any:
     return typer.Option(
-        metavar="AMOUNT", parser=money, help=f"Budget per {of} in UTC, such as 5 or 0.50. Default: no limit."
+        metavar="AMOUNT",
+        parser=money,
+        help=f"Budget per {of} in UTC, such as 5 or 0.50. Default: no limit.",
     )
 
 
 ModelOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Model that the key can use. Default: all. Can be repeated.")
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Model that the key can use. Default: all. Can be repeated."),
 ]
 RequestsOption = Annotated[int | None, _limit("Maximum requests per minute")]
 TokensOption = Annotated[int | None, _limit("Maximum tokens per minute, input and output together")]
@@ -63,7 +68,10 @@ ConcurrencyOption = Annotated[int | None, _limit("Maximum concurrent requests to
 BudgetPerDayOption = Annotated[int | None, _money("day")]
 BudgetPerMonthOption = Annotated[int | None, _money("month")]
 ExpiresOption = Annotated[
-    int | None, typer.Option(metavar="DAYS", min=1, max=36_500, help="Days until the key expires. Default: never.")
+    int | None,
+    typer.Option(
+        metavar="DAYS", min=1, max=36_500, help="Days until the key expires. Default: never."
+    ),
 ]
 
 
@@ -91,7 +99,10 @@ class KeyChange:
     unset: Sequence[Unset] = ()
 
     def applied(self, key: ApiKey, now: int) -> ApiKey:
-        """Return the changed key. Raises `ConfigError` if nothing changes, or a limit is both set and removed."""
+        """Return the changed key.
+
+        Raises `ConfigError` if nothing changes, or a limit is both set and removed.
+        """
         if self == KeyChange():
             raise ConfigError("Nothing to change. `antiphon keys update --help` lists the options.")
         self._check_unset()
@@ -108,9 +119,17 @@ class KeyChange:
     def _limits(self, before: KeyLimits) -> KeyLimits:
         old = before.budget or Budget()
         return KeyLimits(
-            () if Unset.MODEL in self.unset else before.models if self.models is None else tuple(self.models),
-            self._changed(Unset.REQUESTS_PER_MINUTE, before.requests_per_minute, self.requests_per_minute),
-            self._changed(Unset.TOKENS_PER_MINUTE, before.tokens_per_minute, self.tokens_per_minute),
+            ()
+            if Unset.MODEL in self.unset
+            else before.models
+            if self.models is None
+            else tuple(self.models),
+            self._changed(
+                Unset.REQUESTS_PER_MINUTE, before.requests_per_minute, self.requests_per_minute
+            ),
+            self._changed(
+                Unset.TOKENS_PER_MINUTE, before.tokens_per_minute, self.tokens_per_minute
+            ),
             self._changed(Unset.TOKENS_PER_DAY, before.tokens_per_day, self.tokens_per_day),
             self._changed(Unset.CONCURRENCY, before.concurrency, self.concurrency),
             budget_of(
@@ -126,4 +145,7 @@ class KeyChange:
         fields = {Unset.MODEL: "models", Unset.EXPIRY: "expires_in"}
         for name in self.unset:
             if getattr(self, fields.get(name, name.value.replace("-", "_"))) is not None:
-                raise ConfigError(f"`--unset {name.value}` and a new value contradict each other. Use one of them.")
+                raise ConfigError(
+                    f"`--unset {name.value}` and a new value contradict each other. Use one of "
+                    "them."
+                )

@@ -25,23 +25,39 @@ def keys_table(keys: Sequence[ApiKey], currency: str) -> Table:
     return copied_table(("id", "key"), others, (_row(key, time.time(), currency) for key in keys))
 
 
-def copied_table(copied: Sequence[str], others: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Return a table of texts. The `copied` columns are never folded, so that their cells can be copied."""
+def copied_table(
+    copied: Sequence[str], others: Sequence[str], rows: Iterable[Sequence[str]]
+) -> Table:
+    """Return a table of texts.
+
+    The `copied` columns are never folded, so that their cells can be copied.
+    """
     whole = (Column(name, no_wrap=True) for name in copied)
     folded = (Column(name, overflow="fold") for name in others)
     return _filled(Table(*whole, *folded, box=None), rows)
 
 
-def plain_table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Table:
+def plain_table(
+    names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()
+) -> Table:
     """Return a table of texts; the columns of `numbers` follow the others, aligned to the right."""
     texts = (Column(name, overflow="fold") for name in names)
-    return _filled(Table(*texts, *(Column(name, justify="right", no_wrap=True) for name in numbers), box=None), rows)
+    return _filled(
+        Table(*texts, *(Column(name, justify="right", no_wrap=True) for name in numbers), box=None),
+        rows,
+    )
 
 
 def print_whole(table: Table) -> None:
-    """Print a table in full: on a terminal that is too narrow, its lines are longer than the screen."""
+    """Print a table in full: on a terminal that is too narrow, its lines are longer than the
+    screen.
+    """
     console = Console()
-    whole = sum(max(map(len, map(str, column.cells)), default=0) for column in table.columns if column.no_wrap)
+    whole = sum(
+        max(map(len, map(str, column.cells)), default=0)
+        for column in table.columns
+        if column.no_wrap
+    )
     narrowest = whole + NARROWEST * len(table.columns)
     console.width = max(console.width, narrowest) if console.is_terminal else WIDEST
     console.print(table, crop=False)
@@ -49,7 +65,10 @@ def print_whole(table: Table) -> None:
 
 def spent_at_most(budget: Budget | None, currency: str) -> list[str]:
     """Return the limits of a budget as text."""
-    return [f"{decimal(most)} {currency}/{period}" for period, most in (budget.limits() if budget else ())]
+    return [
+        f"{decimal(most)} {currency}/{period}"
+        for period, most in (budget.limits() if budget else ())
+    ]
 
 
 def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:

@@ -1,4 +1,6 @@
-"""`antiphon keys usage`, `budgets` and `set-budget`: the usage of keys, and the budgets of tenants."""
+"""`antiphon keys usage`, `budgets` and `set-budget`: the usage of keys, and the budgets of
+tenants.
+"""
 
 import json
 import re
@@ -31,16 +33,28 @@ NUMBERS = ("requests", "input", "cached", "output", "cost")
 
 _DAYS = re.compile(r"(\d{1,5})d")
 
-TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Tenant, as in `antiphon keys list`.")]
+TenantArgument = Annotated[
+    str, typer.Argument(metavar="TENANT", help="Tenant, as in `antiphon keys list`.")
+]
 
 
 def usage(
     by: Annotated[
-        str, typer.Option(metavar="FIELDS", help="Fields to group by, separated by commas: tenant, key, model, day.")
+        str,
+        typer.Option(
+            metavar="FIELDS",
+            help="Fields to group by, separated by commas: tenant, key, model, day.",
+        ),
     ] = "tenant,key",
-    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Tenant. Default: all tenants.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Tenant. Default: all tenants.")
+    ] = None,
     since: Annotated[
-        str, typer.Option(metavar="DATE", help="First day in UTC: a date such as 2026-11-01, or 7d for seven days.")
+        str,
+        typer.Option(
+            metavar="DATE",
+            help="First day in UTC: a date such as 2026-11-01, or 7d for seven days.",
+        ),
     ] = f"{DAYS}d",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
     store: StoreFlag = None,
@@ -53,8 +67,10 @@ def usage(
     Examples:
       antiphon keys usage --by tenant,model --since 7d
     """
-    fields, now = _fields(by), time.time()
-    begin, currency = _begin(since, now), read_settings(config, store=store).currency
+    fields = _fields(by)
+    now = time.time()
+    begin = _begin(since, now)
+    currency = read_settings(config, store=store).currency
 
     async def act(opened: Store) -> None:
         rows = await opened.read(api_keys.usage, tenant, begin, int(now) + 1, fields)
@@ -91,11 +107,17 @@ def set_budget(
     tenant: TenantArgument,
     per_day: Annotated[
         int | None,
-        typer.Option(metavar="AMOUNT", parser=money, help="Budget of all keys of the tenant per day in UTC."),
+        typer.Option(
+            metavar="AMOUNT", parser=money, help="Budget of all keys of the tenant per day in UTC."
+        ),
     ] = None,
     per_month: Annotated[
         int | None,
-        typer.Option(metavar="AMOUNT", parser=money, help="Budget of all keys of the tenant per month in UTC."),
+        typer.Option(
+            metavar="AMOUNT",
+            parser=money,
+            help="Budget of all keys of the tenant per month in UTC.",
+        ),
     ] = None,
     none: Annotated[bool, typer.Option("--none", help="Remove the budget.")] = False,
     store: StoreFlag = None,
@@ -116,10 +138,15 @@ def set_budget(
     async def act(opened: Store) -> None:
         await opened.write(stored_budgets.put_tenant, TenantBudget(tenant, budget or Budget()))
         allowed = " and ".join(spent_at_most(budget, currency))
-        print_result(f"The tenant {tenant} can spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
+        print_result(
+            f"The tenant {tenant} can spend {allowed}."
+            if budget
+            else f"The tenant {tenant} has no budget."
+        )
         if budget and not any(key.tenant == tenant for key in await opened.read(api_keys.every)):
             print_result(
-                "This tenant has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys."
+                "This tenant has no API keys yet. Check the name: `antiphon keys list` shows the "
+                "tenants of all keys."
             )
 
     with_store(store, config, act)
@@ -139,7 +166,9 @@ def _begin(since: str, now: float) -> int:
     try:
         return int(datetime.strptime(since, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
     except ValueError:
-        raise ConfigError(f"--since: '{since}' is neither a date such as 2026-11-01 nor days such as 7d.") from None
+        raise ConfigError(
+            f"--since: '{since}' is neither a date such as 2026-11-01 nor days such as 7d."
+        ) from None
 
 
 def _row(row: UsageRow, fields: Sequence[UsageField], currency: str) -> list[str]:
@@ -150,7 +179,11 @@ def _row(row: UsageRow, fields: Sequence[UsageField], currency: str) -> list[str
         "day": _date(row.day or 0),
     }
     counts = (row.requests, row.input_tokens, row.cached_tokens, row.output_tokens)
-    return [*(displayed[field] for field in fields), *map(str, counts), f"{decimal(row.cost)} {currency}"]
+    return [
+        *(displayed[field] for field in fields),
+        *map(str, counts),
+        f"{decimal(row.cost)} {currency}",
+    ]
 
 
 def _date(seconds: int) -> str:

@@ -1,4 +1,6 @@
-"""`antiphon keys`: manages API keys. A key is shown once, when it is created; the store has only its digest."""
+"""`antiphon keys`: manages API keys. A key is shown once, when it is created; the store has only
+its digest.
+"""
 
 import time
 from dataclasses import replace
@@ -37,11 +39,16 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 HOUR = 3_600
 
-ROLES = "Role: `use` for the API, `read` to also read its tenant in the console, `admin` to also manage all tenants."
+ROLES = (
+    "Role: `use` for the API, `read` to also read its tenant in the console, `admin` to also "
+    "manage all tenants."
+)
 
 UNSET = f"Limit to remove: {', '.join(f'`{one}`' for one in Unset)}. Can be repeated."
 
-KeyArgument = Annotated[str, typer.Argument(metavar="KEY_ID", help="ID of the key, as in `antiphon keys list`.")]
+KeyArgument = Annotated[
+    str, typer.Argument(metavar="KEY_ID", help="ID of the key, as in `antiphon keys list`.")
+]
 
 
 @app.callback()
@@ -55,7 +62,10 @@ def about() -> None:
 @app.command()
 def create(
     tenant: Annotated[
-        str, typer.Option(metavar="NAME", help="Tenant of the key. Tenants do not see each other's data.")
+        str,
+        typer.Option(
+            metavar="NAME", help="Tenant of the key. Tenants do not see each other's data."
+        ),
     ] = "default",
     name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the key in lists.")] = "",
     model: ModelOption = None,
@@ -67,7 +77,11 @@ def create(
     budget_per_month: BudgetPerMonthOption = None,
     expires_in: ExpiresOption = None,
     cache: Annotated[
-        bool, typer.Option("--cache", help="Use the response cache for requests that do not set `cache` themselves.")
+        bool,
+        typer.Option(
+            "--cache",
+            help="Use the response cache for requests that do not set `cache` themselves.",
+        ),
     ] = False,
     role: Annotated[Role, typer.Option(help=ROLES)] = Role.USE,
     store: StoreFlag = None,
@@ -82,12 +96,16 @@ def create(
       antiphon keys create --tenant team-b --requests-per-minute 60 --expires-in 90
     """
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
-    limits = KeyLimits(tuple(model or ()), *counts, budget=budget_of(budget_per_day, budget_per_month))
+    limits = KeyLimits(
+        tuple(model or ()), *counts, budget=budget_of(budget_per_day, budget_per_month)
+    )
 
     async def act(opened: Store) -> None:
         now = int(time.time())
         ends = None if expires_in is None else now + expires_in * DAY
-        key, stored_key = (await Mint.of(opened)).issue(new_id("key"), tenant, name, limits, now, ends)
+        key, stored_key = (await Mint.of(opened)).issue(
+            new_id("key"), tenant, name, limits, now, ends
+        )
         stored_key = replace(stored_key, caches=cache, role=role)
         await opened.write(api_keys.put, stored_key)
         _show(key, stored_key, opened)
@@ -98,7 +116,9 @@ def create(
 @app.command()
 def update(
     key_id: KeyArgument,
-    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name of the key in lists.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Name of the key in lists.")
+    ] = None,
     model: ModelOption = None,
     requests_per_minute: RequestsOption = None,
     tokens_per_minute: TokensOption = None,
@@ -109,7 +129,10 @@ def update(
     expires_in: ExpiresOption = None,
     cache: Annotated[
         bool | None,
-        typer.Option(help="Use the response cache for requests that do not set `cache` themselves, or stop using it."),
+        typer.Option(
+            help="Use the response cache for requests that do not set `cache` themselves, or stop "
+            "using it."
+        ),
     ] = None,
     role: Annotated[Role | None, typer.Option(help=ROLES)] = None,
     unset: Annotated[list[Unset] | None, typer.Option(metavar="LIMIT", help=UNSET)] = None,
@@ -125,12 +148,16 @@ def update(
     """
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
     money = (budget_per_day, budget_per_month)
-    change = KeyChange(name, model or None, *counts, *money, expires_in, cache, role, tuple(unset or ()))
+    change = KeyChange(
+        name, model or None, *counts, *money, expires_in, cache, role, tuple(unset or ())
+    )
 
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
         if key.revoked_at is not None:
-            raise ConfigError(f"{key_id} is revoked permanently. Create a new key with `antiphon keys create`.")
+            raise ConfigError(
+                f"{key_id} is revoked permanently. Create a new key with `antiphon keys create`."
+            )
         changed = change.applied(key, int(time.time()))
         await opened.write(api_keys.put, changed)
         print_whole(keys_table([changed], read_settings(config, store=store).currency))
@@ -149,7 +176,9 @@ def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     async def act(opened: Store) -> None:
         keys = await opened.read(api_keys.every)
         if not keys:
-            print_result(f"The store {opened.url} has no API key. Create one with `antiphon keys create`.")
+            print_result(
+                f"The store {opened.url} has no API key. Create one with `antiphon keys create`."
+            )
             return
         print_whole(keys_table(keys, read_settings(config, store=store).currency))
         notice(f"Store: {opened.url}")
@@ -170,9 +199,14 @@ def revoke(key_id: KeyArgument, store: StoreFlag = None, config: ConfigFlag = No
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
         try:
-            await opened.write(api_keys.put, replace(key, revoked_at=key.revoked_at or int(time.time())))
+            await opened.write(
+                api_keys.put, replace(key, revoked_at=key.revoked_at or int(time.time()))
+            )
         except StoreError as error:
-            text = f"{key.id} is not revoked, and is still accepted: the store failed. {text_for_operator(error)}"
+            text = (
+                f"{key.id} is not revoked, and is still accepted: the store failed. "
+                f"{text_for_operator(error)}"
+            )
             raise AntiphonError(text) from error
         print_result(f"{key.id} is revoked.")
 
@@ -184,7 +218,13 @@ def rotate(
     key_id: KeyArgument,
     keep_old: Annotated[
         int,
-        typer.Option("--keep-old", metavar="HOURS", min=0, max=720, help="Hours for which the old key remains valid."),
+        typer.Option(
+            "--keep-old",
+            metavar="HOURS",
+            min=0,
+            max=720,
+            help="Hours for which the old key remains valid.",
+        ),
     ] = 0,
     store: StoreFlag = None,
     config: ConfigFlag = None,
@@ -198,9 +238,12 @@ def rotate(
     """
 
     async def act(opened: Store) -> None:
-        old, now = await _find(opened, key_id), int(time.time())
+        old = await _find(opened, key_id)
+        now = int(time.time())
         if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
-            raise ConfigError(f"{key_id} is revoked or has expired. Create a new key with `antiphon keys create`.")
+            raise ConfigError(
+                f"{key_id} is revoked or has expired. Create a new key with `antiphon keys create`."
+            )
         key, stored_key = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
         await opened.write(api_keys.put, stored_key)
         _show(key, stored_key, opened)
@@ -223,4 +266,7 @@ async def _find(store: Store, key_id: str) -> ApiKey:
 
 def _show(key: str, stored_key: ApiKey, store: Store) -> None:
     print_result(key)
-    notice(f"{stored_key.id} of the tenant {stored_key.tenant}, in {store.url}. The key is not shown again.")
+    notice(
+        f"{stored_key.id} of the tenant {stored_key.tenant}, in {store.url}. The key is not shown "
+        "again."
+    )

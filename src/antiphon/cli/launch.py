@@ -1,4 +1,6 @@
-"""`antiphon launch`: starts a client of the Responses API with a server, without changing its configuration."""
+"""`antiphon launch`: starts a client of the Responses API with a server, without changing its
+configuration.
+"""
 
 import os
 import shlex
@@ -32,18 +34,23 @@ from antiphon.extras import require
 from antiphon.upstream.probing.measurement import TOO_WEAK
 
 HINT = (
-    f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your own model, start its "
+    f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your "
+    "own model, start its "
     "server and restart Antiphon, or set the URL of your model server with --backend."
 )
 
 
 def launch(
-    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"Client to start: {', '.join(CLIENTS)}.")],
+    client: Annotated[
+        str, typer.Argument(metavar="CLIENT", help=f"Client to start: {', '.join(CLIENTS)}.")
+    ],
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGS", help="Arguments for the client, after `--`.")
+        list[str] | None,
+        typer.Argument(metavar="ARGS", help="Arguments for the client, after `--`."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Model to start with. Default: the only one.")
+        str | None,
+        typer.Option(metavar="MODEL", help="Model to start with. Default: the only one."),
     ] = None,
     base_url: Annotated[
         str | None,
@@ -54,27 +61,31 @@ def launch(
         ),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="PORT", help="Start a server on this port. Default: a free port.")
+        int | None,
+        typer.Option(metavar="PORT", help="Start a server on this port. Default: a free port."),
     ] = None,
     backend: BackendFlag = None,
     config: ConfigFlag = None,
     key_env: Annotated[
         str | None,
         typer.Option(
-            "--key-env", metavar="NAME", help="Environment variable with the API key of the server. Default: none."
+            "--key-env",
+            metavar="NAME",
+            help="Environment variable with the API key of the server. Default: none.",
         ),
     ] = None,
 ) -> None:
     """Start a coding agent with a model that Antiphon serves.
 
-    Starts a server if none is running. Your configuration of the agent is not changed. Arguments after `--` go to the
-    agent, and the exit code is that of the agent.
+    Starts a server if none is running. Your configuration of the agent is not changed. Arguments
+    after `--` go to the agent, and the exit code is that of the agent.
 
     Examples:
       antiphon launch codex
       antiphon launch codex --model qwen3 -- exec "Fix the failing tests."
     """
-    found, key = _client(client), _key(key_env)
+    found = _client(client)
+    key = _key(key_env)
     runner = Runner()
     with (
         runner.handling_signals(),
@@ -93,13 +104,19 @@ def launch(
             sys.stderr.write(f"antiphon: {sentence}\n")
         if is_scripted(chosen, backends):
             sys.stderr.write(f"antiphon: {HINT}\n")
-        code = runner.run([found.command, *profile.arguments, *(arguments or ())], profile.environment)
+        code = runner.run(
+            [found.command, *profile.arguments, *(arguments or ())], profile.environment
+        )
     raise typer.Exit(code)
 
 
 def _verdict(facts: LaunchFacts) -> str:
-    """Return the server's sentence about a model that coding agents cannot use; empty for any other."""
-    stated = next((str(one.get("description")) for one in facts.catalog if one["slug"] == facts.model), "")
+    """Return the server's sentence about a model that coding agents cannot use; empty for any
+    other.
+    """
+    stated = next(
+        (str(one.get("description")) for one in facts.catalog if one["slug"] == facts.model), ""
+    )
     return "".join(filter(str.isprintable, stated)) if stated.startswith(TOO_WEAK) else ""
 
 
@@ -109,41 +126,58 @@ def _client(name: str) -> LaunchClient:
     if found is None:
         known = ", ".join(CLIENTS)
         raise ConfigError(
-            f"`antiphon launch` does not support the client '{name}'.{did_you_mean(name, CLIENTS)} Supported: {known}."
+            "`antiphon launch` does not support the client "
+            f"'{name}'.{did_you_mean(name, CLIENTS)} Supported: {known}."
         )
     if shutil.which(found.command) is None:
         raise ConfigError(
-            f"The command '{found.command}' is not on PATH. Install it with `npm install -g {found.package}`."
+            f"The command '{found.command}' is not on PATH. Install it with `npm install -g "
+            f"{found.package}`."
         )
     return found
 
 
 def _key(variable: str | None) -> str:
-    """Return the API key that a variable holds, empty if no variable is named. Raises `ConfigError`."""
+    """Return the API key that a variable holds, empty if no variable is named.
+
+    Raises `ConfigError`.
+    """
     if variable is None:
         return ""
     key = os.environ.get(variable, "")
     if not key:
-        raise ConfigError(f"The variable {variable} in --key-env is not set. Set it to the API key of the server.")
+        raise ConfigError(
+            f"The variable {variable} in --key-env is not set. Set it to the API key of the server."
+        )
     return key
 
 
 @contextmanager
 def _server(
-    client: str, base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None
+    client: str,
+    base_url: str | None,
+    port: int | None,
+    backend: list[str] | None,
+    config: Path | None,
 ) -> Iterator[LaunchedServer]:
-    """Yield a running server: the named one, else the one of the settings, else a new one for the client.
+    """Yield a running server: the named one, else the one of the settings, else a new one for the
+    client.
 
-    Raises `ConfigError` for flags that contradict each other, `AntiphonError` if the named server does not run.
+    Raises `ConfigError` for flags that contradict each other, `AntiphonError` if the named server
+    does not run.
     """
     if base_url is not None:
         if port is not None or backend:
             raise ConfigError(
-                "--base-url selects a running server, but --port and --backend configure a new one. Use either."
+                "--base-url selects a running server, but --port and --backend configure a new "
+                "one. Use either."
             )
         url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
         if not runs(url):
-            text = f"No Antiphon server responds at {url}. Start it with `antiphon serve`, or omit --base-url."
+            text = (
+                f"No Antiphon server responds at {url}. Start it with `antiphon serve`, or "
+                "omit --base-url."
+            )
             raise AntiphonError(text)
         yield LaunchedServer(url)
         return
@@ -160,10 +194,16 @@ def _server(
 
 
 def _announce(client: str, facts: LaunchFacts, server: LaunchedServer) -> None:
-    """Print client, model and server on standard error, without control characters, which a model name may have."""
-    window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
+    """Print client, model and server on standard error, without control characters, which a model
+    name may have.
+    """
+    window = next(
+        (one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None
+    )
     measuring = f"; `antiphon models probe {shlex.quote(facts.model)} --measure-window` measures it"
-    size = f"{window:,} tokens" if window else f"unknown{'' if facts.model == SCRIPTED else measuring}"
+    size = (
+        f"{window:,} tokens" if window else f"unknown{'' if facts.model == SCRIPTED else measuring}"
+    )
     new = f", a server that was started for it; its log is {server.log}" if server.log else ""
     line = f"antiphon: {client} uses {facts.model} (context window: {size}) at {server.url}{new}"
     sys.stderr.write("".join(character for character in line if character.isprintable()) + "\n")

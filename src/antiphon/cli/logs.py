@@ -25,7 +25,9 @@ class EarlyHandler(logging.StreamHandler[Any]):
 
 
 def begin_early_log(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Write JSON from the first line if the log format is JSON: the command line or a setting may be invalid."""
+    """Write JSON from the first line if the log format is JSON: the command line or a setting may
+    be invalid.
+    """
     if _is_json_wanted(arguments, environment):
         early = EarlyHandler(sys.stderr)
         early.setFormatter(JsonLines())
@@ -33,7 +35,9 @@ def begin_early_log(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _is_json_wanted(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Return whether the variable, or else the file if it is readable, sets the log format to JSON."""
+    """Return whether the variable, or else the file if it is readable, sets the log format to
+    JSON.
+    """
     if stated := environment.get(f"{PREFIX}LOG_FORMAT"):
         return stated == "json"
     named = [one.partition("=")[2] for one in arguments if one.startswith("--config=")]
@@ -50,7 +54,9 @@ def _is_json_wanted(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def begin_log(settings: Settings) -> None:
-    """Configure the log. At `debug`, internal errors have their messages, which can quote any data."""
+    """Configure the log. At `debug`, internal errors have their messages, which can quote any
+    data.
+    """
     for early in [one for one in logging.root.handlers if isinstance(one, EarlyHandler)]:
         logging.root.removeHandler(early)
     stream = logging.StreamHandler(sys.stderr)
@@ -61,12 +67,18 @@ def begin_log(settings: Settings) -> None:
     logging.getLogger(f"{log.name}.access").setLevel("INFO" if settings.access_log else "WARNING")
     logging.captureWarnings(True)
     silence_uvicorn()
-    threading.excepthook = lambda fault: _log_error(fault.exc_type, fault.exc_value, fault.exc_traceback)
-    sys.unraisablehook = lambda fault: _log_error(fault.exc_type, fault.exc_value, fault.exc_traceback)
+    threading.excepthook = lambda fault: _log_error(
+        fault.exc_type, fault.exc_value, fault.exc_traceback
+    )
+    sys.unraisablehook = lambda fault: _log_error(
+        fault.exc_type, fault.exc_value, fault.exc_traceback
+    )
 
 
 def log_loop_errors() -> None:
-    """Log errors of this loop that no task awaits; the texts of asyncio would show arguments and results."""
+    """Log errors of this loop that no task awaits; the texts of asyncio would show arguments and
+    results.
+    """
     asyncio.get_running_loop().set_exception_handler(_log_loop_error)
 
 
@@ -78,6 +90,8 @@ def _log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
         log.error(FAULT, exc_info=error)
 
 
-def _log_error(kind: type[BaseException], error: BaseException | None, place: TracebackType | None) -> None:
+def _log_error(
+    kind: type[BaseException], error: BaseException | None, place: TracebackType | None
+) -> None:
     if kind is not SystemExit:
         log.error(FAULT, exc_info=(kind, error or kind(), place))

@@ -15,10 +15,19 @@ from antiphon.cli.usage import make_plain, usage_message
 from antiphon.extras import USERS, is_installed, require
 from antiphon.extras import command as install_command
 from antiphon.packages import problem_with
-from antiphon.verifier import INSTALL, is_verifier_installed, problem_with_verifier, require_verifier
+from antiphon.verifier import (
+    INSTALL,
+    is_verifier_installed,
+    problem_with_verifier,
+    require_verifier,
+)
 from antiphon.version import __version__
 
-FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+FORM: Mapping[str, Any] = {
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+}
 
 COMMANDS = {
     "serve": "serving.serve",
@@ -42,7 +51,9 @@ COMMANDS = {
     "verify": "verify.app",
     "demo-backend": "demo_backend.demo_backend",
 }
-"""The module and function of each command, in the order of the help. Each is imported only when it is used."""
+"""The module and function of each command, in the order of the help. Each is imported only when it
+is used.
+"""
 
 NEEDED: Mapping[str, str] = {"demo-backend": "demo-backend"}
 """The extra that a command needs."""
@@ -74,7 +85,9 @@ class CommandGroup(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
-    """Return a command, or if what it needs is not installed or does not work, a command that says so."""
+    """Return a command, or if what it needs is not installed or does not work, a command that says
+    so.
+    """
     module, _, function = COMMANDS[name].partition(".")
     module = f"antiphon.cli.{module}"
     if not (problem := _problem_with(name, module)):
@@ -86,9 +99,15 @@ def _loaded(name: str) -> Any:
 
 
 def _problem_with(name: str, module: str) -> str:
-    """Return why a command of this module cannot run; empty if it can, or needs no further package."""
+    """Return why a command of this module cannot run; empty if it can, or needs no further
+    package.
+    """
     if name == VERIFY:
-        return problem_with_verifier(module) if is_verifier_installed() else f"Not installed; in a clone: {INSTALL}"
+        return (
+            problem_with_verifier(module)
+            if is_verifier_installed()
+            else f"Not installed; in a clone: {INSTALL}"
+        )
     extra = NEEDED.get(name)
     if extra is None:
         return ""
@@ -107,7 +126,10 @@ def _require(name: str, module: str) -> None:
 
 
 app = typer.Typer(
-    name="antiphon", cls=CommandGroup, help="Serve the Responses API over any Chat Completions backend.", **FORM
+    name="antiphon",
+    cls=CommandGroup,
+    help="Serve the Responses API over any Chat Completions backend.",
+    **FORM,
 )
 
 
@@ -120,7 +142,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Define the options of every command."""

@@ -33,10 +33,14 @@ STYLES = {"status": "red"}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Name of the model that clients use.")]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="Name of the model that clients use.")
+]
 AtFlag = Annotated[
     str | None,
-    typer.Option("--backend", metavar="NAME|URL", help="Name of a backend in the settings, or its base URL."),
+    typer.Option(
+        "--backend", metavar="NAME|URL", help="Name of a backend in the settings, or its base URL."
+    ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -45,9 +49,9 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def models(context: typer.Context, backend: BackendFlag = None, config: ConfigFlag = None) -> None:
     """List the models of all backends.
 
-    The table has the name that clients use, the backend, its dialect and API, a one-line profile of the model, and what
-    refusals of the backend taught in the last day. The error of each backend that failed is on standard error. The exit
-    code is 1 if no model is reachable.
+    The table has the name that clients use, the backend, its dialect and API, a one-line profile of
+    the model, and what refusals of the backend taught in the last day. The error of each backend
+    that failed is on standard error. The exit code is 1 if no model is reachable.
 
     Examples:
       antiphon models
@@ -64,14 +68,16 @@ def probe(
         bool,
         typer.Option(
             "--measure-window",
-            help="Also measure the context window, with up to nine long prompts. Prints their cost first.",
+            help="Also measure the context window, with up to nine long prompts. Prints their "
+            "cost first.",
         ),
     ] = False,
     paid: Annotated[
         bool,
         typer.Option(
             "--paid",
-            help="Also probe backends that may cost money: services, public addresses, cloud models of Ollama.",
+            help="Also probe backends that may cost money: services, public addresses, cloud "
+            "models of Ollama.",
         ),
     ] = False,
     json: JsonFlag = False,
@@ -80,14 +86,19 @@ def probe(
 ) -> None:
     """Measure what a model can do, and store its profile.
 
-    Sends the model about twenty short requests, and prints each fact, or the reason why it stays unknown.
+    Sends the model about twenty short requests, and prints each fact, or the reason why it stays
+    unknown.
 
     Examples:
       antiphon models probe qwen3
     """
     settings = _at(backend, config, store)
     console = Console(stderr=True, highlight=False, markup=False)
-    known = asyncio.run(profiles.probe(settings, model, _named(backend), console, measures=measure_window, paid=paid))
+    known = asyncio.run(
+        profiles.probe(
+            settings, model, _named(backend), console, measures=measure_window, paid=paid
+        )
+    )
     _print(known, as_json=json)
 
 
@@ -101,19 +112,23 @@ def show(
 ) -> None:
     """Show every known fact about a model.
 
-    Each fact has its origin: a measurement or the settings. The table ends with the defaults for requests from the
-    settings.
+    Each fact has its origin: a measurement or the settings. The table ends with the defaults for
+    requests from the settings.
 
     Examples:
       antiphon models show demo
     """
-    _print(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))), as_json=json)
+    _print(
+        asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))),
+        as_json=json,
+    )
 
 
 @app.command()
 def export(
     model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Name of the model that clients use. Default: all.")
+        str | None,
+        typer.Argument(metavar="MODEL", help="Name of the model that clients use. Default: all."),
     ] = None,
     backend: AtFlag = None,
     store: StoreFlag = None,
@@ -126,17 +141,22 @@ def export(
     Examples:
       antiphon models export qwen3
     """
-    tables = profiles.toml(asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend))))
+    tables = profiles.toml(
+        asyncio.run(profiles.known(_at(backend, config, store), model, _named(backend)))
+    )
     if not tables:
         raise AntiphonError(_no_profile(model))
     sys.stdout.write(tables)
 
 
 @app.command()
-def forget(model: ModelArgument, backend: AtFlag = None, store: StoreFlag = None, config: ConfigFlag = None) -> None:
+def forget(
+    model: ModelArgument, backend: AtFlag = None, store: StoreFlag = None, config: ConfigFlag = None
+) -> None:
     """Delete the stored profile of a model, and the lessons about it.
 
-    Lessons are what refusals of its backends taught. A running server forgets them within half a minute.
+    Lessons are what refusals of its backends taught. A running server forgets them within half a
+    minute.
 
     Examples:
       antiphon models forget qwen3
@@ -151,7 +171,10 @@ def forget(model: ModelArgument, backend: AtFlag = None, store: StoreFlag = None
 
 def _no_profile(model: str | None) -> str:
     what = f" of the model '{model}'" if model else ""
-    return f"No profile{what} is stored for these backends. `antiphon models probe {model or 'MODEL'}` measures one."
+    return (
+        f"No profile{what} is stored for these backends. `antiphon models probe "
+        f"{model or 'MODEL'}` measures one."
+    )
 
 
 def _at(backend: str | None, config: Any, store: str | None) -> Settings:
@@ -182,8 +205,14 @@ async def _list(settings: Settings) -> int:
 
 def _table(server: list[BackendState]) -> Table:
     rows = [row for one in server for row in _rows(one)]
-    columns = [column for column in zip(HEADINGS, *rows, strict=True) if column[0] in ALWAYS or any(column[1:])]
-    table = Table(*(Column(name, overflow="fold", style=STYLES.get(name, "")) for name, *_ in columns))
+    columns = [
+        column
+        for column in zip(HEADINGS, *rows, strict=True)
+        if column[0] in ALWAYS or any(column[1:])
+    ]
+    table = Table(
+        *(Column(name, overflow="fold", style=STYLES.get(name, "")) for name, *_ in columns)
+    )
     for cells in zip(*(cells for _, *cells in columns), strict=True):
         table.add_row(*map(Text, cells))
     return table
@@ -203,7 +232,13 @@ def _rows(one: BackendState) -> Sequence[tuple[str, ...]]:
         for name, model in zip(names, one.offers(), strict=True)
     ]
     if one.error or not names:
-        text = "no models" if not one.error else "no list of models" if one.is_reached else "unreachable"
+        text = (
+            "no models"
+            if not one.error
+            else "no list of models"
+            if one.is_reached
+            else "unreachable"
+        )
         rows.append(("", *place, text, "", ""))
     return rows
 

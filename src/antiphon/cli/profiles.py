@@ -69,25 +69,47 @@ class KnownModel(Struct, frozen=True, kw_only=True):
     def heading(self) -> str:
         """Return a line with the model and the time of its probe."""
         at = datetime.fromtimestamp(self.probed_at, UTC)
-        digest = f", digest {self.measured.digest[:12]}" if self.measured and self.measured.digest else ""
+        digest = (
+            f", digest {self.measured.digest[:12]}"
+            if self.measured and self.measured.digest
+            else ""
+        )
         probed = f"probed {at:%Y-%m-%d %H:%M} UTC{digest}" if self.probed_at else "not probed"
         return f"{self.model} at {self.backend} ({self.url}): {probed}"
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """Yield each fact with its value and origin, then the configured defaults for requests."""
-        found, evidence = (self.measured.profile, self.measured.evidence) if self.measured else (NOTHING_KNOWN, {})
+        found, evidence = (
+            (self.measured.profile, self.measured.evidence)
+            if self.measured
+            else (NOTHING_KNOWN, {})
+        )
         for name in FACTS:
             value = getattr(self.profile, name)
             is_stated = value == getattr(self.stated, name)
-            origin = evidence.get(name, "") if value == getattr(found, name) else STATED if is_stated else "settings"
-            yield (name, "unknown", self._why_unknown(name)) if value is None else (name, _displayed(value), origin)
+            origin = (
+                evidence.get(name, "")
+                if value == getattr(found, name)
+                else STATED
+                if is_stated
+                else "settings"
+            )
+            yield (
+                (name, "unknown", self._why_unknown(name))
+                if value is None
+                else (name, _displayed(value), origin)
+            )
         for name, value in to_builtins(self.defaults or ModelDefaults()).items():
             if value:
                 yield name, _displayed(value), "settings"
         for one in self.lessons:
             recipient = f" for the tenant {one.tenant}" if one.tenant else ""
             at = datetime.fromtimestamp(one.learned_at, UTC)
-            yield f"lesson{recipient}", one.name, f"{at:%Y-%m-%d %H:%M} UTC: {one.stated or 'refused'}"
+            yield (
+                f"lesson{recipient}",
+                one.name,
+                f"{at:%Y-%m-%d %H:%M} UTC: {one.stated or 'refused'}",
+            )
 
     def _why_unknown(self, fact: str) -> str:
         """Return why a fact is unknown."""
@@ -99,7 +121,11 @@ class KnownModel(Struct, frozen=True, kw_only=True):
             return why
         if fact in CALLS and self.profile.tools == "prompt":
             return "tools are described in the prompt"
-        return "the scripted model ignores instructions" if self.is_scripted else "no conclusive answer"
+        return (
+            "the scripted model ignores instructions"
+            if self.is_scripted
+            else "no conclusive answer"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -136,7 +162,8 @@ async def stored(settings: Settings) -> StoredModels:
         store = await open_store(settings.store)
         try:
             return StoredModels(
-                await store.read(stored_profiles.every), await store.read(stored_lessons.every, int(time.time()) - LIFE)
+                await store.read(stored_profiles.every),
+                await store.read(stored_lessons.every, int(time.time()) - LIFE),
             )
         finally:
             await store.close()
@@ -150,7 +177,9 @@ def use(states: Sequence[BackendState], found: StoredModels) -> None:
     lessons.use(states, found.lessons)
     for state in states:
         records = found.profiles
-        state.update(measured={model: one.profile for model, one in measured(records, state.backend).items()})
+        state.update(
+            measured={model: one.profile for model, one in measured(records, state.backend).items()}
+        )
 
 
 def line(state: BackendState, name: str) -> str:
@@ -165,7 +194,10 @@ def taught(state: BackendState, name: str) -> str:
 
 
 async def known(settings: Settings, model: str | None, backend: str) -> list[KnownModel]:
-    """Return the facts about a model, or about every model with a profile. Raises `ConfigError` if it is unknown."""
+    """Return the facts about a model, or about every model with a profile.
+
+    Raises `ConfigError` if it is unknown.
+    """
     records = await stored(settings)
     application = await build(in_memory(settings))
     try:
@@ -175,7 +207,9 @@ async def known(settings: Settings, model: str | None, backend: str) -> list[Kno
         if model is not None:
             return [_known(target, records) for target in _serving(states, model, backend)]
         chosen = [state for state in states if not backend or state.name == backend]
-        pairs = [(state, name) for state in chosen for name in sorted({*state.measured, *_taught(state)})]
+        pairs = [
+            (state, name) for state in chosen for name in sorted({*state.measured, *_taught(state)})
+        ]
         return [_known(ModelTarget(state, name, name), records) for state, name in pairs]
     finally:
         await application.close()
@@ -191,17 +225,21 @@ async def probe(
     application = await build(settings)
     try:
         await application.listing
-        store, states = application.parts.store, application.parts.models.backends
+        store = application.parts.store
+        states = application.parts.models.backends
         found = _serving(states, model, backend)
         chosen = [target for target in found if paid or await _is_free(target)]
         for target in found:
             if target not in chosen:
                 console.print(
-                    f"Not probed: {target.state.name} ({target.backend.url}) may cost money. Pass --paid.",
+                    f"Not probed: {target.state.name} ({target.backend.url}) may cost money. Pass "
+                    "--paid.",
                     soft_wrap=True,
                 )
         if not chosen:
-            raise ConfigError(f"Every backend of the model '{model}' may cost money. Pass --paid to probe it.")
+            raise ConfigError(
+                f"Every backend of the model '{model}' may cost money. Pass --paid to probe it."
+            )
         return [await _probe(store, target, console, measures=measures) for target in chosen]
     finally:
         await application.close()
@@ -239,39 +277,59 @@ def toml(found: Sequence[KnownModel]) -> str:
 
 def _toml_table(known: KnownModel) -> str:
     facts = known.measured.profile.known() if known.measured else {}
-    lines = ["[[models]]", f"name = {json.dumps(known.model)}", f"backend = {json.dumps(known.backend)}"]
-    return "\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in facts.items())]) + "\n"
+    lines = [
+        "[[models]]",
+        f"name = {json.dumps(known.model)}",
+        f"backend = {json.dumps(known.backend)}",
+    ]
+    return (
+        "\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in facts.items())])
+        + "\n"
+    )
 
 
-async def _probe(store: Store, target: ModelTarget, console: Console, *, measures: bool) -> KnownModel:
+async def _probe(
+    store: Store, target: ModelTarget, console: Console, *, measures: bool
+) -> KnownModel:
     state = target.state
     if state.dialect.one_at_a_time:
         console.print(
-            f"{state.name} handles one request at a time, so the probe interrupts other requests to it.", soft_wrap=True
+            f"{state.name} handles one request at a time, so the probe interrupts other requests "
+            "to it.",
+            soft_wrap=True,
         )
     if measures:
         console.print(
-            f"Measuring the context window sends {state.name} up to {MOST_STEPS + 1} long prompts. Each has up to "
-            f"{LARGEST:,} tokens, or as many as the window that the backend states. This can take minutes, and a paid "
+            f"Measuring the context window sends {state.name} up to {MOST_STEPS + 1} long "
+            "prompts. Each has up to "
+            f"{LARGEST:,} tokens, or as many as the window that the backend states. This can take "
+            "minutes, and a paid "
             "backend charges for every token.",
             soft_wrap=True,
         )
     with console.status(f"Probing {target.model} at {state.name}…") as status:
-        interview = Interview(state, target.model, watch=lambda name: status.update(f"Probing {target.model}: {name}"))
+        interview = Interview(
+            state, target.model, watch=lambda name: status.update(f"Probing {target.model}: {name}")
+        )
         found = await interview.run(measures_window=measures)
     await store_measurement(store, state.backend, target.model, found, time.time)
     console.print(
-        f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} tokens.", soft_wrap=True
+        f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} "
+        "tokens.",
+        soft_wrap=True,
     )
     records = StoredModels(
-        await store.read(stored_profiles.every), await store.read(stored_lessons.every, int(time.time()) - LIFE)
+        await store.read(stored_profiles.every),
+        await store.read(stored_lessons.every, int(time.time()) - LIFE),
     )
     use([state], records)
     return _known(target, records)
 
 
 def _known(target: ModelTarget, found: StoredModels) -> KnownModel:
-    state, place, records = target.state, place_of(target.backend), found.profiles
+    state = target.state
+    place = place_of(target.backend)
+    records = found.profiles
     target.follow()
     one = next((one for one in records if (one.place, one.model) == (place, target.model)), None)
     return KnownModel(
@@ -289,18 +347,29 @@ def _known(target: ModelTarget, found: StoredModels) -> KnownModel:
 
 
 def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[ModelTarget]:
-    """Return the model at each backend that serves it. Raises `AntiphonError` if no backend serves it."""
+    """Return the model at each backend that serves it.
+
+    Raises `AntiphonError` if no backend serves it.
+    """
     if backend and backend not in {state.name for state in states}:
         names = [state.name for state in states]
         raise ConfigError(
-            f"Unknown backend '{backend}'.{did_you_mean(backend, names)} The backends are: {', '.join(names)}."
+            f"Unknown backend '{backend}'.{did_you_mean(backend, names)} The backends are: "
+            f"{', '.join(names)}."
         )
     chosen = [state for state in states if not backend or state.name == backend]
-    found = [ModelTarget(state, called, model) for state in chosen if (called := state.called(model)) is not None]
+    found = [
+        ModelTarget(state, called, model)
+        for state in chosen
+        if (called := state.called(model)) is not None
+    ]
     if not found:
         silent = [state.error for state in chosen if state.error]
         names = [one["id"] for state in chosen for one in state.offers()]
-        hint = did_you_mean(model, names) or " `antiphon models` lists the models. `--backend URL` adds a server."
+        hint = (
+            did_you_mean(model, names)
+            or " `antiphon models` lists the models. `--backend URL` adds a server."
+        )
         reason = f" {' '.join(silent)}" if silent else hint
         raise AntiphonError(f"No backend serves the model '{model}'.{reason}")
     return found

@@ -1,4 +1,6 @@
-"""Reads the flags of `antiphon serve` without Typer, which with its dependencies costs a server 13 MB and 0.2 s."""
+"""Reads the flags of `antiphon serve` without Typer, which with its dependencies costs a server 13
+MB and 0.2 s.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,7 +29,8 @@ REPEATABLE = {"backend"}
 def serve_flags(arguments: Sequence[str]) -> dict[str, Any] | None:
     """Return the flags of a command line that starts the server.
 
-    Returns None for command lines that Typer reads: another command, a request for help, or a mistake.
+    Returns None for command lines that Typer reads: another command, a request for help, or a
+    mistake.
     """
     if not arguments or arguments[0] != "serve":
         return None

@@ -24,7 +24,8 @@ TAKEN_OVER = {"backends", "fallback", "models"}
 class Current:
     """The current settings of the server: those of its start, with the changes since.
 
-    The supervisor of the workers has them too, and a worker that replaces a dead one starts with them.
+    The supervisor of the workers has them too, and a worker that replaces a dead one starts with
+    them.
     """
 
     def __init__(self, settings: Settings, read: Read) -> None:
@@ -36,7 +37,10 @@ class Current:
         """Settings that changed since the start and need a restart."""
 
     def renew(self) -> bool:
-        """Apply the settings as they are now. If they are invalid, keep the old ones and log the reason."""
+        """Apply the settings as they are now.
+
+        If they are invalid, keep the old ones and log the reason.
+        """
         try:
             settings = self._read()
             self._check(settings)
@@ -44,15 +48,21 @@ class Current:
             log.error("The settings were not reloaded. %s", error)
             return False
         fields = (name for name in Settings.__struct_fields__ if name not in TAKEN_OVER)
-        self.waiting = [name for name in fields if getattr(settings, name) != getattr(self.settings, name)]
-        self.settings = replace(self.settings, **{name: getattr(settings, name) for name in TAKEN_OVER})
+        self.waiting = [
+            name for name in fields if getattr(settings, name) != getattr(self.settings, name)
+        ]
+        self.settings = replace(
+            self.settings, **{name: getattr(settings, name) for name in TAKEN_OVER}
+        )
         return True
 
     def _check(self, settings: Settings) -> None:
         if self.settings.backends and not settings.backends:
-            # Backends found on this machine, or the demo, must not replace them: a file is empty while it is written.
+            # Backends found on this machine, or the demo, must not replace them: a file is empty
+            # while it is written.
             raise ConfigError(
-                "The settings no longer name a backend. Name one, or restart the server to search for backends."
+                "The settings no longer name a backend. Name one, or restart the server to search "
+                "for backends."
             )
         check_backends(settings)
 
@@ -60,8 +70,8 @@ class Current:
 class Reread:
     """Applies changed settings at each signal.
 
-    A worker creates it first, so that no signal is lost, including earlier ones. All signals that arrive during a read
-    cause one more read.
+    A worker creates it first, so that no signal is lost, including earlier ones. All signals that
+    arrive during a read cause one more read.
     """
 
     def __init__(self, current: Current) -> None:
@@ -83,7 +93,9 @@ class Reread:
             await asyncio.sleep(PAUSE)
 
     def close(self) -> None:
-        """Block signals again until the process ends: no handler exists after the loop has ended."""
+        """Block signals again until the process ends: no handler exists after the loop has
+        ended.
+        """
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 
     async def _take_over(self, application: Application) -> None:
@@ -93,7 +105,9 @@ class Reread:
         changes = f"{_listed('; added: ', now - before)}{_listed('; removed: ', before - now)}"
         log.info("The settings were reloaded: %d backends%s.", len(now), changes)
         if self._current.waiting:
-            log.warning("Restart the server to apply these settings: %s.", ", ".join(self._current.waiting))
+            log.warning(
+                "Restart the server to apply these settings: %s.", ", ".join(self._current.waiting)
+            )
 
 
 def _listed(title: str, names: Iterable[str]) -> str:

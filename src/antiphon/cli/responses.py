@@ -1,4 +1,6 @@
-"""`antiphon responses`: lists responses from the store, with the same filters as `GET /v1/responses`."""
+"""`antiphon responses`: lists responses from the store, with the same filters as `GET
+/v1/responses`.
+"""
 
 import asyncio
 import json as encoder
@@ -33,11 +35,21 @@ COLUMNS = ("created", "status", "duration", "first", "tokens", "model", "backend
 
 def responses(
     q: Annotated[
-        str, typer.Option("--q", metavar="FILTERS", help="Filters, such as 'status:failed since:1h \"light house\"'.")
+        str,
+        typer.Option(
+            "--q",
+            metavar="FILTERS",
+            help="Filters, such as 'status:failed since:1h \"light house\"'.",
+        ),
     ] = "",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="Maximum number of responses.")] = 50,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, max=10_000, help="Maximum number of responses.")
+    ] = 50,
     tenant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Tenant. Default: the tenant of requests without an API key.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Tenant. Default: the tenant of requests without an API key."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     store: StoreFlag = None,
@@ -45,8 +57,8 @@ def responses(
 ) -> None:
     """List responses from the store, newest first.
 
-    Shows when each response was created, its status and error, its duration, the time to the first token, its tokens,
-    model, backend, ID, and the beginning of its input.
+    Shows when each response was created, its status and error, its duration, the time to the first
+    token, its tokens, model, backend, ID, and the beginning of its input.
 
     Examples:
       antiphon responses --limit 5
@@ -56,14 +68,18 @@ def responses(
         filters = parse_filters(q, time.time())
     except FilterError as error:
         raise ConfigError(f"--q: {error}") from None
-    found = asyncio.run(_load(read_settings(config, store=store).store, tenant or "", filters, limit))
+    found = asyncio.run(
+        _load(read_settings(config, store=store).store, tenant or "", filters, limit)
+    )
     if json:
         for one in found:
             typer.echo(encoder.dumps(displayed(one)))
     elif found:
         _print(found)
     else:
-        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(_why_none(q, tenant))
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(
+            _why_none(q, tenant)
+        )
 
 
 async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Facts]:
@@ -72,7 +88,9 @@ async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Fac
         found: list[Facts] = []
         after: str | None = None
         while len(found) < limit:
-            page = await store.read(facts_page.page, tenant, FactsQuery(limit - len(found), after, filters=filters))
+            page = await store.read(
+                facts_page.page, tenant, FactsQuery(limit - len(found), after, filters=filters)
+            )
             found += page.facts
             if not page.read_to:
                 break
@@ -85,14 +103,26 @@ async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Fac
 def _why_none(q: str, tenant: str | None) -> str:
     source = f"tenant '{tenant}'" if tenant else "requests without an API key"
     if q:
-        return f"No response of {source} matches these filters. Responses are stored for `retention_days`."
+        return (
+            f"No response of {source} matches these filters. Responses are stored for "
+            "`retention_days`."
+        )
     return f"There are no responses of {source}. `--tenant` lists the responses of API keys."
 
 
 def _print(found: Sequence[Facts]) -> None:
-    """Print a table that shortens only the input. On a narrow terminal, its lines are longer than the screen."""
+    """Print a table that shortens only the input.
+
+    On a narrow terminal, its lines are longer than the screen.
+    """
     rows = [_row(one) for one in found]
-    others = sum(max(map(cell_len, (name, *cells))) + 2 for name, *cells in zip(COLUMNS, *rows, strict=True)) + 1
+    others = (
+        sum(
+            max(map(cell_len, (name, *cells))) + 2
+            for name, *cells in zip(COLUMNS, *rows, strict=True)
+        )
+        + 1
+    )
     others -= max(cell_len(row[-1]) for row in (COLUMNS, *rows))
     console = Console(highlight=False, markup=False)
     width = max(console.width if console.is_terminal else WIDEST, others + NARROWEST)

@@ -108,11 +108,14 @@ def _is_loopback(host: str) -> bool:
 
 
 async def _check_keys(settings: Settings) -> None:
-    """Raise `ConfigError` if the store has no API key: other machines could use the server without one."""
+    """Raise `ConfigError` if the store has no API key: other machines could use the server without
+    one.
+    """
     if not creates_file(settings.store) and await _has_keys(settings.store):
         return
     raise ConfigError(
-        f"The address {settings.host} is open to other machines, and the store {settings.store} has no API key. "
+        f"The address {settings.host} is open to other machines, and the store {settings.store} "
+        "has no API key. "
         "Create one with `antiphon keys create`, or listen on 127.0.0.1."
     )
 
@@ -128,13 +131,18 @@ async def _has_keys(url: str) -> bool:
 def _check_shared(settings: Settings) -> None:
     if settings.store in MEMORY:
         raise ConfigError(
-            "Several workers need a shared store, but the store is in memory. Set `store` to a file or a PostgreSQL "
+            "Several workers need a shared store, but the store is in memory. Set `store` to a "
+            "file or a PostgreSQL "
             "database."
         )
 
 
 def _run(
-    current: Current, listeners: Listeners, memory: ServerMemory, number: int = 0, folder: Path | None = None
+    current: Current,
+    listeners: Listeners,
+    memory: ServerMemory,
+    number: int = 0,
+    folder: Path | None = None,
 ) -> None:
     """Run one of the processes that serve the port."""
     serving = _serve(current, listeners, memory, number, folder)
@@ -179,8 +187,9 @@ async def _serve(
         memory.was_ready = True
         if number == 0:
             await _announce(current, listeners, application)
-        # The objects that exist now are never freed: if the collector skips them, a request takes 6 % less CPU. A
-        # request leaves almost no cycles, so a collection after every 700 objects is too frequent: 2 % less CPU.
+        # The objects that exist now are never freed: if the collector skips them, a request takes 6
+        # % less CPU. A request leaves almost no cycles, so a collection after every 700 objects is
+        # too frequent: 2 % less CPU.
         gc.freeze()
         gc.set_threshold(5_000)
         application.parts.run.offload.prepare = _return_freed_memory
@@ -202,7 +211,10 @@ def _return_freed_memory() -> None:
 
 
 def _can_open_websockets(number: int) -> bool:
-    """Load the code of WebSockets. Without it the server answers an upgrade with 426, and the log has the reason."""
+    """Load the code of WebSockets.
+
+    Without it the server answers an upgrade with 426, and the log has the reason.
+    """
     problem = problem_with(WEBSOCKET)
     if problem and number == 0:
         log.error("WebSocket mode is not available: %s", problem)
@@ -215,7 +227,9 @@ def _workers(gateway: Gateway, number: int, folder: Path) -> Workers:
 
 
 def _allow_connections() -> None:
-    """Raise the limit of file descriptors to the maximum: a stream needs two, and the usual soft limit is 1,024."""
+    """Raise the limit of file descriptors to the maximum: a stream needs two, and the usual soft
+    limit is 1,024.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -248,22 +262,33 @@ async def _serve_watchers(
     from antiphon.http_server.watch_server import WatchServer  # noqa: PLC0415 - for servers with this listener
 
     host, _ = listen_address(settings.metrics_listen)
-    limits = ServerLimits(hosts=hosts_of(host, ()))  # probes use the address of a pod, not a name of the API
-    app = create_watch_app(application.gateway, limits, has_metrics=settings.metrics, workers=workers)
+    limits = ServerLimits(
+        hosts=hosts_of(host, ())
+    )  # probes use the address of a pod, not a name of the API
+    app = create_watch_app(
+        application.gateway, limits, has_metrics=settings.metrics, workers=workers
+    )
     watch = WatchServer(app)
     await watch.start(listener)
     return watch
 
 
 async def _announce(current: Current, listeners: Listeners, application: Application) -> None:
-    settings, port = current.settings, listeners.api.getsockname()[1]
+    settings = current.settings
+    port = listeners.api.getsockname()[1]
     for sentence in unknown_models(settings, application.parts.models):
         log.warning("%s Requests that need it fail.", sentence)
     store = application.parts.store.url + (" (a new file)" if current.creates_store else "")
     url = f"http://{reachable(settings.host)}:{port}/v1"
     backend = application.parts.models.backends
     models = application.parts.models.list()
-    parts = [f"base URL {url}", f"store {store}", *map(_describe, backend), *_tools(settings), *_code(application)]
+    parts = [
+        f"base URL {url}",
+        f"store {store}",
+        *map(_describe, backend),
+        *_tools(settings),
+        *_code(application),
+    ]
     if listeners.watch is not None:
         host, watch_port = listeners.watch.getsockname()[:2]
         parts.append(f"metrics at http://{reachable(host)}:{watch_port}/metrics")
@@ -325,7 +350,9 @@ def _searcher(settings: Settings) -> str:
 
 
 def _warn_of_missing(settings: Settings) -> None:
-    """Warn of programs in the settings that do not exist: otherwise the first request would find out."""
+    """Warn of programs in the settings that do not exist: otherwise the first request would find
+    out.
+    """
     programs = [one for one in settings.mcp_servers if one.command]
     if not programs:
         return
@@ -334,7 +361,8 @@ def _warn_of_missing(settings: Settings) -> None:
     for one in programs:
         if shutil.which(one.command) is None:
             log.warning(
-                "The MCP server '%s' will fail: its program '%s' is not on PATH. Install it, or correct `command`.",
+                "The MCP server '%s' will fail: its program '%s' is not on PATH. Install it, or "
+                "correct `command`.",
                 one.label,
                 one.command,
             )

@@ -1,4 +1,6 @@
-"""`antiphon serve` for Typer: its help and its errors. `quick.py` reads command lines without mistakes."""
+"""`antiphon serve` for Typer: its help and its errors. `quick.py` reads command lines without
+mistakes.
+"""
 
 from typing import Annotated
 
@@ -10,18 +12,24 @@ from antiphon.cli.serve import serve as serve_until_stopped
 
 def serve(
     host: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1."),
     ] = None,
-    port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on. Default: 8321.")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Port to listen on. Default: 8321.")
+    ] = None,
     backend: BackendFlag = None,
     store: StoreFlag = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Number of processes. Default: 1.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of processes. Default: 1.")
+    ] = None,
     config: ConfigFlag = None,
 ) -> None:
     """Start the server.
 
-    It serves the Responses API until it receives SIGTERM or Ctrl-C. Without a backend in the settings, it uses the
-    model servers that it finds on this machine, or else the scripted model `demo`.
+    It serves the Responses API until it receives SIGTERM or Ctrl-C. Without a backend in the
+    settings, it uses the model servers that it finds on this machine, or else the scripted model
+    `demo`.
 
     Examples:
       antiphon serve

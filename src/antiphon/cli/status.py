@@ -1,4 +1,6 @@
-"""`antiphon status`: backends, shared resources and stored bytes of a running server, as live tables."""
+"""`antiphon status`: backends, shared resources and stored bytes of a running server, as live
+tables.
+"""
 
 import os
 import sys
@@ -23,7 +25,13 @@ from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
 from antiphon.status.code_status import CodeStatus
-from antiphon.status.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
+from antiphon.status.status import (
+    BackendStatus,
+    ResourceStatus,
+    Status,
+    StorageStatus,
+    TenantStorage,
+)
 from antiphon.upstream.options import is_listed
 
 EVERY = 1.0
@@ -47,14 +55,16 @@ NEARLY_FULL = 0.9
 """Fraction of the limit from which a tenant is highlighted."""
 
 DISK_FULL = (
-    "The disk of the store is full: requests that store something fail. With SQLite, deletions, changes of keys, and "
+    "The disk of the store is full: requests that store something fail. With SQLite, deletions, "
+    "changes of keys, and "
     "`antiphon purge` still work. Free space, or enlarge the disk."
 )
 
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 ALLOW = (
-    "A server with API keys shows its status only to requests with the key of `metrics_key_env`, from "
+    "A server with API keys shows its status only to requests with the key of `metrics_key_env`, "
+    "from "
     "`metrics_networks`, or at `metrics_listen`. Set one of them, here and on the server."
 )
 
@@ -64,7 +74,8 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 def status(
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="URL of the server. Default: from the settings.")
+        str | None,
+        typer.Option("--url", metavar="URL", help="URL of the server. Default: from the settings."),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Show the status once.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Show the status once, as JSON.")] = False,
@@ -72,9 +83,9 @@ def status(
 ) -> None:
     """Show the status of a running server.
 
-    Shows the health, models, queue and last error of each backend, how much of their prompts they could reuse, the use
-    of each shared resource, and the ten tenants that have stored most. On a terminal, the view refreshes every second;
-    in a pipe, it is printed once.
+    Shows the health, models, queue and last error of each backend, how much of their prompts they
+    could reuse, the use of each shared resource, and the ten tenants that have stored most. On a
+    terminal, the view refreshes every second; in a pipe, it is printed once.
 
     Examples:
       antiphon status --once
@@ -93,7 +104,9 @@ def status(
 
 def _watch(console: Console, address: str, key: str) -> None:
     """Show the status until `Ctrl-C`, also while the server is unreachable."""
-    with Live(view_of(address, _read(address, key)), console=console, auto_refresh=False, screen=True) as live:
+    with Live(
+        view_of(address, _read(address, key)), console=console, auto_refresh=False, screen=True
+    ) as live:
         while True:
             time.sleep(EVERY)
             try:
@@ -104,7 +117,9 @@ def _watch(console: Console, address: str, key: str) -> None:
 
 
 def _fetch(address: str, key: str) -> bytes:
-    """Return the status as JSON. Raises `AntiphonError` if the server is unreachable or rejects the request."""
+    """Return the status as JSON. Raises `AntiphonError` if the server is unreachable or rejects the
+    request.
+    """
     try:
         headers = {"authorization": f"Bearer {key}"} if key else {}
         request = urllib.request.Request(f"{address}/status", headers=headers)  # noqa: S310 - an operator names it
@@ -113,12 +128,18 @@ def _fetch(address: str, key: str) -> bytes:
             return body
     except urllib.error.HTTPError as error:
         advice = f" {ALLOW}" if error.code == HTTPStatus.FORBIDDEN else ""
-        raise AntiphonError(f"The server at {address} rejects the request with status {error.code}.{advice}") from error
+        raise AntiphonError(
+            f"The server at {address} rejects the request with status {error.code}.{advice}"
+        ) from error
     except ValueError as error:
-        raise ConfigError(f"'{address}' is not a URL. Write it as http://127.0.0.1:8321.") from error
+        raise ConfigError(
+            f"'{address}' is not a URL. Write it as http://127.0.0.1:8321."
+        ) from error
     except OSError as error:
         advice = "Start one with `antiphon serve`, or name its URL with --url."
-        raise AntiphonError(f"The server at {address} is unreachable: {_cause(error)}. {advice}") from error
+        raise AntiphonError(
+            f"The server at {address} is unreachable: {_cause(error)}. {advice}"
+        ) from error
 
 
 def _cause(error: OSError) -> str:
@@ -134,32 +155,51 @@ def _read(address: str, key: str) -> Status:
         return msgspec.json.decode(_fetch(address, key), type=Status)
     except msgspec.DecodeError as error:
         raise AntiphonError(
-            f"The server at {address} is not Antiphon, or has another version. Check its URL and its version."
+            f"The server at {address} is not Antiphon, or has another version. Check its URL and "
+            "its version."
         ) from error
 
 
 def view_of(address: str, status: Status) -> Group:
     """Return the tables and lines that show the status of the server at this address."""
     whole = (Column(name, no_wrap=True) for name in WHOLE)
-    # Without padding, the headings are not split on 80 columns, even with a name such as 127.0.0.1:11434.
+    # Without padding, the headings are not split on 80 columns, even with a name such as
+    # 127.0.0.1:11434.
     table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED), padding=0)
     for backend in status.backends:
         table.add_row(*_row(backend))
-    troubles = [_trouble(backend) for backend in status.backends if backend.error or backend.last_error]
+    troubles = [
+        _trouble(backend) for backend in status.backends if backend.error or backend.last_error
+    ]
     troubles += [Text(line, style="red") for line in _upkeep(status)]
     workers = "1 worker" if status.workers == 1 else f"{status.workers} workers"
     head = Text(f"{address}: {workers}, {status.responses_in_flight} responses in progress")
     prompts = [_prompts(backend) for backend in status.backends if backend.prompt_bytes]
     code = [] if status.code is None else _code(status.code)
-    return Group(head, table, *troubles, *prompts, _resources(status.shared), *code, *_storage(status.storage))
+    return Group(
+        head,
+        table,
+        *troubles,
+        *prompts,
+        _resources(status.shared),
+        *code,
+        *_storage(status.storage),
+    )
 
 
 def _upkeep(status: Status) -> list[str]:
     """Return the reasons why the server deletes no expired data, or stores nothing."""
     lines = [DISK_FULL] if status.disk_full else []
-    lines += [f"{differs(status.clock_skew)} Nothing is deleted."] if abs(status.clock_skew) > MOST_SKEW else []
+    lines += (
+        [f"{differs(status.clock_skew)} Nothing is deleted."]
+        if abs(status.clock_skew) > MOST_SKEW
+        else []
+    )
     if status.purge_held:
-        lines.append(f"At least {status.purge_held:,} responses have expired, too many for one purge. {CHECK}")
+        lines.append(
+            f"At least {status.purge_held:,} responses have expired, too many for one purge. "
+            f"{CHECK}"
+        )
     return lines
 
 
@@ -177,12 +217,19 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
 
 
 def _prompts(one: BackendStatus) -> Text:
-    """Return the share of the prompts of sessions that a prefix cache can reuse, and the newest break."""
-    reused = f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts repeated the previous prompt"
+    """Return the share of the prompts of sessions that a prefix cache can reuse, and the newest
+    break.
+    """
+    reused = (
+        f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts "
+        "repeated the previous prompt"
+    )
     if not one.prompt_breaks:
         return Text(reused)
     prompts = "1 prompt did" if one.prompt_breaks == 1 else f"{one.prompt_breaks:,} prompts did"
-    return Text(f"{reused}; {prompts} not continue it, most recently from {one.last_prompt_break} on")
+    return Text(
+        f"{reused}; {prompts} not continue it, most recently from {one.last_prompt_break} on"
+    )
 
 
 def _resources(shared: Sequence[ResourceStatus]) -> Table:
@@ -196,8 +243,12 @@ def _resources(shared: Sequence[ResourceStatus]) -> Table:
 def _code(one: CodeStatus) -> list[Text]:
     """Return two lines about code: containers, kernels and memory, then the outcomes of calls."""
     if one.problem:
-        return [Text(f"Code: the sandbox '{one.sandbox}' does not work. {one.problem}", style="red")]
-    containers = "containers unknown" if one.containers is None else _number(one.containers, "container")
+        return [
+            Text(f"Code: the sandbox '{one.sandbox}' does not work. {one.problem}", style="red")
+        ]
+    containers = (
+        "containers unknown" if one.containers is None else _number(one.containers, "container")
+    )
     kernels = f"{_number(one.kernels, 'kernel')} with {decimal(one.memory)} of memory"
     calls = f"{_number(one.running, 'call')} running, {one.waiting:,} waiting"
     lines = [Text(f"Code ({one.sandbox}): {containers}, {kernels}, {calls}")]
@@ -211,7 +262,9 @@ def _number(count: int, what: str) -> str:
 
 
 def _storage(storage: StorageStatus | None) -> list[Text | Table]:
-    """Return a line about the stored bytes of all tenants, and a table of those that have stored most."""
+    """Return a line about the stored bytes of all tenants, and a table of those that have stored
+    most.
+    """
     if storage is None:
         return [Text("The store did not respond, so the stored bytes are unknown.", style="red")]
     most = storage.max_stored_bytes
@@ -220,7 +273,9 @@ def _storage(storage: StorageStatus | None) -> list[Text | Table]:
     head = Text(f"Stored: {decimal(storage.stored_bytes)} of {tenants}, {limit} (max_stored_bytes)")
     if not storage.largest:
         return [head]
-    table = Table(Column(STORAGE[0], overflow="fold"), *(Column(name, no_wrap=True) for name in STORAGE[1:]))
+    table = Table(
+        Column(STORAGE[0], overflow="fold"), *(Column(name, no_wrap=True) for name in STORAGE[1:])
+    )
     for one in storage.largest:
         table.add_row(*_stored(one, most))
     return [head, table]
@@ -244,7 +299,9 @@ def _health(one: BackendStatus) -> str:
 
 
 def _models(one: BackendStatus) -> str:
-    names = [f"{name} (loaded)" if _is_loaded(one, name) else name for name in one.models[:DISPLAYED]]
+    names = [
+        f"{name} (loaded)" if _is_loaded(one, name) else name for name in one.models[:DISPLAYED]
+    ]
     more = [f"and {len(one.models) - DISPLAYED} more"] if len(one.models) > DISPLAYED else []
     return ", ".join([*names, *more])
 
@@ -254,6 +311,10 @@ def _is_loaded(one: BackendStatus, name: str) -> bool:
 
 
 def _trouble(one: BackendStatus) -> Text:
-    error = one.error if one.last_error_ago is None else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
+    error = (
+        one.error
+        if one.last_error_ago is None
+        else f"{one.last_error} ({one.last_error_ago:.0f} s ago)"
+    )
     line = error if error.startswith(f"Backend '{one.name}'") else f"{one.name}: {error}"
     return Text(line, style="red" if one.error else "")

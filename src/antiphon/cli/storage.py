@@ -68,20 +68,24 @@ def purge(
     store: StoreFlag = None,
     config: ConfigFlag = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count the data that would be deleted, and delete nothing.")
+        bool,
+        typer.Option("--dry-run", help="Count the data that would be deleted, and delete nothing."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete even if the clock or the amount looks wrong.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete even if the clock or the amount looks wrong.")
+    ] = False,
 ) -> None:
     """Permanently delete expired data.
 
-    A server also does this every minute. Nothing is deleted if the clock is wrong or too much has expired, unless you
-    pass `--yes`.
+    A server also does this every minute. Nothing is deleted if the clock is wrong or too much has
+    expired, unless you pass `--yes`.
 
     Examples:
       antiphon purge --dry-run
     """
     settings = read_settings(config, store=store)
-    fraction, retention = settings.purge_fraction, settings.retention_days * 86_400
+    fraction = settings.purge_fraction
+    retention = settings.retention_days * 86_400
 
     async def act(opened: Store) -> None:
         if yes or dry_run:

@@ -1,4 +1,6 @@
-"""Adds files and folders to a vector store: uploads new and changed files, and waits until they are ingested."""
+"""Adds files and folders to a vector store: uploads new and changed files, and waits until they are
+ingested.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -61,12 +63,17 @@ def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
             raise ConfigError(f"{path} does not exist. Check the path.")
 
 
-async def add(parts: Parts, store: StoredVectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
-    """Add files to a store, and wait until all are ingested. A file that the store has with this content is skipped.
+async def add(
+    parts: Parts, store: StoredVectorStore, paths: Sequence[tuple[str, Path]], progress: Progress
+) -> Added:
+    """Add files to a store, and wait until all are ingested.
+
+    A file that the store has with this content is skipped.
 
     Raises `ClientError` if a quota of the tenant has no room for a file, `StoreError`.
     """
-    result, begun = Added(), list[str]()
+    result = Added()
+    begun = list[str]()
     known = {_path(one): one for one in await attached(parts, store)}
     for number, (name, path) in enumerate(paths):
         progress(number, len(paths))
@@ -84,7 +91,13 @@ async def add(parts: Parts, store: StoredVectorStore, paths: Sequence[tuple[str,
             continue
         if before is not None:  # only now that the new content is stored
             await parts.store.write(stored_files.delete, store.tenant, before.file_id)
-    await _ingested(parts, store, begun, result, lambda done: progress(len(paths) - len(begun) + done, len(paths)))
+    await _ingested(
+        parts,
+        store,
+        begun,
+        result,
+        lambda done: progress(len(paths) - len(begun) + done, len(paths)),
+    )
     return result
 
 
@@ -123,16 +136,21 @@ def _digest(path: Path) -> bytes:
 
 
 async def _attach(parts: Parts, store: StoredVectorStore, name: str, path: Path) -> str:
-    files, tenant = parts.objects.files.get(), store.tenant
+    files = parts.objects.files.get()
+    tenant = store.tenant
     written = await files.write(tenant, _content(path), await files.room(tenant))
     identity = RequestIdentity(tenant)
     created = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
     file_id = str(created["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
-    new = NewAttachment(file_id, attributes, *usual_sizes(parts.objects.chunk_tokens, store.embedding_model))
+    new = NewAttachment(
+        file_id, attributes, *usual_sizes(parts.objects.chunk_tokens, store.embedding_model)
+    )
     outcome = await parts.store.write(vector_stores.attach, tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
-        raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
+        raise ConfigError(
+            f"The vector store {store.id} accepts no more files: {outcome.result.value}."
+        )
     return file_id
 
 
@@ -143,7 +161,11 @@ async def _content(path: Path) -> AsyncIterator[bytes]:
 
 
 async def _ingested(
-    parts: Parts, store: StoredVectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
+    parts: Parts,
+    store: StoredVectorStore,
+    file_ids: Sequence[str],
+    result: Added,
+    progress: Callable[[int], None],
 ) -> None:
     """Wait until no file is in progress, and record the outcome of each."""
     waiting = list(file_ids)
@@ -154,8 +176,12 @@ async def _ingested(
             if file is not None and file.status == "in_progress":
                 rest.append(file_id)
             elif file is None or file.status != "completed":
-                reason = "it was removed from the vector store" if file is None else file.error_message
-                result.failed.append((_path(file) if file else file_id, reason or "it was cancelled"))
+                reason = (
+                    "it was removed from the vector store" if file is None else file.error_message
+                )
+                result.failed.append(
+                    (_path(file) if file else file_id, reason or "it was cancelled")
+                )
             else:
                 result.added += 1
         waiting = rest

@@ -43,12 +43,15 @@ def about() -> None:
 @app.command("add")
 def add_files(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all files below them.")
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Files, and folders with all files below them."),
     ],
     into: Annotated[
         str | None,
         typer.Option(
-            "--into", metavar="STORE", help="Name or ID of the vector store. Default: the name of the first path."
+            "--into",
+            metavar="STORE",
+            help="Name or ID of the vector store. Default: the name of the first path.",
         ),
     ] = None,
     tenant: TenantFlag = "",
@@ -58,23 +61,30 @@ def add_files(
 ) -> None:
     """Add files and folders to a vector store.
 
-    Creates the vector store if it does not exist, shows the progress, and waits until all files are ingested. Run the
-    command again to add new and changed files: it skips files that the vector store has with the same content. The exit
-    code is 1 if a file failed.
+    Creates the vector store if it does not exist, shows the progress, and waits until all files are
+    ingested. Run the command again to add new and changed files: it skips files that the vector
+    store has with the same content. The exit code is 1 if a file failed.
 
     Examples:
       antiphon stores add handbook/ --into handbook
     """
     found = list(files_below(paths))
     if not found:
-        raise ConfigError("These paths contain no files. Hidden files (names with a leading dot) are skipped.")
+        raise ConfigError(
+            "These paths contain no files. Hidden files (names with a leading dot) are skipped."
+        )
 
     async def act(parts: Parts) -> None:
         target = await _found_or_created(parts, tenant, into or paths[0].resolve().name)
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task("Files", total=len(found))
-            result = await add(parts, target, found, lambda done, total: bar.update(task, completed=done, total=total))
+            result = await add(
+                parts,
+                target,
+                found,
+                lambda done, total: bar.update(task, completed=done, total=total),
+            )
         _report(target, result)
 
     try:
@@ -85,7 +95,9 @@ def add_files(
 
 
 @app.command("list")
-def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None) -> None:
+def list_stores(
+    tenant: TenantFlag = "", store: StoreFlag = None, config: ConfigFlag = None
+) -> None:
     """List the vector stores with their files and sizes, newest first.
 
     Examples:
@@ -97,7 +109,11 @@ def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: Config
         if not rows:
             print_result("There are no vector stores. Create one with `antiphon stores add PATH`.")
             return
-        print_whole(copied_table(("id",), ("name", "files", "in progress", "failed", "size", "embeddings"), rows))
+        print_whole(
+            copied_table(
+                ("id",), ("name", "files", "in progress", "failed", "size", "embeddings"), rows
+            )
+        )
 
     _with_parts(read_settings(config, store=store), act)
 
@@ -106,7 +122,9 @@ def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: Config
 def search(
     name: Annotated[str, typer.Argument(metavar="STORE", help="Name or ID of the vector store.")],
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Text to search for.")],
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="Maximum number of results, 1 to 50.")] = 10,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, max=50, help="Maximum number of results, 1 to 50.")
+    ] = 10,
     tenant: TenantFlag = "",
     backend: BackendFlag = None,
     store: StoreFlag = None,
@@ -122,7 +140,9 @@ def search(
 
     async def act(parts: Parts) -> None:
         target = await _found(parts, tenant, name)
-        results = await parts.objects.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
+        results = await parts.objects.search.search(
+            SearchRequest(target.tenant, (target.id,), (query,), limit)
+        )
         for reason in results.by_keywords.values():
             notice(f"Searched by keywords only: {reason}")
         if not results.hits:
@@ -155,14 +175,23 @@ def reindex(
             vector_stores.reindex, target.tenant, target.id, parts.run.rules.embedding_model
         )
         if count is None:
-            raise ConfigError(f"The vector store {target.id} has expired, so its files cannot be ingested again.")
-        print_result(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
+            raise ConfigError(
+                f"The vector store {target.id} has expired, so its files cannot be ingested again."
+            )
+        print_result(
+            f"Files to ingest again: {count}. `antiphon stores list` shows how many are in "
+            "progress."
+        )
 
     _with_parts(read_settings(config, store=store), act, ingests=False)
 
 
-def _with_parts(settings: Settings, act: Callable[[Parts], Awaitable[None]], *, ingests: bool = True) -> None:
-    """Act with the parts of these settings, which also ingest files; running servers on the same store ingest too."""
+def _with_parts(
+    settings: Settings, act: Callable[[Parts], Awaitable[None]], *, ingests: bool = True
+) -> None:
+    """Act with the parts of these settings, which also ingest files; running servers on the same
+    store ingest too.
+    """
 
     async def run() -> None:
         async with _opened(settings, ingests=ingests) as parts:
@@ -209,7 +238,10 @@ async def _find(parts: Parts, tenant: str, name: str) -> StoredVectorStore | Non
 async def _found(parts: Parts, tenant: str, name: str) -> StoredVectorStore:
     store = await _find(parts, tenant, name)
     if store is None:
-        raise ConfigError(f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector stores.")
+        raise ConfigError(
+            f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector "
+            "stores."
+        )
     return store
 
 
@@ -217,7 +249,11 @@ async def _found_or_created(parts: Parts, tenant: str, name: str) -> StoredVecto
     store = await _find(parts, tenant, name)
     if store is None:
         created = StoredVectorStore(
-            ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=parts.run.rules.embedding_model
+            ids.new_id("vs"),
+            tenant,
+            int(ids.now()),
+            name,
+            embedding_model=parts.run.rules.embedding_model,
         )
         await parts.store.write(vector_stores.create, created)
         return created
@@ -227,7 +263,10 @@ async def _found_or_created(parts: Parts, tenant: str, name: str) -> StoredVecto
 def _report(store: StoredVectorStore, result: Added) -> None:
     for name, reason in result.failed:
         notice(f"{name}: {reason}")
-    print_result(f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} failed.")
+    print_result(
+        f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} "
+        "failed."
+    )
     if result.failed:
         raise typer.Exit(1)
 
@@ -241,5 +280,7 @@ def _row(one: StoredVectorStore) -> tuple[str, ...]:
 
 def _visible(text: str) -> str:
     """Return the beginning of a chunk on one line, without control characters."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 2 * DISPLAYED]).split())
+    line = " ".join(
+        "".join(char if char.isprintable() else " " for char in text[: 2 * DISPLAYED]).split()
+    )
     return line[:DISPLAYED]

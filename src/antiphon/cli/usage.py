@@ -28,11 +28,15 @@ EXAMPLES = "\n\nExamples:\n"
 
 
 class BadValue(typer.BadParameter):
-    """A value that one of our parsers rejects: the message follows the name of the flag, without a full stop."""
+    """A value that one of our parsers rejects: the message follows the name of the flag, without a
+    full stop.
+    """
 
 
 def usage_message(error: typer.TyperException) -> str:
-    """Return the mistake in a command line, with a suggestion or the command that shows the help."""
+    """Return the mistake in a command line, with a suggestion or the command that shows the
+    help.
+    """
     context: Any = getattr(error, "ctx", None)
     text, hint = _reported(error, context)
     if not hint and context is not None:
@@ -65,7 +69,11 @@ def _reported(error: Any, context: Any) -> tuple[str, str]:
 
 
 def _intended_option(error: Any, context: Any) -> str:
-    options = [name for one in context.command.get_params(context) for name in one.opts] if context else []
+    options = (
+        [name for one in context.command.get_params(context) for name in one.opts]
+        if context
+        else []
+    )
     return did_you_mean(error.option_name, options or error.possibilities or ())
 
 
@@ -77,7 +85,9 @@ def _plainly(message: str) -> str:
 
 
 def make_plain(command: Any) -> None:
-    """Make the help of a command and its subcommands plain: names of values in capitals, and examples on own lines."""
+    """Make the help of a command and its subcommands plain: names of values in capitals, and
+    examples on own lines.
+    """
     if command.help:
         command.help = command.help.replace(EXAMPLES, EXAMPLES.replace("Examples", "\b\nExamples"))
     for parameter in command.params:
@@ -90,7 +100,11 @@ def _make_plain(parameter: Any) -> None:
     name = parameter.metavar or parameter.name.upper()
     if parameter.param_type_name == "argument":
         displayed = name.strip("[]")
-        usage = f"{displayed}..." if parameter.nargs != 1 and not displayed.endswith("...") else displayed
+        usage = (
+            f"{displayed}..."
+            if parameter.nargs != 1 and not displayed.endswith("...")
+            else displayed
+        )
         pieces = [usage if parameter.required else f"[{usage}]"]
         parameter.get_usage_pieces = lambda context: pieces
         parameter.get_help_record = lambda context: (displayed, parameter.help or "")

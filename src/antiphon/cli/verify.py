@@ -1,4 +1,6 @@
-"""`antiphon verify`: the command of `antiphon-verify`, which can save its report in the store for the console."""
+"""`antiphon verify`: the command of `antiphon-verify`, which can save its report in the store for
+the console.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,7 +52,9 @@ def verify(
     key_env: flags.KeyEnvFlag = None,
     json: flags.JsonFlag = None,
     html: flags.HtmlFlag = None,
-    save: Annotated[bool, typer.Option("--save", help="Save the report in the store, for the console.")] = False,
+    save: Annotated[
+        bool, typer.Option("--save", help="Save the report in the store, for the console.")
+    ] = False,
     store: StoreFlag = None,
     config: ConfigFlag = None,
     timeout: flags.TimeoutFlag = 60.0,
@@ -62,8 +66,9 @@ def verify(
 ) -> None:
     """Check a server against the requirements of both APIs.
 
-    The server can be any implementation of the Responses API or Chat Completions. Each failed requirement is printed
-    with the cause and a curl command. The exit code is 0 only if the server meets every `must` that was checked.
+    The server can be any implementation of the Responses API or Chat Completions. Each failed
+    requirement is printed with the cause and a curl command. The exit code is 0 only if the server
+    meets every `must` that was checked.
 
     Examples:
       antiphon verify
@@ -104,7 +109,9 @@ add_commands(app, "antiphon verify")
 def _check_store(store: str | None, config: Path | None) -> None:
     """Raise `ConfigError` or `StoreError` if no report can be saved."""
     if read_settings(config, store=store).store == "sqlite://":
-        raise ConfigError("The store is in memory, so the report would be lost. Set `store` to a file.")
+        raise ConfigError(
+            "The store is in memory, so the report would be lost. Set `store` to a file."
+        )
     with_store(store, config, Store.check_writable)
 
 
@@ -113,4 +120,6 @@ def _save(report: Report, store: str | None, config: Path | None) -> None:
 
     stored = stored_report(encode_report(report))
     with_store(store, config, lambda opened: opened.write(stored_reports.put, stored))
-    notice(f"The report was saved in the store as {stored.id}. The console shows it under Conformance.")
+    notice(
+        f"The report was saved in the store as {stored.id}. The console shows it under Conformance."
+    )

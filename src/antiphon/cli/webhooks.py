@@ -1,4 +1,6 @@
-"""`antiphon webhooks`: lists webhook deliveries that are pending or have failed, and retries them."""
+"""`antiphon webhooks`: lists webhook deliveries that are pending or have failed, and retries
+them.
+"""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -46,7 +48,10 @@ def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
 def retry(
     delivery_id: Annotated[
         str | None,
-        typer.Argument(metavar="[DELIVERY_ID]", help="ID of the delivery, as in `antiphon webhooks deliveries`."),
+        typer.Argument(
+            metavar="[DELIVERY_ID]",
+            help="ID of the delivery, as in `antiphon webhooks deliveries`.",
+        ),
     ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Retry all failed deliveries.")] = False,
     store: StoreFlag = None,
@@ -69,7 +74,8 @@ def retry(
             print_result(f"Delivery {delivery_id} will be retried.")
         else:
             raise ConfigError(
-                f"The delivery '{delivery_id}' does not exist. `antiphon webhooks deliveries` lists the deliveries."
+                f"The delivery '{delivery_id}' does not exist. `antiphon webhooks deliveries` "
+                "lists the deliveries."
             )
 
     with_store(store, config, act)

@@ -1,4 +1,6 @@
-"""Helpers of the commands that work on the store: they open it, act, close it, and print results."""
+"""Helpers of the commands that work on the store: they open it, act, close it, and print
+results.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +13,9 @@ from antiphon.storage.open import open_store
 from antiphon.storage.store import Store
 
 
-def with_store(url: str | None, config: Path | None, act: Callable[[Store], Awaitable[None]]) -> None:
+def with_store(
+    url: str | None, config: Path | None, act: Callable[[Store], Awaitable[None]]
+) -> None:
     """Open the store of the settings, act on it, and close it."""
 
     async def run() -> None:

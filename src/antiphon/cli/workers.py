@@ -1,4 +1,6 @@
-"""Runs several processes that serve one port: starts them, replaces dead ones, and stops them together."""
+"""Runs several processes that serve one port: starts them, replaces dead ones, and stops them
+together.
+"""
 
 import mmap
 import os
@@ -12,12 +14,16 @@ from antiphon.cli.error_output import complain, text_for_operator
 from antiphon.errors import AntiphonError, ConfigError, log
 
 PAUSE = 1.0
-"""Seconds before a dead process is replaced, so that one that always dies is not restarted continuously."""
+"""Seconds before a dead process is replaced, so that one that always dies is not restarted
+continuously.
+"""
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
 
 RECEIVED = {*ENDS, signal.SIGHUP, signal.SIGCHLD}
-"""Signals that the supervisor waits for. They are blocked at other times, so that they interrupt nothing."""
+"""Signals that the supervisor waits for. They are blocked at other times, so that they interrupt
+nothing.
+"""
 
 
 class ServerMemory:
@@ -47,19 +53,24 @@ class ServerMemory:
         self._flags[self._WAS_READY] = value
 
 
-def supervise(count: int, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory) -> int:
+def supervise(
+    count: int, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory
+) -> int:
     """Run `serve(number)` in `count` processes until a signal ends them; return the exit code.
 
-    SIGTERM stops the processes; a dead process is replaced. A process that reports an invalid setting (exit code 2)
-    stops all of them, unless the server has been ready: then the cause may be temporary, such as an unreachable store.
-    They also stop when this process dies. SIGHUP is forwarded if `renew()` succeeds; it waits until `serve` unblocks
-    it. Children that this process did not start are reaped: process 1 of a container inherits its orphans.
+    SIGTERM stops the processes; a dead process is replaced. A process that reports an invalid
+    setting (exit code 2) stops all of them, unless the server has been ready: then the cause may be
+    temporary, such as an unreachable store. They also stop when this process dies. SIGHUP is
+    forwarded if `renew()` succeeds; it waits until `serve` unblocks it. Children that this process
+    did not start are reaped: process 1 of a container inherits its orphans.
     """
     return _Supervisor(serve, renew, memory).run(count)
 
 
 class _Supervisor:
-    def __init__(self, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory) -> None:
+    def __init__(
+        self, serve: Callable[[int], None], renew: Callable[[], bool], memory: ServerMemory
+    ) -> None:
         self._serve = serve
         self._renew = renew
         self._memory = memory
@@ -69,7 +80,8 @@ class _Supervisor:
         self._alive, self._lifeline = os.pipe()
 
     def run(self, count: int) -> int:
-        # Signals wait for `sigwait` and never interrupt: many count as one, and none arrives in the middle of work.
+        # Signals wait for `sigwait` and never interrupt: many count as one, and none arrives in the
+        # middle of work.
         signal.signal(signal.SIGCHLD, lambda *_: None)  # the parent process may have had it ignored
         signal.pthread_sigmask(signal.SIG_BLOCK, RECEIVED)
         for number in range(count):

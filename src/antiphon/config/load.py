@@ -1,4 +1,6 @@
-"""Loads the settings from flags, environment and file, and reports which of them has an invalid value."""
+"""Loads the settings from flags, environment and file, and reports which of them has an invalid
+value.
+"""
 
 import os
 from collections.abc import Mapping
@@ -14,7 +16,9 @@ from antiphon.errors import ConfigError, closest_name, log
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
 OTHER_VARIABLES = {"ANTIPHON_CONFIG", "ANTIPHON_RECORDINGS"}
-"""Variables that are not settings: the settings file, and the folder of the recordings for the tests."""
+"""Variables that are not settings: the settings file, and the folder of the recordings for the
+tests.
+"""
 
 
 def load_settings(
@@ -22,11 +26,13 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Settings:
-    """Return the settings as `antiphon serve` reads them. Raises `ConfigError`, which names the setting and its source.
+    """Return the settings as `antiphon serve` reads them.
 
-    `flags` are those of the command line, with `backends` as base URLs; None means that a flag is absent. The default
-    of `environment` is that of the process, the default of `file` is `antiphon.toml` in the working directory if it
-    exists.
+    Raises `ConfigError`, which names the setting and its source.
+
+    `flags` are those of the command line, with `backends` as base URLs; None means that a flag is
+    absent. The default of `environment` is that of the process, the default of `file` is
+    `antiphon.toml` in the working directory if it exists.
 
     >>> from antiphon import load_settings
     >>> load_settings(environment={"ANTIPHON_STORE": "sqlite://"}).store
@@ -38,7 +44,9 @@ def load_settings(
     provided = {name: value for name, value in (flags or {}).items() if value is not None}
     values = (_from_file(path) if path else {}) | reported | provided
     if isinstance(values.get("backends"), list):
-        values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
+        values["backends"] = [
+            {"url": one} if isinstance(one, str) else one for one in values["backends"]
+        ]
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
@@ -48,7 +56,10 @@ def load_settings(
 
 
 def checked(settings: Settings) -> Settings:
-    """Return the settings of a program after the same checks as those of a file. Raises `ConfigError`."""
+    """Return the settings of a program after the same checks as those of a file.
+
+    Raises `ConfigError`.
+    """
     values: dict[str, Any] = msgspec.to_builtins(settings)
     try:
         converted = msgspec.convert(values, Settings)
@@ -61,8 +72,12 @@ def checked(settings: Settings) -> Settings:
     return converted
 
 
-def settings_file(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Path | None:
-    """Return the settings file: `file`, else the file that the variable names, else `antiphon.toml` if it exists."""
+def settings_file(
+    file: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Path | None:
+    """Return the settings file: `file`, else the file that the variable names, else `antiphon.toml`
+    if it exists.
+    """
     environment = os.environ if environment is None else environment
     if file or environment.get(PREFIX + "CONFIG"):
         return file or Path(environment[PREFIX + "CONFIG"])
@@ -83,12 +98,23 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     known = {PREFIX + name.upper(): name for name in Settings.__struct_fields__}
-    values: dict[str, Any] = {known[name]: value for name, value in environment.items() if name in known and value}
+    values: dict[str, Any] = {
+        known[name]: value for name, value in environment.items() if name in known and value
+    }
     for name in environment:
         if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
             near = closest_name(name, known)
-            log.warning("Unknown setting %s is ignored.%s", name, f" Did you mean {near}?" if near else "")
-    for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins", "outgoing_networks", "metrics_networks"):
+            log.warning(
+                "Unknown setting %s is ignored.%s", name, f" Did you mean {near}?" if near else ""
+            )
+    for name in (
+        "backends",
+        "seal_keys",
+        "allowed_hosts",
+        "allowed_origins",
+        "outgoing_networks",
+        "metrics_networks",
+    ):
         if name in values:
             values[name] = values[name].replace(",", " ").split()
     if "mcp_servers" in values:
@@ -108,7 +134,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 EXAMPLES = {
     "MODELS": """a list of objects, such as [{"name": "qwen3", "context_window": 32768}]""",
-    "PROMPTS": """an object of objects, such as {"support": {"instructions": "You help {{customer}}."}}""",
+    "PROMPTS": """an object of objects, such as {"support": {"instructions": "You help {{customer}}."}}""",  # noqa: E501 - one text, or a row of a table
 }
 """An example for each variable that holds JSON."""
 
@@ -118,7 +144,9 @@ def _tables(text: str, name: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        text = f"The variable {PREFIX}{name} is wrong: it is not valid JSON. Write {EXAMPLES[name]}."
+        text = (
+            f"The variable {PREFIX}{name} is wrong: it is not valid JSON. Write {EXAMPLES[name]}."
+        )
         raise ConfigError(text) from error
 
 
@@ -129,7 +157,11 @@ def _chains(text: str) -> dict[str, list[str]]:
 
 
 def _wrong(
-    text: str, values: dict[str, Any], path: Path | None, reported: Mapping[str, Any], provided: Mapping[str, Any]
+    text: str,
+    values: dict[str, Any],
+    path: Path | None,
+    reported: Mapping[str, Any],
+    provided: Mapping[str, Any],
 ) -> ConfigError:
     """Return the error for invalid values."""
     from antiphon.config.mistakes import mistake  # noqa: PLC0415 - needed for mistakes only
@@ -140,7 +172,13 @@ def _wrong(
     return ConfigError(f"{source}: {mistake(text, values, is_file=is_file).text}")
 
 
-def _source(setting: str, file: Path | None, reported: Mapping[str, Any], provided: Mapping[str, Any]) -> str:
+def _source(
+    setting: str, file: Path | None, reported: Mapping[str, Any], provided: Mapping[str, Any]
+) -> str:
     if setting in provided:
         return f"The flag --{setting} is wrong"
-    return f"The variable {PREFIX}{setting.upper()} is wrong" if setting in reported else f"The file {file} is wrong"
+    return (
+        f"The variable {PREFIX}{setting.upper()} is wrong"
+        if setting in reported
+        else f"The file {file} is wrong"
+    )

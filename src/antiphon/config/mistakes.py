@@ -1,4 +1,6 @@
-"""Describes an invalid setting and the allowed values in plain words, read from its type instead of the decoder."""
+"""Describes an invalid setting and the allowed values in plain words, read from its type instead of
+the decoder.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -24,12 +26,21 @@ _TABLES: dict[str, tuple[type[Struct], str, str]] = {
     "mcp_servers": (McpServerConfig, "MCP server", "label"),
     "models": (ModelConfig, "model", "name"),
 }
-"""Settings that are lists of tables: the type of a table, the word for one, and the key with its name."""
+"""Settings that are lists of tables: the type of a table, the word for one, and the key with its
+name.
+"""
 
 _NAMED: Mapping[str, tuple[type[Struct], str]] = {"prompts": (PromptConfig, "a prompt")}
-"""Settings that are tables of named entries, and the word for one entry: the decoder does not report its name."""
+"""Settings that are tables of named entries, and the word for one entry: the decoder does not
+report its name.
+"""
 
-_SIMPLE: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_SIMPLE: Mapping[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+}
 
 _WRITTEN: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
@@ -58,7 +69,8 @@ class Mistake(NamedTuple):
 
 
 def mistake(stated: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake:
-    """Return the mistake in these values, from the message of the decoder, and what to write instead.
+    """Return the mistake in these values, from the message of the decoder, and what to write
+    instead.
 
     With `is_file`, the text includes the syntax in TOML.
     """
@@ -71,11 +83,14 @@ def mistake(stated: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake
         displayed = steps[2:] if steps and steps[0] in _TABLES else steps
         place = _place((*displayed, missing[1]))
         return Mistake(
-            steps[0] if steps else "", f"{_table_name(steps, values)}the required key `{place}` is missing. Add it."
+            steps[0] if steps else "",
+            f"{_table_name(steps, values)}the required key `{place}` is missing. Add it.",
         )
     other = _OTHER.fullmatch(stated)
     if other is None:
-        return Mistake("", "a value is not valid. `docs/reference/settings.md` lists every setting.")
+        return Mistake(
+            "", "a value is not valid. `docs/reference/settings.md` lists every setting."
+        )
     steps = _steps(other[2])
     return Mistake(steps[0], _wrong_value(steps, values, is_key=bool(other[1]), is_file=is_file))
 
@@ -85,40 +100,71 @@ def _steps(place: str) -> tuple[str, ...]:
 
 
 def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
-    """Return the text for a key that does not exist: the key that was probably meant, or the table that has it."""
+    """Return the text for a key that does not exist: the key that was probably meant, or the table
+    that has it.
+    """
     kind: type[Struct] = Settings
     if steps:
-        kind = _TABLES[steps[0]][0] if steps[0] in _TABLES else _NAMED.get(steps[0], (Settings, ""))[0]
+        kind = (
+            _TABLES[steps[0]][0] if steps[0] in _TABLES else _NAMED.get(steps[0], (Settings, ""))[0]
+        )
     what = "setting" if kind is Settings else "key"
     near = closest_name(name, kind.__struct_fields__)
     if near:
-        table = f" Begin the table with [[{near}]]." if isinstance(value, dict) and near in _TABLES else ""
+        table = (
+            f" Begin the table with [[{near}]]."
+            if isinstance(value, dict) and near in _TABLES
+            else ""
+        )
         return f"unknown {what} `{name}`. Did you mean `{near}`?{table}"
     if kind is Settings:
-        homes = [f"[[{tables}]]" for tables, (one, *_) in _TABLES.items() if name in one.__struct_fields__]
+        homes = [
+            f"[[{tables}]]"
+            for tables, (one, *_) in _TABLES.items()
+            if name in one.__struct_fields__
+        ]
         home = f" It is a key of {' and '.join(homes)}: move it below that line." if homes else ""
     else:
         is_general = name in Settings.__struct_fields__
-        home = " It is a setting of the server: move it above the first [[…]] of the file." if is_general else ""
+        home = (
+            " It is a setting of the server: move it above the first [[…]] of the file."
+            if is_general
+            else ""
+        )
     return f"unknown {what} `{name}`.{home}"
 
 
-def _wrong_value(steps: tuple[str, ...], values: Mapping[str, Any], *, is_key: bool, is_file: bool) -> str:
+def _wrong_value(
+    steps: tuple[str, ...], values: Mapping[str, Any], *, is_key: bool, is_file: bool
+) -> str:
     in_table = len(steps) > 1 and steps[0] in _TABLES
     displayed = steps[2:] if in_table else steps
-    prefix, value = _table_name(steps, values), _found(values, steps)
+    prefix = _table_name(steps, values)
+    value = _found(values, steps)
     kind, bounds = _type_at(steps)
     if not displayed:  # a value in a list of tables is not a table
-        return f"{prefix}it must be a table, not {_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
+        return (
+            f"{prefix}it must be a table, not "
+            f"{_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
+        )
     place = _place(displayed)
     if is_key:
-        return f"{prefix}`{place}` has a key that is not allowed. Allowed: {', '.join(_choices(kind))}."
+        return (
+            f"{prefix}`{place}` has a key that is not allowed. Allowed: "
+            f"{', '.join(_choices(kind))}."
+        )
     if not in_table and steps[0] in _TABLES:
-        return f"`{place}` must be a list of tables, not {_written(value)}.{_table_advice(place) if is_file else ''}"
+        return (
+            f"`{place}` must be a list of tables, not "
+            f"{_written(value)}.{_table_advice(place) if is_file else ''}"
+        )
     if (choices := _choices(kind)) and isinstance(value, str):
         near = closest_name(value, choices)
         hint = f" Did you mean '{near}'?" if near else ""
-        return f"{prefix}`{place}` is '{value[:100]}', which is not allowed.{hint} Allowed: {_listed(choices)}."
+        return (
+            f"{prefix}`{place}` is '{value[:100]}', which is not allowed.{hint} Allowed: "
+            f"{_listed(choices)}."
+        )
     each = "each value of " if steps[-1] == "..." else ""
     provided = "" if value is _NOTHING or _may_be(kind, value) else f", not {_written(value)}"
     return f"{prefix}{each}`{place}` must be {', '.join([_described(kind), *bounds])}{provided}."
@@ -131,7 +177,10 @@ def _may_be(kind: Any, value: object) -> bool:
 
 
 def _table_advice(name: str) -> str:
-    return f" Begin each table with a line [[{name}]], followed by its keys, such as {_EXAMPLES[name]}."
+    return (
+        f" Begin each table with a line [[{name}]], followed by its keys, such as "
+        f"{_EXAMPLES[name]}."
+    )
 
 
 def _table_name(steps: tuple[str, ...], values: Mapping[str, Any]) -> str:
@@ -144,7 +193,9 @@ def _table_name(steps: tuple[str, ...], values: Mapping[str, Any]) -> str:
     table = _found(values, steps[:2])
     name = table.get(key) if isinstance(table, dict) else None
     number = int(steps[1]) + 1
-    return f"{what} {number} ('{name}'): " if isinstance(name, str) and name else f"{what} {number}: "
+    return (
+        f"{what} {number} ('{name}'): " if isinstance(name, str) and name else f"{what} {number}: "
+    )
 
 
 _NOTHING = object()
@@ -168,7 +219,9 @@ def _written(value: object) -> str:
 
 def _place(steps: tuple[str, ...]) -> str:
     first, *rest = steps
-    return first + "".join("" if step == "..." else f"[{step}]" if step.isdigit() else f".{step}" for step in rest)
+    return first + "".join(
+        "" if step == "..." else f"[{step}]" if step.isdigit() else f".{step}" for step in rest
+    )
 
 
 def _type_at(steps: tuple[str, ...]) -> tuple[Any, list[str]]:
@@ -189,7 +242,11 @@ def _plain(kind: Any) -> tuple[Any, list[str]]:
     while True:
         if get_origin(kind) is Annotated:
             kind, *notes = get_args(kind)
-            bounds += [words for note in notes if isinstance(note, msgspec.Meta) and (words := _bounds(note))]
+            bounds += [
+                words
+                for note in notes
+                if isinstance(note, msgspec.Meta) and (words := _bounds(note))
+            ]
         elif get_origin(kind) in {Union, UnionType} and NoneType in get_args(kind):
             rest = [one for one in get_args(kind) if one is not NoneType]
             if len(rest) > 1:
@@ -205,7 +262,9 @@ def _bounds(meta: msgspec.Meta) -> str:
 
 
 def _choices(kind: Any) -> Collection[str]:
-    """Return the allowed words for a value, or for the keys of a table; empty if every word is allowed."""
+    """Return the allowed words for a value, or for the keys of a table; empty if every word is
+    allowed.
+    """
     if get_origin(kind) is dict:
         kind = get_args(kind)[0]
     return [str(one) for one in get_args(kind)] if get_origin(kind) is Literal else []
@@ -217,7 +276,8 @@ def _listed(choices: Collection[str]) -> str:
 
 def _described(kind: Any) -> str:
     """Return the description of a type, with an example if that helps."""
-    origin, parts = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    parts = get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if origin is Literal:
@@ -239,7 +299,8 @@ def _alternatives(parts: tuple[Any, ...]) -> Iterator[str]:
 
 def _example(kind: Any) -> str:
     """Return an example of this type in TOML."""
-    origin, parts = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    parts = get_args(kind)
     if origin in {list, tuple}:
         return f"[{_example(parts[0])}]"
     if origin is dict:

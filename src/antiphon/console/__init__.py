@@ -1,1 +1,3 @@
-"""What the console shows of responses: lists, details of one response, figures, live changes, and reports."""
+"""What the console shows of responses: lists, details of one response, figures, live changes, and
+reports.
+"""

@@ -11,7 +11,10 @@ from antiphon.sharing.compression import zstd_library
 
 
 def stored_calls(stored: bytes, spans: bytes | None) -> dict[str, Any]:
-    """Return the requests as `/calls` shows them. `stored` is `Facts.bodies`; `spans` has the names of the backends."""
+    """Return the requests as `/calls` shows them.
+
+    `stored` is `Facts.bodies`; `spans` has the names of the backends.
+    """
     sent: list[dict[str, Any]] = decoded(zstd_library().decompress(stored))
     names = [name for kind, name, *_ in decoded(spans)[1] if kind == "call"] if spans else []
     calls = [

@@ -1,8 +1,8 @@
 """Live changes of responses, for open lists of the console.
 
-While a list is open, one task per process polls the store. It encodes each change once, and passes it to all watchers
-with matching filters. Responses that run in this process are not in the store before they end, so the process shows
-them itself.
+While a list is open, one task per process polls the store. It encodes each change once, and passes
+it to all watchers with matching filters. Responses that run in this process are not in the store
+before they end, so the process shows them itself.
 """
 
 import asyncio
@@ -23,16 +23,22 @@ EVERY = 0.5
 """Seconds between two queries of the store, and between two batches for one watcher."""
 
 OVERLAP = 200
-"""Rows to read again: another server may have written one of them after the newest row number was read."""
+"""Rows to read again: another server may have written one of them after the newest row number was
+read.
+"""
 
 MOST_WAITING = 20
-"""Maximum number of changes that wait for one watcher. People read slowly: the oldest are skipped and counted."""
+"""Maximum number of changes that wait for one watcher. People read slowly: the oldest are skipped
+and counted.
+"""
 
 MOST_RUNNING = 100
 """Maximum number of running responses in one list: the newest."""
 
 MOST_KNOWN = 5_000
-"""Maximum number of remembered changes, so that a change is passed on once. It exceeds the responses of a process."""
+"""Maximum number of remembered changes, so that a change is passed on once. It exceeds the
+responses of a process.
+"""
 
 CHECKS_AT_ONCE = 500
 """Number of changes to compare with filters before the event loop runs other tasks."""
@@ -80,7 +86,10 @@ class Watcher:
 
 
 class Changes:
-    """The changes of one store. `running` returns the facts of this process's running responses, except known ids."""
+    """The changes of one store.
+
+    `running` returns the facts of this process's running responses, except known ids.
+    """
 
     def __init__(
         self,
@@ -89,7 +98,10 @@ class Changes:
         load_names: Callable[[Sequence[str]], Awaitable[Names]],
         encode: Encode,
     ) -> None:
-        self._store, self._running, self._load_names, self._encode = store, running, load_names, encode
+        self._store = store
+        self._running = running
+        self._load_names = load_names
+        self._encode = encode
         self._channels: dict[Channel, set[Watcher]] = {}
         self._task: asyncio.Task[None] | None = None
         self._placed = asyncio.Event()
@@ -98,11 +110,13 @@ class Changes:
         """The status and end of recent changes that were passed on, by response id."""
 
     async def watch(self, tenant: str | None, filters: Filters) -> AsyncGenerator[Batch, None]:
-        """Yield batches of changes until the caller stops: the first once no change can be missed, then on changes.
+        """Yield batches of changes until the caller stops: the first once no change can be missed,
+        then on changes.
 
         The first batch has the running responses. After a silence, an empty batch is yielded.
         """
-        channel, watcher = (tenant, filters), Watcher()
+        channel = (tenant, filters)
+        watcher = Watcher()
         self._channels.setdefault(channel, set()).add(watcher)
         if self._task is None:
             self._placed.clear()

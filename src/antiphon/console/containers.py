@@ -1,4 +1,6 @@
-"""Containers as the console lists them, with tenants and contents. Reading them does not count as use."""
+"""Containers as the console lists them, with tenants and contents. Reading them does not count as
+use.
+"""
 
 from typing import Any
 
@@ -22,10 +24,17 @@ class ContainerReader:
         self._store = store
 
     async def page(self, tenant: str | None, query: ListContainersQuery) -> dict[str, Any]:
-        """Return a page of containers; without a `tenant`, of all tenants. Raises `ClientError` (400)."""
-        page = await self._store.read(containers.page, tenant, ContainerQuery(query.limit, query.after or None))
+        """Return a page of containers; without a `tenant`, of all tenants.
+
+        Raises `ClientError` (400).
+        """
+        page = await self._store.read(
+            containers.page, tenant, ContainerQuery(query.limit, query.after or None)
+        )
         if page.is_unknown:
-            raise refusals.invalid("after", f"no container has the id '{refusals.quoted(query.after)}'.")
+            raise refusals.invalid(
+                "after", f"no container has the id '{refusals.quoted(query.after)}'."
+            )
         displayed = [_counted(one, await self._files(one)) for one in page.containers]
         return page_of(displayed, has_more=page.has_more)
 
@@ -43,7 +52,9 @@ class ContainerReader:
         has_more = container.status == "running"
         while has_more:
             query = ContainerQuery(AT_ONCE, files[-1].id if files else None, descending=False)
-            page = await self._store.read(containers.file_page, container.tenant, container.id, query)
+            page = await self._store.read(
+                containers.file_page, container.tenant, container.id, query
+            )
             files += page.files
             has_more = page.has_more
         return files

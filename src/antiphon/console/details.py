@@ -6,7 +6,15 @@ from itertools import zip_longest
 from typing import Any
 
 from antiphon.console.summaries import summary
-from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, Facts, FactsFamily
+from antiphon.storage.records.facts import (
+    BACKGROUND,
+    CACHED,
+    HAS_MESSAGE,
+    STORED,
+    STREAM,
+    Facts,
+    FactsFamily,
+)
 from antiphon.storage.records.tenants import Delivery
 
 Span = dict[str, Any]
@@ -15,7 +23,9 @@ Span = dict[str, Any]
 def details(
     family: FactsFamily, names: dict[str, str], retention: int, undelivered: Sequence[Delivery] = ()
 ) -> dict[str, Any]:
-    """Return a response as `GET /admin/v1/responses/{id}` shows it. `retention` is how many seconds it is kept.
+    """Return a response as `GET /admin/v1/responses/{id}` shows it.
+
+    `retention` is how many seconds it is kept.
 
     `undelivered` has the waiting and failed webhook deliveries about its end.
     """
@@ -25,7 +35,10 @@ def details(
         "object": "response.details",
         "summary": summary(facts, names),
         "timeline": {"started_ms": started, "spans": spans, "items": items},
-        "notes": [{"code": code, "text": text} for code, text in _notes(facts, spans, adjusted, undelivered)],
+        "notes": [
+            {"code": code, "text": text}
+            for code, text in _notes(facts, spans, adjusted, undelivered)
+        ],
         "parents": [summary(one, names) for one in family.parents],
         "children": [summary(one, names) for one in family.children],
         "kept_until": facts.began // 1000 + retention,
@@ -35,26 +48,40 @@ def details(
 
 
 def _has_body(facts: Facts) -> bool:
-    """Return whether the content is stored: of a background response from the start, of others from their end on."""
+    """Return whether the content is stored: of a background response from the start, of others from
+    their end on.
+    """
     return bool(facts.flags & STORED and (facts.ended is not None or facts.flags & BACKGROUND))
 
 
 def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span], list[str]]:
-    """Return the start of the timeline in milliseconds since the epoch, its spans, the output items, and adjustments.
+    """Return the start of the timeline in milliseconds since the epoch, its spans, the output
+    items, and adjustments.
 
-    Times of spans and items are in microseconds from this start. Adjustments are what the backend was sent differently
-    than the client wrote it.
+    Times of spans and items are in microseconds from this start. Adjustments are what the backend
+    was sent differently than the client wrote it.
     """
     if not facts.spans:
         return facts.began, [], [], []
     began, rows = json.loads(facts.spans)
     spans = [
-        {"kind": kind, "name": name, "start_us": start, "first_us": first, "end_us": end, "error": error or None}
+        {
+            "kind": kind,
+            "name": name,
+            "start_us": start,
+            "first_us": first,
+            "end_us": end,
+            "error": error or None,
+        }
         for kind, name, start, end, first, error in rows
         if kind not in {"item", "adjusted"}
     ]
     adjusted = [name for kind, name, *_ in rows if kind == "adjusted"]
-    items = [{"type": name, "start_us": start, "end_us": end} for kind, name, start, end, *_ in rows if kind == "item"]
+    items = [
+        {"type": name, "start_us": start, "end_us": end}
+        for kind, name, start, end, *_ in rows
+        if kind == "item"
+    ]
     return began, spans, items, adjusted
 
 
@@ -63,16 +90,32 @@ def _notes(
 ) -> list[tuple[str, str]]:
     """Return notes on what was unusual about a response, as codes and sentences."""
     notes = _failures([span for span in spans if span["kind"] == "call"])
-    notes += [("tool_failed", f"The tool '{span['name']}' failed: {span['error']}.") for span in spans if _failed(span)]
+    notes += [
+        ("tool_failed", f"The tool '{span['name']}' failed: {span['error']}.")
+        for span in spans
+        if _failed(span)
+    ]
     if adjusted:
         names = ", ".join(adjusted)
-        notes.append(("adjusted", f"The backend was sent these differently than the client wrote them: {names}."))
+        notes.append(
+            (
+                "adjusted",
+                f"The backend was sent these differently than the client wrote them: {names}.",
+            )
+        )
     if facts.flags & CACHED:
         notes.append(("cached", "The response was returned from the cache. No model was called."))
     if facts.attempts > 1:
-        notes.append(("taken_over", f"It was started {facts.attempts} times, because a server stopped during it."))
+        notes.append(
+            (
+                "taken_over",
+                f"It was started {facts.attempts} times, because a server stopped during it.",
+            )
+        )
     if facts.queued is not None and facts.queued >= 1_000:
-        notes.append(("queued", f"It waited {facts.queued / 1000:.1f} s before a backend was called."))
+        notes.append(
+            ("queued", f"It waited {facts.queued / 1000:.1f} s before a backend was called.")
+        )
     if facts.status == "cancelled" and not facts.flags & BACKGROUND:
         notes.append(("disconnected", "The client disconnected before the response was complete."))
     if facts.error:
@@ -80,7 +123,9 @@ def _notes(
         notes.append(("error", f"It ended with the error '{facts.error}'{message}"))
     notes += [_delivery_note(one) for one in undelivered]
     if not facts.flags & STORED:
-        notes.append(("not_stored", "The request had `store: false`, so its input and output were not kept."))
+        notes.append(
+            ("not_stored", "The request had `store: false`, so its input and output were not kept.")
+        )
     return notes
 
 
@@ -88,8 +133,14 @@ def _delivery_note(delivery: Delivery) -> tuple[str, str]:
     tries = f"{delivery.attempts} {'attempt' if delivery.attempts == 1 else 'attempts'}"
     why = f" Last error: {delivery.last_error}" if delivery.last_error else ""
     if delivery.failed_at is not None:
-        return "webhook_failed", f"The webhook '{delivery.endpoint.name}' was not delivered after {tries}.{why}"
-    return "webhook_pending", f"The webhook '{delivery.endpoint.name}' is not yet delivered: {tries} so far.{why}"
+        return (
+            "webhook_failed",
+            f"The webhook '{delivery.endpoint.name}' was not delivered after {tries}.{why}",
+        )
+    return (
+        "webhook_pending",
+        f"The webhook '{delivery.endpoint.name}' is not yet delivered: {tries} so far.{why}",
+    )
 
 
 def _failed(span: Span) -> bool:
@@ -108,5 +159,7 @@ def _failures(calls: list[Span]) -> list[tuple[str, str]]:
         elif following["name"] == call["name"]:
             notes.append(("retry", f"{failed} It was called again."))
         else:
-            notes.append(("failover", f"{failed} Backend '{following['name']}' was called instead."))
+            notes.append(
+                ("failover", f"{failed} Backend '{following['name']}' was called instead.")
+            )
     return notes

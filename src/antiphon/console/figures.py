@@ -6,7 +6,9 @@ from antiphon.console.summaries import in_units
 from antiphon.storage.records.figures import Figures, FiguresFound, FiguresQuery, quantile, total_of
 
 
-def figures_object(query: FiguresQuery, found: FiguresFound, names: dict[str, str]) -> dict[str, Any]:
+def figures_object(
+    query: FiguresQuery, found: FiguresFound, names: dict[str, str]
+) -> dict[str, Any]:
     """Return figures as JSON. Spans without responses are omitted."""
     spans = sorted(found.spans.items())
     displayed: dict[str, Any] = {
@@ -18,7 +20,9 @@ def figures_object(query: FiguresQuery, found: FiguresFound, names: dict[str, st
         "buckets": [{"time": int(time), **_figures(one)} for time, one in spans],
     }
     if query.by:
-        displayed["groups"] = [_group(query.by, value, one, names) for value, one in _largest_first(found)]
+        displayed["groups"] = [
+            _group(query.by, value, one, names) for value, one in _largest_first(found)
+        ]
     if found.rest is not None:
         displayed["rest"] = _figures(found.rest)
     if found.partial_since is not None:

@@ -1,4 +1,6 @@
-"""The console's read API: the views of responses in `/admin/v1`. A tenant of None means all tenants."""
+"""The console's read API: the views of responses in `/admin/v1`. A tenant of None means all
+tenants.
+"""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable
 from contextlib import aclosing
@@ -46,10 +48,14 @@ EVENT_BYTES = 1024 * 1024
 """Bytes of stored events after which a reply includes no further event."""
 
 AROUND, MOST_DELIVERIES = 10_000, 100
-"""The search window for deliveries about a response's end: milliseconds after the end, and number of deliveries."""
+"""The search window for deliveries about a response's end: milliseconds after the end, and number
+of deliveries.
+"""
 
 INCLUDED = tuple(wanted for wanted, _ in ON_DEMAND.values())
-"""The fields of calls that are shown on demand. Fields that the request did not include are sealed and not shown."""
+"""The fields of calls that are shown on demand. Fields that the request did not include are sealed
+and not shown.
+"""
 
 P = ParamSpec("P")
 
@@ -58,10 +64,13 @@ RebuildCalls = Callable[[StoredResponse, Facts], Awaitable[JsonObject]]
 
 
 class ConsoleReader:
-    """Reads for the console. Methods raise `ClientError` (404) for objects that are unknown or not stored.
+    """Reads for the console.
 
-    `runs` are the running responses of this process; `rebuild_calls` returns the requests to the backend of a stored
-    one. A response is stored for `retention` seconds; `now` is the time in seconds since the epoch.
+    Methods raise `ClientError` (404) for objects that are unknown or not stored.
+
+    `runs` are the running responses of this process; `rebuild_calls` returns the requests to the
+    backend of a stored one. A response is stored for `retention` seconds; `now` is the time in
+    seconds since the epoch.
     """
 
     def __init__(
@@ -73,13 +82,20 @@ class ConsoleReader:
         retention: int,
         now: Clock,
     ) -> None:
-        self._store, self._views, self._rebuild_calls = store, views, rebuild_calls
-        self._all_runs, self._retention, self._now = runs, retention, now
+        self._store = store
+        self._views = views
+        self._rebuild_calls = rebuild_calls
+        self._all_runs = runs
+        self._retention = retention
+        self._now = now
         self._names = KeyNames(store)
         self._changes = Changes(store, partial(self._running, None), self._names.load, _encoded)
 
     async def page(self, tenant: str | None, query: ResponsesQuery) -> JsonObject:
-        """Return a page of responses. The first page also has the running responses of this process."""
+        """Return a page of responses.
+
+        The first page also has the running responses of this process.
+        """
         filters = filters_of(query.q, self._now())
         page = await read_page(self._store, tenant, query, filters)
         names = await self._names.load([one.key_id for one in page.facts])
@@ -98,7 +114,9 @@ class ConsoleReader:
         return details(family, names, self._retention, await self._undelivered(family.facts))
 
     async def facts(self, tenant: str | None, response_id: str) -> Facts:
-        """Return the facts of one response, which lead to its content and name its tenant for the audit log."""
+        """Return the facts of one response, which lead to its content and name its tenant for the
+        audit log.
+        """
         return (await self._family(tenant, response_id)).facts
 
     async def body(self, facts: Facts) -> JsonObject:
@@ -119,7 +137,9 @@ class ConsoleReader:
         return await self._displayed(stored, _request, stored, facts)
 
     async def calls(self, facts: Facts) -> JsonObject:
-        """Return the requests to the backend: as they were sent if these are stored, otherwise reconstructed."""
+        """Return the requests to the backend: as they were sent if these are stored, otherwise
+        reconstructed.
+        """
         stored = await self._stored(facts)
         saved = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
         if saved is not None:
@@ -128,15 +148,23 @@ class ConsoleReader:
         return await self._rebuild_calls(stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> JsonObject:
-        """Return up to `limit` stored events after a number, up to the event that exceeds `EVENT_BYTES`."""
+        """Return up to `limit` stored events after a number, up to the event that exceeds
+        `EVENT_BYTES`.
+        """
         owner = facts.tenant
         found: list[JsonObject] = []
-        size, place, is_whole = 0, after, False
+        size = 0
+        place = after
+        is_whole = False
         while len(found) <= limit and size < EVENT_BYTES and not is_whole:
             tail = await self._store.read(event_log.tail, owner, facts.id, place)
             if tail is None or not tail.is_streamed:
-                raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
-            found += await self._views.capacity.offload.run(owner, _events, tail, after, limit + 1 - len(found))
+                raise ClientError(
+                    "The events of this response are not stored.", status=404, code="not_stored"
+                )
+            found += await self._views.capacity.offload.run(
+                owner, _events, tail, after, limit + 1 - len(found)
+            )
             size += sum(len(frames.body) for frames in tail.frames)
             is_whole = not tail.frames
             place = tail.frames[-1].last if tail.frames else place
@@ -150,10 +178,13 @@ class ConsoleReader:
         since = until - HOUR if query.since is None else query.since
         step = query.step or max(MINUTE, (until - since) // 90 // MINUTE * MINUTE)
         if step % MINUTE:
-            raise ClientError(f"Invalid 'step': {step} seconds is not a whole number of minutes.", param="step")
+            raise ClientError(
+                f"Invalid 'step': {step} seconds is not a whole number of minutes.", param="step"
+            )
         if not since < until or (until - since) // step > SPANS:
             raise ClientError(
-                f"Invalid 'step': at most {SPANS} spans are allowed between 'since' and 'until'.", param="step"
+                f"Invalid 'step': at most {SPANS} spans are allowed between 'since' and 'until'.",
+                param="step",
             )
         wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
         found = await self._store.read(stored_figures.figures, tenant, wanted)
@@ -166,7 +197,9 @@ class ConsoleReader:
         filters_of(q, self._now())
 
     async def watch(self, tenant: str | None, q: str | None) -> AsyncGenerator[Batch, None]:
-        """Yield responses as they change, as JSON summaries, each with the number of skipped changes before it."""
+        """Yield responses as they change, as JSON summaries, each with the number of skipped
+        changes before it.
+        """
         filters = with_key_ids(filters_of(q, self._now()), await self._names.load())
         async with aclosing(self._changes.watch(tenant, filters)) as batches:
             async for batch in batches:
@@ -175,18 +208,28 @@ class ConsoleReader:
     async def _in_flight(self, tenant: str | None) -> JsonObject:
         """Return the numbers of waiting and of running responses."""
         filters = filters_of("status:queued,in_progress", 0)
-        waiting = (await self._store.read(facts_page.page, tenant, FactsQuery(MOST_COUNTED, filters=filters))).facts
+        waiting = (
+            await self._store.read(
+                facts_page.page, tenant, FactsQuery(MOST_COUNTED, filters=filters)
+            )
+        ).facts
         queued = sum(one.status == "queued" for one in waiting)
         here = len(self._runs(tenant))
         return {"queued": queued, "in_flight": len(waiting) - queued + here}
 
     def _runs(self, tenant: str | None) -> list[Run]:
         """Return the running responses that clients of this process wait for."""
-        runs = [run for run in self._all_runs if isinstance(run, Run) and not run.record.is_background]
-        return [run for run in runs if run.origin is not None and tenant in (None, run.origin.tenant)]
+        runs = [
+            run for run in self._all_runs if isinstance(run, Run) and not run.record.is_background
+        ]
+        return [
+            run for run in runs if run.origin is not None and tenant in (None, run.origin.tenant)
+        ]
 
     def _running(self, tenant: str | None = None, known: Container[str] = ()) -> list[Facts]:
-        """Return the facts of running responses that clients of this process wait for, except those in `known`."""
+        """Return the facts of running responses that clients of this process wait for, except those
+        in `known`.
+        """
         runs = [run for run in self._runs(tenant) if run.response.id not in known]
         return [facts for run in runs if (facts := run.facts_so_far()) is not None]
 
@@ -200,9 +243,11 @@ class ConsoleReader:
         raise not_found("Response", response_id)
 
     async def _undelivered(self, facts: Facts) -> list[Delivery]:
-        """Return the waiting or failed webhook deliveries about a response's end; successful ones are not stored.
+        """Return the waiting or failed webhook deliveries about a response's end; successful ones
+        are not stored.
 
-        The ids of deliveries begin with their time, so only the tenant's deliveries around that end are read.
+        The ids of deliveries begin with their time, so only the tenant's deliveries around that end
+        are read.
         """
         if facts.ended is None or not facts.flags & BACKGROUND:
             return []
@@ -211,16 +256,25 @@ class ConsoleReader:
         return [one for one in near if decoded(one.body)["data"]["id"] == facts.id]
 
     async def _displayed(
-        self, stored: StoredResponse, make: Callable[P, JsonObject], *args: P.args, **kwargs: P.kwargs
+        self,
+        stored: StoredResponse,
+        make: Callable[P, JsonObject],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> JsonObject:
-        """Return the object that `make` creates from a response, in a thread and counted as memory if it is large."""
-        return await built_object(self._views.capacity, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+        """Return the object that `make` creates from a response, in a thread and counted as memory
+        if it is large.
+        """
+        return await built_object(
+            self._views.capacity, stored.tenant, size_of_response(stored), make, *args, **kwargs
+        )
 
     async def _stored(self, facts: Facts) -> StoredResponse:
         stored = await self._store.read(responses.load, facts.tenant, facts.id)
         if stored is None:
             raise ClientError(
-                f"The content of the response '{facts.id[:100]}' is not stored: its request had `store: false`, it "
+                f"The content of the response '{facts.id[:100]}' is not stored: its request had "
+                "`store: false`, it "
                 "has not ended, or it was deleted.",
                 status=404,
                 code="not_stored",
@@ -234,11 +288,18 @@ def _body(stored: StoredResponse) -> JsonObject:
 
 
 def _input_items(stored: StoredResponse) -> JsonObject:
-    return {"object": "list", "data": [redacted(item_object(item, INCLUDED)) for item in stored.input]}
+    return {
+        "object": "list",
+        "data": [redacted(item_object(item, INCLUDED)) for item in stored.input],
+    }
 
 
 def _request(stored: StoredResponse, facts: Facts) -> JsonObject:
-    return {"object": "response.request", "is_rebuilt": True, "request": rebuild_request(stored, facts)}
+    return {
+        "object": "response.request",
+        "is_rebuilt": True,
+        "request": rebuild_request(stored, facts),
+    }
 
 
 def _encoded(facts: Facts, names: Names) -> bytes:

@@ -1,7 +1,9 @@
-"""Reconstructs the client's request of a stored response, and the requests to its backend, from stored data.
+"""Reconstructs the client's request of a stored response, and the requests to its backend, from
+stored data.
 
-The sent bytes are not stored. The same translation creates them again, for the backend that was used, with its current
-configuration. So a request can differ if settings or findings about the backend have changed since.
+The sent bytes are not stored. The same translation creates them again, for the backend that was
+used, with its current configuration. So a request can differ if settings or findings about the
+backend have changed since.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,9 +40,17 @@ MOST_CALLS = 20
 """Maximum number of reconstructed requests to a backend per response: the first ones."""
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Maximum bytes of these requests in one reply, because each repeats everything before it. The first always fits."""
+"""Maximum bytes of these requests in one reply, because each repeats everything before it. The
+first always fits.
+"""
 
-ECHOED = frozenset(CreateResponse.__struct_fields__) - {"input", "model", "stream", "conversation", "store"}
+ECHOED = frozenset(CreateResponse.__struct_fields__) - {
+    "input",
+    "model",
+    "stream",
+    "conversation",
+    "store",
+}
 """Request parameters that the response repeats."""
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
@@ -55,12 +65,15 @@ def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
 
 
 async def rebuild_calls(parts: RunParts, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
-    """Return the requests to the backend, in order. `has_more` means that the last ones are omitted.
+    """Return the requests to the backend, in order.
+
+    `has_more` means that the last ones are omitted.
 
     A large request is created in a thread, and counts as memory of the tenant.
     Raises `AntiphonError` if the model is no longer served, or not enough memory is available.
     """
-    target, before = await _target(parts, facts), await _history(parts, stored)
+    target = await _target(parts, facts)
+    before = await _history(parts, stored)
     account = Account(parts.history.memory, stored.tenant)
     account.take(weight(size_of_response(stored)))
     created = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
@@ -84,12 +97,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[StoredItem]]
-"""A response, its facts, the conversation before it, and its output before this call of the model."""
+"""A response, its facts, the conversation before it, and its output before this call of the
+model.
+"""
 
 
 async def _rebuild_call(parts: RunParts, turn: _Round, target: ModelTarget) -> bytes:
     """Return one request to the backend as JSON."""
-    stored, before = turn[0], turn[2]
+    stored = turn[0]
+    before = turn[2]
     request = await _in_thread_if_large(parts, stored, _decoded, turn, parts.models.accepts)
     context = await load_context(
         parts.history, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored)
@@ -107,7 +123,11 @@ async def _in_thread_if_large(
     parts: RunParts, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
     """Return the result of `make`, which runs in a thread for a large response."""
-    return await parts.offload.run(stored.tenant, make, *args, **kwargs) if _is_large(stored) else make(*args, **kwargs)
+    return (
+        await parts.offload.run(stored.tenant, make, *args, **kwargs)
+        if _is_large(stored)
+        else make(*args, **kwargs)
+    )
 
 
 def _is_large(stored: StoredResponse) -> bool:
@@ -124,10 +144,14 @@ def _decoded(turn: _Round, takes: Any) -> CreateResponse:
         requested.pop("previous_response_id", None)
     if "prompt" not in requested:
         return decode_request(encode_large(requested), takes)
-    return restore(decode_request(encode_large(requested), lambda name: name == "opening" or takes(name)))
+    return restore(
+        decode_request(encode_large(requested), lambda name: name == "opening" or takes(name))
+    )
 
 
-def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _request(
+    stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     """Return the request body of a stored response, with these items as its input."""
     body = decoded(stored.body)
     request: dict[str, Any] = {"model": facts.model, "input": items}
@@ -144,7 +168,10 @@ def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool of a response in request form. `n` of `image_generation` only exists in responses."""
+    """Return a tool of a response in request form.
+
+    `n` of `image_generation` only exists in responses.
+    """
     if tool.get("type") != "image_generation":
         return tool
     return {name: value for name, value in tool.items() if value != IMAGE_DEFAULTS.get(name)}
@@ -162,7 +189,9 @@ async def _target(parts: RunParts, facts: Facts) -> ModelTarget:
 
 
 async def _history(parts: RunParts, stored: StoredResponse) -> Sequence[StoredItem] | None:
-    """Return the earlier items of the conversation, or None for a chain, which is loaded by its parent."""
+    """Return the earlier items of the conversation, or None for a chain, which is loaded by its
+    parent.
+    """
     if not stored.conversation_id:
         return None
     items = await parts.store.read(conversations.items, stored.tenant, stored.conversation_id) or []
@@ -188,14 +217,21 @@ def _rounds(output: Sequence[StoredItem]) -> list[Sequence[StoredItem]]:
 def _encoded_call(created: Translated) -> bytes:
     target = created.target
     request = {"model": target.model, **redacted(created.body)}
-    call = {"backend": target.state.label, "model": target.model, "path": PATHS[created.api], "request": request}
+    call = {
+        "backend": target.state.label,
+        "model": target.model,
+        "path": PATHS[created.api],
+        "request": request,
+    }
     return encode_large(call)
 
 
 @cache
 def _defaults() -> dict[str, Any]:
     """Return the values in a response to a request without parameters."""
-    defaults: dict[str, Any] = msgspec.to_builtins(open_response(CreateResponse(model="", input=""), "", 0))
+    defaults: dict[str, Any] = msgspec.to_builtins(
+        open_response(CreateResponse(model="", input=""), "", 0)
+    )
     return defaults
 
 

@@ -6,7 +6,9 @@ STRUCK_OUT = "••••••"
 """Replaces a secret."""
 
 SECRETS = frozenset({"authorization", "headers", "api_key", "secret", "encrypted_content"})
-"""Fields with secrets of tools, which are not stored, and with sealed content, which only the server can read."""
+"""Fields with secrets of tools, which are not stored, and with sealed content, which only the
+server can read.
+"""
 
 SCHEMAS = frozenset({"parameters", "schema", "input_schema"})
 """Fields with JSON schemas: the arguments of a function can have the names of secrets."""

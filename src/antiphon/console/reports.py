@@ -1,6 +1,7 @@
 """Reports of `antiphon verify`: storing, listing and comparing them in `/admin/v1/reports`.
 
-The exchanges are not stored: they are most of a report, and `antiphon verify --replay` shows them again.
+The exchanges are not stored: they are most of a report, and `antiphon verify --replay` shows them
+again.
 """
 
 from collections.abc import Sequence
@@ -43,17 +44,23 @@ MOST_COMPARED = 8
 """Maximum number of reports in one matrix."""
 
 SOME = (VerifyExchange(request="", answer=""),)
-"""A placeholder for exchanges that are not stored: a known deviation requires that an exchange showed it."""
+"""A placeholder for exchanges that are not stored: a known deviation requires that an exchange
+showed it.
+"""
 
 
 class Reports:
     """The reports of one store. `offload` runs slow functions in threads."""
 
     def __init__(self, store: Store, offload: Offload) -> None:
-        self._store, self._offload = store, offload
+        self._store = store
+        self._offload = offload
 
     async def save(self, body: bytes) -> Json:
-        """Store a report of `antiphon verify --json`; return its summary. Raises `ClientError` (400)."""
+        """Store a report of `antiphon verify --json`; return its summary.
+
+        Raises `ClientError` (400).
+        """
         stored = await self._offload.run("", stored_report, body)
         await self._store.write(reports.put, stored)
         return _summary(stored)
@@ -63,19 +70,26 @@ class Reports:
         return [_summary(one) for one in await self._store.read(reports.every)]
 
     async def details(self, report_id: str) -> Json:
-        """Return a report by area, with the changes since the previous one. Raises `ClientError` (404)."""
+        """Return a report by area, with the changes since the previous one.
+
+        Raises `ClientError` (404).
+        """
         stored = await self._found(report_id)
         earlier = _earlier(stored, await self._store.read(reports.every))
         previous = None if earlier is None else await self._store.read(reports.find, earlier.id)
         return await self._offload.run("", _details, stored, previous)
 
     async def matrix(self, ids: Sequence[str]) -> Json:
-        """Return reports side by side. Without `ids`, return the newest report of each model of each server.
+        """Return reports side by side.
+
+        Without `ids`, return the newest report of each model of each server.
 
         Raises `ClientError`: 404 for an unknown id, 400 for more than `MOST_COMPARED` ids.
         """
         if len(ids) > MOST_COMPARED:
-            raise ClientError(f"Invalid 'ids': at most {MOST_COMPARED} reports can be compared.", param="ids")
+            raise ClientError(
+                f"Invalid 'ids': at most {MOST_COMPARED} reports can be compared.", param="ids"
+            )
         chosen = ids or _newest(await self._store.read(reports.every))
         return await self._offload.run("", _matrix, [await self._found(each) for each in chosen])
 
@@ -92,7 +106,9 @@ class Reports:
 
 
 def stored_report(body: bytes) -> StoredReport:
-    """Return the JSON of `antiphon verify --json` as a stored report. The same report always has the same id.
+    """Return the JSON of `antiphon verify --json` as a stored report.
+
+    The same report always has the same id.
 
     Raises `ClientError` (400) for invalid or too large reports.
     """
@@ -104,7 +120,10 @@ def stored_report(body: bytes) -> StoredReport:
     report = replace(report, base_url=redacted(report.base_url), results=results)
     text = encode(report)
     if len(text) > MOST_BYTES:
-        raise ClientError(f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are allowed.")
+        raise ClientError(
+            f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are "
+            "allowed."
+        )
     return StoredReport(
         f"report_{sha256(text).hexdigest()[:32]}",
         _cut(report.server),
@@ -116,7 +135,9 @@ def stored_report(body: bytes) -> StoredReport:
 
 
 def _head(report: VerifyReport) -> Json:
-    """Return the fields of a report that lists show in addition to its id, its server and its model."""
+    """Return the fields of a report that lists show in addition to its id, its server and its
+    model.
+    """
     passed, broken = report.musts
     return {
         "base_url": _cut(report.base_url),
@@ -152,7 +173,10 @@ def _is_of_the_same(one: StoredReport, other: StoredReport) -> bool:
 
 
 def _earlier(stored: StoredReport, listed: Sequence[StoredReport]) -> StoredReport | None:
-    """Return the previous report of the same model of the same server. `listed` has all reports, newest first."""
+    """Return the previous report of the same model of the same server.
+
+    `listed` has all reports, newest first.
+    """
     same = [one for one in listed if _is_of_the_same(one, stored)]
     place = next((at for at, one in enumerate(same) if one.id == stored.id), len(same))
     return next(iter(same[place + 1 :]), None)
@@ -190,7 +214,13 @@ def _change(change: StateChange) -> Json:
 def _area(area: RequirementArea) -> Json:
     passed, judged = area.tally(0)
     results = [_result(row.requirement) for row in area.rows]
-    return {"area": area.area, "kind": area.kind, "passed": passed, "judged": judged, "results": results}
+    return {
+        "area": area.area,
+        "kind": area.kind,
+        "passed": passed,
+        "judged": judged,
+        "results": results,
+    }
 
 
 def _result(result: VerifyResult) -> Json:
@@ -222,4 +252,9 @@ def _score(passed: int, judged: int) -> str:
 
 def _row(row: RequirementRow) -> Json:
     described = row.requirement
-    return {"id": described.id, "level": described.level, "sentence": described.sentence, "states": row.states}
+    return {
+        "id": described.id,
+        "level": described.level,
+        "sentence": described.sentence,
+        "states": row.states,
+    }

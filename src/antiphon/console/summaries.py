@@ -1,4 +1,6 @@
-"""Rows of the console's list: a `response.summary` with its tenant, the name of its API key, and its cost."""
+"""Rows of the console's list: a `response.summary` with its tenant, the name of its API key, and
+its cost.
+"""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -12,19 +14,25 @@ from antiphon.storage.store import Store
 from antiphon.upstream.prices import NANO
 
 FRESH, AGAIN = 30.0, 1.0
-"""Seconds for which the names of API keys are cached. The shorter time applies if a name is missing."""
+"""Seconds for which the names of API keys are cached. The shorter time applies if a name is
+missing.
+"""
 
 
 class KeyNames:
     """The names of the store's API keys. `clock` is monotonic, in seconds."""
 
     def __init__(self, store: Store, clock: Clock = time.monotonic) -> None:
-        self._store, self._clock = store, clock
+        self._store = store
+        self._clock = clock
         self._names: dict[str, str] = {}
         self._read_at = float("-inf")
 
     async def load(self, ids: Iterable[str] = ()) -> dict[str, str]:
-        """Return the names by id. If one of `ids` is missing, it may be new. Raises `StoreError`."""
+        """Return the names by id.
+
+        If one of `ids` is missing, it may be new. Raises `StoreError`.
+        """
         age = self._clock() - self._read_at
         if age >= FRESH or (age >= AGAIN and not self._names.keys() >= {*ids} - {""}):
             self._names = {key.id: key.name for key in await self._store.read(api_keys.every)}

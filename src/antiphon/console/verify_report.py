@@ -1,7 +1,7 @@
 """Reports of `antiphon verify` as their JSON describes them: `docs/reference/report.schema.json`.
 
-The server reads the format, and not the classes of `antiphon-verify`: that package need not be installed here, and a
-report can come from another version of it.
+The server reads the format, and not the classes of `antiphon-verify`: that package need not be
+installed here, and a report can come from another version of it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,9 @@ Outcome = Literal["passed", "failed", "blocked", "not offered", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "blocked", "not offered", "skipped")
 
 Kind = Literal["protocol", "capability"]
-"""`protocol` holds whatever the model answers; `capability` depends on the model, and is judged separately."""
+"""`protocol` holds whatever the model answers; `capability` depends on the model, and is judged
+separately.
+"""
 
 
 class VerifyExchange(msgspec.Struct, frozen=True):
@@ -55,7 +57,9 @@ class VerifyResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def state(self) -> str:
         """The outcome, or `known` for a failure that the profile lists."""
-        return "known" if self.known and self.outcome == "skipped" and self.exchanges else self.outcome
+        return (
+            "known" if self.known and self.outcome == "skipped" and self.exchanges else self.outcome
+        )
 
     @property
     def is_must(self) -> bool:
@@ -94,9 +98,13 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def conforms(self) -> bool:
-        """Whether every judged `must` of the protocol passes, and at least one `must` was judged."""
+        """Whether every judged `must` of the protocol passes, and at least one `must` was
+        judged.
+        """
         _, failed = self.musts
-        return not failed and any(one.outcome == "passed" and one.level == "must" for one in self.results)
+        return not failed and any(
+            one.outcome == "passed" and one.level == "must" for one in self.results
+        )
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
@@ -106,19 +114,28 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode_report(name: str, body: bytes) -> VerifyReport:
-    """Return the report in a body; errors call it by this name. Raises `ConfigError` if it is not a report."""
+    """Return the report in a body; errors call it by this name.
+
+    Raises `ConfigError` if it is not a report.
+    """
     try:
         report = msgspec.json.decode(body, type=VerifyReport)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{name} is not a report. `antiphon verify --json FILE` writes one.") from error
+        raise ConfigError(
+            f"{name} is not a report. `antiphon verify --json FILE` writes one."
+        ) from error
     if report.format > FORMAT:
-        raise ConfigError(f"{name} has format {report.format}; this Antiphon {__version__} reads up to {FORMAT}.")
+        raise ConfigError(
+            f"{name} has format {report.format}; this Antiphon {__version__} reads up to {FORMAT}."
+        )
     return report
 
 
 @dataclass(frozen=True, slots=True)
 class RequirementRow:
-    """One requirement, as the first report that has it describes it, and its result in each report."""
+    """One requirement, as the first report that has it describes it, and its result in each
+    report.
+    """
 
     requirement: VerifyResult
     results: tuple[VerifyResult | None, ...]
@@ -139,7 +156,9 @@ class RequirementArea:
     rows: list[RequirementRow] = field(default_factory=list)
 
     def tally(self, column: int) -> tuple[int, int]:
-        """Return how many passed in a report, and how many were judged there, including known deviations."""
+        """Return how many passed in a report, and how many were judged there, including known
+        deviations.
+        """
         states = [_state(row.results[column]) for row in self.rows]
         passed = states.count("passed")
         return passed, passed + states.count("failed") + states.count("known")
@@ -149,7 +168,8 @@ def areas_of(reports: Sequence[VerifyReport]) -> list[RequirementArea]:
     """Return every requirement of any report, by area; capabilities come last."""
     found: dict[tuple[Kind, str], RequirementArea] = {}
     for row in _rows(reports):
-        kind, area = row.requirement.kind, row.requirement.area
+        kind = row.requirement.kind
+        area = row.requirement.area
         found.setdefault((kind, area), RequirementArea(area, kind)).rows.append(row)
     return sorted(found.values(), key=lambda one: one.kind == "capability")
 
@@ -158,7 +178,10 @@ def _rows(reports: Sequence[VerifyReport]) -> Iterable[RequirementRow]:
     by_id = [{one.id: one for one in report.results} for report in reports]
     described = {one.id: one for report in reversed(reports) for one in report.results}
     order = dict.fromkeys(one.id for report in reports for one in report.results)
-    return [RequirementRow(described[each], tuple(results.get(each) for results in by_id)) for each in order]
+    return [
+        RequirementRow(described[each], tuple(results.get(each) for results in by_id))
+        for each in order
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +197,17 @@ class StateChange:
     @property
     def is_worse(self) -> bool:
         """Whether it passed before and no longer does, or fails now and did not before."""
-        return self.now == "failed" or (self.before == "passed" and self.now in ("blocked", "not offered", "known"))
+        return self.now == "failed" or (
+            self.before == "passed" and self.now in ("blocked", "not offered", "known")
+        )
 
 
 def changes_between(old: VerifyReport, new: VerifyReport) -> list[StateChange]:
     """Return the differences between two reports, those that got worse first."""
     before, now = ({one.id: one for one in report.results} for report in (old, new))
-    found = [_change(each, before.get(each), now.get(each)) for each in dict.fromkeys([*now, *before])]
+    found = [
+        _change(each, before.get(each), now.get(each)) for each in dict.fromkeys([*now, *before])
+    ]
     return sorted((one for one in found if one.before != one.now), key=lambda one: not one.is_worse)
 
 

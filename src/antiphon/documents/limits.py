@@ -1,7 +1,8 @@
-"""The limits of documents: one set for documents that a request contains, one for those that are ingested.
+"""The limits of documents: one set for documents that a request contains, one for those that are
+ingested.
 
-The text that the model reads states what a limit of requests has cut. Ingestion cuts nothing: a file above a limit
-fails.
+The text that the model reads states what a limit of requests has cut. Ingestion cuts nothing: a
+file above a limit fails.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ class DocumentLimits:
     """What is read of a document, and with which resources."""
 
     version: int
-    """Changes whenever the same bytes can result in another text, and differs between the two sets of limits.
+    """Changes whenever the same bytes can result in another text, and differs between the two sets
+    of limits.
 
     A stored text of another version is not used.
     """
@@ -25,9 +27,13 @@ class DocumentLimits:
     cpu: int
     """Seconds of CPU time of a child process."""
     seconds: float
-    """For one document, after the tenant's turn has come: more than `cpu`, as other processes can be busy."""
+    """For one document, after the tenant's turn has come: more than `cpu`, as other processes can
+    be busy.
+    """
     longest: int = 20_000_000
-    """Bytes of a document's text in UTF-8, of which four are an estimated token: 5 million tokens."""
+    """Bytes of a document's text in UTF-8, of which four are an estimated token: 5 million
+    tokens.
+    """
     memory: int = 600 * 1024 * 1024
     """Bytes of address space of a child process."""
 
@@ -36,4 +42,6 @@ REQUEST = DocumentLimits(version=2, rows=1_000, columns=1_000, pages=2_000, cpu=
 """For an `input_file`: a model can read the text of a whole file only if that is short."""
 
 INGESTION = DocumentLimits(version=3, rows=None, columns=None, pages=None, cpu=60, seconds=180.0)
-"""For a vector store. A workbook with 20 MB of text needs 8 seconds of CPU time and 90 MB of memory."""
+"""For a vector store. A workbook with 20 MB of text needs 8 seconds of CPU time and 90 MB of
+memory.
+"""

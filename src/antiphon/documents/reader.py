@@ -1,4 +1,6 @@
-"""Reads documents in child processes: text for a model or an index, pages as images for models with vision."""
+"""Reads documents in child processes: text for a model or an index, pages as images for models with
+vision.
+"""
 
 import json
 from collections.abc import Sequence
@@ -31,13 +33,18 @@ class Document:
     text: str
     pages: int
     is_cut: bool
-    """The file has more text than this. The text says how many rows, columns or pages are missing."""
+    """The file has more text than this. The text says how many rows, columns or pages are
+    missing.
+    """
     kind: str
     """`pdf`, `docx`, `xlsx`, `text`, …"""
 
 
 class DocumentError(Exception):
-    """A file cannot be read. `message` is a sentence for the client with the reason, and what to do."""
+    """A file cannot be read.
+
+    `message` is a sentence for the client with the reason, and what to do.
+    """
 
     def __init__(self, code: Code, message: str, reason: Reason = "", pages: int = 0) -> None:
         super().__init__(message)
@@ -45,7 +52,9 @@ class DocumentError(Exception):
         self.code: Code = code
         self.message = message
         self.reason: Reason = reason
-        """`busy` if the same file may be readable later; `no_text` for a PDF with `pages` that can be shown."""
+        """`busy` if the same file may be readable later; `no_text` for a PDF with `pages` that can
+        be shown.
+        """
 
 
 class DocumentReader:
@@ -61,33 +70,58 @@ class DocumentReader:
         """`seconds` replaces those of the limits."""
         self._seconds = seconds
         self._child = Child(
-            program, turns or child_turns(), seconds=REQUEST.seconds, most_output=REQUEST.longest + ROOM
+            program,
+            turns or child_turns(),
+            seconds=REQUEST.seconds,
+            most_output=REQUEST.longest + ROOM,
         )
 
     async def read(
-        self, content: Input, filename: str, tenant: str = "", size: int = 0, limits: DocumentLimits = REQUEST
+        self,
+        content: Input,
+        filename: str,
+        tenant: str = "",
+        size: int = 0,
+        limits: DocumentLimits = REQUEST,
     ) -> Document:
         """Return the text of a file; its kind is detected from its bytes, else from its name.
 
-        `size` is the number of bytes of content that arrives in parts. Raises `DocumentError`, and errors of the parts.
-        The wait for the tenant's turn is limited only by the length of the queue.
+        `size` is the number of bytes of content that arrives in parts. Raises `DocumentError`, and
+        errors of the parts. The wait for the tenant's turn is limited only by the length of the
+        queue.
         """
-        bounds = {"rows": limits.rows, "columns": limits.columns, "pages": limits.pages, "longest": limits.longest}
+        bounds = {
+            "rows": limits.rows,
+            "columns": limits.columns,
+            "pages": limits.pages,
+            "longest": limits.longest,
+        }
         head, payload = await self._send_request(
             content, tenant, size, limits, task="text", filename=filename, **bounds
         )
         try:
-            return Document(str(payload, "utf-8"), int(head["pages"]), bool(head["is_cut"]), str(head["kind"]))
+            return Document(
+                str(payload, "utf-8"), int(head["pages"]), bool(head["is_cut"]), str(head["kind"])
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise _failed(ChildError("broken"), limits) from error
 
-    async def pages(self, content: bytes, *, first: int, count: int, pixels: int, tenant: str = "") -> Sequence[bytes]:
-        """Return pages of a PDF as PNG images, from page `first` (0 is the first one), fewer if they are too large.
+    async def pages(
+        self, content: bytes, *, first: int, count: int, pixels: int, tenant: str = ""
+    ) -> Sequence[bytes]:
+        """Return pages of a PDF as PNG images, from page `first` (0 is the first one), fewer if
+        they are too large.
 
         `pixels` is the length of an image's longer side. Raises `DocumentError`.
         """
         limits = REQUEST
-        task = {"task": "pages", "first": first, "count": count, "pixels": pixels, "longest": limits.longest}
+        task = {
+            "task": "pages",
+            "first": first,
+            "count": count,
+            "pixels": pixels,
+            "longest": limits.longest,
+        }
         head, payload = await self._send_request(content, tenant, 0, limits, **task)
         try:
             sizes = [int(size) for size in head["sizes"]]
@@ -104,9 +138,12 @@ class DocumentReader:
         size = len(content) if isinstance(content, bytes) else size
         try:
             seconds = self._seconds or limits.seconds
-            answer = await self._child.run(request, content, tenant=tenant, cost=1 + size / COST, seconds=seconds)
+            answer = await self._child.run(
+                request, content, tenant=tenant, cost=1 + size / COST, seconds=seconds
+            )
             end = answer.find(b"\n") + 1 or len(answer)
-            head, payload = json.loads(answer[:end]), memoryview(answer)[end:]
+            head = json.loads(answer[:end])
+            payload = memoryview(answer)[end:]
         except ChildError as error:
             raise _failed(error, limits) from error
         except ValueError as error:
@@ -123,16 +160,23 @@ def _problem(head: dict[str, Any]) -> DocumentError:
     code: Code = "unsupported_file" if head["code"] == "unsupported_file" else "invalid_file"
     reason: Reason = next((one for one in REASONS if one == head.get("reason")), "")
     pages = head.get("pages")
-    return DocumentError(code, str(head.get("message")), reason, pages if isinstance(pages, int) else 0)
+    return DocumentError(
+        code, str(head.get("message")), reason, pages if isinstance(pages, int) else 0
+    )
 
 
 def _failed(error: ChildError, limits: DocumentLimits) -> DocumentError:
     if error.reason == "busy":
-        return DocumentError("invalid_file", "Too many files are being read at once. Try again later.", "busy")
+        return DocumentError(
+            "invalid_file", "Too many files are being read at once. Try again later.", "busy"
+        )
     if error.reason == "slow":
-        return DocumentError("invalid_file", f"Reading the file took longer than {limits.seconds:g} seconds.")
+        return DocumentError(
+            "invalid_file", f"Reading the file took longer than {limits.seconds:g} seconds."
+        )
     return DocumentError(
         "invalid_file",
-        f"Reading the file needs more than {limits.memory // 1024 // 1024} MB of memory or {limits.cpu} seconds of CPU "
+        f"Reading the file needs more than {limits.memory // 1024 // 1024} MB of memory or "
+        f"{limits.cpu} seconds of CPU "
         "time, or the file is damaged.",
     )

@@ -1,7 +1,9 @@
-"""Answers of `/v1/images/…` on their way to the client: an image by URL becomes `b64_json`, as the tool returns it.
+"""Answers of `/v1/images/…` on their way to the client: an image by URL becomes `b64_json`, as the
+tool returns it.
 
-A URL can lead into the network of the image server, or to content that is no image. An answer without one is passed on
-byte for byte. What is held until it is checked counts as memory of its tenant.
+A URL can lead into the network of the image server, or to content that is no image. An answer
+without one is passed on byte for byte. What is held until it is checked counts as memory of its
+tenant.
 """
 
 import asyncio
@@ -15,13 +17,15 @@ from antiphon.forwarding.passthrough import Passing, PassthroughSink
 from antiphon.sharing.memory import PER_BYTE, Account
 
 MOST_ANSWER = 256 * 1024 * 1024
-"""Bytes of an answer, or of a line of a stream, that are held until it is checked: 10 images of 19 MB.
+"""Bytes of an answer, or of a line of a stream, that are held until it is checked: 10 images of 19
+MB.
 
 The images by URL in one have as many characters of base64 together.
 """
 
 ReadImage = Callable[[str, str, str], Awaitable[str]]
-"""Returns an image as base64: of the base URL of the server that answered, the image's URL, and the tenant.
+"""Returns an image as base64: of the base URL of the server that answered, the image's URL, and the
+tenant.
 
 Raises `OSError` with the reason why the address is not allowed, cannot be read, or is not an image.
 """
@@ -43,7 +47,8 @@ class PassingImages(Passing):
     """Bytes that the tenant can ever hold."""
 
     async def run(self, sink: PassthroughSink) -> None:
-        """See `Passing.run`. Raises `BackendError` also for an image by URL that cannot be returned.
+        """See `Passing.run`. Raises `BackendError` also for an image by URL that cannot be
+        returned.
 
         Raises `AntiphonError` (503) if the server has no memory to hold the answer now.
         """
@@ -53,7 +58,10 @@ class PassingImages(Passing):
             self.account.close()
 
     def count(self, size: int) -> None:
-        """Count more bytes as held. Raises `AntiphonError` (503) without room, `BackendError` if there never is any."""
+        """Count more bytes as held.
+
+        Raises `AntiphonError` (503) without room, `BackendError` if there never is any.
+        """
         if self.account.retained + size > self.most:
             raise self.too_large(self.most)
         self.account.take(size)
@@ -74,7 +82,9 @@ class PassingImages(Passing):
         return await asyncio.to_thread(msgspec.json.encode, value) if found else answer
 
     async def _replace(self, image: dict[str, Any]) -> int:
-        """Replace the URL of an image by its content, unless it has that already; return the characters of that."""
+        """Replace the URL of an image by its content, unless it has that already; return the
+        characters of that.
+        """
         url = image.pop("url")
         if image.get("b64_json") or not url:
             return 0
@@ -89,13 +99,18 @@ class PassingImages(Passing):
         return len(content)
 
     def error(self, reason: str) -> BackendError:
-        """Return the error for an answer of the server. `reason` is a predicate without a full stop."""
+        """Return the error for an answer of the server.
+
+        `reason` is a predicate without a full stop.
+        """
         return self.target.state.identity.error(reason, "Set it to return base64 (`b64_json`).")
 
     def too_large(self, most: int) -> BackendError:
         """Return the error for an answer that needs more than this many bytes."""
         reason = f"returned images that need more than {most} bytes of memory here"
-        return self.target.state.identity.error(reason, "Request fewer or smaller images, or raise `max_bodies`.")
+        return self.target.state.identity.error(
+            reason, "Request fewer or smaller images, or raise `max_bodies`."
+        )
 
 
 def _with_urls(answer: bytes) -> tuple[Any, list[dict[str, Any]]]:
@@ -126,7 +141,8 @@ class _Checked:
     """
 
     def __init__(self, sink: PassthroughSink, passing: PassingImages) -> None:
-        self._sink, self._passing = sink, passing
+        self._sink = sink
+        self._passing = passing
         self._head: tuple[int, str, Mapping[str, str]] | None = None
         """Of a plain answer, which can still become an error."""
         self._retained: list[bytes] = []
@@ -158,7 +174,9 @@ class _Checked:
             raise self._passing.too_large(MOST_ANSWER)
         self._passing.count(len(part))
         self._retained.append(part)
-        self._is_marked = self._is_marked or _is_marked(part) or _is_marked(self._end_of_last + part[:SEAM])
+        self._is_marked = (
+            self._is_marked or _is_marked(part) or _is_marked(self._end_of_last + part[:SEAM])
+        )
         self._end_of_last = (self._end_of_last + part[-SEAM:])[-SEAM:]
 
     async def _pass_on(self, check: Callable[[bytes], Awaitable[bytes]]) -> None:
@@ -173,7 +191,10 @@ class _Checked:
         for part in self._retained:
             account.release(len(part))  # the server counts what it sends
             await self._sink.write(part)
-        self._retained, self._size, self._end_of_last, self._is_marked = [], 0, b"", False
+        self._retained = []
+        self._size = 0
+        self._end_of_last = b""
+        self._is_marked = False
 
     async def _lines(self, text: bytes) -> bytes:
         return b"".join([await self._line(line) for line in text.splitlines(keepends=True)])

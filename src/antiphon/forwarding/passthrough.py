@@ -1,7 +1,7 @@
 """Passes a request for Chat Completions, embeddings or images through to the backends.
 
-The backend receives the validated request, encoded again, so that for a repeated key it sees only the value that was
-checked. The response is passed on byte for byte.
+The backend receives the validated request, encoded again, so that for a repeated key it sees only
+the value that was checked. The response is passed on byte for byte.
 """
 
 import asyncio
@@ -47,7 +47,9 @@ class PassthroughSink(Protocol):
     """The destination of a response that is passed on."""
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
-        """Start the response: its status, the label of the backend that sends it, and its headers."""
+        """Start the response: its status, the label of the backend that sends it, and its
+        headers.
+        """
         ...
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
@@ -68,15 +70,24 @@ class Passing:
         tenant: str = "",
         form: MakeForm | None = None,
     ) -> None:
-        self.tenant, self._form = tenant, form
-        self._observers, self._route, self._grant = observers, route, grant or UNMETERED
-        self._path, self._request = path, request
+        self.tenant = tenant
+        self._form = form
+        self._observers = observers
+        self._route = route
+        self._grant = grant or UNMETERED
+        self._path = path
+        self._request = request
         self._newest: ObservedCall | None = None
         self._parts: tuple[bytes, bytes] | None = None
-        """The request's JSON before and after the name of the model, if it was encoded beforehand."""
+        """The request's JSON before and after the name of the model, if it was encoded
+        beforehand.
+        """
 
     async def run(self, sink: PassthroughSink) -> None:
-        """Pass the response on to `sink`. Raises `AntiphonError` if no backend returns one, or it breaks off."""
+        """Pass the response on to `sink`.
+
+        Raises `AntiphonError` if no backend returns one, or it breaks off.
+        """
         if self._form is None:
             return await self._run(sink)
         token = sent_as.set("")
@@ -97,7 +108,9 @@ class Passing:
         except asyncio.CancelledError:
             if self._newest is not None and self._newest.error is None:
                 usage = Usage(input_tokens=request_tokens(self._request))
-                self._grant.report(self.spent(usage))  # unless an answer began, with a better estimate
+                self._grant.report(
+                    self.spent(usage)
+                )  # unless an answer began, with a better estimate
             raise
 
     @property
@@ -111,8 +124,11 @@ class Passing:
         """Return the cost of these tokens at the backend that was called last."""
         if self._newest is None:
             return NOTHING_SPENT
-        target, cached = self._newest.target, usage.input_tokens_details.cached_tokens
-        return SpentTokens(usage.input_tokens, usage.output_tokens, cached, name_of(target), cost_of(target, usage))
+        target = self._newest.target
+        cached = usage.input_tokens_details.cached_tokens
+        return SpentTokens(
+            usage.input_tokens, usage.output_tokens, cached, name_of(target), cost_of(target, usage)
+        )
 
     def _record(self, target: ModelTarget) -> ObservedCall:
         self._newest = newest = ObservedCall(None, target, self._request, OPERATIONS[self._path])
@@ -141,7 +157,10 @@ class Passing:
         behind = {name: self._request[name] for name in names[names.index("model") + 1 :]}
         before = {name: self._request[name] for name in names[: names.index("model")]}
         head, tail = (b"".join(pieces(part, _encode)) for part in (before, behind))
-        self._parts = head[:-1] + (b',"model":' if before else b'"model":'), b"," + tail[1:] if behind else b"}"
+        self._parts = (
+            head[:-1] + (b',"model":' if before else b'"model":'),
+            b"," + tail[1:] if behind else b"}",
+        )
 
 
 async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
@@ -151,12 +170,20 @@ async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
 
 
 async def _copy(
-    upstream: UpstreamReply[ObservedCall], first: bytes, rest: AsyncIterator[bytes], sink: PassthroughSink
+    upstream: UpstreamReply[ObservedCall],
+    first: bytes,
+    rest: AsyncIterator[bytes],
+    sink: PassthroughSink,
 ) -> None:
-    """Pass a response on, byte for byte. Raises `BackendError` for a redirect, which no client may follow."""
+    """Pass a response on, byte for byte.
+
+    Raises `BackendError` for a redirect, which no client may follow.
+    """
     if (status := upstream.reply.status) >= HTTPStatus.MULTIPLE_CHOICES:
         identity = upstream.target.state.identity
-        error = identity.error(f"answered with status {status}, a redirect, which is not followed", "Correct its URL.")
+        error = identity.error(
+            f"answered with status {status}, a redirect, which is not followed", "Correct its URL."
+        )
         upstream.report_failure(BROKEN, error)
         raise error
     has_spoken = not _is_comment(first)
@@ -174,7 +201,10 @@ async def _copy(
 
 
 async def _next(upstream: UpstreamReply[ObservedCall], rest: AsyncIterator[bytes]) -> bytes | None:
-    """Return the next part, None at the end. Only what breaks here counts against the backend, no refusal by a sink."""
+    """Return the next part, None at the end.
+
+    Only what breaks here counts against the backend, no refusal by a sink.
+    """
     try:
         return await anext(rest, None)
     except BackendError as error:
@@ -183,5 +213,7 @@ async def _next(upstream: UpstreamReply[ObservedCall], rest: AsyncIterator[bytes
 
 
 def _is_comment(part: bytes) -> bool:
-    """Whether a part of a stream only keeps the connection open, as llama.cpp's does while it reads a prompt."""
+    """Whether a part of a stream only keeps the connection open, as llama.cpp's does while it reads
+    a prompt.
+    """
     return part[:1] in COMMENTS and all(line[:1] in (b"", b":") for line in part.splitlines())

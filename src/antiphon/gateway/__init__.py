@@ -1,7 +1,7 @@
 """The only entry point into the core: for the HTTP server, WebSockets and the library.
 
-A `Gateway` has the objects of the API, and creates responses. It returns a value, or a `Run`: await its result or
-iterate its events. The other names below are the values that cross this boundary.
+A `Gateway` has the objects of the API, and creates responses. It returns a value, or a `Run`: await
+its result or iterate its events. The other names below are the values that cross this boundary.
 """
 
 from antiphon.access.limits import has_budget, is_weighed

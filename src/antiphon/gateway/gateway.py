@@ -1,4 +1,6 @@
-"""What the server and the library call: responses, requests that are passed on, and the objects of the API."""
+"""What the server and the library call: responses, requests that are passed on, and the objects of
+the API.
+"""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -59,19 +61,22 @@ if TYPE_CHECKING:
 
 
 TOOLS = 16 * 1024 * 1024
-"""Bytes of the tools that are kept for later requests, of all tenants: about 100 lists as long as Codex's."""
+"""Bytes of the tools that are kept for later requests, of all tenants: about 100 lists as long as
+Codex's.
+"""
 
 
 class Gateway:
     """Creates responses, passes requests on to backends, and has the objects of the API.
 
-    Methods raise `ClientError` for the API's 4xx errors, and other errors for 5xx. Objects that few requests need are
-    loaded on first use.
+    Methods raise `ClientError` for the API's 4xx errors, and other errors for 5xx. Objects that few
+    requests need are loaded on first use.
     """
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.new_id, self.now = parts.run.new_id, parts.run.now
+        self.new_id = parts.run.new_id
+        self.now = parts.run.now
         self.accepts = parts.models.accepts
         """Whether any backend accepts the parameter with this name, which is not in the API."""
         self.offload = parts.run.offload.run
@@ -81,7 +86,9 @@ class Gateway:
         self.inputs = RecentInputs()
         """The newest histories that each tenant sends again with each turn."""
         self.known_keys = parts.keys
-        """The API keys, which also decide whether a request needs one: once the first was created."""
+        """The API keys, which also decide whether a request needs one: once the first was
+        created.
+        """
         self.lease = parts.jobs.meter.admit
         """Reserves the tokens that a request with a key can use."""
         self.compact = partial(compact, parts.run)
@@ -92,28 +99,49 @@ class Gateway:
         self._begin_monitoring(parts)
 
     def _begin_objects(self, parts: Parts) -> None:
-        store, run, meter, bounds = parts.store, parts.run, parts.jobs.meter, parts.run.history.bounds
+        store = parts.store
+        run = parts.run
+        meter = parts.jobs.meter
+        bounds = parts.run.history.bounds
         self._capacity = Capacity(run.offload, run.history.memory)
         self._views = ItemViews(store, self._capacity, run.keyring, parts.objects.files.get)
         self.responses = Responses(store, self._views, run.now)
         self.queue = BackgroundQueue(parts.jobs, self.responses)
         self.replays = Replays(store, self._views, parts.process)
-        self.conversations = Conversations(store, self._views, run.offload, bounds, run.quota, run.new_id, run.now)
-        recording = CompletionParts(store, run.new_id, run.now, run.history.memory, run.offload, run.rules.retention)
+        self.conversations = Conversations(
+            store, self._views, run.offload, bounds, run.quota, run.new_id, run.now
+        )
+        recording = CompletionParts(
+            store, run.new_id, run.now, run.history.memory, run.offload, run.rules.retention
+        )
         self.chat_completions = ChatCompletions(recording, self._capacity, run.quota)
         self.models = Models(parts.models, lambda: run.vision is not None)
         self.usage = KeyUsage(store, meter.settle, meter.currency, bounds.stored_bytes)
         self.idempotency = IdempotencyKeys(store, parts.process, run.offload, run.new_id)
 
     def _begin_monitoring(self, parts: Parts) -> None:
-        store, models, runs, bounds = parts.store, parts.models, parts.process.runs, parts.run.history.bounds
-        self.memory, self.shared, self.wakes = parts.run.history.memory, parts.shared, parts.process.wakes
-        self.measures, self.retention = parts.measures, parts.run.rules.retention
+        store = parts.store
+        models = parts.models
+        runs = parts.process.runs
+        bounds = parts.run.history.bounds
+        self.memory = parts.run.history.memory
+        self.shared = parts.shared
+        self.wakes = parts.process.wakes
+        self.measures = parts.measures
+        self.retention = parts.run.rules.retention
         self.readiness = Readiness(store, parts.keys, models)
         self.status = ProcessStatus(
-            models, runs, parts.shared, parts.upkeep, lambda: parts.code_state and parts.code_state(), store, bounds
+            models,
+            runs,
+            parts.shared,
+            parts.upkeep,
+            lambda: parts.code_state and parts.code_state(),
+            store,
+            bounds,
         )
-        self.metrics = Scrape(parts.measures, models, runs, parts.shared, parts.upkeep, self.status.code, store, LEAD)
+        self.metrics = Scrape(
+            parts.measures, models, runs, parts.shared, parts.upkeep, self.status.code, store, LEAD
+        )
 
     @property
     def accepts_work(self) -> bool:
@@ -126,9 +154,11 @@ class Gateway:
         return self._parts.run.rules.images_model
 
     async def decode_large(self, tenant: str, body: bytes) -> tuple[CreateResponse, bool]:
-        """Return the large body of `POST /responses`, and whether it is large without its tools, if these are known.
+        """Return the large body of `POST /responses`, and whether it is large without its tools, if
+        these are known.
 
-        Then it is decoded in a thread, and what the next turn sends again is kept. Raises `ClientError` (400).
+        Then it is decoded in a thread, and what the next turn sends again is kept. Raises
+        `ClientError` (400).
         """
         small = decode_except_tools(body, self.accepts, self.tools, tenant)
         if small is not None:
@@ -148,15 +178,19 @@ class Gateway:
         recalled: Sequence[StoredItem] | None = None,
         generates: bool = True,
     ) -> Run:
-        """Begin a response. Raises `ClientError` if the request can be rejected before the model is called.
+        """Begin a response. Raises `ClientError` if the request can be rejected before the model is
+        called.
 
-        `recalled` is the state that the previous response left for this one, if known without the store. A request
-        that does not generate calls no model and completes empty (specification section 8, warm-up).
+        `recalled` is the state that the previous response left for this one, if known without the
+        store. A request that does not generate calls no model and completes empty (specification
+        section 8, warm-up).
         """
         parts = self._parts
         if identity is None or not identity.response_id:
             identity = identified(identity, parts.run.new_id)
-        run = Run(await prepare(parts.run, request, identity, recalled, generates=generates), parts.run)
+        run = Run(
+            await prepare(parts.run, request, identity, recalled, generates=generates), parts.run
+        )
         if parts.run.facts is not None:
             run.origin = origin_of(request, identity)
         if not generates:
@@ -164,7 +198,13 @@ class Gateway:
         return run
 
     async def passing(
-        self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
+        self,
+        path: str,
+        request: JsonObject,
+        tenant: str,
+        grant: UsageLease | None,
+        *,
+        is_large: bool = False,
     ) -> Passing:
         """Select a backend for a request that is passed on; a large one is encoded in a thread."""
         if not self._parts.process.accepts_work:
@@ -176,19 +216,33 @@ class Gateway:
         return passing
 
     async def passing_images(
-        self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
+        self,
+        path: str,
+        request: JsonObject,
+        tenant: str,
+        grant: UsageLease | None,
+        form: MakeForm | None,
     ) -> Passing:
-        """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
+        """Select a backend for a request for images, as JSON or as a `form`: the image server for
+        its model.
+        """
         from antiphon.forwarding.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
 
         parts = self._parts
         if not parts.process.accepts_work:
             raise going_away()
-        router = parts.images.router.get() if request["model"] == parts.run.rules.images_model else parts.run.router
+        router = (
+            parts.images.router.get()
+            if request["model"] == parts.run.rules.images_model
+            else parts.run.router
+        )
         route = await router.route(request["model"], tenant=tenant)
         passing = PassingImages(parts.run.observers, route, path, request, grant, tenant, form)
         passing.read = parts.images.read
-        passing.account, passing.most = Account(parts.run.history.memory, tenant), parts.run.history.memory.most(tenant)
+        passing.account, passing.most = (
+            Account(parts.run.history.memory, tenant),
+            parts.run.history.memory.most(tenant),
+        )
         return passing
 
     # What few requests need: loaded on first use.
@@ -198,7 +252,8 @@ class Gateway:
         """The prompts; loaded by the first request that names one."""
         from antiphon.objects.prompts import Prompts  # noqa: PLC0415 - for prompts alone
 
-        run, named = self._parts.run, self._parts.objects.named_prompts
+        run = self._parts.run
+        named = self._parts.objects.named_prompts
         return Prompts(run.store, run.offload, named, run.quota, self.new_id, self.now)
 
     @cached_property
@@ -240,24 +295,32 @@ class Gateway:
         """The vector stores; loaded by the first request for one."""
         from antiphon.objects.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
 
-        parts, objects = self._parts, self._parts.objects
+        parts = self._parts
+        objects = self._parts.objects
         indexing = parts.run.rules.embedding_model, objects.chunk_tokens
-        return VectorStores(parts.store, objects.search, self._capacity, *indexing, self.new_id, self.now)
+        return VectorStores(
+            parts.store, objects.search, self._capacity, *indexing, self.new_id, self.now
+        )
 
     @cached_property
     def vector_store_files(self) -> "VectorStoreFiles":
         """The files in vector stores; loaded by the first request for vector stores."""
         from antiphon.objects.vector_store_files import VectorStoreFiles  # noqa: PLC0415 - for vector stores alone
 
-        store, objects = self._parts.store, self._parts.objects
-        return VectorStoreFiles(store, self.vector_stores, objects.files, objects.texts, self._capacity, self.new_id)
+        store = self._parts.store
+        objects = self._parts.objects
+        return VectorStoreFiles(
+            store, self.vector_stores, objects.files, objects.texts, self._capacity, self.new_id
+        )
 
     @cached_property
     def file_lists(self) -> "FileLists":
         """The console's lists of files and vector stores; loaded when they are used."""
         from antiphon.console.files import FileLists  # noqa: PLC0415 - for the console alone
 
-        return FileLists(lambda: self.files, self.vector_stores, self.vector_store_files, self._capacity)
+        return FileLists(
+            lambda: self.files, self.vector_stores, self.vector_store_files, self._capacity
+        )
 
     @cached_property
     def console(self) -> "ConsoleReader":
@@ -267,7 +330,14 @@ class Gateway:
 
         parts = self._parts
         rebuild = partial(rebuild_calls, parts.run)
-        return ConsoleReader(parts.store, self._views, rebuild, parts.process.runs, parts.run.rules.retention, self.now)
+        return ConsoleReader(
+            parts.store,
+            self._views,
+            rebuild,
+            parts.process.runs,
+            parts.run.rules.retention,
+            self.now,
+        )
 
     @cached_property
     def reports(self) -> "Reports":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from antiphon.search.contract import StoreSearch
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ImageParts:
     """What requests for images need that are passed on."""
 
@@ -44,7 +44,7 @@ class ImageParts:
                 await backend.backend.close()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ObjectParts:
     """What the files, vector stores and prompts of the API need."""
 
@@ -58,7 +58,7 @@ class ObjectParts:
     """The prompts of the settings, by their ids."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Parts:
     """The parts of one process. Each is complete when it is made."""
 

@@ -1,7 +1,9 @@
-"""Reads the files in a request for backends that cannot read files: `input_file` by data, URL or `file_id`.
+"""Reads the files in a request for backends that cannot read files: `input_file` by data, URL or
+`file_id`.
 
-A file is read once. Its text is cached by the digest of its content: in this process and, unless the request sets
-`store: false`, in the store. So every turn of a conversation sends the same bytes, and the prompt cache stays valid.
+A file is read once. Its text is cached by the digest of its content: in this process and, unless
+the request sets `store: false`, in the store. So every turn of a conversation sends the same bytes,
+and the prompt cache stays valid.
 """
 
 import asyncio
@@ -70,7 +72,9 @@ class UnfetchedFileError(Exception):
 
 
 FetchFile = Callable[[str, int, str], Awaitable[FetchedFile]]
-"""Fetches a file from a URL, up to a number of bytes, for a tenant. Raises `UnfetchedFileError`, `AntiphonError`."""
+"""Fetches a file from a URL, up to a number of bytes, for a tenant. Raises `UnfetchedFileError`,
+`AntiphonError`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,14 @@ class AttachmentReading:
     """Memory account for the content of the file that is being read."""
 
     async def spend(self, size: int, path: str) -> None:
-        """Count the content of a file, and reserve memory for it. Raises `ClientError` above the limit."""
+        """Count the content of a file, and reserve memory for it.
+
+        Raises `ClientError` above the limit.
+        """
         if size > self.left:
-            words = f"the files of a request may have at most {MOST_BYTES // 1024 // 1024} MB together."
+            words = (
+                f"the files of a request may have at most {MOST_BYTES // 1024 // 1024} MB together."
+            )
             raise refusals.invalid(path, words)
         self.left -= size
         await self.memory.obtain(2 * size)
@@ -117,10 +126,11 @@ async def attach(
     files: ReadFiles,
     step: AttachFiles,
 ) -> ReadFiles:
-    """Return the read files of a conversation with those that a backend needs in this form, at least the step's file.
+    """Return the read files of a conversation with those that a backend needs in this form, at
+    least the step's file.
 
-    The work on large files runs in threads (`context.is_large`). For a file that cannot be read, the result contains
-    the reason. Raises `AntiphonError` (503) if no capacity is free.
+    The work on large files runs in threads (`context.is_large`). For a file that cannot be read,
+    the result contains the reason. Raises `AntiphonError` (503) if no capacity is free.
     """
     if files is NONE_READ:
         files = ReadFiles()
@@ -137,8 +147,12 @@ async def attach(
     return files
 
 
-def _wanted(request: CreateResponse, items: Sequence[InputItem], history: int, step: AttachFiles) -> Iterator[Wanted]:
-    """Yield the files that a backend needs: those of the request's own input first, then the newest."""
+def _wanted(
+    request: CreateResponse, items: Sequence[InputItem], history: int, step: AttachFiles
+) -> Iterator[Wanted]:
+    """Yield the files that a backend needs: those of the request's own input first, then the
+    newest.
+    """
     is_listed = False
     for part, path in _files_in(items, history):
         is_listed |= part is step.part
@@ -155,11 +169,17 @@ def _files_in(items: Sequence[InputItem], history: int) -> Iterator[tuple[InputF
             parts = getattr(items[place], name, None)
             for index, part in enumerate(parts) if isinstance(parts, list) else ():
                 if isinstance(part, InputFile):
-                    yield part, f"input[{place - history}].{name}[{index}]" if place >= history else PAST
+                    yield (
+                        part,
+                        f"input[{place - history}].{name}[{index}]" if place >= history else PAST,
+                    )
 
 
 class Attachments:
-    """Reads the files of all requests of this process. `open_fetch` creates the client that fetches files from URLs."""
+    """Reads the files of all requests of this process.
+
+    `open_fetch` creates the client that fetches files from URLs.
+    """
 
     def __init__(
         self,
@@ -172,24 +192,36 @@ class Attachments:
     ) -> None:
         self.memory = memory
         """The memory of this process, in which files count for their tenants."""
-        self._files, self._readers, self._texts, self._offload = files, documents, texts, offload
+        self._files = files
+        self._readers = documents
+        self._texts = texts
+        self._offload = offload
         self._open_fetch = open_fetch
         self._fetch: FetchFile | None = None
         self._documents: Recent[bytes, Document | DocumentError] = Recent(REMEMBERED, _size_of)
-        self._images: Recent[tuple[bytes, int], Sequence[str]] = Recent(REMEMBERED, lambda urls: sum(map(len, urls)))
+        self._images: Recent[tuple[bytes, int], Sequence[str]] = Recent(
+            REMEMBERED, lambda urls: sum(map(len, urls))
+        )
 
     async def read(self, wanted: Wanted, reading: AttachmentReading) -> ReadFile:
-        """Return a file in the form that a backend needs, or the reason why not. Raises `AntiphonError` (503)."""
+        """Return a file in the form that a backend needs, or the reason why not.
+
+        Raises `AntiphonError` (503).
+        """
         try:
             content = await self._content(wanted, reading)
-            return await (self._data if wanted.form == "data" else self._text)(wanted, content, reading)
+            return await (self._data if wanted.form == "data" else self._text)(
+                wanted, content, reading
+            )
         except DocumentError as error:
             if error.reason == "busy":
                 raise AntiphonError.overloaded(error.message) from error
             is_opaque = error.code == "unsupported_file" or error.reason == "no_text"
             return ReadFile(wanted.part, error=_unreadable(error, wanted.path), is_opaque=is_opaque)
         except ClientError as error:
-            if wanted.path == PAST:  # its path in the request is unknown, and the conversation must be able to continue
+            if (
+                wanted.path == PAST
+            ):  # its path in the request is unknown, and the conversation must be able to continue
                 error = ClientError(error.message, status=error.status, code=error.code, param=PAST)
             return ReadFile(wanted.part, error=error)
         finally:
@@ -205,7 +237,8 @@ class Attachments:
 
     async def _content(self, wanted: Wanted, reading: AttachmentReading) -> "_Content":
         """Return the content of a part; a stored file is read later, when its content is needed."""
-        part, path = wanted.part, wanted.path
+        part = wanted.part
+        path = wanted.path
         if part.file_id:
             found = await self._files.get().find(reading.tenant, part.file_id)
             if found is None:
@@ -218,19 +251,24 @@ class Attachments:
         if not part.file_data:
             raise refusals.missing(_below(path, "file_data"))
         await reading.spend(len(part.file_data) * 3 // 4, path)
-        run, tenant = self._offload.run, reading.tenant
+        run = self._offload.run
+        tenant = reading.tenant
         media_type, data = await run(tenant, decode, part.file_data, _below(path, "file_data"))
         name = _named(part.filename or "file", media_type)
         return _Content(name, await run(tenant, _digest, data), media_type, data)
 
-    async def _fetched(self, part: InputFile, url: str, path: str, reading: AttachmentReading) -> "_Content":
+    async def _fetched(
+        self, part: InputFile, url: str, path: str, reading: AttachmentReading
+    ) -> "_Content":
         if (error := missing("files", "Files by URL", path)) is not None:
             raise error
         try:
             found = await self.fetch(url, reading.left, reading.tenant)
         except UnfetchedFileError as error:
             raise ClientError(
-                f"Invalid '{path}': the file could not be fetched: {error}.", code="invalid_file", param=path
+                f"Invalid '{path}': the file could not be fetched: {error}.",
+                code="invalid_file",
+                param=path,
             ) from error
         await reading.spend(len(found.content), path)
         name = _named(part.filename or unquote(name_in(url)), found.media_type)
@@ -248,35 +286,53 @@ class Attachments:
 
     # Forms.
 
-    async def _data(self, wanted: Wanted, content: "_Content", reading: AttachmentReading) -> ReadFile:
+    async def _data(
+        self, wanted: Wanted, content: "_Content", reading: AttachmentReading
+    ) -> ReadFile:
         data = await self._bytes(content)
-        media_type = content.media_type or mimetypes.guess_type(content.name)[0] or "application/octet-stream"
+        media_type = (
+            content.media_type
+            or mimetypes.guess_type(content.name)[0]
+            or "application/octet-stream"
+        )
         await reading.memory.obtain(weight(4 * len(data) // 3))
         text = await self._offload.run(reading.tenant, encode, data)
         return ReadFile(wanted.part, content.name, data=f"data:{media_type};base64,{text}")
 
-    async def _text(self, wanted: Wanted, content: "_Content", reading: AttachmentReading) -> ReadFile:
+    async def _text(
+        self, wanted: Wanted, content: "_Content", reading: AttachmentReading
+    ) -> ReadFile:
         is_scan = False
         try:
             document = await self._document(content, reading)
         except DocumentError as error:
             if wanted.form != "pages" or error.reason != "no_text":
                 raise
-            document, is_scan = Document(NO_TEXT, error.pages, is_cut=False, kind="pdf"), True
+            document = Document(NO_TEXT, error.pages, is_cut=False, kind="pdf")
+            is_scan = True
         images: Sequence[str] = ()
         if wanted.form == "pages" and document.kind == "pdf":
             images = await self._pages(wanted.part, content, reading)
         if is_scan and not images:
-            raise DocumentError("invalid_file", "The PDF contains no text, and its pages cannot be shown.", "no_text")
+            raise DocumentError(
+                "invalid_file",
+                "The PDF contains no text, and its pages cannot be shown.",
+                "no_text",
+            )
         size = len(document.text)
         await reading.memory.obtain(weight(size, wide=0 if document.text.isascii() else size))
-        text = await self._offload.run(reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut)
+        text = await self._offload.run(
+            reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut
+        )
         if images and len(images) < document.pages:
             text += FIRST_IMAGES.format(displayed=len(images), pages=document.pages)
         return ReadFile(wanted.part, content.name, text=text, images=images)
 
     async def _document(self, content: "_Content", reading: AttachmentReading) -> Document:
-        """Return the text of a file: from the cache, or by reading it now. Raises `DocumentError`."""
+        """Return the text of a file: from the cache, or by reading it now.
+
+        Raises `DocumentError`.
+        """
         tenant = reading.tenant
         key = content.digest + NAMES.get(ending_of(content.name), "text").encode()
         known = self._documents.find(tenant, key)
@@ -285,7 +341,9 @@ class Attachments:
             if known is None:
                 data = await self._bytes(content)
                 try:
-                    known = await _in_turn(reading, partial(self._readers.get().read, data, content.name, tenant))
+                    known = await _in_turn(
+                        reading, partial(self._readers.get().read, data, content.name, tenant)
+                    )
                 except DocumentError as error:
                     if error.reason == "busy":
                         raise
@@ -298,16 +356,20 @@ class Attachments:
             raise DocumentError(known.code, known.message, known.reason, known.pages)
         return known
 
-    async def _pages(self, part: InputFile, content: "_Content", reading: AttachmentReading) -> Sequence[str]:
+    async def _pages(
+        self, part: InputFile, content: "_Content", reading: AttachmentReading
+    ) -> Sequence[str]:
         """Return images of the first pages of a PDF as URLs; empty if they cannot be rendered."""
         pixels = HIGH_PIXELS if part.detail == "high" else USUAL_PIXELS
         images = self._images.find(reading.tenant, (content.digest, pixels))
         if images is None:
             data = await self._bytes(content)
-            read, tenant = self._readers.get().pages, reading.tenant
+            read = self._readers.get().pages
+            tenant = reading.tenant
             try:
                 pages = await _in_turn(
-                    reading, partial(read, data, first=0, count=MOST_PAGES, pixels=pixels, tenant=tenant)
+                    reading,
+                    partial(read, data, first=0, count=MOST_PAGES, pixels=pixels, tenant=tenant),
                 )
             except DocumentError as error:
                 if error.reason == "busy":
@@ -333,7 +395,9 @@ class _Content:
 
 
 async def _in_turn(reading: AttachmentReading, read: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of a document reader. A background response waits while the readers are busy.
+    """Return the result of a document reader.
+
+    A background response waits while the readers are busy.
 
     Raises `DocumentError`.
     """

@@ -1,9 +1,10 @@
-"""How much state a request can contain, load and store: the limits, and the error above each of them.
+"""How much state a request can contain, load and store: the limits, and the error above each of
+them.
 
-The defaults follow from what clients need. A context of a million tokens is 4 MB of text. A long agent session
-has three items per step (reasoning, call and output) of at least a few hundred tokens, so a million tokens are about
-6,000 items; a client that stores nothing, such as Codex, sends all of them with each request. Images add to that:
-60 MB are 200 screenshots.
+The defaults follow from what clients need. A context of a million tokens is 4 MB of text. A long
+agent session has three items per step (reasoning, call and output) of at least a few hundred
+tokens, so a million tokens are about 6,000 items; a client that stores nothing, such as Codex,
+sends all of them with each request. Images add to that: 60 MB are 200 screenshots.
 """
 
 from dataclasses import dataclass
@@ -46,36 +47,48 @@ class Bounds:
         self._check_loaded(conversation.items, conversation.size, "conversation")
 
     def _check_loaded(self, items: int, size: int, param: str) -> None:
-        most, kind, amount = self.history_items, "items", items
+        most = self.history_items
+        kind = "items"
+        amount = items
         if items <= most:
-            most, kind, amount = self.history_bytes, "bytes", size
+            most = self.history_bytes
+            kind = "bytes"
+            amount = size
         if amount > most:
             raise ClientError(
-                f"Your input exceeds the context window: its history has {amount} {kind} or more, and this server "
-                f"loads at most {most}. Start a new chain, and compact it before it grows this long.",
+                f"Your input exceeds the context window: its history has {amount} {kind} or more, "
+                "and this server "
+                f"loads at most {most}. Start a new chain, and compact it before it grows this "
+                "long.",
                 code="context_length_exceeded",
                 param=param,
             )
 
     def check_referred(self, size: int) -> None:
-        """Raise `ClientError` (400) if the items that the input refers to are too large to be loaded."""
+        """Raise `ClientError` (400) if the items that the input refers to are too large to be
+        loaded.
+        """
         if size > self.history_bytes:
             raise ClientError(
-                f"Your input exceeds the context window: this server loads at most {self.history_bytes} bytes of the "
+                "Your input exceeds the context window: this server loads at most "
+                f"{self.history_bytes} bytes of the "
                 "items that an input refers to.",
                 code="context_length_exceeded",
                 param="input",
             )
 
     def check_addition(self, conversation: StoredConversation, items: int, size: int = 0) -> None:
-        """Raise `ClientError` (400) if a conversation has no room for more items of `size` bytes."""
+        """Raise `ClientError` (400) if a conversation has no room for more items of `size`
+        bytes.
+        """
         for kind, amount, most in (
             ("items", conversation.items + items, self.conversation_items),
             ("bytes", conversation.size + size, self.conversation_bytes),
         ):
             if amount > most:
                 raise ClientError(
-                    f"The conversation is full: it would have {amount} {kind}, and the limit is {most}. Delete items, "
+                    f"The conversation is full: it would have {amount} {kind}, and the limit is "
+                    f"{most}. Delete items, "
                     "or continue in a new conversation.",
                     code="conversation_too_large",
                     param="conversation",
@@ -89,12 +102,15 @@ class Bounds:
         if not 0 < self.stored_bytes <= size + reserved:
             return
         stored = f"{size} bytes are stored"
-        advice, headers = "Delete responses or conversations, or send `store: false`.", {"x-should-retry": "false"}
+        advice = "Delete responses or conversations, or send `store: false`."
+        headers = {"x-should-retry": "false"}
         if size < self.stored_bytes:
             stored += f", {reserved} are reserved for your requests in progress"
-            advice, headers = "Try again when some of them have ended.", {"retry-after": "1"}
+            advice = "Try again when some of them have ended."
+            headers = {"retry-after": "1"}
         raise ClientError(
-            f"You exceeded your storage quota: {stored}, and {self.stored_bytes} are allowed. {advice}",
+            f"You exceeded your storage quota: {stored}, and {self.stored_bytes} are allowed. "
+            f"{advice}",
             status=429,
             type="insufficient_quota",
             code="storage_quota_exceeded",

@@ -1,7 +1,7 @@
 """A cache of the chains used recently: a new turn reads and translates only its own items.
 
-Before each use the store counts the responses of the chain, so a deleted or expired response is reported as missing
-even if it is cached. A response that can be continued does not change any more.
+Before each use the store counts the responses of the chain, so a deleted or expired response is
+reported as missing even if it is cached. A response that can be continued does not change any more.
 """
 
 import asyncio
@@ -21,7 +21,9 @@ from antiphon.storage.store import Store
 from antiphon.translation.to_chat_completions.prefix import ChainLog, Prefix
 
 MOST_STEPS = 8
-"""Responses between a new one and a cached one that are read one by one; beyond that the whole chain is read."""
+"""Responses between a new one and a cached one that are read one by one; beyond that the whole
+chain is read.
+"""
 
 PER_ITEM = 2048
 """Bytes of memory that an item needs besides its text, as a value and as a message."""
@@ -30,7 +32,9 @@ PER_ENTRY = 1024
 """Bytes of memory that a response needs besides its items."""
 
 PER_BYTE = 4
-"""Copies of the text in memory: as a value, which its messages share, and as JSON in two dialects, with room."""
+"""Copies of the text in memory: as a value, which its messages share, and as JSON in two dialects,
+with room.
+"""
 
 WIDEST = 4
 """Maximum bytes of a character."""
@@ -100,10 +104,12 @@ class ChainCache:
         intake: Intake = UNLIMITED,
         offload: Offload | None = None,
     ) -> Prefix | None:
-        """Return all items up to those of this response, which was just read; None if its chain is incomplete.
+        """Return all items up to those of this response, which was just read; None if its chain is
+        incomplete.
 
-        `intake` admits the chain by its extent before most of it is read, and its items before they are decoded.
-        `reads` shares the decoding of large histories fairly between tenants; `offload` decodes large items.
+        `intake` admits the chain by its extent before most of it is read, and its items before they
+        are decoded. `reads` shares the decoding of large histories fairly between tenants;
+        `offload` decodes large items.
         """
         way = await self._way(store, response)
         if way is None:
@@ -126,28 +132,45 @@ class ChainCache:
     def __len__(self) -> int:
         return len(self._known)
 
-    async def _way(self, store: Store, response: StoredResponse) -> tuple[list[StoredResponse], _Known | None] | None:
-        """Return the responses after the nearest cached one, newest first, and the cached data of that one.
+    async def _way(
+        self, store: Store, response: StoredResponse
+    ) -> tuple[list[StoredResponse], _Known | None] | None:
+        """Return the responses after the nearest cached one, newest first, and the cached data of
+        that one.
 
-        For a short chain the list is the whole chain. None if the distance is long, or the chain is incomplete.
+        For a short chain the list is the whole chain. None if the distance is long, or the chain is
+        incomplete.
         """
         way: list[StoredResponse] = []
         at: StoredResponse | None = response
         key = _key(response)
         while (known := self._known.get(key)) is None:
             at = at or await store.read(responses.load, *key, few=True)
-            if at is None or at.is_partial or at.conversation_id is not None or len(way) == MOST_STEPS:
+            if (
+                at is None
+                or at.is_partial
+                or at.conversation_id is not None
+                or len(way) == MOST_STEPS
+            ):
                 return None
             way.append(at)
             if at.previous_response_id is None:
                 break
-            key, at = (at.tenant, at.previous_response_id), None
+            key = (at.tenant, at.previous_response_id)
+            at = None
         return way, known
 
     async def _read(
-        self, store: Store, response: StoredResponse, reads: FairScheduler, intake: Intake, offload: Offload | None
+        self,
+        store: Store,
+        response: StoredResponse,
+        reads: FairScheduler,
+        intake: Intake,
+        offload: Offload | None,
     ) -> Prefix | None:
-        """Read the whole chain. A chain that begins in a conversation is not cached: the conversation can change."""
+        """Read the whole chain. A chain that begins in a conversation is not cached: the
+        conversation can change.
+        """
         # Measured first: a chain that is read completely afterwards was complete at that time.
         extent = await store.measure_chain(response.tenant, response.id, intake.most)
         await intake.measured(extent)
@@ -155,21 +178,27 @@ class ChainCache:
         if stored is None:
             return None
         await intake.read(stored)
-        prefix, size = Prefix(), PER_ENTRY
+        prefix = Prefix()
+        size = PER_ENTRY
         async for part in in_slices(stored, reads, response.tenant):
             part_size = sum(map(_size, part))
             items = await load_few(part, offload, response.tenant)
-            prefix, size = prefix.extended(items, part_size), size + part_size
+            prefix = prefix.extended(items, part_size)
+            size = size + part_size
         if extent.is_in_conversation:
             return prefix
         known = self._known.get(_key(response))
         return (known or self._put(_key(response), _Known(prefix, extent), size)).prefix
 
-    async def _remember(self, way: Sequence[StoredResponse], known: _Known, offload: Offload | None) -> Prefix:
+    async def _remember(
+        self, way: Sequence[StoredResponse], known: _Known, offload: Offload | None
+    ) -> Prefix:
         for response in reversed(way):
             key = _key(response)
             if key not in self._known:
-                items = await load_few([*response.input, *response.output], offload, response.tenant)
+                items = await load_few(
+                    [*response.input, *response.output], offload, response.tenant
+                )
                 known = self._known.get(key) or self._added(key, response, items, known)
             else:
                 known = self._known[key]
@@ -179,7 +208,9 @@ class ChainCache:
             self._logs.move_to_end(known.prefix.log)
         return known.prefix
 
-    def _added(self, key: Key, response: StoredResponse, items: Sequence[InputItem], before: _Known) -> _Known:
+    def _added(
+        self, key: Key, response: StoredResponse, items: Sequence[InputItem], before: _Known
+    ) -> _Known:
         """Add the items of a response that follows a cached one, or the first of a chain."""
         stored = [*response.input, *response.output]
         size = PER_ENTRY + sum(map(_size, stored))
@@ -189,7 +220,9 @@ class ChainCache:
         return self._put(key, known, log.size - (counted if log is before.prefix.log else 0))
 
     def _put(self, key: Key, known: _Known, size: int) -> _Known:
-        """Cache a response that needs this many more bytes; evict others if the cache is too large."""
+        """Cache a response that needs this many more bytes; evict others if the cache is too
+        large.
+        """
         log = known.prefix.log
         self.size += size
         self._known[key] = known
@@ -217,7 +250,10 @@ def _with_response(extent: ChainExtent, response: StoredResponse) -> ChainExtent
 
 
 def _size(item: StoredItem) -> int:
-    """Return the estimated bytes of an item. One wide character makes all of a text as wide, up to four bytes."""
+    """Return the estimated bytes of an item.
+
+    One wide character makes all of a text as wide, up to four bytes.
+    """
     body = item.body
     if body.isascii():
         wide = 0

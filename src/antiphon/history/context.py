@@ -2,8 +2,8 @@
 
 Theory of operation.
 
-A context has two parts, the history and the new input. The history has at most one source, because the API allows
-only one of `previous_response_id` and `conversation`:
+A context has two parts, the history and the new input. The history has at most one source, because
+the API allows only one of `previous_response_id` and `conversation`:
 
     recalled        a connection kept the items that the previous response left: nothing is read
     a chain         `previous_response_id`: the items of all responses above it, most of them cached (`chain_cache.py`)
@@ -12,26 +12,30 @@ only one of `previous_response_id` and `conversation`:
 
 Four steps build it, and each needs the one before:
 
-1. Load the history. Its extent is compared with the bounds, and memory is reserved, before it is read; and again
-   before it is decoded, because only the text shows how wide its characters are.
+1. Load the history. Its extent is compared with the bounds, and memory is reserved, before it is
+   read; and again before it is decoded, because only the text shows how wide its characters are.
 2. Reject a request with nothing to answer.
-3. Add the input. An item gets an id if it has none, and a reference becomes the item that it names. The history is
-   searched first, then the store, which can have other items with this id.
-4. Check that calls and outputs match. A call can be in the history and its output in the input, so this comes last.
+3. Add the input. An item gets an id if it has none, and a reference becomes the item that it names.
+   The history is searched first, then the store, which can have other items with this id.
+4. Check that calls and outputs match. A call can be in the history and its output in the input, so
+   this comes last.
 
 What holds always:
 
-- `items` is the history, then the input, oldest first. Only `input` is stored with the response: a chain of N turns
-  needs the space of N turns, and not of N². A recalled history is stored too, because the store does not have it.
-- The history is trusted, the input is not. A client could otherwise send an approval request of its own, or another
-  version of a stored one, and approve it. So with a history the input contains neither an approval request nor the id
-  of a stored item. A call that a client repeats without its id is the stored call.
-- A prefix is shared with all requests that follow the same response. Its log only grows, and no item in it changes.
+- `items` is the history, then the input, oldest first. Only `input` is stored with the response: a
+  chain of N turns needs the space of N turns, and not of N². A recalled history is stored too,
+  because the store does not have it.
+- The history is trusted, the input is not. A client could otherwise send an approval request of its
+  own, or another version of a stored one, and approve it. So with a history the input contains
+  neither an approval request nor the id of a stored item. A call that a client repeats without its
+  id is the stored call.
+- A prefix is shared with all requests that follow the same response. Its log only grows, and no
+  item in it changes.
 - `is_large` only changes from False to True. Everything after that is done in threads.
-- Referenced items count for the same bounds as a history: many small references must not load more than one large
-  one.
+- Referenced items count for the same bounds as a history: many small references must not load more
+  than one large one.
 - The memory account is closed here after an error, otherwise when the response has ended.
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections.abc import Sequence
 from typing import Any
@@ -90,7 +94,9 @@ class Context(Struct):
     prefix: Prefix | None = None
     """The history, if it is a chain."""
     items: ModelConversation = field(default_factory=ModelConversation)
-    """All items that the model sees, oldest first: parents' input and output in order, then the new input."""
+    """All items that the model sees, oldest first: parents' input and output in order, then the new
+    input.
+    """
     opened: dict[str, dict[str, Any]] = {}
     """What is known of the sealed state in its items: see `Unsealer`."""
     memory: Account | None = None
@@ -103,7 +109,9 @@ class Context(Struct):
 
     @property
     def is_translated_in_thread(self) -> bool:
-        """Whether the items are now translated and encoded in a thread: other requests can extend the chain."""
+        """Whether the items are now translated and encoded in a thread: other requests can extend
+        the chain.
+        """
         return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
 
 
@@ -117,24 +125,32 @@ async def load_context(
     is_large: bool = False,
     memory: Account | None = None,
 ) -> Context:
-    """Return the context of any request. It holds memory, which must be released when the response has ended.
+    """Return the context of any request.
 
-    `recalled` is the state that the previous response left for the next one, if it is known without the store. Large
-    data, by its items or as the caller states (`is_large`), is checked in threads. `memory` is the existing account
-    of the response.
+    It holds memory, which must be released when the response has ended.
 
-    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to an unknown
-    item (404), an empty input, and a call or an output without its counterpart (specification section 13); and above
-    the bounds, before the data is read. Raises `AntiphonError` (503) if no memory is free now.
+    `recalled` is the state that the previous response left for the next one, if it is known without
+    the store. Large data, by its items or as the caller states (`is_large`), is checked in threads.
+    `memory` is the existing account of the response.
+
+    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an
+    `item_reference` to an unknown item (404), an empty input, and a call or an output without its
+    counterpart (specification section 13); and above the bounds, before the data is read. Raises
+    `AntiphonError` (503) if no memory is free now.
     """
     memory = memory or Account(parts.memory, tenant)
-    context = Context(tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory)
+    context = Context(
+        tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory
+    )
     loading = _Loading(parts, request, context, HistoryMemory(parts.bounds, memory))
     # In this order: see the module.
     try:
         await loading.load_history(recalled)
-        # A chain can be continued without a new input; a conversation without items has nothing to continue.
-        is_bare = not loading.provided and request.previous_response_id is None and not context.history
+        # A chain can be continued without a new input; a conversation without items has nothing to
+        # continue.
+        is_bare = (
+            not loading.provided and request.previous_response_id is None and not context.history
+        )
         if needs_input and is_bare and not opening_of(request):
             raise no_input()
         await loading.add_input()
@@ -149,15 +165,22 @@ async def load_context(
 class _Loading:
     """The steps that build a context."""
 
-    def __init__(self, parts: HistoryParts, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
+    def __init__(
+        self, parts: HistoryParts, request: CreateResponse, context: Context, intake: HistoryMemory
+    ) -> None:
         self.provided = request.input or []
         """The new input, as it was received."""
-        self._parts, self._request, self._context, self._intake = parts, request, context, intake
+        self._parts = parts
+        self._request = request
+        self._context = context
+        self._intake = intake
         self._is_checked = False
 
     async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
         """Load the history before the new input."""
-        parts, request, context = self._parts, self._request, self._context
+        parts = self._parts
+        request = self._request
+        context = self._context
         if not isinstance(self.provided, str):
             parts.bounds.check_input(len(self.provided))
         if recalled is not None:
@@ -165,18 +188,23 @@ class _Loading:
             context.is_large = context.is_large or _size(recalled) > LARGE
             context.history = await load_items(recalled, parts.reads, parts.offload, context.tenant)
         elif request.previous_response_id is not None:
-            context.prefix = await _chain(request.previous_response_id, parts, context.tenant, self._intake)
+            context.prefix = await _chain(
+                request.previous_response_id, parts, context.tenant, self._intake
+            )
             context.history = context.prefix.items
         elif request.conversation is not None:
             await self._converse(str(request.conversation_id))
 
     async def _converse(self, conversation_id: str) -> None:
-        parts, context = self._parts, self._context
+        parts = self._parts
+        context = self._context
         conversation = await parts.store.read(conversations.load, context.tenant, conversation_id)
         if conversation is None:
             raise conversation_not_found(conversation_id)
         await self._intake.measured_conversation(conversation)
-        parts.bounds.check_addition(conversation, 1 if isinstance(self.provided, str) else len(self.provided))
+        parts.bounds.check_addition(
+            conversation, 1 if isinstance(self.provided, str) else len(self.provided)
+        )
         stored = await parts.store.read(conversations.items, context.tenant, conversation_id)
         if stored is None:
             raise conversation_not_found(conversation_id)
@@ -187,29 +215,42 @@ class _Loading:
 
     async def add_input(self) -> None:
         """Add the new input with its references resolved."""
-        parts, context, provided = self._parts, self._context, self.provided
+        parts = self._parts
+        context = self._context
+        provided = self.provided
         # Items are counted here, and not characters: a body with a long text is large already.
         is_long = len(provided) > MANY and not isinstance(provided, str)
         context.is_large = context.is_large or is_long or type(provided) is SentItems
-        # A long input was kept as raw JSON: what the last request of the conversation already had is not decoded.
+        # A long input was kept as raw JSON: what the last request of the conversation already had
+        # is not decoded.
         if type(provided) is SentItems:
             is_stored = self._request.store is not False
-            reading = parts.offload.run(context.tenant, read_sent, provided, parts.new_id, is_stored=is_stored)
+            reading = parts.offload.run(
+                context.tenant, read_sent, provided, parts.new_id, is_stored=is_stored
+            )
             sent, items, content_parts = await reading
             await self._intake.add(weight(0, content_parts))
-            # The known beginning was checked with that request, and has its messages: only the rest is new.
+            # The known beginning was checked with that request, and has its messages: only the rest
+            # is new.
             if sent is not None:
-                context.input, context.opened = items, sent.opened
+                context.input = items
+                context.opened = sent.opened
                 context.items = ModelConversation(items, sent.prefix)
                 self._is_checked = True
                 return
         elif context.is_large:
-            items, content_parts = await parts.offload.run(context.tenant, normalised, provided, parts.new_id)
+            items, content_parts = await parts.offload.run(
+                context.tenant, normalised, provided, parts.new_id
+            )
             await self._intake.add(weight(0, content_parts))
         else:
             items = normalise_input(provided, parts.new_id) if provided else []
         # Some clients send the calls of the last answer again, together with their outputs.
-        if context.history and not isinstance(provided, str) and not CALLS.keys().isdisjoint(map(type, items)):
+        if (
+            context.history
+            and not isinstance(provided, str)
+            and not CALLS.keys().isdisjoint(map(type, items))
+        ):
             from antiphon.history.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
 
             items = without_repeated(provided, items, context.history, context.prefix)
@@ -220,15 +261,19 @@ class _Loading:
             context.input.append(item if is_whole else await refers.resolve(item))
             if type(item) in SIGNABLE:
                 await refers.recall_signature(item)
-        # The translated turns of a chain are shared with other requests, so a thread builds its own.
+        # The translated turns of a chain are shared with other requests, so a thread builds its
+        # own.
         prefix = None if context.is_large else context.prefix
         context.items = ModelConversation([*context.history, *context.input], prefix)
         # With a prefix, the items before it are already translated, so their number does not count.
-        context.is_large = context.is_large or (len(context.items) > MANY and context.prefix is None)
+        context.is_large = context.is_large or (
+            len(context.items) > MANY and context.prefix is None
+        )
 
     async def check(self) -> None:
         """Raise `ClientError` (400) if the new input does not match the history."""
-        request, context = self._request, self._context
+        request = self._request
+        context = self._context
         if self._is_checked:
             return
         if context.is_large:
@@ -246,7 +291,11 @@ def _size(stored: Sequence[StoredItem]) -> int:
 def _check(request: CreateResponse, context: Context) -> None:
     """Raise `ClientError` (400) if the new input does not match the history."""
     request_input = request.input
-    if request_input and (context.history or request.conversation is not None) and isinstance(request_input, list):
+    if (
+        request_input
+        and (context.history or request.conversation is not None)
+        and isinstance(request_input, list)
+    ):
         _check_new(request_input, context, may_refer=request.conversation is None)
     if context.prefix is not None:
         context.prefix.check_calls(context.input)
@@ -257,7 +306,7 @@ def _check(request: CreateResponse, context: Context) -> None:
 def no_input() -> ClientError:
     """Return the error for a request without input (specification section 13)."""
     return ClientError(
-        """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
+        """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",  # noqa: E501 - one text, or a row of a table
         code="missing_required_parameter",
     )
 
@@ -273,13 +322,20 @@ def previous_not_found(response_id: str) -> ClientError:
 
 def conversation_not_found(conversation_id: str) -> ClientError:
     """Return the error for a conversation that does not exist (specification section 13)."""
-    return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404, param="conversation")
+    return ClientError(
+        f"Conversation with id '{conversation_id[:100]}' not found.",
+        status=404,
+        param="conversation",
+    )
 
 
 def conversation_locked() -> ClientError:
-    """Return the error for a conversation that another response has locked (specification section 13)."""
+    """Return the error for a conversation that another response has locked (specification section
+    13).
+    """
     return ClientError(
-        "Another process is currently operating on this conversation. Please retry in a few seconds.",
+        "Another process is currently operating on this conversation. Please retry in a few "
+        "seconds.",
         code="conversation_locked",
         param="conversation",
         headers={"retry-after": "2"},
@@ -287,15 +343,19 @@ def conversation_locked() -> ClientError:
 
 
 def duplicate_item(item_id: str, param: str = "input") -> ClientError:
-    """Return the error for an item that the conversation already contains (specification section 13)."""
+    """Return the error for an item that the conversation already contains (specification section
+    13).
+    """
     return ClientError(
-        f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input and try again.",
+        f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input "
+        "and try again.",
         param=param,
     )
 
 
 def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False) -> StoredItem:
-    """Return an item as it is stored; `encrypted_content` is stored separately, except for a compaction.
+    """Return an item as it is stored; `encrypted_content` is stored separately, except for a
+    compaction.
 
     Data that can be large is encoded piece by piece, in a thread.
     """
@@ -304,7 +364,8 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
     if type(item) in SIGNABLE:
         sealed = sealed or stored_signature(item)
-    stored, image = item_without_credentials(item), None
+    stored = item_without_credentials(item)
+    image = None
     if type(stored) is ImageGenerationCall:
         from antiphon.protocol.stored_images import as_stored  # noqa: PLC0415 - few items are images
 
@@ -316,28 +377,34 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
 
 
 def _check_new(items: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
-    """Raise `ClientError` (400) if an item of the input would replace or duplicate an approval request of the history.
+    """Raise `ClientError` (400) if an item of the input would replace or duplicate an approval
+    request of the history.
 
-    Otherwise a client could repeat an approval request with other arguments, or invent one, and approve it at once. An
-    `item_reference` refers to the stored item, unchanged.
+    Otherwise a client could repeat an approval request with other arguments, or invent one, and
+    approve it at once. An `item_reference` refers to the stored item, unchanged.
     """
     if any(type(item) is McpApprovalRequest for item in items):
         raise _request_outside_history()
-    named = {item.id for item in items if item.id and not (may_refer and type(item) is ItemReference)}
+    named = {
+        item.id for item in items if item.id and not (may_refer and type(item) is ItemReference)
+    }
     if named and (known := next((item.id for item in context.history if item.id in named), None)):
         raise duplicate_item(str(known))
 
 
 def _request_outside_history() -> ClientError:
     return ClientError(
-        "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history already has each "
+        "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history "
+        "already has each "
         "'mcp_approval_request'. Send only the 'mcp_approval_response'.",
         code="invalid_value",
         param="input",
     )
 
 
-async def _chain(response_id: str, parts: HistoryParts, tenant: str, intake: HistoryMemory) -> Prefix:
+async def _chain(
+    response_id: str, parts: HistoryParts, tenant: str, intake: HistoryMemory
+) -> Prefix:
     store = parts.store
     parent = await store.read(responses.load, tenant, response_id, few=True)
     if parent is None or not parent.is_stored:
@@ -346,7 +413,8 @@ async def _chain(response_id: str, parts: HistoryParts, tenant: str, intake: His
         if not (await store.measure_chain(tenant, response_id, LONGEST)).is_whole:
             raise previous_not_found(response_id)
         raise ClientError(
-            f"Invalid 'previous_response_id': response '{response_id}' has status '{parent.status}', "
+            f"Invalid 'previous_response_id': response '{response_id}' has status "
+            f"'{parent.status}', "
             "and only a completed or incomplete response can be followed.",
             code="invalid_value",
             param="previous_response_id",
@@ -358,20 +426,25 @@ async def _chain(response_id: str, parts: HistoryParts, tenant: str, intake: His
 
 
 class _References:
-    """Resolves the references in a request's input; their total size has the same limit as a history."""
+    """Resolves the references in a request's input; their total size has the same limit as a
+    history.
+    """
 
     def __init__(self, parts: HistoryParts, context: Context, intake: HistoryMemory) -> None:
-        self._store, self._bounds, self._offload = parts.store, parts.bounds, parts.offload
+        self._store = parts.store
+        self._bounds = parts.bounds
+        self._offload = parts.offload
         self._keyring = parts.keyring
-        self._context, self._intake = context, intake
+        self._context = context
+        self._intake = intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0
 
     async def resolve(self, item: InputItem) -> InputItem:
         """Return the stored item for a reference; bare reasoning with the content stored for it.
 
-        Raises `ClientError`: 404 for a reference to an unknown item, 400 if the item is too large, or if it is an
-        approval request outside the history.
+        Raises `ClientError`: 404 for a reference to an unknown item, 400 if the item is too large,
+        or if it is an approval request outside the history.
         """
         if isinstance(item, ItemReference):
             return self._known(str(item.id)) or await self._find(str(item.id))
@@ -386,8 +459,8 @@ class _References:
         return item
 
     async def _recall_text(self, item: Reasoning, stored: StoredItem) -> None:
-        """Give the model the stored text of reasoning that the client sent back without it, sealed: the item stays as
-        it was sent.
+        """Give the model the stored text of reasoning that the client sent back without it, sealed:
+        the item stays as it was sent.
         """
         tenant = self._context.tenant
         (loaded,) = await load_few([stored], self._offload, tenant)
@@ -397,7 +470,9 @@ class _References:
             item.encrypted_content = self._keyring.seal(with_text(state or {}, text), tenant)
 
     async def recall_signature(self, call: Any) -> None:
-        """Give a call the signature that is stored with it, sealed: its reasoning can be missing in the input."""
+        """Give a call the signature that is stored with it, sealed: its reasoning can be missing in
+        the input.
+        """
         if call.call_id.startswith(SIGNED_CALL):
             stored = await self._load(item_of(call.call_id, SIGNABLE[type(call)]))
             if stored is not None and stored.sealed:
@@ -413,19 +488,24 @@ class _References:
         stored = await self._load(item_id)
         if stored is None:
             raise ClientError(
-                f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
+                f"Item with id '{item_id}' not found. Items are not persisted when `store` is set "
+                "to false. "
                 "Try again with `store` set to true, or remove this item from your input.",
                 status=404,
                 param="input",
             )
         (loaded,) = await load_few([stored], self._offload, self._context.tenant)
         found = as_sent(loaded)
-        if type(found) is McpApprovalRequest and (self._history or self._context.conversation_end is not None):
+        if type(found) is McpApprovalRequest and (
+            self._history or self._context.conversation_end is not None
+        ):
             raise _request_outside_history()
         return found
 
     async def _load(self, item_id: str) -> StoredItem | None:
-        stored = await self._store.read(responses.find_item, self._context.tenant, item_id, few=True)
+        stored = await self._store.read(
+            responses.find_item, self._context.tenant, item_id, few=True
+        )
         if isinstance(stored, LargeItem):
             self._bounds.check_referred(self._size + stored.size)
             await self._intake.ahead(stored.size, 1)

@@ -1,4 +1,6 @@
-"""Decodes stored items: small sets at once, larger ones in slices with pauses for other requests, or in a thread."""
+"""Decodes stored items: small sets at once, larger ones in slices with pauses for other requests,
+or in a thread.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -29,7 +31,9 @@ WITH_STATE = (
 """Items with sealed content that only this server can read."""
 
 FEW = 250
-"""Items in a slice: decoding them and adding them to a context takes less than five milliseconds."""
+"""Items in a slice: decoding them and adding them to a context takes less than five
+milliseconds.
+"""
 
 FEW_BYTES = 1024 * 1024
 """Bytes at which a slice ends. A larger slice is decoded in a thread."""
@@ -57,8 +61,13 @@ def _with_state(item: InputItem, stored: StoredItem) -> InputItem:
     return item
 
 
-async def load_few(stored: Sequence[StoredItem], offload: Offload | None, tenant: str) -> list[InputItem]:
-    """Return a slice of stored items as they were. Without `offload`, large ones are decoded here, too."""
+async def load_few(
+    stored: Sequence[StoredItem], offload: Offload | None, tenant: str
+) -> list[InputItem]:
+    """Return a slice of stored items as they were.
+
+    Without `offload`, large ones are decoded here, too.
+    """
     if offload is None or sum(len(item.body) for item in stored) <= FEW_BYTES:
         return list(map(load_item, stored))
     return await offload.run(tenant, _load_large, stored)
@@ -75,7 +84,9 @@ async def load_items(
 async def in_slices(
     stored: Sequence[StoredItem], reads: FairScheduler, tenant: str
 ) -> AsyncIterator[Sequence[StoredItem]]:
-    """Yield the items in slices: one at once; several in the tenant's turn, each after a pause for other requests."""
+    """Yield the items in slices: one at once; several in the tenant's turn, each after a pause for
+    other requests.
+    """
     parts = list(_slices(stored))
     if len(parts) < 2:
         for part in parts:
@@ -87,12 +98,17 @@ async def in_slices(
                 await asyncio.sleep(0)
                 yield part
     except NoRoomError as error:
-        text = "The server is overloaded: too many long histories are being loaded. Please try again later."
+        text = (
+            "The server is overloaded: too many long histories are being loaded. Please try "
+            "again later."
+        )
         raise AntiphonError.overloaded(text) from error
 
 
 def _load_large(stored: Sequence[StoredItem]) -> list[InputItem]:
-    return [load_item(item) if len(item.body) <= LARGE else _load_in_slices(item) for item in stored]
+    return [
+        load_item(item) if len(item.body) <= LARGE else _load_in_slices(item) for item in stored
+    ]
 
 
 def _load_in_slices(stored: StoredItem) -> InputItem:
@@ -106,6 +122,7 @@ def _slices(stored: Sequence[StoredItem]) -> Iterator[Sequence[StoredItem]]:
         size += len(item.body)
         if place + 1 - start == FEW or size >= FEW_BYTES:
             yield stored[start : place + 1]
-            start, size = place + 1, 0
+            start = place + 1
+            size = 0
     if start < len(stored):
         yield stored[start:]

@@ -12,7 +12,7 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.store import Store
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class HistoryParts:
     """What reading a history, and items that a request refers to, needs."""
 

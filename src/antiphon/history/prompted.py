@@ -1,6 +1,7 @@
 """Resolves a request that names a prompt: fills in the prompt's messages and variables.
 
-This is done once, before anything is reserved for the request: a background response is queued as resolved.
+This is done once, before anything is reserved for the request: a background response is queued as
+resolved.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,13 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.content import ContentPart, InputText
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.prompts import PromptTemplate, defaults_of
-from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest, PromptParam, opening_of
+from antiphon.protocol.requests import (
+    CreateResponse,
+    LocalRequest,
+    PromptedRequest,
+    PromptParam,
+    opening_of,
+)
 from antiphon.protocol.templates import PATH, fill
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_request
@@ -40,7 +47,9 @@ def as_stored(prompt_id: str, named: SettingsPrompt) -> StoredPrompt:
 
 def number_of(version: str) -> int:
     """Return the number of a version; 0, which no version has, for any other text."""
-    return int(version) if version.isascii() and version.isdecimal() and len(version) <= LONGEST else 0
+    return (
+        int(version) if version.isascii() and version.isdecimal() and len(version) <= LONGEST else 0
+    )
 
 
 def template_of(stored: StoredPrompt) -> PromptTemplate:
@@ -49,13 +58,22 @@ def template_of(stored: StoredPrompt) -> PromptTemplate:
 
 
 def unknown_prompt(prompt_id: str, version: str | None = None) -> ClientError:
-    """Return the error for a prompt, or a version, that does not exist (specification of hosted tools, section 11)."""
+    """Return the error for a prompt, or a version, that does not exist (specification of hosted
+    tools, section 11).
+    """
     which = "" if version is None else f" and version '{refusals.quoted(version)}'"
-    return ClientError(f"Prompt with id '{refusals.quoted(prompt_id)}'{which} not found.", status=404)
+    return ClientError(
+        f"Prompt with id '{refusals.quoted(prompt_id)}'{which} not found.", status=404
+    )
 
 
-def merged(request: CreateResponse, prompt: PromptParam, template: PromptTemplate) -> PromptedRequest:
-    """Return the request with the fields of a prompt that it does not set itself. Raises `ClientError` (400)."""
+def merged(
+    request: CreateResponse, prompt: PromptParam, template: PromptTemplate
+) -> PromptedRequest:
+    """Return the request with the fields of a prompt that it does not set itself.
+
+    Raises `ClientError` (400).
+    """
     instructions, opening = fill(template, prompt)
     fields = asdict(request)
     for name, value in (defaults_of(template) | {"instructions": instructions}).items():
@@ -80,7 +98,9 @@ def encode_resolved(request: PromptedRequest) -> bytes:
 
 
 def restore(request: CreateResponse) -> CreateResponse:
-    """Return a decoded request as it was resolved: its messages were stored as an additional parameter."""
+    """Return a decoded request as it was resolved: its messages were stored as an additional
+    parameter.
+    """
     if request.prompt is None or not isinstance(request, LocalRequest):
         return request
     fields = asdict(request)
@@ -90,16 +110,22 @@ def restore(request: CreateResponse) -> CreateResponse:
 
 
 def path_in_prompt(request: CreateResponse, part: ContentPart) -> str | None:
-    """Return the origin of a part of the prompt's messages, as errors name it; None for another part."""
+    """Return the origin of a part of the prompt's messages, as errors name it; None for another
+    part.
+    """
     opening = opening_of(request)
-    if request.prompt is None or not any(part is one for message in opening for one in message.content):
+    if request.prompt is None or not any(
+        part is one for message in opening for one in message.content
+    ):
         return None
     variables = (request.prompt.variables or {}).items()
     return next((f"{PATH}.{name}" for name, value in variables if value is part), "prompt")
 
 
 def echoed(request: CreateResponse) -> dict[str, Any]:
-    """Return the fields in which a response repeats its prompt: messages are in `instructions`, as in OpenAI's."""
+    """Return the fields in which a response repeats its prompt: messages are in `instructions`, as
+    in OpenAI's.
+    """
     fields: dict[str, Any] = {"prompt": msgspec.to_builtins(request.prompt)}
     if opening := opening_of(request):
         instructions: list[InputItem] = [*opening]

@@ -1,4 +1,6 @@
-"""The histories that clients have sent last, in memory for the next turn: bounded in bytes, and in time."""
+"""The histories that clients have sent last, in memory for the next turn: bounded in bytes, and in
+time.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +23,9 @@ class RecentInputs:
     """The newest input of each conversation. See `protocol.known_inputs.InputMemory`."""
 
     def __init__(self, most: int = MOST, now: Callable[[], float] = monotonic) -> None:
-        self._inputs: Recent[object, tuple[KnownInput, float]] = Recent(most, lambda entry: entry[0].weight)
+        self._inputs: Recent[object, tuple[KnownInput, float]] = Recent(
+            most, lambda entry: entry[0].weight
+        )
         self._now = now
         self._timer: asyncio.TimerHandle | None = None
 
@@ -43,4 +47,6 @@ class RecentInputs:
     def _sweep(self) -> None:
         oldest = self._now() - RETAINED
         self._inputs.drop(lambda entry: entry[1] < oldest)
-        self._timer = asyncio.get_running_loop().call_later(EVERY, self._sweep) if self._inputs.size else None
+        self._timer = (
+            asyncio.get_running_loop().call_later(EVERY, self._sweep) if self._inputs.size else None
+        )

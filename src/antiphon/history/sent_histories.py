@@ -1,8 +1,9 @@
 """The histories that clients send again with each turn: normalised, checked and translated once.
 
-The items that such an input had in the turn before are found by their JSON (`protocol/known_inputs.py`). What they
-became is kept with them, as the prefix of a log that grows (`to_chat_completions/prefix.py`), like a chain. Each of its
-items is what the client sent, without anything from the store, which can be deleted meanwhile.
+The items that such an input had in the turn before are found by their JSON
+(`protocol/known_inputs.py`). What they became is kept with them, as the prefix of a log that grows
+(`to_chat_completions/prefix.py`), like a chain. Each of its items is what the client sent, without
+anything from the store, which can be deleted meanwhile.
 """
 
 from collections.abc import Sequence
@@ -37,12 +38,12 @@ class SentHistory:
 def read_sent(
     provided: SentItems, new_id: NewId, *, is_stored: bool
 ) -> tuple[SentHistory | None, list[InputItem], int]:
-    """Return what the items of an input that is kept for the next turn have become, the items, and their number as
-    `normalised` counts it.
+    """Return what the items of an input that is kept for the next turn have become, the items, and
+    their number as `normalised` counts it.
 
-    It is None, and nothing is checked, if the store can have what the client omits of an item. If the response
-    `is_stored`, an item without an id has another one in each response. For a thread of the tenant. Raises as
-    `check_calls`.
+    It is None, and nothing is checked, if the store can have what the client omits of an item. If
+    the response `is_stored`, an item without an id has another one in each response. For a thread
+    of the tenant. Raises as `check_calls`.
     """
     known = provided.known.history
     before = known if isinstance(known, SentHistory) else SentHistory()
@@ -61,7 +62,9 @@ def read_sent(
     return history, items, parts
 
 
-def _renamed(provided: Sequence[InputItem], items: list[InputItem], new_id: NewId) -> list[InputItem]:
+def _renamed(
+    provided: Sequence[InputItem], items: list[InputItem], new_id: NewId
+) -> list[InputItem]:
     """Return the items with new ids where the client gave none."""
     return [
         item if sent.id else replace(item, id=new_id(ID_PREFIXES[type(item)]))
@@ -73,11 +76,15 @@ def normalised(provided: Sequence[InputItem] | str, new_id: NewId) -> tuple[list
     """Return the items of an input, and their number including the parts of their content."""
     items = normalise_input(provided, new_id)
     contents = [getattr(item, "content", None) for item in items]
-    return items, len(items) + sum([len(content) - 1 for content in contents if isinstance(content, list) and content])
+    return items, len(items) + sum(
+        [len(content) - 1 for content in contents if isinstance(content, list) and content]
+    )
 
 
 def _needs_store(items: Sequence[InputItem]) -> bool:
-    """Return whether a reasoning lacks its sealed state, or a call names an item that can have its signature."""
+    """Return whether a reasoning lacks its sealed state, or a call names an item that can have its
+    signature.
+    """
     for item in items:
         if type(item) is Reasoning:
             if not item.encrypted_content:

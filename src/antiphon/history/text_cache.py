@@ -1,4 +1,6 @@
-"""Texts of files that the store caches by the digest of their content, so that each file is read once."""
+"""Texts of files that the store caches by the digest of their content, so that each file is read
+once.
+"""
 
 import zlib
 from dataclasses import dataclass
@@ -31,9 +33,11 @@ class StoredTexts:
     async def find(
         self, tenant: str, digest: bytes, filename: str, limits: DocumentLimits = REQUEST
     ) -> Document | None:
-        """Return the text of content for a file with this name; None if it is not stored, or as another kind.
+        """Return the text of content for a file with this name; None if it is not stored, or as
+        another kind.
 
-        A text within the limits of a request is also the text within those of ingestion, unless something was cut.
+        A text within the limits of a request is also the text within those of ingestion, unless
+        something was cut.
         """
         try:
             found = await self.store.read(file_texts.find, tenant, digest, limits.version)
@@ -48,7 +52,9 @@ class StoredTexts:
         text = await self.offload.run(tenant, _text, found.body)
         return Document(text, found.pages, found.is_cut, found.kind)
 
-    async def save(self, tenant: str, digest: bytes, document: Document, limits: DocumentLimits = REQUEST) -> None:
+    async def save(
+        self, tenant: str, digest: bytes, document: Document, limits: DocumentLimits = REQUEST
+    ) -> None:
         """Store a text, unless it is too large. Errors are logged: the file can be read again.
 
         The store has one text for each content: the one within other limits is replaced.

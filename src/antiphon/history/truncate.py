@@ -1,9 +1,10 @@
 """Shortens a history from its beginning (specification section 10.6, `truncation: auto`).
 
-A backend caches the prompt of a turn and processes the next prompt from the first difference on, so the start of
-the history should rarely move. `Turns.within` therefore cuts only at multiples of half the limit, counted in tokens
-from the first turn of the conversation. The cut depends on the conversation alone, and moves when another half is
-full. If a rejection leads to half the limit, the cuts of both limits agree.
+A backend caches the prompt of a turn and processes the next prompt from the first difference on, so
+the start of the history should rarely move. `Turns.within` therefore cuts only at multiples of half
+the limit, counted in tokens from the first turn of the conversation. The cut depends on the
+conversation alone, and moves when another half is full. If a rejection leads to half the limit, the
+cuts of both limits agree.
 """
 
 from bisect import bisect_left
@@ -25,7 +26,14 @@ from antiphon.protocol.items.messages import (
 )
 from antiphon.protocol.validation.call_rules import Output, awaited, tie
 from antiphon.translation.to_chat_completions.history import remembered
-from antiphon.translation.to_chat_completions.tokens import MEDIA, MEDIUM, MEDIUM_DATA, MESSAGE, UNSEEN, by_size
+from antiphon.translation.to_chat_completions.tokens import (
+    MEDIA,
+    MEDIUM,
+    MEDIUM_DATA,
+    MESSAGE,
+    UNSEEN,
+    by_size,
+)
 from antiphon.translation.tool_mapping.calls import output_of
 
 RETAINED = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
@@ -44,9 +52,10 @@ UNREAD = UNSEEN | {"call_id", "status", "phase"}
 class Turns:
     """The turns of a conversation; the oldest ones can be dropped.
 
-    A turn begins with a user's message and ends before the next one, but not while the output of a call is missing:
-    so a call stays with its output, and reasoning with the item after it. System and developer messages, tools and
-    settings are always retained: they are instructions, not history. So is a summary.
+    A turn begins with a user's message and ends before the next one, but not while the output of a
+    call is missing: so a call stays with its output, and reasoning with the item after it. System
+    and developer messages, tools and settings are always retained: they are instructions, not
+    history. So is a summary.
     """
 
     def __init__(self, items: Sequence[InputItem], *, with_reasoning: bool = True) -> None:
@@ -64,18 +73,24 @@ class Turns:
             if _is_by(item, "user") and not waits[place]:
                 self._starts.append(place)
                 self._before.append(self.tokens)
-            tokens = tokens_of(item) if place in read and (with_reasoning or not isinstance(item, Reasoning)) else 0
+            tokens = (
+                tokens_of(item)
+                if place in read and (with_reasoning or not isinstance(item, Reasoning))
+                else 0
+            )
             if _is_droppable(item):
                 self.tokens += tokens
             elif isinstance(item, Compaction):
                 self.retained_tokens += tokens
 
     def within(self, limit: int) -> list[InputItem] | None:
-        """Return the items without the oldest turns, so that at most `limit` tokens remain; None if nothing is dropped.
+        """Return the items without the oldest turns, so that at most `limit` tokens remain; None if
+        nothing is dropped.
 
         The newest turn always remains, regardless of its length.
         """
-        excess, step = self.tokens - limit, max(1, limit // 2)
+        excess = self.tokens - limit
+        step = max(1, limit // 2)
         if excess <= 0 or not self._starts:
             return None
         start = bisect_left(self._before, -(-excess // step) * step, hi=len(self._starts) - 1)
@@ -87,12 +102,16 @@ class Turns:
 def has_older_turns(items: Sequence[InputItem]) -> bool:
     """Whether `Turns.within` can drop any of these items."""
     waits = awaited(items)
-    starts = [place for place, item in enumerate(items) if _is_by(item, "user") and not waits[place]]
+    starts = [
+        place for place, item in enumerate(items) if _is_by(item, "user") and not waits[place]
+    ]
     return bool(starts) and any(_is_droppable(item) for item in items[: starts[-1]])
 
 
 def thin_out(items: Sequence[InputItem]) -> list[InputItem] | None:
-    """Return the items with the older half of the long call outputs shortened, None if none is long."""
+    """Return the items with the older half of the long call outputs shortened, None if none is
+    long.
+    """
     long = [place for place, item in enumerate(items) if len(_printed(item)) > BRIEF]
     cut = set(long[: (len(long) + 1) // 2])
     if not cut:
@@ -110,7 +129,10 @@ def _cut_short(item: InputItem) -> FunctionCallOutput:
 
 
 def tokens_of(item: InputItem) -> int:
-    """Return the tokens of an item. A compaction counts by its sealed text: nothing else of it is readable."""
+    """Return the tokens of an item.
+
+    A compaction counts by its sealed text: nothing else of it is readable.
+    """
     if isinstance(item, Compaction):
         return by_size(item.encrypted_content)
     return MESSAGE + _read(item)
@@ -121,9 +143,15 @@ def _read(value: Any) -> int:
     if isinstance(value, str):
         return by_size(value)
     if isinstance(value, Struct):
-        return sum(_read_field(name, one) for name in _read_of(type(value)) if (one := getattr(value, name)))
+        return sum(
+            _read_field(name, one)
+            for name in _read_of(type(value))
+            if (one := getattr(value, name))
+        )
     if isinstance(value, dict):
-        return sum(_read_field(name, one) for name, one in value.items() if one and name not in UNREAD)
+        return sum(
+            _read_field(name, one) for name, one in value.items() if one and name not in UNREAD
+        )
     return sum(map(_read, value)) if isinstance(value, list | tuple) else 0
 
 

@@ -1,8 +1,9 @@
 """Describes images for models without vision, using a model with vision (`vision` in the settings).
 
-Each image is described once, with the question next to it in view: as a response of its own, which occupies a slot of
-its backend in the tenant's turn, and is counted like any other. The description is cached, also in the store unless
-the request sets `store: false`, so that later turns read the same words.
+Each image is described once, with the question next to it in view: as a response of its own, which
+occupies a slot of its backend in the tenant's turn, and is counted like any other. The description
+is cached, also in the store unless the request sets `store: false`, so that later turns read the
+same words.
 """
 
 import asyncio
@@ -45,17 +46,25 @@ class Vision:
 
     def __init__(self, model: str, respond: Respond, cache: AnswerCache, count: Counter) -> None:
         self.model = model
-        self._respond, self._cache, self._count = respond, cache, count
+        self._respond = respond
+        self._cache = cache
+        self._count = count
         self._known: Recent[bytes, str] = Recent(MOST_BYTES, len)
         self._making: dict[bytes, _Making] = {}
 
     async def describe(
-        self, images: Collection[RequestImage], tenant: str, see: Callable[[Usage], None], *, is_stored: bool
+        self,
+        images: Collection[RequestImage],
+        tenant: str,
+        see: Callable[[Usage], None],
+        *,
+        is_stored: bool,
     ) -> dict[RequestImage, str]:
         """Return the description of each image.
 
-        `see` is called with the tokens of each new one, even if another one fails. `is_stored` caches them in
-        the store. Raises `BackendError` (502), which names the setting, if one fails.
+        `see` is called with the tokens of each new one, even if another one fails. `is_stored`
+        caches them in the store. Raises `BackendError` (502), which names the setting, if one
+        fails.
         """
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -75,14 +84,18 @@ class Vision:
                 task.cancel()
         return dict(zip(wanted, created, strict=True))
 
-    async def _description(self, image: RequestImage, tenant: str, *, is_stored: bool) -> tuple[str, Usage | None]:
+    async def _description(
+        self, image: RequestImage, tenant: str, *, is_stored: bool
+    ) -> tuple[str, Usage | None]:
         key = await self._cache.digest(tenant, "vision", self.model, image.url, image.question)
         if known := await self._find(tenant, key):
             self._count.add("known")
             return known, None
         making = self._making.get(key)
         if making is None:
-            making = self._making[key] = _Making(asyncio.create_task(self._make(image, tenant, key)))
+            making = self._making[key] = _Making(
+                asyncio.create_task(self._make(image, tenant, key))
+            )
         making.waiting += 1
         try:
             text, usage = await asyncio.shield(making.task)
@@ -91,7 +104,8 @@ class Vision:
             if not making.waiting:  # no request waits for it any more
                 del self._making[key]
                 making.task.cancel()
-        is_counted, making.is_counted = making.is_counted, True
+        is_counted = making.is_counted
+        making.is_counted = True
         if is_stored:
             await self._store(tenant, key, text)
         return text, None if is_counted else usage
@@ -134,11 +148,17 @@ class Vision:
 
 def request_for(image: RequestImage, model: str) -> CreateResponse:
     """Return the request to describe an image."""
-    content: list[ContentPart] = [InputText(text=PROMPT + image.question), InputImage(image_url=image.url)]
+    content: list[ContentPart] = [
+        InputText(text=PROMPT + image.question),
+        InputImage(image_url=image.url),
+    ]
     return CreateResponse(model=model, input=[Message(role="user", content=content)], store=False)
 
 
 def failed(model: str, reason: str, gist: str | None = None) -> BackendError:
     """Return the error for an image that could not be described."""
-    what = f"The model does not accept images, and the model '{model}' that describes them (setting `vision`) failed: "
+    what = (
+        f"The model does not accept images, and the model '{model}' that describes them "
+        "(setting `vision`) failed: "
+    )
     return BackendError(what + reason, gist=what + (gist or reason))

@@ -1,4 +1,5 @@
-"""An HTTP server for any ASGI application: uvicorn with additional bounds, its shutdown, and the processes of one port.
+"""An HTTP server for any ASGI application: uvicorn with additional bounds, its shutdown, and the
+processes of one port.
 
 It imports nothing else of Antiphon. What it needs of an application is a parameter or a protocol.
 """

@@ -1,4 +1,6 @@
-"""The types of the ASGI specification, and what this server adds to it: two keys, and the connection of a request."""
+"""The types of the ASGI specification, and what this server adds to it: two keys, and the
+connection of a request.
+"""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Protocol
@@ -17,7 +19,9 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 RawHeaders = list[tuple[bytes, bytes]]
 
 BODY = "http_server.body"
-"""The key in a message of a WebSocket under which this server puts a large text, as unchecked bytes."""
+"""The key in a message of a WebSocket under which this server puts a large text, as unchecked
+bytes.
+"""
 
 CONNECTION = "http_server.connection"
 """The key in a scope of HTTP under which this server puts the `ClientConnection`."""
@@ -42,5 +46,7 @@ class ClientConnection(Protocol):
     """The tenant that it counts for; empty for none."""
 
     def belong(self, tenant: str, slots: ConnectionSlots) -> bool:
-        """Count for this tenant until the connection ends; return whether the tenant may have one more."""
+        """Count for this tenant until the connection ends; return whether the tenant may have one
+        more.
+        """
         ...

@@ -1,7 +1,8 @@
-"""How an HTTP connection ends: a request is rejected, the client disconnects, is too slow, or stops reading.
+"""How an HTTP connection ends: a request is rejected, the client disconnects, is too slow, or stops
+reading.
 
-After a rejection the server reads and discards input for a moment: closing a socket while the client still sends
-would discard the reply.
+After a rejection the server reads and discards input for a moment: closing a socket while the
+client still sends would discard the reply.
 """
 
 import asyncio
@@ -47,7 +48,8 @@ class RejectedRequest(Exception):  # noqa: N818 - the client's error, which the 
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status = status
+        self.message = message
 
 
 @dataclass(slots=True)
@@ -68,7 +70,8 @@ class ClosingConnection(asyncio.Protocol):
     """A connection with its requests, and its ways to end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: ConnectionLimits) -> None:
-        self.loop, self._limits = loop, limits
+        self.loop = loop
+        self._limits = limits
         self.transport: asyncio.Transport = None  # type: ignore[assignment]
         self.tenant = ""
         """The tenant of the last request with an API key."""
@@ -101,17 +104,22 @@ class ClosingConnection(asyncio.Protocol):
             self._set_deadline()
 
     def belong(self, tenant: str, slots: ConnectionSlots) -> bool:
-        """Count for this tenant until the connection ends; return whether the tenant may have one more."""
+        """Count for this tenant until the connection ends; return whether the tenant may have one
+        more.
+        """
         if self.transport.is_closing():
             return True
         if not slots.take(tenant):
             return False
         self._leave_tenant()
-        self.tenant, self._slots = tenant, slots
+        self.tenant = tenant
+        self._slots = slots
         return True
 
     def close(self) -> None:
-        """End the connection after a reply, and let the client read the reply while it may still be sending."""
+        """End the connection after a reply, and let the client read the reply while it may still be
+        sending.
+        """
         if self._is_leaving or self.transport.is_closing():
             return
         if self._in_body:
@@ -135,7 +143,9 @@ class ClosingConnection(asyncio.Protocol):
             self.transport.close()
 
     def eof_received(self) -> None:
-        """The client has stopped sending: asyncio closes the connection after the client has read the sent data."""
+        """The client has stopped sending: asyncio closes the connection after the client has read
+        the sent data.
+        """
         if not self._is_leaving:
             self._abort_in(UNREAD)
 
@@ -154,7 +164,8 @@ class ClosingConnection(asyncio.Protocol):
     def _leave_tenant(self) -> None:
         if self._slots is not None:
             self._slots.leave(self.tenant)
-        self.tenant, self._slots = "", None
+        self.tenant = ""
+        self._slots = None
 
     def _resume_sending(self) -> None:
         if self.writable is not None:
@@ -169,7 +180,8 @@ class ClosingConnection(asyncio.Protocol):
         if too_many <= 0:
             self._set_deadline()
         elif too_many <= MAX_LEAVING:
-            # The error follows the client's first request: a client does not read an earlier one as its answer.
+            # The error follows the client's first request: a client does not read an earlier one as
+            # its answer.
             self._is_one_too_many = True
             self._abort_in(LAST_WORDS)
         else:
@@ -186,7 +198,10 @@ class ClosingConnection(asyncio.Protocol):
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
         error |= KINDS.get(status, {})
         body = msgspec.json.encode({"error": error})
-        head = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
+        head = (
+            b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+            % len(body)
+        )
         self.transport.write(STATUS_LINES[status] + head + body)
         self._leave()
 
@@ -230,7 +245,10 @@ class ClosingConnection(asyncio.Protocol):
     # Time limits of clients.
 
     def _expire(self) -> None:
-        """Close a connection without another request. One timer serves many waits: it checks again."""
+        """Close a connection without another request.
+
+        One timer serves many waits: it checks again.
+        """
         self._idle_timer = None
         if not self._idle_until:
             return

@@ -12,7 +12,10 @@ NAME = re.compile(b'[\x00-\x1f\x7f()<>@,;:\\[\\]={} \t\\\\"]')
 VALUE = re.compile(b"[\x00-\x08\x0a-\x1f\x7f]")
 """Characters that no header name or value can contain."""
 
-STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus}
+STATUS_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
+    for status in http.HTTPStatus
+}
 
 BODILESS = frozenset({204, 304})
 
@@ -47,18 +50,44 @@ class RequestConnection(Protocol):
 
 
 class RequestCycle:
-    """One request. `body` has the received part of its body; `has_news` is set when `receive` can return."""
+    """One request. `body` has the received part of its body; `has_news` is set when `receive` can
+    return.
+    """
 
     __slots__ = (
-        *("scope", "connection", "keep_alive", "expects_continue", "body", "more_body", "has_news", "event"),
-        *("disconnected", "response_started", "response_complete", "_is_chunked", "_is_until_close", "_head", "_left"),
+        *(
+            "scope",
+            "connection",
+            "keep_alive",
+            "expects_continue",
+            "body",
+            "more_body",
+            "has_news",
+            "event",
+        ),
+        *(
+            "disconnected",
+            "response_started",
+            "response_complete",
+            "_is_chunked",
+            "_is_until_close",
+            "_head",
+            "_left",
+        ),
     )
 
     def __init__(
-        self, scope: dict[str, Any], connection: RequestConnection, *, keep_alive: bool, expects_continue: bool
+        self,
+        scope: dict[str, Any],
+        connection: RequestConnection,
+        *,
+        keep_alive: bool,
+        expects_continue: bool,
     ) -> None:
-        self.scope, self.connection = scope, connection
-        self.keep_alive, self.expects_continue = keep_alive, expects_continue
+        self.scope = scope
+        self.connection = connection
+        self.keep_alive = keep_alive
+        self.expects_continue = expects_continue
         self.body: bytes | bytearray = b""
         self.more_body = True
         self.has_news = self.disconnected = self.response_started = self.response_complete = False
@@ -88,7 +117,8 @@ class RequestCycle:
 
     def disconnect(self) -> None:
         """The client no longer waits for the reply, nor for permission to send the body."""
-        self.disconnected, self.expects_continue = True, False
+        self.disconnected = True
+        self.expects_continue = False
         self.wake()
 
     async def run(self, app: AsgiApp) -> None:
@@ -125,7 +155,8 @@ class RequestCycle:
                 self.event.clear()
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
-        body, self.body = self.body, b""
+        body = self.body
+        self.body = b""
         return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
 
     async def send(self, message: Message) -> None:
@@ -134,17 +165,22 @@ class RequestCycle:
             await self.connection.writable.wait()
         if self.disconnected:
             return
-        kind, wanted = message["type"], "http.response.body" if self.response_started else "http.response.start"
+        kind = message["type"]
+        wanted = "http.response.body" if self.response_started else "http.response.start"
         if self.response_complete:
-            raise RuntimeError(f"Unexpected ASGI message '{kind}' sent, after response already completed.")
+            raise RuntimeError(
+                f"Unexpected ASGI message '{kind}' sent, after response already completed."
+            )
         if kind != wanted:
             raise RuntimeError(f"Expected ASGI message '{wanted}', but got '{kind}'.")
         if not self.response_started:
             self._start(message["status"], message.get("headers", ()))
             return
-        body, more_body = message.get("body", b""), message.get("more_body", False)
+        body = message.get("body", b"")
+        more_body = message.get("more_body", False)
         if self.scope["method"] == "HEAD":
-            self._left, body = 0, b""
+            self._left = 0
+            body = b""
         elif self._is_chunked:
             body = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             body = body if more_body else body + b"0\r\n\r\n"
@@ -153,7 +189,8 @@ class RequestCycle:
             if self._left < 0:
                 raise RuntimeError("Response content longer than Content-Length")
         if self._head:
-            body, self._head = self._head + body, b""
+            body = self._head + body
+            self._head = b""
         self.connection.transport.write(body)
         if more_body:
             return
@@ -172,7 +209,8 @@ class RequestCycle:
         await self.event.wait()
 
     def _start(self, status: int, headers: Any) -> None:
-        self.response_started, self.expects_continue = True, False
+        self.response_started = True
+        self.expects_continue = False
         lines = [STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
         length: bytes | None = None
         is_closing = False
@@ -186,8 +224,11 @@ class RequestCycle:
                 if self.scope["http_version"] in UNCHUNKED:
                     continue
                 self._is_chunked = value.lower() == b"chunked"
-            elif lower == b"connection" and b"close" in [token.strip() for token in value.lower().split(b",")]:
-                self.keep_alive, is_closing = False, True
+            elif lower == b"connection" and b"close" in [
+                token.strip() for token in value.lower().split(b",")
+            ]:
+                self.keep_alive = False
+                is_closing = True
             lines.append(b"%b: %b\r\n" % (lower, value))
         if not self.keep_alive and not is_closing:
             lines.append(b"connection: close\r\n")
@@ -206,7 +247,10 @@ class RequestCycle:
             self._head = head
 
     async def _send_fault(self) -> None:
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(FAULT))]
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"content-length", b"%d" % len(FAULT)),
+        ]
         headers.append((b"connection", b"close"))
         await self.send({"type": "http.response.start", "status": 500, "headers": headers})
         await self.send({"type": "http.response.body", "body": FAULT, "more_body": False})

@@ -29,8 +29,9 @@ PING_EVERY = 20.0
 """Seconds between pings on a WebSocket, and from a ping to its answer."""
 
 KEEP_ALIVE = 75
-"""Seconds that a connection stays open for another request: longer than the timeouts of clients and proxies (nginx:
-60), since the side that closes first cuts off a request in flight."""
+"""Seconds that a connection stays open for another request: longer than the timeouts of clients and
+proxies (nginx: 60), since the side that closes first cuts off a request in flight.
+"""
 
 WEBSOCKET = "antiphon.http_server.websocket_limits"
 """The module of WebSockets. A server without them does not load it, nor the library."""
@@ -57,7 +58,10 @@ class HostedService(Protocol):
     """The parts behind the application, which end with the host."""
 
     async def drain(self) -> None:
-        """Accept no new work, and release work that other servers can do. Started replies continue."""
+        """Accept no new work, and release work that other servers can do.
+
+        Started replies continue.
+        """
         ...
 
     def abort(self) -> None:
@@ -68,11 +72,12 @@ class HostedService(Protocol):
 class UvicornHost(uvicorn.Server):
     """Serves an application until a signal, and then returns.
 
-    After SIGTERM running replies have `grace` seconds to finish; after SIGINT none, since a person is waiting.
-    Until they have finished it continues to listen, so that health checks of a proxy see that it is not ready.
-    A second signal ends everything at once.
+    After SIGTERM running replies have `grace` seconds to finish; after SIGINT none, since a person
+    is waiting. Until they have finished it continues to listen, so that health checks of a proxy
+    see that it is not ready. A second signal ends everything at once.
 
-    `memory` is the limit for received bytes of incomplete WebSocket messages, of all connections together.
+    `memory` is the limit for received bytes of incomplete WebSocket messages, of all connections
+    together.
     """
 
     def __init__(
@@ -87,7 +92,11 @@ class UvicornHost(uvicorn.Server):
     ) -> None:
         shared = ConnectionLimits(limits.connections, memory)
         protocol = partial(HttpConnection, limits=shared)
-        websocket = partial(import_module(WEBSOCKET).BoundedWebSocket, limits=shared) if has_websocket else None
+        websocket = (
+            partial(import_module(WEBSOCKET).BoundedWebSocket, limits=shared)
+            if has_websocket
+            else None
+        )
         super().__init__(
             uvicorn.Config(
                 app,
@@ -114,15 +123,18 @@ class UvicornHost(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and report it by `listening`."""
         for listener in sockets or ():
-            # Accepted connections inherit it. asyncio sets it only where the socket names its protocol, and
-            # `socket.create_server` does not: every reply would wait 40 ms for the client's delayed ACK.
+            # Accepted connections inherit it. asyncio sets it only where the socket names its
+            # protocol, and `socket.create_server` does not: every reply would wait 40 ms for the
+            # client's delayed ACK.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await super().startup(sockets)
         self.listening.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on SIGINT and SIGTERM without raising them again: the parts behind the server must still be closed."""
+        """Stop on SIGINT and SIGTERM without raising them again: the parts behind the server must
+        still be closed.
+        """
         loop = asyncio.get_running_loop()
         graces = {signal.SIGINT: 0.0, signal.SIGTERM: self._grace}
         for name, grace in graces.items():
@@ -157,6 +169,10 @@ class UvicornHost(uvicorn.Server):
 
 
 def silence_uvicorn() -> None:
-    """Keep expected events out of the log: a deliberately aborted reply, a request that is not HTTP."""
+    """Keep expected events out of the log: a deliberately aborted reply, a request that is not
+    HTTP.
+    """
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
-    logging.getLogger("uvicorn.error").addFilter(lambda record: not any(one in record.getMessage() for one in NO_NEWS))
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: not any(one in record.getMessage() for one in NO_NEWS)
+    )

@@ -1,7 +1,7 @@
 """HTTP/1.1 for uvicorn, in few calls, and with bounds for heads and framing, time, and concurrency.
 
-The sizes of heads and framing, slow clients, pipelines and connections are bounded here; bodies by the application, so
-that their bounds apply with any server.
+The sizes of heads and framing, slow clients, pipelines and connections are bounded here; bodies by
+the application, so that their bounds apply with any server.
 """
 
 import asyncio
@@ -40,15 +40,25 @@ _log = logging.getLogger("uvicorn.error")
 
 
 class HttpConnection(ClosingConnection):
-    """One connection (threats: slow and endless heads, tiny chunks, trailers, pipelines, floods of connections)."""
+    """One connection (threats: slow and endless heads, tiny chunks, trailers, pipelines, floods of
+    connections).
+    """
 
     def __init__(
-        self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None, *, limits: ConnectionLimits
+        self,
+        config: Any,
+        server_state: Any,
+        app_state: dict[str, Any],
+        _loop: Any = None,
+        *,
+        limits: ConnectionLimits,
     ) -> None:
         if not config.loaded:
             config.load()
         super().__init__(_loop or asyncio.get_event_loop(), limits)
-        self._config, self.state, self._app_state = config, server_state, app_state
+        self._config = config
+        self.state = server_state
+        self._app_state = app_state
         self._parser = self._new_parser()
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
@@ -83,11 +93,14 @@ class HttpConnection(ClosingConnection):
             self._refuse(503, OVERLOADED)
             return
         cycle = self.cycle
-        if not is_turn and (self._pipeline or not (self._in_body or cycle is None or cycle.response_complete)):
+        if not is_turn and (
+            self._pipeline or not (self._in_body or cycle is None or cycle.response_complete)
+        ):
             self._retained += data
             self._take_buffered()
             return
-        was_idle, self._begun = not (self._in_head or self._in_body), 0
+        was_idle = not (self._in_head or self._in_body)
+        self._begun = 0
         rest = data
         while rest:
             try:
@@ -123,8 +136,10 @@ class HttpConnection(ClosingConnection):
         """A request's first byte."""
         if self._is_resuming:
             return
-        self._url, self._headers = b"", []
-        self._in_head, self._begun = True, self._begun + 1
+        self._url = b""
+        self._headers = []
+        self._in_head = True
+        self._begun = self._begun + 1
         self._wire = self._body = 0
         self._idle_until = 0.0
 
@@ -134,7 +149,9 @@ class HttpConnection(ClosingConnection):
             self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header. Trailers are dropped: the application could not distinguish them from headers."""
+        """A header. Trailers are dropped: the application could not distinguish them from
+        headers.
+        """
         if self._in_head:
             self._headers.append((name.lower(), value))
 
@@ -144,7 +161,9 @@ class HttpConnection(ClosingConnection):
             return
         if self._deadline is not None:
             self._clear_deadline()
-        size, expects_continue, codings = len(self._url), False, None
+        size = len(self._url)
+        expects_continue = False
+        codings = None
         for name, value in self._headers:
             size += len(name) + len(value)
             if name == b"expect" and value.lower() == b"100-continue":
@@ -159,7 +178,8 @@ class HttpConnection(ClosingConnection):
             raise self._too_large()
         if len(self._pipeline) >= MAX_PIPELINED:
             raise self._refusal(400, "Too many requests wait for the reply to an earlier one.")
-        self._in_head, self._in_body = False, True
+        self._in_head = False
+        self._in_body = True
         self._is_upgrade = self._parser.should_upgrade() and self._opens_websocket()
         if not self._is_upgrade:
             self._begin(expects_continue)
@@ -215,8 +235,11 @@ class HttpConnection(ClosingConnection):
         return parser
 
     def _begin(self, expects_continue: bool) -> None:
-        """Run the application for a request after its head has arrived, or queue it behind the running one."""
-        parser, url = self._parser, parse_url(self._url)
+        """Run the application for a request after its head has arrived, or queue it behind the
+        running one.
+        """
+        parser = self._parser
+        url = parse_url(self._url)
         version = parser.get_http_version()
         path = url.path.decode("ascii")
         root: str = self._config.root_path
@@ -236,7 +259,9 @@ class HttpConnection(ClosingConnection):
         }
         before = self.cycle
         keep_alive = version != "1.0" and parser.should_keep_alive()
-        self.cycle = RequestCycle(scope, self, keep_alive=keep_alive, expects_continue=expects_continue)
+        self.cycle = RequestCycle(
+            scope, self, keep_alive=keep_alive, expects_continue=expects_continue
+        )
         if before is None or before.response_complete:
             self._run(self.cycle)
         else:
@@ -244,23 +269,30 @@ class HttpConnection(ClosingConnection):
             self._pipeline.append(self.cycle)
 
     def _run(self, cycle: RequestCycle) -> None:
-        self._answered, self._idle_until = cycle, 0.0
+        self._answered = cycle
+        self._idle_until = 0.0
         tasks = self.state.tasks
         task = self.loop.create_task(cycle.run(self._config.loaded_app))
         task.add_done_callback(tasks.discard)
         tasks.add(task)
 
     def _opens_websocket(self) -> bool:
-        if self._config.ws_protocol_class is None or not (self.cycle is None or self.cycle.response_complete):
+        if self._config.ws_protocol_class is None or not (
+            self.cycle is None or self.cycle.response_complete
+        ):
             return False
-        if not is_handshake(self._parser.get_method(), self._parser.get_http_version(), self._headers):
+        if not is_handshake(
+            self._parser.get_method(), self._parser.get_http_version(), self._headers
+        ):
             return False
         if (flaw := flaw_of(self._url, self._headers)) is not None:
             raise self._refusal(*flaw)
         return True
 
     def _open_websocket(self) -> None:
-        """Hand the connection over to a WebSocket; if it cannot be opened, the client receives a reply."""
+        """Hand the connection over to a WebSocket; if it cannot be opened, the client receives a
+        reply.
+        """
         lines = [b"%b: %b\r\n" % header for header in self._headers]
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (self._parser.get_method(), self._url, b"".join(lines))
         try:
@@ -272,7 +304,9 @@ class HttpConnection(ClosingConnection):
             self._refuse(refused.status, refused.message)
         except Exception as error:
             _log.error("A WebSocket cannot be opened", exc_info=error)
-            self._refuse(500, "The WebSocket could not be opened, because of a fault in the server.")
+            self._refuse(
+                500, "The WebSocket could not be opened, because of a fault in the server."
+            )
         else:
             self._clear_idle()
             self._leave_tenant()
@@ -282,8 +316,9 @@ class HttpConnection(ClosingConnection):
     def _pass_over(self) -> None:
         """Ignore an unsupported upgrade (Java's client offers HTTP/2 each time).
 
-        The parser treats the following bytes as the other protocol, and would lose the request's body, or, if the body
-        arrives later, parse it as another request. So a new parser receives the framing of the body, and continues.
+        The parser treats the following bytes as the other protocol, and would lose the request's
+        body, or, if the body arrives later, parse it as another request. So a new parser receives
+        the framing of the body, and continues.
         """
         framing = [b"%b: %b\r\n" % header for header in self._headers if header[0] in FRAMING]
         if framing and self.cycle is not None:
@@ -294,14 +329,22 @@ class HttpConnection(ClosingConnection):
             self._is_resuming = False
 
     def _take_buffered(self) -> None:
-        """Parse the bytes that arrived while a request ran, up to the end of the next request. The rest waits."""
-        retained, start = self._retained, 0
-        while start < len(retained) and not (self._pipeline or self._is_leaving or self.transport.is_closing()):
+        """Parse the bytes that arrived while a request ran, up to the end of the next request.
+
+        The rest waits.
+        """
+        retained = self._retained
+        start = 0
+        while start < len(retained) and not (
+            self._pipeline or self._is_leaving or self.transport.is_closing()
+        ):
             end = retained.find(HEAD_END, start) + len(HEAD_END)
             end = end if end >= len(HEAD_END) else len(retained)
             self.data_received(retained[start:end], is_turn=True)
             start = end
-        self._retained = b"" if self._is_leaving or self.transport.is_closing() else retained[start:]
+        self._retained = (
+            b"" if self._is_leaving or self.transport.is_closing() else retained[start:]
+        )
         if self._retained:
             self._pause_reading()
 
@@ -314,13 +357,16 @@ class HttpConnection(ClosingConnection):
     # Strict parsing, and sizes.
 
     def _check_framing(self, codings: bytes) -> None:
-        """Reject a body with other codings than chunked: the parser checks only the end of the last coding.
+        """Reject a body with other codings than chunked: the parser checks only the end of the last
+        coding.
 
         Raises `RejectedRequest`. HTTP/1.0 has no codings (RFC 9112, section 6.1).
         """
         if codings.lower() != b"chunked" or self._parser.get_http_version() == "1.0":
             raise self._refusal(
-                400, "The request's Transfer-Encoding is not supported. Send 'chunked', or a Content-Length."
+                400,
+                "The request's Transfer-Encoding is not supported. Send 'chunked', or a "
+                "Content-Length.",
             )
 
     def _check_size(self) -> None:

@@ -1,7 +1,9 @@
-"""Compressed WebSocket messages (RFC 7692), inflated step by step when the application receives them.
+"""Compressed WebSocket messages (RFC 7692), inflated step by step when the application receives
+them.
 
-The library inflates a frame in one call on arrival: 70 ms for 32 MB, which blocks the event loop. It compresses one in
-one call too: 40 ms for 1 MB of an image, so large messages are sent as they are, as section 6.1 permits.
+The library inflates a frame in one call on arrival: 70 ms for 32 MB, which blocks the event loop.
+It compresses one in one call too: 40 ms for 1 MB of an image, so large messages are sent as they
+are, as section 6.1 permits.
 """
 
 import zlib
@@ -30,9 +32,11 @@ _END = b"\x00\x00\xff\xff"
 
 
 class LateInflation(Extension):
-    """Passes received frames through unchanged, records which messages are compressed, and inflates those.
+    """Passes received frames through unchanged, records which messages are compressed, and inflates
+    those.
 
-    `library` is the library's own extension, which compresses; `agreed` are the parameters that the client receives.
+    `library` is the library's own extension, which compresses; `agreed` are the parameters that the
+    client receives.
     """
 
     name = ServerPerMessageDeflateFactory.name
@@ -79,7 +83,9 @@ class LateInflationFactory(ServerPerMessageDeflateFactory):
 
     def __init__(self) -> None:
         super().__init__(
-            server_max_window_bits=WINDOW, client_max_window_bits=WINDOW, compress_settings={"memLevel": 5}
+            server_max_window_bits=WINDOW,
+            client_max_window_bits=WINDOW,
+            compress_settings={"memLevel": 5},
         )
         self.agreed: LateInflation | None = None
         """The extension of the connection; None if the client does not compress."""

@@ -1,6 +1,7 @@
 """A separate listener for monitoring: no proxy reaches it unless an operator configures that.
 
-It has its own connections too, so that metrics can be read while the API has reached its limit of clients.
+It has its own connections too, so that metrics can be read while the API has reached its limit of
+clients.
 """
 
 import asyncio
@@ -44,7 +45,9 @@ class WatchServer:
         """Begin to serve."""
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._config.load()
-        self._server = await asyncio.get_running_loop().create_server(self._connection, sock=listener)
+        self._server = await asyncio.get_running_loop().create_server(
+            self._connection, sock=listener
+        )
 
     async def close(self) -> None:
         """Stop listening, and close each connection after its running reply."""

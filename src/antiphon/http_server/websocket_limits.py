@@ -22,19 +22,25 @@ LAST_WORDS = 5.0
 """Seconds for a client to read the last message, and to close its side."""
 
 MAX_FRAME = 16 * 1024 * 1024
-"""Bytes in a frame: the library copies and unmasks all of one in one step. Messages may have several frames."""
+"""Bytes in a frame: the library copies and unmasks all of one in one step. Messages may have
+several frames.
+"""
 
 LONGEST_HEADER = 14
 """Bytes of the longest header of a frame (RFC 6455, section 5.2)."""
 
 MAX_FRAGMENTS = 10_000
-"""Fragments of a message: an empty fragment costs a client six bytes, and is stored until the last."""
+"""Fragments of a message: an empty fragment costs a client six bytes, and is stored until the
+last.
+"""
 
 AT_ONCE = 1024
 """Bytes that are parsed at once: they can be many messages."""
 
 PROTOCOL_ERROR, ABNORMAL, INVALID_TEXT, TOO_BIG, TRY_AGAIN_LATER = 1002, 1006, 1007, 1009, 1013
-"""Close codes. `ABNORMAL` is for the application alone: the connection ends without the client's last word."""
+"""Close codes. `ABNORMAL` is for the application alone: the connection ends without the client's
+last word.
+"""
 
 NO_ROOM = "the server has no memory for a message of this size now"
 
@@ -42,20 +48,26 @@ RAW = "http_server.raw"
 """The type of a message that is not read yet, internal to this file."""
 
 SMALL = 64 * 1024
-"""Bytes up to which a text is a string for the application, as in ASGI; a larger one stays bytes."""
+"""Bytes up to which a text is a string for the application, as in ASGI; a larger one stays
+bytes.
+"""
 
 
 class LimitedProtocol(ServerProtocol):
-    """The protocol of one connection; it counts the bytes of the frame that has not arrived completely.
+    """The protocol of one connection; it counts the bytes of the frame that has not arrived
+    completely.
 
-    Only documented methods are used, which version 15 of the library has, too: it has no limit for a frame yet.
+    Only documented methods are used, which version 15 of the library has, too: it has no limit for
+    a frame yet.
     """
 
     incomplete = 0
     """Received bytes of this frame, or of the handshake."""
 
     def __init__(self, extensions: Sequence[ServerExtensionFactory], max_size: int) -> None:
-        super().__init__(extensions=extensions, max_size=max_size, logger=logging.getLogger("uvicorn.error"))
+        super().__init__(
+            extensions=extensions, max_size=max_size, logger=logging.getLogger("uvicorn.error")
+        )
 
     def accept(self, request: Request) -> Response:
         """Return the reply to a handshake. Raises `RejectedRequest` if it is invalid."""
@@ -80,10 +92,11 @@ class LimitedProtocol(ServerProtocol):
 class BoundedWebSocket(WebSocketsSansIOProtocol):
     """A client that stops reading holds its connection for at most `LAST_WORDS` seconds.
 
-    uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once if a message
-    violates the protocol, although the client is still sending, so that the reason would get lost.
-    Bytes that the application has not received are bounded for each connection, and for all together. Bytes after a
-    complete message stay unparsed until the application has received that message.
+    uvicorn closes a connection when its buffer is empty, which may be never; and it closes at once
+    if a message violates the protocol, although the client is still sending, so that the reason
+    would get lost. Bytes that the application has not received are bounded for each connection, and
+    for all together. Bytes after a complete message stay unparsed until the application has
+    received that message.
     """
 
     def __init__(self, *args: Any, limits: ConnectionLimits, **kwargs: Any) -> None:
@@ -105,20 +118,28 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.connection_made(transport)
             self.data_received(head)
             if not self.handshake_initiated:
-                raise RejectedRequest(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
+                raise RejectedRequest(
+                    HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request."
+                )
         except Exception:
             self.connections.discard(self)
             raise
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
-        if not self._is_refused:  # else the client is still sending: its bytes are neither kept nor counted
+        if (
+            not self._is_refused
+        ):  # else the client is still sending: its bytes are neither kept nor counted
             self._unread += data
             self._read()
 
     def _read(self) -> None:
         """Parse received bytes, up to the end of the next message."""
-        while self._unread and not self.read_paused and self.conn.incomplete <= MAX_FRAME + LONGEST_HEADER:
+        while (
+            self._unread
+            and not self.read_paused
+            and self.conn.incomplete <= MAX_FRAME + LONGEST_HEADER
+        ):
             piece = bytes(self._unread[:AT_ONCE])
             del self._unread[:AT_ONCE]
             super().data_received(piece)
@@ -131,7 +152,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self._end_for(TRY_AGAIN_LATER, NO_ROOM)
 
     def send_receive_event_to_app(self) -> None:
-        """A message is complete: a small plain text is read at once, all others when the application receives them."""
+        """A message is complete: a small plain text is read at once, all others when the
+        application receives them.
+        """
         agreed = self._deflate.agreed
         late = agreed if agreed is not None and agreed.is_compressed else None
         size = sum(map(len, self.frames))
@@ -140,7 +163,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             super().send_receive_event_to_app()
             self._queued += size if self.queue.qsize() > waiting else 0
             return
-        frames, self.frames = self.frames, []
+        frames = self.frames
+        self.frames = []
         if self.close_sent:
             return
         self._queued += size
@@ -163,7 +187,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     async def _inflated(self, raw: Any) -> Any:
         """Return a message from its pieces; other tasks run meanwhile."""
-        whole, most = BytesIO(), self.config.ws_max_size
+        whole = BytesIO()
+        most = self.config.ws_max_size
         try:
             for piece in raw["pieces"]:
                 for start in range(0, len(piece), STEP):
@@ -172,7 +197,9 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
                     if self._limits.pending > self._limits.room:
                         return await self._refused(TRY_AGAIN_LATER, NO_ROOM)
                     if whole.tell() > most:
-                        return await self._refused(TOO_BIG, f"the message is larger than {most} bytes")
+                        return await self._refused(
+                            TOO_BIG, f"the message is larger than {most} bytes"
+                        )
                     await asyncio.sleep(0)
             data = whole.getvalue()
             if not raw["is_text"]:
@@ -217,10 +244,13 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             await super().send(message)
         except RuntimeError:
             if self.close_sent:
-                raise ClientDisconnected from None  # it was rejected while the application still sent
+                # it was rejected while the application still sent
+                raise ClientDisconnected from None
             raise
         if self.initial_response is not None and self.close_sent:
-            self.handshake_complete = True  # with a rejection; else uvicorn logs each as an application error
+            self.handshake_complete = (
+                True  # with a rejection; else uvicorn logs each as an application error
+            )
         elif message["type"] == "websocket.close" and self.close_timer is not None:
             self.close_timer.cancel()
             self.close_timer = self._end_soon()
@@ -232,7 +262,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._is_refused = self.close_sent = True
         self.stop_keepalive()
         self._unread.clear()
-        self.frames, self.conn.incomplete = [], 0
+        self.frames = []
+        self.conn.incomplete = 0
         self.queue.put_nowait({"type": "websocket.disconnect", "code": ABNORMAL})
         self.transport.write(b"".join(self.conn.data_to_send()))
         if self.read_paused:

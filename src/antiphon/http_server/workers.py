@@ -1,8 +1,9 @@
-"""Exchange of state between the processes of one port: a request reaches one of them, and can be about all.
+"""Exchange of state between the processes of one port: a request reaches one of them, and can be
+about all.
 
-Each process listens on its own socket in a folder that only their user can enter, and answers a connection with the
-topic in the first line. The process with the client's request queries the others. A process that does not answer in
-time is omitted.
+Each process listens on its own socket in a folder that only their user can enter, and answers a
+connection with the topic in the first line. The process with the client's request queries the
+others. A process that does not answer in time is omitted.
 """
 
 import asyncio
@@ -33,12 +34,15 @@ class WorkerTopic(Generic[T]):
 
 
 class Workers:
-    """The processes that share a folder, seen from one of them: `name` is its own, `topics` its reports.
+    """The processes that share a folder, seen from one of them: `name` is its own, `topics` its
+    reports.
 
     `log` receives a warning for each process that does not answer.
     """
 
-    def __init__(self, folder: Path, name: str, *topics: WorkerTopic[Any], log: logging.Logger) -> None:
+    def __init__(
+        self, folder: Path, name: str, *topics: WorkerTopic[Any], log: logging.Logger
+    ) -> None:
         self.name = name
         self._folder = folder
         self._topics = {topic.name: topic for topic in topics}
@@ -46,7 +50,10 @@ class Workers:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Start to answer the others. A dead process with the same name may have left its socket."""
+        """Start to answer the others.
+
+        A dead process with the same name may have left its socket.
+        """
         path = self._folder / self.name
         path.unlink(missing_ok=True)
         self._server = await asyncio.start_unix_server(self._answer, path)
@@ -82,7 +89,12 @@ class Workers:
                 writer.write(topic.name.encode() + b"\n")
                 return [msgspec.json.decode(await reader.read(), type=topic.type)]
         except (OSError, msgspec.DecodeError) as error:
-            self._log.warning("Worker %s does not report its %s (%s).", path.name, topic.name, type(error).__name__)
+            self._log.warning(
+                "Worker %s does not report its %s (%s).",
+                path.name,
+                topic.name,
+                type(error).__name__,
+            )
             return []
         finally:
             if writer is not None:

@@ -50,7 +50,9 @@ async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
 
 
 class Cleaner(Periodic):
-    """Purges one store, from `start` to `close`, and reports to `upkeep` the reason if it cannot purge."""
+    """Purges one store, from `start` to `close`, and reports to `upkeep` the reason if it cannot
+    purge.
+    """
 
     def __init__(
         self,
@@ -61,7 +63,10 @@ class Cleaner(Periodic):
         delete_blobs: DeleteBlobs | None = None,
     ) -> None:
         super().__init__(POLL_INTERVAL, "Cannot delete expired data")
-        self._store, self._fraction, self._upkeep, self._retention = store, fraction, upkeep, retention
+        self._store = store
+        self._fraction = fraction
+        self._upkeep = upkeep
+        self._retention = retention
         self._purged: float | None = None
         self._delete_blobs = delete_blobs
 
@@ -72,7 +77,9 @@ class Cleaner(Periodic):
         if skew is None:
             return
         self._report_skew(skew)
-        if abs(skew) > MOST_SKEW or (self._purged is not None and time.monotonic() - self._purged < PURGE_EVERY):
+        if abs(skew) > MOST_SKEW or (
+            self._purged is not None and time.monotonic() - self._purged < PURGE_EVERY
+        ):
             return
         self._purged = time.monotonic()
         size = await self._store.write(expiry.purge_size, self._fraction)
@@ -87,7 +94,9 @@ class Cleaner(Periodic):
         was_off, is_off = (abs(one) > MOST_SKEW for one in (self._upkeep.clock_skew, skew))
         self._upkeep.clock_skew = skew
         if is_off and not was_off:
-            log.error("%s It does not delete expired data until the clock is correct.", differs(skew))
+            log.error(
+                "%s It does not delete expired data until the clock is correct.", differs(skew)
+            )
         elif was_off and not is_off:
             log.warning("This server's clock agrees with the store's again.")
 
@@ -100,20 +109,27 @@ class Cleaner(Periodic):
 
 def differs(skew: float) -> str:
     """Return a sentence about a clock that differs from the store's."""
-    return f"This server's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the store's."
+    return (
+        f"This server's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the "
+        "store's."
+    )
 
 
 def too_large(size: PurgeSize, fraction: float) -> str:
     """Return a sentence about a purge that would delete too much."""
     return (
-        f"At least {size.expired:,} of about {size.total:,} stored responses have expired, more than the "
+        f"At least {size.expired:,} of about {size.total:,} stored responses have expired, more "
+        "than the "
         f"{fraction:.0%} that one purge can delete (setting purge_fraction)."
     )
 
 
 async def objection(store: Store, fraction: float) -> str | None:
-    """Return why a purge by an operator should not run: a wrong clock, or too much to delete; else None."""
-    skew, until = await store.clock_skew(), time.monotonic() + PATIENCE
+    """Return why a purge by an operator should not run: a wrong clock, or too much to delete; else
+    None.
+    """
+    skew = await store.clock_skew()
+    until = time.monotonic() + PATIENCE
     while skew is None and time.monotonic() < until:
         await asyncio.sleep(POLL_INTERVAL / 4)
         skew = await store.clock_skew()

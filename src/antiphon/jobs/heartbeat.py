@@ -1,4 +1,6 @@
-"""Sends heartbeats while a worker's event loop is busy, from a thread and over a separate connection."""
+"""Sends heartbeats while a worker's event loop is busy, from a thread and over a separate
+connection.
+"""
 
 import threading
 import time
@@ -8,7 +10,9 @@ from antiphon.errors import StoreError, log, reportable
 from antiphon.storage.store import Pulse
 
 LATE = 2.5
-"""Seconds without a beat of the event loop after which the thread beats: well before the worker would expire."""
+"""Seconds without a beat of the event loop after which the thread beats: well before the worker
+would expire.
+"""
 
 POLL_INTERVAL = 0.5
 """Seconds between two checks whether the event loop is late."""
@@ -17,12 +21,14 @@ POLL_INTERVAL = 0.5
 class Heartbeat:
     """Sends heartbeats instead of a late event loop, while `is_needed()`.
 
-    The event loop usually sends them and calls `beaten`, because another write in its next transaction is free. The
-    thread starts with the first `need`, sleeps while the worker holds nothing, and ends with `close` or the process.
+    The event loop usually sends them and calls `beaten`, because another write in its next
+    transaction is free. The thread starts with the first `need`, sleeps while the worker holds
+    nothing, and ends with `close` or the process.
     """
 
     def __init__(self, pulse: Pulse, is_needed: Callable[[], bool]) -> None:
-        self._pulse, self._is_needed = pulse, is_needed
+        self._pulse = pulse
+        self._is_needed = is_needed
         self._last = 0.0
         self._needed, self._ended = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -34,7 +40,9 @@ class Heartbeat:
         self._last = time.monotonic()
         self._needed.set()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="antiphon-heartbeat", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, name="antiphon-heartbeat", daemon=True
+            )
             self._thread.start()
 
     def beaten(self) -> None:

@@ -1,7 +1,8 @@
-"""A process's ingestion of files: claims waiting files, processes them, and stops when another worker claims one.
+"""A process's ingestion of files: claims waiting files, processes them, and stops when another
+worker claims one.
 
-Workers, heartbeats and their expiry are those of background responses (`worker.py`). The code for ingestion is not
-loaded before a file waits.
+Workers, heartbeats and their expiry are those of background responses (`worker.py`). The code for
+ingestion is not loaded before a file waits.
 """
 
 import asyncio
@@ -43,7 +44,9 @@ class Ingester:
     _running: dict[int, tuple[int, "asyncio.Task[None]"]] = field(default_factory=dict)
     """The version and the task of each file in progress, by its number."""
     _strays: dict[int, float] = field(default_factory=dict)
-    """Files that this worker owns in the store without knowing of them, with the time of detection."""
+    """Files that this worker owns in the store without knowing of them, with the time of
+    detection.
+    """
     _loop: "asyncio.Task[None] | None" = None
     _pending: "asyncio.Future[Ingestion | None] | None" = None
     """The claim that was made last."""
@@ -58,7 +61,8 @@ class Ingester:
 
     async def close(self) -> None:
         """Claim no more files, and release those in progress for other workers."""
-        loop, self._loop = self._loop, None
+        loop = self._loop
+        self._loop = None
         await _cancel([loop] if loop is not None else [])
         await _cancel([task for _, task in self._running.values()])
         with suppress(StoreError):
@@ -87,7 +91,8 @@ class Ingester:
         return left
 
     async def _poll(self) -> None:
-        store, worker = self.parts.store, self.parts.process.worker
+        store = self.parts.store
+        worker = self.parts.process.worker
         self._skipped = False
         if self._ingest is not None:
             await self._poll_own()
@@ -101,11 +106,15 @@ class Ingester:
             here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
             paused = self.parts.outages.paused()
             self._skipped = bool(paused)
-            self._pending = asyncio.ensure_future(store.write(ingestions.claim, worker, here, paused))
+            self._pending = asyncio.ensure_future(
+                store.write(ingestions.claim, worker, here, paused)
+            )
             ingestion = await asyncio.shield(self._pending)
             if ingestion is None:
                 return
-            if not self._slots.take(ingestion.file.tenant):  # a file that it lost here has not ended yet
+            if not self._slots.take(
+                ingestion.file.tenant
+            ):  # a file that it lost here has not ended yet
                 await store.write(ingestions.release, worker, ingestion.seq)
                 return
             self._begin(ingestion, ingest)
@@ -119,7 +128,9 @@ class Ingester:
         self._running[ingestion.seq] = ingestion.file.version, task
 
     async def _work(self, ingestion: Ingestion, ingest: Ingest) -> None:
-        begin(About(api_key_id=ingestion.key_id))  # this task may have been created within a request
+        begin(
+            About(api_key_id=ingestion.key_id)
+        )  # this task may have been created within a request
         permit(())
         try:
             await ingest(self.parts, ingestion)
@@ -127,33 +138,43 @@ class Ingester:
             log.warning("Cannot ingest the file %s; retrying: %s", ingestion.file.file_id, error)
             await asyncio.sleep(POLL_INTERVAL)  # this worker may claim the file again at once
             with suppress(StoreError):
-                await self.parts.store.write(ingestions.release, self.parts.process.worker, ingestion.seq)
+                await self.parts.store.write(
+                    ingestions.release, self.parts.process.worker, ingestion.seq
+                )
         except Exception as error:
             reportable(error)  # logs it; the file is retried once it is detected as a stray
         finally:
             _, newest = self._running.get(ingestion.seq, (0, None))
-            if newest is asyncio.current_task():  # this worker may have claimed a newer version meanwhile
+            if (
+                newest is asyncio.current_task()
+            ):  # this worker may have claimed a newer version meanwhile
                 del self._running[ingestion.seq]
             self.parts.process.leases.discard(_lease(ingestion))
             self._slots.leave(ingestion.file.tenant)
             self.parts.process.wakes.wake(INGESTIONS)
 
     async def _poll_own(self) -> None:
-        """Stop work on files that this worker lost; release files that it owns without knowing of them."""
+        """Stop work on files that this worker lost; release files that it owns without knowing of
+        them.
+        """
         running = dict(self._running)
         owned = await self.parts.store.read(ingestions.owned, self.parts.process.worker)
         for seq, (version, task) in running.items():
             if owned.get(seq) != version:
                 _stop(task)
         now = asyncio.get_running_loop().time()
-        self._strays = {seq: self._strays.get(seq, now) for seq in owned.keys() - self._running.keys()}
+        self._strays = {
+            seq: self._strays.get(seq, now) for seq in owned.keys() - self._running.keys()
+        }
         # Only after a while: a check can run between a step in the store and the same step here.
         for seq in [seq for seq, since in self._strays.items() if now - since >= POLL_INTERVAL]:
             await self.parts.store.write(ingestions.release, self.parts.process.worker, seq)
 
 
 def _lease(ingestion: Ingestion) -> str:
-    """Return the name of the lease on this version of the file: a worker with a lease sends heartbeats."""
+    """Return the name of the lease on this version of the file: a worker with a lease sends
+    heartbeats.
+    """
     return f"ingestion:{ingestion.seq}:{ingestion.file.version}"
 
 

@@ -1,4 +1,6 @@
-"""Ingests one file into a vector store: cuts its text into chunks, which become searchable all at once."""
+"""Ingests one file into a vector store: cuts its text into chunks, which become searchable all at
+once.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -29,7 +31,9 @@ BUSY = 1.0
 """Seconds before a file waits again if the document readers have no capacity for it."""
 
 PAUSES = (1.0, 5.0, 25.0)
-"""Seconds before unavailable content is read again: a bucket can fail for a while. Then the file fails."""
+"""Seconds before unavailable content is read again: a bucket can fail for a while. Then the file
+fails.
+"""
 
 MOST_LOST = 3
 """Workers that can crash on one file; then it fails."""
@@ -55,13 +59,17 @@ class LostError(Exception):
 
 
 async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
-    """Ingest a file to its end, which the file in the store shows: `completed`, or `failed` with the reason.
+    """Ingest a file to its end, which the file in the store shows: `completed`, or `failed` with
+    the reason.
 
     Nothing is written once another worker owns the file. Raises `StoreError`.
     """
     # A file on which workers crash would otherwise take down one worker after the other.
     if ingestion.lost >= MOST_LOST:
-        text = f"The server stopped {ingestion.lost} times while it read this file. Attach it again to retry."
+        text = (
+            f"The server stopped {ingestion.lost} times while it read this file. Attach it "
+            "again to retry."
+        )
         await parts.store.write(ingestions.fail, ingestion, "server_error", text)
         return
     try:
@@ -90,18 +98,25 @@ async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
     except ClientError as error:  # its tenant's storage quota is exhausted
         await parts.store.write(ingestions.fail, ingestion, "invalid_file", error.message)
     except Exception as error:
-        await parts.store.write(ingestions.fail, ingestion, "server_error", reportable(error).message)
+        await parts.store.write(
+            ingestions.fail, ingestion, "server_error", reportable(error).message
+        )
 
 
 async def _try_model(parts: IngestionParts, ingestion: Ingestion) -> None:
-    """Call a model that did not answer recently, before the file is read for it. Raises `UnavailableError`."""
+    """Call a model that did not answer recently, before the file is read for it.
+
+    Raises `UnavailableError`.
+    """
     model = ingestion.embedding_model
     if model and parts.outages.lasts(model) is not None:
         await _embedded(parts, ingestion, [TRIED])
 
 
 async def _wait(parts: IngestionParts, ingestion: Ingestion, error: UnavailableError) -> None:
-    """Return the file to the queue: no worker of this process claims it before the model's pause ends."""
+    """Return the file to the queue: no worker of this process claims it before the model's pause
+    ends.
+    """
     lasted = parts.outages.lasts(ingestion.embedding_model) or 0.0
     if lasted > ABANDONED_AFTER:
         await parts.store.write(ingestions.fail, ingestion, "server_error", error.message)
@@ -124,9 +139,16 @@ async def _ingest(parts: IngestionParts, ingestion: Ingestion, limit: asyncio.Ti
 
 
 async def _write(
-    parts: IngestionParts, ingestion: Ingestion, file: StoredFile, memory: Account, limit: asyncio.Timeout
+    parts: IngestionParts,
+    ingestion: Ingestion,
+    file: StoredFile,
+    memory: Account,
+    limit: asyncio.Timeout,
 ) -> int:
-    """Write all chunks of a file; return how many. The time of the embedding server does not count for the limit."""
+    """Write all chunks of a file; return how many.
+
+    The time of the embedding server does not count for the limit.
+    """
     # Before the content is read. It waits as long as necessary: no client waits for this.
     await memory.obtain(weight_of_file(file, parts.memory.most(file.tenant)))
     text = await _text(parts, file)
@@ -135,19 +157,25 @@ async def _write(
     if tokens > MOST_TOKENS:
         raise DocumentError(
             "invalid_file",
-            f"The file has about {tokens:,} tokens, and at most {MOST_TOKENS:,} are allowed. Split the file.",
+            f"The file has about {tokens:,} tokens, and at most {MOST_TOKENS:,} are allowed. "
+            "Split the file.",
         )
     count = 0
     with await parts.quota.reserve(file.tenant, len(text)):
-        # Part by part, so that neither all chunks nor all vectors of a large file are in memory at once.
+        # Part by part, so that neither all chunks nor all vectors of a large file are in memory at
+        # once.
         async for part in _parts(parts, ingestion, text):
             # A slow embedding server must not make a large file fail.
             with _untimed(limit):
                 rows = await _rows(parts, ingestion, part, count)
             if (count := count + len(rows)) > MOST_CHUNKS:
-                raise DocumentError("invalid_file", f"The file has more than {MOST_CHUNKS:,} chunks. Split the file.")
+                raise DocumentError(
+                    "invalid_file",
+                    f"The file has more than {MOST_CHUNKS:,} chunks. Split the file.",
+                )
             for start in range(0, len(rows), AT_ONCE):
-                # Chunks of an unfinished version are invisible to searches: `complete` shows all of them at once.
+                # Chunks of an unfinished version are invisible to searches: `complete` shows all of
+                # them at once.
                 if not await write_chunks(parts.store, ingestion, rows[start : start + AT_ONCE]):
                     raise LostError
     return count
@@ -156,7 +184,8 @@ async def _write(
 @contextmanager
 def _untimed(limit: asyncio.Timeout) -> Iterator[None]:
     """Stop the clock of a time limit."""
-    clock, end = asyncio.get_running_loop().time, limit.when()
+    clock = asyncio.get_running_loop().time
+    end = limit.when()
     began = clock()
     limit.reschedule(None)
     try:
@@ -167,7 +196,10 @@ def _untimed(limit: asyncio.Timeout) -> Iterator[None]:
 
 
 async def _text(parts: IngestionParts, file: StoredFile) -> str:
-    """Return the text of a file. Raises `DocumentError`, and `AntiphonError` if its content stays unavailable."""
+    """Return the text of a file.
+
+    Raises `DocumentError`, and `AntiphonError` if its content stays unavailable.
+    """
     for pause in (*PAUSES, None):
         try:
             return await parts.texts.get().load(file)
@@ -179,7 +211,9 @@ async def _text(parts: IngestionParts, file: StoredFile) -> str:
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _parts(parts: IngestionParts, ingestion: Ingestion, text: str) -> AsyncIterator[Sequence[Chunk]]:
+async def _parts(
+    parts: IngestionParts, ingestion: Ingestion, text: str
+) -> AsyncIterator[Sequence[Chunk]]:
     """Cut a text in threads, some chunks at a time."""
     entry = ingestion.file
     chunks = chunks_of(text, entry.chunk_tokens, entry.overlap_tokens)
@@ -191,10 +225,17 @@ def _some(chunks: Iterator[Chunk]) -> Sequence[Chunk]:
     return list(islice(chunks, AT_ONCE))
 
 
-async def _rows(parts: IngestionParts, ingestion: Ingestion, part: Sequence[Chunk], first: int) -> Sequence[ChunkRow]:
-    """Return chunks with their vectors, numbered from `first`. One that is too long for the model becomes several."""
+async def _rows(
+    parts: IngestionParts, ingestion: Ingestion, part: Sequence[Chunk], first: int
+) -> Sequence[ChunkRow]:
+    """Return chunks with their vectors, numbered from `first`.
+
+    One that is too long for the model becomes several.
+    """
     if not ingestion.embedding_model:
-        return [ChunkRow(first + place, chunk.text, chunk.tokens) for place, chunk in enumerate(part)]
+        return [
+            ChunkRow(first + place, chunk.text, chunk.tokens) for place, chunk in enumerate(part)
+        ]
     found = await _embedded(parts, ingestion, [chunk.text for chunk in part])
     rows: list[ChunkRow] = []
     for chunk, fitted in zip(part, found, strict=True):
@@ -207,10 +248,19 @@ async def _rows(parts: IngestionParts, ingestion: Ingestion, part: Sequence[Chun
 async def _embedded(
     parts: IngestionParts, ingestion: Ingestion, texts: Sequence[str]
 ) -> "Sequence[Sequence[EmbeddedPart]]":
-    """Return the parts of texts with their vectors. Raises `AntiphonError`, but not `ClientError`."""
+    """Return the parts of texts with their vectors.
+
+    Raises `AntiphonError`, but not `ClientError`.
+    """
     try:
-        return await parts.embeddings(ingestion.embedding_model).embed_parts(texts, ingestion.file.tenant)
-    except ClientError as error:  # a model that no backend has: the error names others, which a key may not know
+        return await parts.embeddings(ingestion.embedding_model).embed_parts(
+            texts, ingestion.file.tenant
+        )
+    except (
+        ClientError
+    ) as error:  # a model that no backend has: the error names others, which a key may not know
         text = f"No backend has the embedding model '{ingestion.embedding_model}'."
         text = text if error.code == "model_not_found" else error.message
-        raise AntiphonError(text, code="server_error", gist=error.gist, detail=str(error)) from error
+        raise AntiphonError(
+            text, code="server_error", gist=error.gist, detail=str(error)
+        ) from error

@@ -1,4 +1,6 @@
-"""Keeps what refusals taught: stores new lessons, and uses those of other processes and of earlier runs."""
+"""Keeps what refusals taught: stores new lessons, and uses those of other processes and of earlier
+runs.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,19 +18,28 @@ MOST_AT_ONCE = 100
 async def store_new(store: Store, states: Iterable[BackendState], now: float) -> Sequence[Lesson]:
     """Store the lessons that are not stored yet, and return them. Raises `StoreError`."""
     new = [
-        (one, StoredLesson(place_of(state.backend), model, one.tenant, one.name, one.stated, one.learned_at))
+        (
+            one,
+            StoredLesson(
+                place_of(state.backend), model, one.tenant, one.name, one.stated, one.learned_at
+            ),
+        )
         for state in states
         for model, lessons in state.lessons.items()
         for one in lessons.new()
     ]
     for start in range(0, len(new), MOST_AT_ONCE):
         await store.write(
-            stored_lessons.put, [record for _, record in new[start : start + MOST_AT_ONCE]], int(now) - LIFE
+            stored_lessons.put,
+            [record for _, record in new[start : start + MOST_AT_ONCE]],
+            int(now) - LIFE,
         )
     return [one for one, _ in new]
 
 
-def use(states: Iterable[BackendState], records: Sequence[StoredLesson], saved: Sequence[Lesson] = ()) -> None:
+def use(
+    states: Iterable[BackendState], records: Sequence[StoredLesson], saved: Sequence[Lesson] = ()
+) -> None:
     """Apply the stored lessons to the backends; `saved` are lessons that were stored just now."""
     for state in states:
         place = place_of(state.backend)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from antiphon.storage.blobs.base import FileReader
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class JobParts:
     """What background responses need."""
 
@@ -38,7 +38,7 @@ class JobParts:
     """The capacity that tenants share in this process."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class IngestionParts:
     """What the ingestion of files into vector stores needs."""
 

@@ -1,8 +1,9 @@
-"""Keeps the profiles of models and the lessons about them up to date: reads them from the store, and starts probes.
+"""Keeps the profiles of models and the lessons about them up to date: reads them from the store,
+and starts probes.
 
-`poll_once` runs every half minute, so a server uses the results of `antiphon models probe` and of other processes. A
-profile is no longer used once its model has another digest. With `probe = "auto"` a model that is in use and has no
-profile is probed while its backend is idle.
+`poll_once` runs every half minute, so a server uses the results of `antiphon models probe` and of
+other processes. A profile is no longer used once its model has another digest. With `probe =
+"auto"` a model that is in use and has no profile is probed while its backend is idle.
 """
 
 from collections.abc import Sequence
@@ -38,9 +39,14 @@ Key = tuple[str, str]
 """The name of a backend, and its name for the model."""
 
 
-async def store_measurement(store: Store, backend: Backend, model: str, found: Measurement, now: Clock) -> None:
+async def store_measurement(
+    store: Store, backend: Backend, model: str, found: Measurement, now: Clock
+) -> None:
     """Store the findings about a model. Raises `StoreError`."""
-    await store.write(profiles.put, StoredProfile(place_of(backend), model, found.digest, found.encode(), int(now())))
+    await store.write(
+        profiles.put,
+        StoredProfile(place_of(backend), model, found.digest, found.encode(), int(now())),
+    )
 
 
 def measured(records: Sequence[StoredProfile], backend: Backend) -> dict[str, Measurement]:
@@ -51,18 +57,28 @@ def measured(records: Sequence[StoredProfile], backend: Backend) -> dict[str, Me
 
 
 class ProfileKeeper(Periodic):
-    """Updates the profiles of one server's models, from `start` to `close`; with `probes` it also probes models."""
+    """Updates the profiles of one server's models, from `start` to `close`; with `probes` it also
+    probes models.
+    """
 
-    def __init__(self, store: Store, registry: ModelRegistry, now: Clock, *, probes: bool = False) -> None:
+    def __init__(
+        self, store: Store, registry: ModelRegistry, now: Clock, *, probes: bool = False
+    ) -> None:
         super().__init__(POLL_INTERVAL, "Cannot update the profiles of models")
-        self._store, self._registry, self._now, self._probes = store, registry, now, probes
+        self._store = store
+        self._registry = registry
+        self._now = now
+        self._probes = probes
         self._stale: dict[Key, str] = {}
         """By changed model: the digest in its profile."""
         self._next: dict[Key, float] = {}
         """When a model is checked again, by the registry's clock."""
 
     async def load(self) -> Sequence[StoredProfile]:
-        """Use the profiles and lessons that are in the store, and store new lessons. Raises `StoreError`."""
+        """Use the profiles and lessons that are in the store, and store new lessons.
+
+        Raises `StoreError`.
+        """
         backends = self._registry.backends
         saved: Sequence[Lesson] = ()
         try:
@@ -76,7 +92,10 @@ class ProfileKeeper(Periodic):
         return records
 
     async def poll_once(self) -> None:
-        """Use the profiles in the store, then check each model that is in use. Raises `StoreError`."""
+        """Use the profiles in the store, then check each model that is in use.
+
+        Raises `StoreError`.
+        """
         records = {(one.place, one.model): one for one in await self.load()}
         if not (records or self._probes):
             return
@@ -101,7 +120,9 @@ class ProfileKeeper(Periodic):
             state.update(measured=known)
 
     async def _inspect(self, state: BackendState, model: str, record: StoredProfile | None) -> None:
-        """Check whether a model has changed since it was probed, and probe it if that is enabled."""
+        """Check whether a model has changed since it was probed, and probe it if that is
+        enabled.
+        """
         key = place_of(state.backend), model
         clock = self._registry.clock
         if clock() < self._next.get(key, 0.0) or (record is None and not self._probes):
@@ -123,9 +144,12 @@ class ProfileKeeper(Periodic):
         if self._stale.get(key) == digest:
             return
         self._stale[key] = digest
-        state.update(measured={name: profile for name, profile in state.measured.items() if name != key[1]})
+        state.update(
+            measured={name: profile for name, profile in state.measured.items() if name != key[1]}
+        )
         log.warning(
-            "The model '%s' at the backend '%s' has changed since it was probed; its profile is no longer used. %s",
+            "The model '%s' at the backend '%s' has changed since it was probed; its profile is "
+            "no longer used. %s",
             key[1],
             state.name,
             "It is probed again." if self._probes else f"Run `antiphon models probe {key[1]}`.",
@@ -133,24 +157,36 @@ class ProfileKeeper(Periodic):
 
     def _is_under_way(self, record: StoredProfile | None) -> bool:
         """Whether another process probes the model now."""
-        return record is not None and not record.body and self._now() - record.probed_at < LONGEST_PROBE
+        return (
+            record is not None
+            and not record.body
+            and self._now() - record.probed_at < LONGEST_PROBE
+        )
 
     async def _probe(self, state: BackendState, model: str) -> None:
         from antiphon.upstream.probing.consent import is_free  # noqa: PLC0415 - for servers that probe alone
         from antiphon.upstream.probing.idle import BackendBusyError, WhenIdle  # noqa: PLC0415
         from antiphon.upstream.probing.interview import Interview  # noqa: PLC0415
 
-        backend, place = state.backend, place_of(state.backend)
+        backend = state.backend
+        place = place_of(state.backend)
         if not is_free(backend.url, state.dialect.name):
             return
-        await self._store.write(profiles.put, StoredProfile(place, model, "", b"", int(self._now())))
+        await self._store.write(
+            profiles.put, StoredProfile(place, model, "", b"", int(self._now()))
+        )
         is_done = False
         try:
             found = await Interview(state, model, WhenIdle(state)).run()
             await store_measurement(self._store, backend, model, found, self._now)
             is_done = True
         except (BackendBusyError, BackendError) as error:
-            log.info("The model '%s' at '%s' was not probed: %s", model, state.name, str(error) or "it is busy")
+            log.info(
+                "The model '%s' at '%s' was not probed: %s",
+                model,
+                state.name,
+                str(error) or "it is busy",
+            )
             self._next[place, model] = self._registry.clock() + TRY_AGAIN
             return
         finally:

@@ -24,7 +24,13 @@ from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
 from antiphon.recording.checkpoints import from_bytes
 from antiphon.recording.facts import ResponseOrigin, facts_of, origin_of
-from antiphon.recording.persistence import RequestIdentity, Retention, encode_json, ended, identified
+from antiphon.recording.persistence import (
+    RequestIdentity,
+    Retention,
+    encode_json,
+    ended,
+    identified,
+)
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import (
     check_stores,
@@ -55,12 +61,16 @@ WINDOWS: Mapping[str | None, int] = {"2h": 2 * 3600, "8h": 8 * 3600}
 """The values of `completion_window` with which a job is deferred, in seconds."""
 
 LEAD = 1800
-"""Seconds before the end of the window from which a job no longer waits for idle slots: a response may take as long."""
+"""Seconds before the end of the window from which a job no longer waits for idle slots: a response
+may take as long.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A background response in its current state, and the types of tools that its model will not be offered."""
+    """A background response in its current state, and the types of tools that its model will not be
+    offered.
+    """
 
     response: Response
     ignored_tools: Sequence[str]
@@ -70,13 +80,16 @@ class BackgroundQueue:
     """The background responses of all tenants. Workers of any server run them."""
 
     def __init__(self, parts: JobParts, stored: Responses) -> None:
-        self._parts, self._stored = parts, stored
+        self._parts = parts
+        self._stored = stored
 
-    async def enqueue(self, request: CreateResponse, body: bytes, identity: RequestIdentity | None = None) -> Queued:
+    async def enqueue(
+        self, request: CreateResponse, body: bytes, identity: RequestIdentity | None = None
+    ) -> Queued:
         """Queue a background response; return it in its current state, durable.
 
-        `body` is the request's JSON, for the worker that runs it. Raises `ClientError` if the request can be rejected
-        before the model is called.
+        `body` is the request's JSON, for the worker that runs it. Raises `ClientError` if the
+        request can be rejected before the model is called.
         """
         parts = self._parts
         identity = identified(identity, parts.run.new_id)
@@ -86,9 +99,12 @@ class BackgroundQueue:
             return await _enqueue(parts, request, body, identity)
 
     async def cancel(self, tenant: str, response_id: str) -> JsonObject:
-        """End a background response, on any server; return its current state. One that has ended is unchanged.
+        """End a background response, on any server; return its current state.
 
-        Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
+        One that has ended is unchanged.
+
+        Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response
+        (specification section 13).
         """
         while (job := await self._parts.store.read(jobs.find_job, tenant, response_id)) is not None:
             if await end(self._parts, job):
@@ -99,7 +115,9 @@ class BackgroundQueue:
         return response
 
 
-async def _enqueue(parts: JobParts, request: CreateResponse, body: bytes, identity: RequestIdentity) -> Queued:
+async def _enqueue(
+    parts: JobParts, request: CreateResponse, body: bytes, identity: RequestIdentity
+) -> Queued:
     context = await gather(parts.run, request, identity.tenant, is_large=identity.is_large)
     try:
         return await _put(parts, request, body, identity, context)
@@ -108,7 +126,11 @@ async def _enqueue(parts: JobParts, request: CreateResponse, body: bytes, identi
 
 
 async def _put(
-    parts: JobParts, request: CreateResponse, body: bytes, identity: RequestIdentity, context: Context
+    parts: JobParts,
+    request: CreateResponse,
+    body: bytes,
+    identity: RequestIdentity,
+    context: Context,
 ) -> Queued:
     items = context.items
     candidates = await parts.run.models.candidates(request.model)
@@ -135,12 +157,19 @@ async def _put(
     if parts.run.facts is not None:
         facts = facts_of(origin_of(request, identity), response, context.input, parts.run.now())
     if context.is_large:
-        stored = await parts.run.offload.run(identity.tenant, retention.of, response, context, {}, facts)
+        stored = await parts.run.offload.run(
+            identity.tenant, retention.of, response, context, {}, facts
+        )
     else:
         stored = retention.of(response, context, {}, facts)
     frames = frames_of(writer.take()) if stored.is_streamed else []
-    saved, most = without_credentials(request, body), parts.queue_per_tenant
-    deferral = SOONEST if request.background_options is None else _deferral_of(request, response.created_at)
+    saved = without_credentials(request, body)
+    most = parts.queue_per_tenant
+    deferral = (
+        SOONEST
+        if request.background_options is None
+        else _deferral_of(request, response.created_at)
+    )
     outcome = await parts.store.write(
         jobs.enqueue, stored, saved, frames, reply, identity.taken, most=most, deferral=deferral
     )
@@ -160,12 +189,15 @@ def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:
     options = request.background_options or BackgroundOptions()
     window = WINDOWS.get(options.completion_window)
     continues = options.continuation_id
-    digest = sha256(continues.encode("utf-8", "surrogatepass")).hexdigest()[:32] if continues else ""
+    digest = (
+        sha256(continues.encode("utf-8", "surrogatepass")).hexdigest()[:32] if continues else ""
+    )
     return Deferral(created_at + window - LEAD if window else 0, digest)
 
 
 async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> bool:
-    """End a job from outside, failed with the error, else cancelled; False if another process wrote to it meanwhile.
+    """End a job from outside, failed with the error, else cancelled; False if another process wrote
+    to it meanwhile.
 
     The completed items remain, and open ones are closed as incomplete.
     """
@@ -189,7 +221,10 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
     is_ended = await parts.store.write(
         jobs.finish,
         job,
-        ended(replace(stored, status=response.status, body=body, output=output, facts=facts), parts.run.now()),
+        ended(
+            replace(stored, status=response.status, body=body, output=output, facts=facts),
+            parts.run.now(),
+        ),
         frames_of(writer.take()) if stored.is_streamed else [],
         append=False,
         announcement=announcement(parts.run.new_id, parts.run.now, stored.id, response.status),
@@ -205,7 +240,9 @@ async def work(parts: JobParts, job: Job) -> None:
     It waits for memory before the job is read or decoded, and before its history is read.
     """
     note(api_key_id=job.taken.key_id)
-    if job.taken.models or restriction.get():  # this task may have been created within a request of another key
+    if (
+        job.taken.models or restriction.get()
+    ):  # this task may have been created within a request of another key
         permit(job.taken.models)
     memory = Account(parts.run.history.memory, job.response.tenant, is_patient=True)
     try:
@@ -217,7 +254,9 @@ async def work(parts: JobParts, job: Job) -> None:
 async def _work(parts: JobParts, job: Job, memory: Account) -> None:
     try:
         if job.lost >= MOST_LOST:
-            raise AntiphonError("The server had an error while processing your request.", code="server_error")
+            raise AntiphonError(
+                "The server had an error while processing your request.", code="server_error"
+            )
         intake = HistoryMemory(parts.run.history.bounds, memory)
         if job.is_partial:
             await intake.ahead(job.size, job.items)
@@ -248,7 +287,9 @@ async def _whole(parts: JobParts, job: Job) -> Job:
 
 
 def _takes(name: str) -> bool:
-    """Accept any parameter: it was checked when the job was queued, and `prepare_again` checks the model's backends."""
+    """Accept any parameter: it was checked when the job was queued, and `prepare_again` checks the
+    model's backends.
+    """
     return True
 
 
@@ -259,7 +300,9 @@ async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
     is_large = len(job.request) > LARGE or len(stored.input) > MANY
     if is_large:
         request = await parts.run.offload.run(stored.tenant, decode_request, job.request, _takes)
-        items = await load_items(stored.input, parts.run.history.reads, parts.run.offload, stored.tenant)
+        items = await load_items(
+            stored.input, parts.run.history.reads, parts.run.offload, stored.tenant
+        )
     else:
         request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
@@ -271,16 +314,23 @@ async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
     is_sealed_displayed = view_of(request).encrypted
     resume = ResumeState(
         created_at=stored.created_at,
-        stored=[load_item(item if is_sealed_displayed else replace(item, sealed=None)) for item in stored.output],
+        stored=[
+            load_item(item if is_sealed_displayed else replace(item, sealed=None))
+            for item in stored.output
+        ],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
         begins=job.stored_number <= QUEUED,
         work=from_bytes(job.called),
         is_large=is_large,
-        defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now() if job.uses_idle else 0,
+        defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now()
+        if job.uses_idle
+        else 0,
     )
     recorder = BackgroundRecorder(parts, job, _retention_of(parts, request, stored.tenant))
-    plan = await prepare_again(parts.run, request, stored.tenant, recorder, stored.id, resume, intake.account)
+    plan = await prepare_again(
+        parts.run, request, stored.tenant, recorder, stored.id, resume, intake.account
+    )
     recorder.run = run = Run(plan, parts.run)
     run.origin = _origin_of(parts, job, request.model)
     return recorder
@@ -292,13 +342,16 @@ def _origin_of(parts: JobParts, job: Job, model: str) -> ResponseOrigin | None:
         return None
     stored = job.response
     flags = BACKGROUND | (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
-    return ResponseOrigin(model, stored.tenant, job.taken.key_id, flags, len(job.request), job.attempt)
+    return ResponseOrigin(
+        model, stored.tenant, job.taken.key_id, flags, len(job.request), job.attempt
+    )
 
 
 def lost_meanwhile() -> ClientError:
     """Return the error for credentials of other servers, which workers would not have."""
     return ClientError(
-        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not stored, so a background response "
+        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not stored, so a "
+        "background response "
         "would run without them. Send the request without 'background'.",
         code="unsupported_value",
         param="tools",
@@ -308,7 +361,8 @@ def lost_meanwhile() -> ClientError:
 def queue_full(most: int) -> ClientError:
     """Return the error for a background response if the tenant's queue is full: 429."""
     return ClientError(
-        f"Too many background responses are waiting: the limit is {most}. Try again after some have ended, or cancel "
+        f"Too many background responses are waiting: the limit is {most}. Try again after some "
+        "have ended, or cancel "
         "some.",
         status=429,
         type="requests",
@@ -319,7 +373,9 @@ def queue_full(most: int) -> ClientError:
 
 
 def _retention_of(parts: JobParts, request: CreateResponse, tenant: str) -> Retention:
-    return Retention(tenant, request.store is not False, parts.run.rules.retention, bool(request.stream))
+    return Retention(
+        tenant, request.store is not False, parts.run.rules.retention, bool(request.stream)
+    )
 
 
 def _writer(parts: JobParts, response: Response) -> ResponseWriter:
@@ -328,7 +384,11 @@ def _writer(parts: JobParts, response: Response) -> ResponseWriter:
 
 
 def _reply(response: Response, identity: RequestIdentity, is_stream: bool) -> StoredReply | None:
-    """Return the answer to a repetition of the request: the queued response, or a replay of its log."""
+    """Return the answer to a repetition of the request: the queued response, or a replay of its
+    log.
+    """
     if not identity.key:
         return None
-    return StoredReply(identity.tenant, identity.key, is_stream, b"" if is_stream else encode_json(response))
+    return StoredReply(
+        identity.tenant, identity.key, is_stream, b"" if is_stream else encode_json(response)
+    )

@@ -8,7 +8,11 @@ from typing import Any, TypeVar
 from antiphon.errors import StoreError, log
 from antiphon.history.context import CHAINABLE, store_item
 from antiphon.jobs.parts import JobParts
-from antiphon.protocol.events import Event, ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
+from antiphon.protocol.events import (
+    Event,
+    ResponseOutputItemAddedEvent,
+    ResponseOutputItemDoneEvent,
+)
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, to_bytes
@@ -22,11 +26,14 @@ from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 
 FLUSH_EVERY = 0.04
-"""Seconds for which events are collected before they are written: the delay of readers, and the number of writes."""
+"""Seconds for which events are collected before they are written: the delay of readers, and the
+number of writes.
+"""
 
 VISIBLE_AFTER = 1.0
-"""Seconds after which an open item of a response without a stream is written, so that a client that cancels it
-receives the item so far, from any server. Items that close sooner cost no such write."""
+"""Seconds after which an open item of a response without a stream is written, so that a client that
+cancels it receives the item so far, from any server. Items that close sooner cost no such write.
+"""
 
 PULSE_AFTER = 60.0
 """Seconds of silence after which a `keepalive` goes into the log."""
@@ -45,11 +52,15 @@ class Lost(Exception):  # noqa: N818 - nothing went wrong here: the job belongs 
 
 
 LARGE = 1024 * 1024
-"""Bytes of events above which each is stored separately: a replay reads and sends one of them at once."""
+"""Bytes of events above which each is stored separately: a replay reads and sends one of them at
+once.
+"""
 
 
 def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[EventFrames]:
-    """Return events as they are stored for replay; those that `have_images` with references to these."""
+    """Return events as they are stored for replay; those that `have_images` with references to
+    these.
+    """
     if have_images:
         from antiphon.protocol.stored_images import as_logged  # noqa: PLC0415 - few responses make images
 
@@ -57,14 +68,17 @@ def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[Eve
     body = encode(events)
     if len(body) <= LARGE or len(events) == 1:
         return [EventFrames(events[0].sequence_number, events[-1].sequence_number, body)]
-    return [EventFrames(event.sequence_number, event.sequence_number, encode([event])) for event in events]
+    return [
+        EventFrames(event.sequence_number, event.sequence_number, encode([event]))
+        for event in events
+    ]
 
 
 class BackgroundRecorder:
     """Records one job, run by `run`, which must be set before `record` is called.
 
-    Its task is cancelled when another worker has claimed the job. `leave` and `drop` write nothing: the
-    worker returns an unfinished job to the queue.
+    Its task is cancelled when another worker has claimed the job. `leave` and `drop` write nothing:
+    the worker returns an unfinished job to the queue.
     """
 
     def __init__(self, parts: JobParts, job: Job, retention: Retention) -> None:
@@ -115,11 +129,14 @@ class BackgroundRecorder:
     def see(self, batch: Sequence[Event]) -> None:
         """See `Recorder.see`: `add` has them."""
 
-    async def save(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+    async def save(
+        self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]
+    ) -> None:
         """See `Recorder.save`. Raises `Lost` if the job belongs to another worker."""
         async with self._writing:
             self._flushing.cancel()
-            events, self._pending = [*self._pending, *end], []
+            events = [*self._pending, *end]
+            self._pending = []
             context = self.run.context
             if context.is_large:
                 saved = await self._parts.run.offload.run(
@@ -145,10 +162,15 @@ class BackgroundRecorder:
             self._is_stored = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """See `Recorder.leave`: it continues, here or on another server, unless it was ended from outside."""
+        """See `Recorder.leave`: it continues, here or on another server, unless it was ended from
+        outside.
+        """
         with suppress(StoreError):
             stored = self._job.response
-            return await self._parts.store.read(jobs.find_job, stored.tenant, stored.id, few=True) is None
+            return (
+                await self._parts.store.read(jobs.find_job, stored.tenant, stored.id, few=True)
+                is None
+            )
         return False
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
@@ -156,7 +178,9 @@ class BackgroundRecorder:
         try:
             async with self._writing:
                 await self._flush()  # the log must have all events before the calls
-                await self._save(Progress(self._take_unfinished(), (), save=False, called=to_bytes(work)))
+                await self._save(
+                    Progress(self._take_unfinished(), (), save=False, called=to_bytes(work))
+                )
         except Lost:
             self._is_lost = True
             raise asyncio.CancelledError from None
@@ -165,13 +189,18 @@ class BackgroundRecorder:
         """See `Recorder.drop`."""
 
     def _charge(self) -> None:
-        """Count the tokens of this attempt; the one that ends the job counts the request, and settles reservations."""
-        job, owner = self._job, self._job.taken
+        """Count the tokens of this attempt; the one that ends the job counts the request, and
+        settles reservations.
+        """
+        job = self._job
+        owner = self._job.taken
         if not owner.key_id:
             return
         settled = Reservation(owner.key_id, cost=None if owner.cost is None else 0)
         taken, requests = (owner, 1) if self._is_stored else (settled, 0)
-        self._parts.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
+        self._parts.meter.charge(
+            job.response.tenant, taken, job.response.created_at, requests, self.run.spent()
+        )
 
     async def _flush_often(self) -> None:
         try:
@@ -198,7 +227,8 @@ class BackgroundRecorder:
         await asyncio.sleep(FLUSH_EVERY)
 
     async def _flush(self) -> None:
-        batch, self._pending = self._pending, []
+        batch = self._pending
+        self._pending = []
         stored = self._note(batch)
         for events, save in ((batch[:stored], True), (batch[stored:], False)):
             if events:
@@ -207,7 +237,9 @@ class BackgroundRecorder:
             await self._save(Progress(self._take_unfinished(), (), save=False))
 
     def _note(self, batch: Sequence[Event]) -> int:
-        """Note the items that close; return how many events precede the last moment without an open item."""
+        """Note the items that close; return how many events precede the last moment without an open
+        item.
+        """
         stored = 0
         for count, event in enumerate(batch, 1):
             if isinstance(event, ResponseOutputItemAddedEvent):
@@ -235,7 +267,9 @@ class BackgroundRecorder:
         await self._save(Progress(frames, output, save))
 
     def _delayed(self, events: Sequence[Event], save: bool) -> Sequence[EventFrames]:
-        """Take events without readers; return those of open items once the oldest has waited for `VISIBLE_AFTER`."""
+        """Take events without readers; return those of open items once the oldest has waited for
+        `VISIBLE_AFTER`.
+        """
         now = asyncio.get_running_loop().time()
         if save:
             self._unfinished = []
@@ -246,11 +280,14 @@ class BackgroundRecorder:
         return self._take_unfinished() if now - self._unfinished_since >= VISIBLE_AFTER else ()
 
     def _take_unfinished(self) -> Sequence[EventFrames]:
-        events, self._unfinished = self._unfinished, []
+        events = self._unfinished
+        self._unfinished = []
         return frames_of(events, have_images=self._has_images) if events else ()
 
     async def _save(self, progress: Progress) -> None:
-        newer = await self._persist(lambda: self._parts.store.write(jobs.advance, self._job, progress))
+        newer = await self._persist(
+            lambda: self._parts.store.write(jobs.advance, self._job, progress)
+        )
         if newer is None:
             raise Lost
         self._job = newer

@@ -1,4 +1,6 @@
-"""A background response's stream, read from its log: past events from any number on, then new ones (section 9)."""
+"""A background response's stream, read from its log: past events from any number on, then new ones
+(section 9).
+"""
 
 from collections.abc import AsyncGenerator
 from functools import partial
@@ -23,14 +25,18 @@ OPEN = frozenset({"queued", "in_progress"})
 
 
 class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not an error
-    """The log lost its open end: a reader that has received it must not continue with the events that follow."""
+    """The log lost its open end: a reader that has received it must not continue with the events
+    that follow.
+    """
 
 
 class Replays:
     """The streams of all background responses of one store, until this process serves no more."""
 
     def __init__(self, store: Store, views: ItemViews, process: ProcessState) -> None:
-        self._store, self._views, self._process = store, views, process
+        self._store = store
+        self._views = views
+        self._process = process
 
     async def check(self, tenant: str, response_id: str) -> None:
         """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
@@ -43,18 +49,29 @@ class Replays:
     async def events(
         self, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
+        """Yield the events after a number as server-sent events, to the end of the stream.
+
+        Raises `CutOff`.
+        """
         generation: int | None = None
         with self._process.wakes.expect(response_id) as change:
             while True:
                 read = partial(self._store.read, event_log.tail, tenant, response_id, after)
                 tail = await change.shared_read((tenant, after), read)
-                if tail is None or self._process.is_over or generation not in (None, tail.generation):
+                if (
+                    tail is None
+                    or self._process.is_over
+                    or generation not in (None, tail.generation)
+                ):
                     raise CutOff
                 generation = tail.generation
                 for frames in tail.frames:
                     is_whole = padding and frames.first > after
-                    body = frames.body if is_whole else await self._displayed(tenant, frames, after, padding)
+                    body = (
+                        frames.body
+                        if is_whole
+                        else await self._displayed(tenant, frames, after, padding)
+                    )
                     if RETAINED not in body:
                         yield body
                     else:
@@ -66,7 +83,9 @@ class Replays:
                 if not tail.frames:
                     await change.wait(POLL_INTERVAL)
 
-    async def _displayed(self, tenant: str, frames: EventFrames, after: int, padding: bool) -> bytes:
+    async def _displayed(
+        self, tenant: str, frames: EventFrames, after: int, padding: bool
+    ) -> bytes:
         """Return the frames that a client has not received; large ones are split in a thread."""
         if len(frames.body) <= LARGE:
             return _part(frames, after, padding)
@@ -104,4 +123,7 @@ def _bare(event: bytes) -> bytes:
 def _no_log(stored: StoredResponse | None) -> ClientError:
     is_background = stored is not None and msgspec.json.decode(stored.body)["background"]
     reason = "stream=true" if is_background else "background=true"
-    return ClientError(f"This response cannot be streamed because it was not created with {reason}.", param="stream")
+    return ClientError(
+        f"This response cannot be streamed because it was not created with {reason}.",
+        param="stream",
+    )

@@ -9,7 +9,10 @@ POLL_INTERVAL = 20.0
 
 
 class Summing(Periodic):
-    """Sums the responses of one store, from `start` to `close`. Every server does it; each response is summed once."""
+    """Sums the responses of one store, from `start` to `close`.
+
+    Every server does it; each response is summed once.
+    """
 
     def __init__(self, store: Store) -> None:
         super().__init__(POLL_INTERVAL, "Cannot sum up responses")

@@ -1,7 +1,8 @@
 """Closes the open items of a background response that is ended from outside.
 
-The worker that runs it may be on another server or dead, so everything is read from the store: open items from
-the events that were logged since the last checkpoint, and tool calls that wait behind an open one from the checkpoint.
+The worker that runs it may be on another server or dead, so everything is read from the store: open
+items from the events that were logged since the last checkpoint, and tool calls that wait behind an
+open one from the checkpoint.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,9 @@ Json = dict[str, Any]
 
 
 class TextEnd(NamedTuple):
-    """The end of a text with deltas: its event, that event's field, and where an item without parts stores it."""
+    """The end of a text with deltas: its event, that event's field, and where an item without parts
+    stores it.
+    """
 
     event: Callable[..., events.Event]
     field: str
@@ -36,17 +39,27 @@ TEXT_ENDS: dict[str, TextEnd] = {
     "response.output_text": TextEnd(events.ResponseTextDoneEvent, "text"),
     "response.refusal": TextEnd(events.ResponseRefusalDoneEvent, "refusal"),
     "response.reasoning_text": TextEnd(events.ResponseReasoningTextDoneEvent, "text"),
-    "response.reasoning_summary_text": TextEnd(events.ResponseReasoningSummaryTextDoneEvent, "text"),
+    "response.reasoning_summary_text": TextEnd(
+        events.ResponseReasoningSummaryTextDoneEvent, "text"
+    ),
     "response.function_call_arguments": TextEnd(
         events.ResponseFunctionCallArgumentsDoneEvent, "arguments", ("arguments",)
     ),
-    "response.custom_tool_call_input": TextEnd(events.ResponseCustomToolCallInputDoneEvent, "input", ("input",)),
-    "response.mcp_call_arguments": TextEnd(events.ResponseMcpCallArgumentsDoneEvent, "arguments", ("arguments",)),
-    "response.code_interpreter_call_code": TextEnd(events.ResponseCodeInterpreterCallCodeDoneEvent, "code", ("code",)),
+    "response.custom_tool_call_input": TextEnd(
+        events.ResponseCustomToolCallInputDoneEvent, "input", ("input",)
+    ),
+    "response.mcp_call_arguments": TextEnd(
+        events.ResponseMcpCallArgumentsDoneEvent, "arguments", ("arguments",)
+    ),
+    "response.code_interpreter_call_code": TextEnd(
+        events.ResponseCodeInterpreterCallCodeDoneEvent, "code", ("code",)
+    ),
     "response.apply_patch_call_operation_diff": TextEnd(
         events.ResponseApplyPatchCallOperationDiffDoneEvent, "diff", ("operation", "diff")
     ),
-    "response.shell_call_command": TextEnd(events.ResponseShellCallCommandDoneEvent, "command", ("action", "commands")),
+    "response.shell_call_command": TextEnd(
+        events.ResponseShellCallCommandDoneEvent, "command", ("action", "commands")
+    ),
 }
 """By the type of the text's events, without their last word."""
 
@@ -93,7 +106,8 @@ class OpenText:
         """Process an event of it."""
         last = event["type"].rpartition(".")[2]
         if "part" in event:
-            self.part, self.is_closed = event["part"], last == "done"
+            self.part = event["part"]
+            self.is_closed = last == "done"
         elif "annotation" in event:
             self.annotations.append(event["annotation"])
         elif last == "delta":
@@ -132,9 +146,14 @@ class UnfinishedItem:
     def read(self, event: Json) -> None:
         """Process an event of the item."""
         if event["type"] == "response.output_item.done":
-            self.item, self.is_done = event["item"], True
+            self.item = event["item"]
+            self.is_done = True
             return
-        kind = PART_TEXTS.get(event["part"]["type"], "") if "part" in event else event["type"].rpartition(".")[0]
+        kind = (
+            PART_TEXTS.get(event["part"]["type"], "")
+            if "part" in event
+            else event["type"].rpartition(".")[0]
+        )
         by = next((name for name in PLACE[2:] if name in event), "")
         key = by, event.get(by)
         text = self.texts.get(key)
@@ -175,9 +194,11 @@ def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
 
 
 async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) -> list[StoredItem]:
-    """Emit the end of all open items of a job, and pass the output to its writer; return the response to store.
+    """Emit the end of all open items of a job, and pass the output to its writer; return the
+    response to store.
 
-    The caller writes with the job's version, so an event that its worker logs meanwhile makes that write fail.
+    The caller writes with the job's version, so an event that its worker logs meanwhile makes that
+    write fail.
     """
     stored = job.response
     first = len(stored.output)
@@ -196,8 +217,12 @@ async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) ->
 async def _read_log(parts: JobParts, job: Job, first: int) -> dict[int, UnfinishedItem]:
     """Return the items after the stored ones, by output index; reads the log page by page."""
     items: dict[int, UnfinishedItem] = {}
-    after, stored, store = job.stored_number - 1, job.response, parts.store
-    while (tail := await store.read(event_log.tail, stored.tenant, stored.id, after)) is not None and tail.frames:
+    after = job.stored_number - 1
+    stored = job.response
+    store = parts.store
+    while (
+        tail := await store.read(event_log.tail, stored.tenant, stored.id, after)
+    ) is not None and tail.frames:
         for frames in tail.frames:
             for event in _events(frames.body):
                 if event["sequence_number"] > after and event.get("output_index", -1) >= first:
@@ -207,7 +232,9 @@ async def _read_log(parts: JobParts, job: Job, first: int) -> dict[int, Unfinish
 
 
 def _events(body: bytes) -> list[Json]:
-    return [msgspec.json.decode(each.partition(b"data: ")[2]) for each in body.split(b"\n\n") if each]
+    return [
+        msgspec.json.decode(each.partition(b"data: ")[2]) for each in body.split(b"\n\n") if each
+    ]
 
 
 def _read(items: dict[int, UnfinishedItem], event: Json) -> None:
@@ -241,7 +268,9 @@ def _plain(item: Any) -> Json:
 
 
 def _stored(item: Json, sealed: Mapping[str, str]) -> StoredItem:
-    """Return an item as it is stored, with its `encrypted_content` separate, except for a compaction."""
+    """Return an item as it is stored, with its `encrypted_content` separate, except for a
+    compaction.
+    """
     blob = sealed.get(str(item.get("id")))
     if item["type"] != "compaction" and item.get("encrypted_content"):
         item = dict(item)

@@ -1,8 +1,9 @@
 """A process's background work: claims jobs, sends heartbeats, and monitors those of other workers.
 
-No wall clock is read here. A worker expires when this one has seen no new heartbeat for `SILENCE` seconds, by a
-clock of this process, in many checks. So no worker expires because a clock jumps, the database stalls, its event
-loop is busy, or this process itself was stopped; and an expired worker loses only what others claim.
+No wall clock is read here. A worker expires when this one has seen no new heartbeat for `SILENCE`
+seconds, by a clock of this process, in many checks. So no worker expires because a clock jumps, the
+database stalls, its event loop is busy, or this process itself was stopped; and an expired worker
+loses only what others claim.
 """
 
 import asyncio
@@ -26,7 +27,9 @@ POLL_AFTER = 0.1
 """From news of a response that runs here to a check whether this worker still owns it."""
 SILENCE = 6.0
 LATE = 3.0
-"""All in seconds. A check that is later than this after the last follows a stop or a busy time: it proves nothing."""
+"""All in seconds. A check that is later than this after the last follows a stop or a busy time: it
+proves nothing.
+"""
 
 MOST_RECENT = 64
 """Continuations that a worker remembers."""
@@ -44,8 +47,8 @@ class WorkerWatch:
 class Worker:
     """Runs the jobs of one process, from `start` to `close`.
 
-    `concurrency` jobs run here at once, and one tenant leaves some to others; `per_tenant` jobs of a tenant at once,
-    on all replicas together.
+    `concurrency` jobs run here at once, and one tenant leaves some to others; `per_tenant` jobs of
+    a tenant at once, on all replicas together.
     """
 
     parts: JobParts
@@ -71,17 +74,22 @@ class Worker:
     """What this worker owns in the store without knowing of it, with the time of detection."""
 
     def __post_init__(self) -> None:
-        # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims nothing.
+        # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims
+        # nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
         self._slots = self.parts.shared.add("background_jobs", slots)
-        idle = FairScheduler(max(1, self.concurrency - self.concurrency // RESERVED_SLOTS), leaves_room=True)
+        idle = FairScheduler(
+            max(1, self.concurrency - self.concurrency // RESERVED_SLOTS), leaves_room=True
+        )
         self._idle = self.parts.shared.add("deferred_jobs", idle)
 
     def start(self) -> None:
         """Start to work."""
         pulse = self.parts.store.pulse(self.parts.process.worker)
         if pulse is not None:
-            self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.parts.process.leases))
+            self._heartbeat = Heartbeat(
+                pulse, lambda: bool(self._running or self.parts.process.leases)
+            )
             self.parts.process.leases.begin = self._heartbeat.need
         self.parts.process.wakes.listen(self.parts.store)
         self.parts.store.on_change(self._receive)
@@ -95,14 +103,17 @@ class Worker:
         """Claim no more jobs, and return those that run here to the queue, for others."""
         if self._soon is not None:
             self._soon.cancel()
-        claiming, self._claiming = self._claiming, []
+        claiming = self._claiming
+        self._claiming = []
         await _cancel([*claiming, *self._polls])
         await _cancel(list(self._running.values()))
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
                 await self._pending
             for response_id in await self.parts.store.read(leases.owned, self.parts.process.worker):
-                await self.parts.store.write(leases.give_back, self.parts.process.worker, response_id)
+                await self.parts.store.write(
+                    leases.give_back, self.parts.process.worker, response_id
+                )
 
     async def close(self) -> None:
         """Return the jobs to the queue, and release all leases."""
@@ -125,27 +136,36 @@ class Worker:
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
-        # Jobs in idle slots do not count: they return to the queue as soon as another one needs their slot.
+        # Jobs in idle slots do not count: they return to the queue as soon as another one needs
+        # their slot.
         while self._slots.in_use < self.concurrency:
-            here = int(SHARE * (self.concurrency - self._slots.in_use))  # the scheduler's limit for one tenant
+            here = int(
+                SHARE * (self.concurrency - self._slots.in_use)
+            )  # the scheduler's limit for one tenant
             free = self.concurrency - len(self._running)
             idle = free - self.concurrency // RESERVED_SLOTS
             slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
-            # A write that is cancelled here can still be granted in the store, so the claim survives this task:
-            # `release_jobs` waits for it.
+            # A write that is cancelled here can still be granted in the store, so the claim
+            # survives this task: `release_jobs` waits for it.
             self._pending = asyncio.ensure_future(
-                self.parts.store.write(jobs.claim, self.parts.process.worker, self.per_tenant, here, slots)
+                self.parts.store.write(
+                    jobs.claim, self.parts.process.worker, self.per_tenant, here, slots
+                )
             )
             job = await asyncio.shield(self._pending)
             if job is None:
                 return
-            if (returned := self._running.get(job.response.id)) is not None:  # its slot was needed, and is free again
+            if (
+                returned := self._running.get(job.response.id)
+            ) is not None:  # its slot was needed, and is free again
                 await _cancel([returned])
-            # This process knows which backend has their common prompt in its cache, so it claims those that follow.
+            # This process knows which backend has their common prompt in its cache, so it claims
+            # those that follow.
             if job.continuation:
                 self._remember((job.response.tenant, job.continuation))
             (self._idle if job.uses_idle else self._slots).take(job.response.tenant)
-            # Before the work begins: without a heartbeat, another worker would take over a job that is alive.
+            # Before the work begins: without a heartbeat, another worker would take over a job that
+            # is alive.
             if self._heartbeat is not None:
                 self._heartbeat.need()
             self.parts.counter.add("claimed")
@@ -163,7 +183,9 @@ class Worker:
         try:
             await work(self.parts, job)
         except StoreError as error:
-            log.warning("Cannot run the background response %s; retrying: %s", job.response.id, error)
+            log.warning(
+                "Cannot run the background response %s; retrying: %s", job.response.id, error
+            )
         except Exception as error:
             await self._fail(job, error)
         finally:
@@ -206,7 +228,8 @@ class Worker:
     async def poll_others(self) -> None:
         """Expire the workers that have been silent for too long."""
         now = asyncio.get_running_loop().time()
-        gap, self._polled = now - self._polled, now
+        gap = now - self._polled
+        self._polled = now
         gap = 0.0 if gap > LATE else min(gap, 2 * POLL_INTERVAL)
         try:
             await self._judge(gap)
@@ -224,14 +247,20 @@ class Worker:
                 self._watched[worker] = WorkerWatch(beat)
                 continue
             watch.silence += gap
-            if watch.silence >= SILENCE and await self.parts.store.write(leases.expire_worker, worker, beat):
+            if watch.silence >= SILENCE and await self.parts.store.write(
+                leases.expire_worker, worker, beat
+            ):
                 log.warning(
-                    "%s has sent no heartbeat for %.0f s. Others may take over its jobs and leases.", worker, SILENCE
+                    "%s has sent no heartbeat for %.0f s. Others may take over its jobs and leases.",  # noqa: E501 - one text, or a row of a table
+                    worker,
+                    SILENCE,
                 )
                 del self._watched[worker]
 
     async def _poll_own(self) -> None:
-        """Stop work that this worker lost; release jobs and leases that it owns without knowing of them."""
+        """Stop work that this worker lost; release jobs and leases that it owns without knowing of
+        them.
+        """
         running = set(self._running)
         owned = await self.parts.store.read(leases.owned, self.parts.process.worker)
         for response_id in running - owned.keys():
@@ -242,7 +271,9 @@ class Worker:
         strays = (owned.keys() - self._running.keys()) | (set(retained) - self.parts.process.leases)
         self._strays = {one: self._strays.get(one, now) for one in strays}
         # Only after a while: a check can run between a step in the store and the same step here.
-        for response_id in [one for one, since in self._strays.items() if now - since >= POLL_INTERVAL]:
+        for response_id in [
+            one for one, since in self._strays.items() if now - since >= POLL_INTERVAL
+        ]:
             await self.parts.store.write(leases.give_back, self.parts.process.worker, response_id)
             await self.parts.store.write(leases.release, self.parts.process.worker, response_id)
 

@@ -1,1 +1,3 @@
-"""Antiphon inside another program: the clients, the ASGI application, and transports for the official SDK."""
+"""Antiphon inside another program: the clients, the ASGI application, and transports for the
+official SDK.
+"""

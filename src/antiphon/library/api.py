@@ -13,7 +13,12 @@ from antiphon.errors import AntiphonError, APITimeoutError, BackendError, Client
 from antiphon.library.asgi_app import AsgiApplication
 from antiphon.library.call import ApiCall, encoded
 from antiphon.library.forms import Form
-from antiphon.library.in_process import BrokenOff, InProcessExchange, InProcessRequest, InProcessServer
+from antiphon.library.in_process import (
+    BrokenOff,
+    InProcessExchange,
+    InProcessRequest,
+    InProcessServer,
+)
 from antiphon.library.options import Options
 from antiphon.library.service import LibraryService
 from antiphon.library.streams import LOST, cut_off
@@ -27,7 +32,10 @@ class Api:
         self._server = InProcessServer(AsgiApplication(service))
 
     async def send(self, call: ApiCall, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
-        """Return body and headers of the reply. Raises the error of the request. Cancelling it ends the request."""
+        """Return body and headers of the reply.
+
+        Raises the error of the request. Cancelling it ends the request.
+        """
         exchange, headers = await self._begin(call, options, None)
         parts = []
         try:
@@ -40,7 +48,10 @@ class Api:
         return b"".join(parts), headers
 
     async def lines(self, call: ApiCall, options: Options) -> AsyncGenerator[list[bytes], None]:
-        """Yield the data of the events of the reply, those that arrive together at once. Raises as `send`."""
+        """Yield the data of the events of the reply, those that arrive together at once.
+
+        Raises as `send`.
+        """
         exchange, _ = await self._begin(call, options, options.timeout)
         waiting = bytearray()  # the beginning of a frame
         try:
@@ -48,9 +59,15 @@ class Api:
                 waiting += part
                 end = waiting.rfind(b"\n\n", max(0, len(waiting) - len(part) - 1))
                 if end >= 0:
-                    found = [line for line in bytes(waiting[:end]).split(b"\n") if line.startswith(b"data: ")]
+                    found = [
+                        line
+                        for line in bytes(waiting[:end]).split(b"\n")
+                        if line.startswith(b"data: ")
+                    ]
                     del waiting[: end + 2]
-                    if found:  # comments alone keep the connection open, and must not extend a `timeout`
+                    if (
+                        found
+                    ):  # comments alone keep the connection open, and must not extend a `timeout`
                         yield found
         except BrokenOff:
             raise cut_off(LOST) from None
@@ -82,26 +99,41 @@ class Api:
         raise error
 
 
-def _request(call: ApiCall, options: Options, on_error: Callable[[AntiphonError], None]) -> InProcessRequest:
-    headers = {name.encode(): value.encode() for name, value in options.headers.items()} | {b"host": b"localhost"}
+def _request(
+    call: ApiCall, options: Options, on_error: Callable[[AntiphonError], None]
+) -> InProcessRequest:
+    headers = {name.encode(): value.encode() for name, value in options.headers.items()} | {
+        b"host": b"localhost"
+    }
     body: bytes | AsyncGenerator[bytes, None] = b""
     if isinstance(call.body, Form):
-        headers |= {b"content-type": call.body.content_type.encode(), b"transfer-encoding": b"chunked"}
+        headers |= {
+            b"content-type": call.body.content_type.encode(),
+            b"transfer-encoding": b"chunked",
+        }
         body = call.body.body()
     elif call.body is not None:
         body = encoded(call.body)
         headers |= {b"content-type": b"application/json", b"content-length": b"%d" % len(body)}
     query = urlencode(call.query, doseq=True).encode()
-    return InProcessRequest(call.method, f"/v1{call.path}", query, list(headers.items()), body, {ON_ERROR: on_error})
+    return InProcessRequest(
+        call.method, f"/v1{call.path}", query, list(headers.items()), body, {ON_ERROR: on_error}
+    )
 
 
 def _error(status: int, body: bytes) -> AntiphonError:
     """Return the error that a backend answered, which was forwarded as it is."""
     try:
         fields: Any = msgspec.json.decode(body)["error"]
-        message, code, param = str(fields["message"]), fields.get("code"), fields.get("param")
+        message = str(fields["message"])
+        code = fields.get("code")
+        param = fields.get("param")
     except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-        message, code, param = body[:500].decode("utf-8", "replace"), None, None
+        message = body[:500].decode("utf-8", "replace")
+        code = None
+        param = None
     if status < 500:
-        return ClientError(message, status=status, code=code and str(code), param=param and str(param))
+        return ClientError(
+            message, status=status, code=code and str(code), param=param and str(param)
+        )
     return BackendError(message, status=status, code=str(code or "server_error"))

@@ -1,4 +1,6 @@
-"""The HTTP API as an ASGI application that opens its store and backends at first use: to serve, or to mount."""
+"""The HTTP API as an ASGI application that opens its store and backends at first use: to serve, or
+to mount.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -16,14 +18,16 @@ from antiphon.upstream.backend import Backend
 
 
 class AsgiApplication:
-    """The HTTP API: an ASGI application that opens its store at its first request, or with its host's lifespan.
+    """The HTTP API: an ASGI application that opens its store at its first request, or with its
+    host's lifespan.
 
-    A host that serves it directly starts and closes it. An application that mounts it passes no lifespan on to it:
-    then the first request starts it, and `lifespan`, or `close`, ends it.
+    A host that serves it directly starts and closes it. An application that mounts it passes no
+    lifespan on to it: then the first request starts it, and `lifespan`, or `close`, ends it.
     """
 
     def __init__(self, service: LibraryService, *, has_console: bool = False) -> None:
-        self._service, self._has_console = service, has_console
+        self._service = service
+        self._has_console = has_console
         self._app: AsgiApp | None = None
         self._opening = asyncio.Lock()
 
@@ -37,14 +41,18 @@ class AsgiApplication:
             await app(scope, receive, send)
 
     async def open(self) -> None:
-        """Open the store and the backends; the first request does so too. Raises `ConfigError`, `StoreError`."""
+        """Open the store and the backends; the first request does so too.
+
+        Raises `ConfigError`, `StoreError`.
+        """
         if self._app is None:
             await self._open()
 
     async def close(self) -> None:
         """Release everything. The next process that opens the store continues background work.
 
-        The application can be opened again, also in another event loop, as the tests of a program need.
+        The application can be opened again, also in another event loop, as the tests of a program
+        need.
         """
         await self._service.close()
         self._app, self._opening = None, asyncio.Lock()
@@ -52,7 +60,9 @@ class AsgiApplication:
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncGenerator[None, None]:
-        """Open it, and close it at the end: `FastAPI(lifespan=api.lifespan)`, also with Starlette."""
+        """Open it, and close it at the end: `FastAPI(lifespan=api.lifespan)`, also with
+        Starlette.
+        """
         await self.open()
         try:
             yield
@@ -73,7 +83,9 @@ class AsgiApplication:
         try:
             await self.open()
         except Exception as error:
-            message = error.message if isinstance(error, AntiphonError) else reportable(error).message
+            message = (
+                error.message if isinstance(error, AntiphonError) else reportable(error).message
+            )
             await send({"type": "lifespan.startup.failed", "message": message})
             return
         await send({"type": "lifespan.startup.complete"})
@@ -90,10 +102,12 @@ def asgi(
     store: str | None = None,
     console: bool = False,
 ) -> AsgiApplication:
-    """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in another application.
+    """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in
+    another application.
 
-    The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so protect the
-    application if other people can reach it. With `console`, it also serves the console. Raises `ConfigError`.
+    The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so
+    protect the application if other people can reach it. With `console`, it also serves the
+    console. Raises `ConfigError`.
 
     >>> import antiphon
     >>> from starlette.applications import Starlette
@@ -102,5 +116,6 @@ def asgi(
     >>> app.mount("/ai", api)  # clients use the base URL http://…/ai/v1
     """
     return AsgiApplication(
-        LibraryService(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"), has_console=console
+        LibraryService(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"),
+        has_console=console,
     )

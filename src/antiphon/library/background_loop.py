@@ -15,12 +15,14 @@ from antiphon.library.service import CLOSED
 T = TypeVar("T")
 
 FORKED = (
-    "This client was used before the process forked, and its thread and its connections stayed behind. Create a client "
+    "This client was used before the process forked, and its thread and its connections stayed "
+    "behind. Create a client "
     "in each process, after the fork."
 )
 
 INSIDE = (
-    "A synchronous client was called from code that it runs itself, such as a backend or a tool, and would wait for "
+    "A synchronous client was called from code that it runs itself, such as a backend or a tool, "
+    "and would wait for "
     "itself. Use AsyncAntiphon there."
 )
 
@@ -28,7 +30,8 @@ INSIDE = (
 class BackgroundLoop:
     """Runs coroutines for threads that wait for them.
 
-    Its own thread starts with the first coroutine, and ends with `close`, which runs `last` there, or with the program.
+    Its own thread starts with the first coroutine, and ends with `close`, which runs `last` there,
+    or with the program.
     """
 
     def __init__(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -63,13 +66,20 @@ class BackgroundLoop:
                 self._loop.call_soon_threadsafe(work)
 
     def close(self) -> None:
-        """Run the last coroutine, if any ran before, and end the thread. Closing again does nothing."""
+        """Run the last coroutine, if any ran before, and end the thread.
+
+        Closing again does nothing.
+        """
         with self._changing:
-            was_closed, self._is_closed = self._is_closed, True
-            loop, thread = self._loop, self._thread
+            was_closed = self._is_closed
+            self._is_closed = True
+            loop = self._loop
+            thread = self._thread
         if was_closed or loop is None or thread is None or self._process != os.getpid():
             return
-        if thread is threading.current_thread():  # the collector found the client while the loop ran
+        if (
+            thread is threading.current_thread()
+        ):  # the collector found the client while the loop ran
             loop.create_task(self._last()).add_done_callback(lambda _: loop.stop())
             return
         try:
@@ -84,7 +94,9 @@ class BackgroundLoop:
                 raise RuntimeError(CLOSED.format(what="client"))
             if self._loop is None:
                 self._loop, self._process = asyncio.new_event_loop(), os.getpid()
-                self._thread = threading.Thread(target=_serve, args=(self._loop,), name="antiphon", daemon=True)
+                self._thread = threading.Thread(
+                    target=_serve, args=(self._loop,), name="antiphon", daemon=True
+                )
                 self._thread.start()
                 _open.add(self)
             elif self._process != os.getpid():
@@ -95,7 +107,9 @@ class BackgroundLoop:
 
 
 class LoopOwner:
-    """Owns a loop, and closes it when `close` is called or when nothing refers to the owner any more."""
+    """Owns a loop, and closes it when `close` is called or when nothing refers to the owner any
+    more.
+    """
 
     def __init__(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.loop = BackgroundLoop(last)
@@ -117,8 +131,8 @@ def _close_all() -> None:
             loop.close()
 
 
-# Closing needs executors. Their own hook ends them before `atexit` runs; this hook is registered later, so it runs
-# earlier.
+# Closing needs executors. Their own hook ends them before `atexit` runs; this hook is registered
+# later, so it runs earlier.
 getattr(threading, "_register_atexit", atexit.register)(_close_all)
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """A request: its path below `/v1`, its query, and its body, which is a JSON object or a form."""
+    """A request: its path below `/v1`, its query, and its body, which is a JSON object or a
+    form.
+    """
 
     method: str
     path: str
@@ -29,12 +31,18 @@ def path(pattern: str, *ids: str) -> str:
 
 
 def encoded(parameters: Mapping[str, Any]) -> bytes:
-    """Return parameters as JSON; objects of the official SDK are sent as it sends them. Raises `TypeError`."""
+    """Return parameters as JSON; objects of the official SDK are sent as it sends them.
+
+    Raises `TypeError`.
+    """
     return msgspec.json.encode(parameters, enc_hook=_plain)
 
 
 def _plain(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if dump is None:
-        raise TypeError(f"A parameter holds a value of the type '{type(value).__name__}', which JSON cannot represent.")
+        raise TypeError(
+            f"A parameter holds a value of the type '{type(value).__name__}', which JSON cannot "
+            "represent."
+        )
     return dump(mode="json", exclude_unset=True, warnings=False)

@@ -43,7 +43,11 @@ from antiphon.protocol.resources import InputItemsQuery
 from antiphon.protocol.response import Response
 from antiphon.protocol.results import InputTokenCount
 from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
-from antiphon.protocol.validation.queries import decode_include, decode_input_items_query, decode_stream_query
+from antiphon.protocol.validation.queries import (
+    decode_include,
+    decode_input_items_query,
+    decode_stream_query,
+)
 from antiphon.protocol.validation.validate import LARGE, decode_json, decode_request
 
 if TYPE_CHECKING:
@@ -57,7 +61,8 @@ TENANT = ""
 """The tenant of calls inside a program, as of a server's requests without an API key."""
 
 
-DATA, DONE = b"data: ", b"data: [DONE]"
+DATA = b"data: "
+DONE = b"data: [DONE]"
 
 
 class Calls:
@@ -97,9 +102,15 @@ class Calls:
         return self._api
 
     async def call(
-        self, kind: type[T], call: ApiCall, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject | T]]
+        self,
+        kind: type[T],
+        call: ApiCall,
+        options: Options,
+        direct: Callable[[Gateway], Awaitable[JsonObject | T]],
     ) -> T:
-        """Return the result of the gateway as a typed object; of the HTTP API, if the call has headers."""
+        """Return the result of the gateway as a typed object; of the HTTP API, if the call has
+        headers.
+        """
         if options.headers:
             return await self.send(kind, call, options)
         async with limited(options.timeout):
@@ -136,7 +147,8 @@ class Calls:
         """Return a list of the HTTP API: the objects of this kind at a path."""
         from antiphon.protocol.hosted_results import ListPage  # noqa: PLC0415 - for these lists alone
 
-        options, filters = Options.of(parameters), without_options(parameters)
+        options = Options.of(parameters)
+        filters = without_options(parameters)
 
         async def fetch(after: str | None) -> Listed[T]:
             query = as_query({**filters, **following(after)})
@@ -152,8 +164,12 @@ class Calls:
         return BinaryContent(body)
 
     async def image_events(self, call: ApiCall, options: Options) -> AsyncStream[Any]:
-        """Return the events of images, once the first has arrived. Raises the error of the request."""
-        gateway, api = await self.gateway(), await self.api()
+        """Return the events of images, once the first has arrived.
+
+        Raises the error of the request.
+        """
+        gateway = await self.gateway()
+        api = await self.api()
 
         async def source() -> AsyncGenerator[Sequence[Any], None]:
             has_events = False
@@ -162,9 +178,14 @@ class Calls:
                     for line in lines:
                         if line != DONE:
                             has_events = True
-                            yield [await gateway.offload(TENANT, read_image_event, line[len(DATA) :])]
+                            yield [
+                                await gateway.offload(TENANT, read_image_event, line[len(DATA) :])
+                            ]
             if not has_events:
-                raise BackendError("The backend returned images without a stream. Send the request without `stream`.")
+                raise BackendError(
+                    "The backend returned images without a stream. Send the request without "
+                    "`stream`."
+                )
 
         stream = AsyncStream(source())
         self._streams.add(stream)
@@ -189,7 +210,9 @@ class Calls:
                     return read_object(msgspec.to_builtins(queued.response), Response)
                 run = await gateway.create(request, identity)
                 response = await run.result()
-                return await self.read(Response, msgspec.to_builtins(response), is_large=identity.is_large)
+                return await self.read(
+                    Response, msgspec.to_builtins(response), is_large=identity.is_large
+                )
 
     async def batches(self, parameters: Mapping[str, Any]) -> AsyncGenerator[Sequence[Event], None]:
         """Create a response; yield its events as they arrive."""
@@ -200,7 +223,9 @@ class Calls:
             async with limited(options.timeout):
                 with identified():
                     source = await self._begun(parameters)
-        async with aclosing(source if options.timeout is None else within(options.timeout, source)) as batches:
+        async with aclosing(
+            source if options.timeout is None else within(options.timeout, source)
+        ) as batches:
             async for batch in batches:
                 yield batch
 
@@ -218,11 +243,15 @@ class Calls:
                 after = decode_stream_query(query).starting_after
                 await gateway.replays.check(TENANT, response_id)
             source = _replayed(gateway, response_id, -1 if after is None else after)
-        async with aclosing(source if options.timeout is None else within(options.timeout, source)) as batches:
+        async with aclosing(
+            source if options.timeout is None else within(options.timeout, source)
+        ) as batches:
             async for batch in batches:
                 yield batch
 
-    async def decoded(self, parameters: Mapping[str, Any], decode: Callable[[bytes], R]) -> tuple[R, bool]:
+    async def decoded(
+        self, parameters: Mapping[str, Any], decode: Callable[[bytes], R]
+    ) -> tuple[R, bool]:
         """Return parameters as a request, and whether it is large. Raises `ClientError`."""
         body = encoded(without_options(parameters))
         if len(body) <= LARGE:
@@ -247,7 +276,8 @@ class Calls:
         return _created(await gateway.create(request, identity))
 
     async def _sent(self, call: ApiCall, options: Options) -> AsyncGenerator[Sequence[Event], None]:
-        gateway, api = await self.gateway(), await self.api()
+        gateway = await self.gateway()
+        api = await self.api()
         async with aclosing(api.lines(call, options)) as batches:
             async for lines in batches:
                 async for events in _read_lines(gateway, lines):
@@ -265,7 +295,9 @@ class Calls:
         request, is_large = await self._decoded_request(gateway, body)
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(TENANT, request, len(body))
-        identity = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large)
+        identity = RequestIdentity(
+            TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large
+        )
         return gateway, request, body, identity
 
     async def _decoded_request(self, gateway: Gateway, body: bytes) -> tuple[CreateResponse, bool]:
@@ -324,7 +356,9 @@ async def _created(run: Run) -> AsyncGenerator[Sequence[Event], None]:
             yield [own_event(event) for event in batch]
 
 
-async def _replayed(gateway: Gateway, response_id: str, after: int) -> AsyncGenerator[Sequence[Event], None]:
+async def _replayed(
+    gateway: Gateway, response_id: str, after: int
+) -> AsyncGenerator[Sequence[Event], None]:
     async with aclosing(gateway.replays.events(TENANT, response_id, after)) as frames:
         async for body in _whole(frames):
             lines = [line for line in body.split(b"\n") if line.startswith(b"data: ")]
@@ -333,7 +367,10 @@ async def _replayed(gateway: Gateway, response_id: str, after: int) -> AsyncGene
 
 
 async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the frames of a replay. Raises `AntiphonError` if the log ends before the response does."""
+    """Yield the frames of a replay.
+
+    Raises `AntiphonError` if the log ends before the response does.
+    """
     try:
         async for body in frames:
             yield body
@@ -341,8 +378,12 @@ async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         raise cut_off(LOST) from None
 
 
-async def _read_lines(gateway: Gateway, lines: Sequence[bytes]) -> AsyncGenerator[Sequence[Event], None]:
-    """Yield the events in lines that arrived together; if they are large, one by one, each read in a thread."""
+async def _read_lines(
+    gateway: Gateway, lines: Sequence[bytes]
+) -> AsyncGenerator[Sequence[Event], None]:
+    """Yield the events in lines that arrived together; if they are large, one by one, each read in
+    a thread.
+    """
     if sum(map(len, lines)) <= LARGE:
         yield [_event(line) for line in lines]
         return
@@ -359,4 +400,6 @@ def _read_body(body: bytes, kind: type[T]) -> T:
 
 
 def _read_large(data: JsonObject, kind: type[T]) -> T:
-    return read_object(decode_json(encode_large(data)) if isinstance(data, LargeObject) else data, kind)
+    return read_object(
+        decode_json(encode_large(data)) if isinstance(data, LargeObject) else data, kind
+    )

@@ -1,4 +1,5 @@
-"""The parameters of files, vector stores, containers, prompts, embeddings and images, as keyword arguments.
+"""The parameters of files, vector stores, containers, prompts, embeddings and images, as keyword
+arguments.
 
 The rules are those of the types in `protocol/`; a test compares the names.
 """
@@ -88,7 +89,9 @@ class NewStoreFile(AttachedFileOptions, total=False):
 
 
 class NewBatch(AttachedFileOptions, total=False):
-    """Parameters of `vector_stores.file_batches.create`: `file_ids` with their common fields, or `files`."""
+    """Parameters of `vector_stores.file_batches.create`: `file_ids` with their common fields, or
+    `files`.
+    """
 
     file_ids: Sequence[str] | None
     files: Sequence[Mapping[str, Any]] | None
@@ -120,7 +123,9 @@ class ContainerPageParameters(ContainerFilePageParameters, total=False):
 
 
 class PromptParameters(CallOptions, total=False):
-    """Parameters of `prompts.create`: a template of requests, with placeholders such as `{{name}}`."""
+    """Parameters of `prompts.create`: a template of requests, with placeholders such as
+    `{{name}}`.
+    """
 
     name: str | None
     instructions: str | None
@@ -130,13 +135,18 @@ class PromptParameters(CallOptions, total=False):
 
 
 class PromptVersionParameters(PromptParameters, total=False):
-    """Parameters of `prompts.create_version`. The new version is the default one, unless `set_as_default` is False."""
+    """Parameters of `prompts.create_version`.
+
+    The new version is the default one, unless `set_as_default` is False.
+    """
 
     set_as_default: bool
 
 
 class PromptPageParameters(CallOptions, total=False):
-    """Parameters of the lists of prompts and of their versions: a page of at most `limit` (1 to 100)."""
+    """Parameters of the lists of prompts and of their versions: a page of at most `limit` (1 to
+    100).
+    """
 
     after: str | None
     limit: int | None
@@ -144,7 +154,10 @@ class PromptPageParameters(CallOptions, total=False):
 
 
 class EmbeddingParameters(CallOptions, total=False):
-    """Parameters of `embeddings.create`. `extra_body` holds parameters that only the backend has."""
+    """Parameters of `embeddings.create`.
+
+    `extra_body` holds parameters that only the backend has.
+    """
 
     input: Required[str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]]
     model: Required[str]
@@ -155,7 +168,10 @@ class EmbeddingParameters(CallOptions, total=False):
 
 
 class ImageParameters(CallOptions, total=False):
-    """What new and edited images have in common. `extra_body` holds parameters that only the backend has."""
+    """What new and edited images have in common.
+
+    `extra_body` holds parameters that only the backend has.
+    """
 
     prompt: Required[str]
     model: str | None
@@ -184,7 +200,9 @@ class NewImageParameters(ImageParameters, total=False):
 
 
 class ImageEditParameters(ImageParameters, total=False):
-    """Parameters of `images.edit`, besides the image: the mask of what to change, and drawn markup."""
+    """Parameters of `images.edit`, besides the image: the mask of what to change, and drawn
+    markup.
+    """
 
     mask: FileInput
     markup: FileInput

@@ -1,4 +1,6 @@
-"""A form with files (`multipart/form-data`), from what a program passes as a file. Content is read as it is sent."""
+"""A form with files (`multipart/form-data`), from what a program passes as a file. Content is read
+as it is sent.
+"""
 
 import asyncio
 import os
@@ -33,7 +35,10 @@ class Form:
         for name, value in self._fields.items():
             yield f"{self._head(name)}\r\n\r\n{value}\r\n".encode()
         for name, filename, content, kind in self._files:
-            yield f'{self._head(name)}; filename="{_escaped(filename)}"\r\ncontent-type: {kind}\r\n\r\n'.encode()
+            yield (
+                f'{self._head(name)}; filename="{_escaped(filename)}"\r\ncontent-type: '
+                f"{kind}\r\n\r\n"
+            ).encode()
             async for piece in _pieces(content):
                 yield piece
             yield b"\r\n"
@@ -44,7 +49,8 @@ class Form:
 
 
 def form_fields(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return parameters as the text fields of a form, without the absent ones; an object is a field for each entry.
+    """Return parameters as the text fields of a form, without the absent ones; an object is a field
+    for each entry.
 
     Raises `TypeError` for what has no text, such as a list: the server accepts each field once.
     """
@@ -57,18 +63,28 @@ def form_fields(parameters: Mapping[str, Any]) -> dict[str, str]:
         elif isinstance(value, str | int | float):
             fields[name] = str(value)
         elif value is not None:
-            raise TypeError(f"`{name}` is a {type(value).__name__}. Pass a text, a number, a bool or a dictionary.")
+            raise TypeError(
+                f"`{name}` is a {type(value).__name__}. Pass a text, a number, a bool or a "
+                "dictionary."
+            )
     return fields
 
 
 def _parts_of(name: str, file: FileInput) -> tuple[str, FileContent, str]:
     """Return name, content and media type of a file. Raises `TypeError` for anything else."""
-    filename, content, kind = "", file, "application/octet-stream"
+    filename = ""
+    content = file
+    kind = "application/octet-stream"
     if isinstance(file, tuple):
         filename, content, *rest = file
         kind = str(rest[0]) if rest else kind
-    if not isinstance(content, bytes | os.PathLike) and not callable(getattr(content, "read", None)):
-        text = "Pass bytes, a path, an object that was opened for reading bytes, or a tuple of a name and one of them."
+    if not isinstance(content, bytes | os.PathLike) and not callable(
+        getattr(content, "read", None)
+    ):
+        text = (
+            "Pass bytes, a path, an object that was opened for reading bytes, or a tuple of a "
+            "name and one of them."
+        )
         raise TypeError(f"`{name}` is a {type(content).__name__}. {text}")
     if any(mark in kind for mark in "\r\n\0"):
         raise ValueError(f"The media type of `{name}` has characters that no header can have.")

@@ -1,4 +1,6 @@
-"""One HTTP request to an ASGI application of this process: the reply's head, then its body as it arrives."""
+"""One HTTP request to an ASGI application of this process: the reply's head, then its body as it
+arrives.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -10,7 +12,9 @@ from antiphon.library.asgi_app import AsgiApplication
 from antiphon.server.request import TENANT
 
 AHEAD = 16
-"""Parts of a body that are buffered for the reader; then the application waits, as for a slow client."""
+"""Parts of a body that are buffered for the reader; then the application waits, as for a slow
+client.
+"""
 
 
 class BrokenOff(Exception):  # noqa: N818 - the reader reports it in the terms of its library
@@ -21,7 +25,8 @@ class BrokenOff(Exception):  # noqa: N818 - the reader reports it in the terms o
 class InProcessRequest:
     """A request. `path` has no query; names of headers are in lower case.
 
-    A body in pieces is read as the application asks for it. `extra` are additional keys of the ASGI scope.
+    A body in pieces is read as the application asks for it. `extra` are additional keys of the ASGI
+    scope.
     """
 
     method: str
@@ -32,7 +37,10 @@ class InProcessRequest:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def scope(self) -> Scope:
-        """Return the request's scope. The program is the operator, so the request needs no API key."""
+        """Return the request's scope.
+
+        The program is the operator, so the request needs no API key.
+        """
         _, mark, rest = self.path.partition("/v1/")
         path = f"/v1/{rest}" if mark else self.path
         return {
@@ -54,22 +62,32 @@ class InProcessRequest:
 
 
 class InProcessExchange:
-    """A request and its reply. Call `begin`, then `read` until it returns nothing, and `leave` in the end.
+    """A request and its reply.
 
-    With a `timeout` in seconds, `TimeoutError` is raised if the application sends nothing for that time.
+    Call `begin`, then `read` until it returns nothing, and `leave` in the end.
+
+    With a `timeout` in seconds, `TimeoutError` is raised if the application sends nothing for that
+    time.
     """
 
     def __init__(self, app: AsgiApp, request: InProcessRequest, timeout: float | None) -> None:
-        self._app, self._request, self._timeout = app, request, timeout
+        self._app = app
+        self._request = request
+        self._timeout = timeout
         self._parts: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(AHEAD)
-        self._head: asyncio.Future[tuple[int, RawHeaders]] = asyncio.get_running_loop().create_future()
+        self._head: asyncio.Future[tuple[int, RawHeaders]] = (
+            asyncio.get_running_loop().create_future()
+        )
         self._left = asyncio.Event()
         self._is_sent = self._is_over = False
         self._unreadable: Exception | None = None
         self.task = asyncio.create_task(self._serve())
 
     async def begin(self) -> tuple[int, RawHeaders]:
-        """Return status and headers of the reply. Raises `BrokenOff`, `TimeoutError`, what the application raises."""
+        """Return status and headers of the reply.
+
+        Raises `BrokenOff`, `TimeoutError`, what the application raises.
+        """
         try:
             async with asyncio.timeout(self._timeout):
                 return await asyncio.shield(self._head)
@@ -157,7 +175,9 @@ class InProcessServer:
         self._app = app
         self._exchanges: set[InProcessExchange] = set()
 
-    async def send(self, request: InProcessRequest, seconds: float | None) -> tuple[InProcessExchange, int, RawHeaders]:
+    async def send(
+        self, request: InProcessRequest, seconds: float | None
+    ) -> tuple[InProcessExchange, int, RawHeaders]:
         """Send a request; return the exchange, with status and headers of the reply. Raises as
         `InProcessExchange.begin`.
 

@@ -10,7 +10,15 @@ from antiphon.errors import APITimeoutError
 from antiphon.library.parameters import OPTION_NAMES
 
 OF_THE_TRANSFER = frozenset(
-    {"authorization", "connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
+    {
+        "authorization",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+    }
 )
 """Headers of the transfer and of the caller: a call inside a program cannot choose them."""
 
@@ -28,7 +36,10 @@ class Options:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the options among the parameters of a call. Raises `TypeError`, `ValueError` for invalid ones."""
+        """Return the options among the parameters of a call.
+
+        Raises `TypeError`, `ValueError` for invalid ones.
+        """
         if OPTION_NAMES.isdisjoint(parameters):
             return cls({})
         return cls(_headers(parameters.get("extra_headers")), _seconds(parameters.get("timeout")))
@@ -51,7 +62,9 @@ async def limited(seconds: float | None) -> AsyncGenerator[None, None]:
 
 
 def pause_of(interval_ms: object) -> float:
-    """Return the seconds between two looks, from `poll_interval_ms`; None means `POLL_MS`. Raises as `Options.of`.
+    """Return the seconds between two looks, from `poll_interval_ms`; None means `POLL_MS`.
+
+    Raises as `Options.of`.
 
     A pause of nothing would ask without end, as fast as the processor allows.
     """
@@ -64,14 +77,22 @@ def _headers(provided: object) -> dict[str, str]:
     if provided is None:
         return {}
     if not isinstance(provided, Mapping):
-        raise TypeError(f"`extra_headers` is a {type(provided).__name__}. Pass a dictionary of texts.")
+        raise TypeError(
+            f"`extra_headers` is a {type(provided).__name__}. Pass a dictionary of texts."
+        )
     for name, value in provided.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"The header {name!r} in `extra_headers` is not a text with a text as its value.")
+            raise TypeError(
+                f"The header {name!r} in `extra_headers` is not a text with a text as its value."
+            )
         if not name.isascii() or any(mark in f"{name}{value}" for mark in "\r\n\0"):
-            raise ValueError(f"The header {name!r} in `extra_headers` has characters that no header can have.")
+            raise ValueError(
+                f"The header {name!r} in `extra_headers` has characters that no header can have."
+            )
         if name.lower() in OF_THE_TRANSFER:
-            raise ValueError(f"The header {name!r} in `extra_headers` has no effect inside a program. Remove it.")
+            raise ValueError(
+                f"The header {name!r} in `extra_headers` has no effect inside a program. Remove it."
+            )
     return {name.lower(): value for name, value in provided.items()}
 
 
@@ -80,9 +101,17 @@ def _seconds(value: object) -> float | None:
 
 
 def _positive(name: str, value: object, unit: str, otherwise: str) -> float:
-    """Return a number above 0. Raises `TypeError` and `ValueError`, which name the argument and what None means."""
+    """Return a number above 0.
+
+    Raises `TypeError` and `ValueError`, which name the argument and what None means.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"`{name}` is a {type(value).__name__}. Pass {unit} as a number, or None for {otherwise}.")
+        raise TypeError(
+            f"`{name}` is a {type(value).__name__}. Pass {unit} as a number, or None for "
+            f"{otherwise}."
+        )
     if not value > 0:
-        raise ValueError(f"`{name}` is {value}. Pass a positive number of {unit}, or None for {otherwise}.")
+        raise ValueError(
+            f"`{name}` is {value}. Pass a positive number of {unit}, or None for {otherwise}."
+        )
     return float(value)

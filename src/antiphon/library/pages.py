@@ -1,4 +1,6 @@
-"""Lists that a program iterates: models, and objects page by page. Iterating a list gives those of all its pages."""
+"""Lists that a program iterates: models, and objects page by page. Iterating a list gives those of
+all its pages.
+"""
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any, Generic, Protocol, TypeVar
@@ -27,7 +29,9 @@ class Listed(Protocol[T]):
 
 
 Fetch = Callable[[str | None], Coroutine[Any, Any, Listed[T]]]
-"""Returns the page after a cursor, such as the id of an object; without one, the first page of the request."""
+"""Returns the page after a cursor, such as the id of an object; without one, the first page of the
+request.
+"""
 
 
 def last_id(page: Listed[Any]) -> str | None:
@@ -65,7 +69,9 @@ class Page(Generic[T]):
         return self._page.to_dict()
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the page as JSON, on one line unless `indent` is the number of spaces for each level."""
+        """Return the page as JSON, on one line unless `indent` is the number of spaces for each
+        level.
+        """
         return self._page.to_json(indent=indent)
 
 
@@ -73,7 +79,8 @@ class AsyncPage(Page[T]):
     """A page of objects. Iterating it with `async for` continues with the pages after it."""
 
     def __init__(self, page: Listed[T], pages: "AsyncPages[T]") -> None:
-        self._page, self._pages = page, pages
+        self._page = page
+        self._pages = pages
 
     async def __aiter__(self) -> AsyncIterator[T]:
         page = self._page
@@ -86,9 +93,13 @@ class AsyncPage(Page[T]):
 
 
 class AsyncPages(Generic[T]):
-    """A list of objects: `await` it for its first page, or iterate it with `async for` for those of all pages."""
+    """A list of objects: `await` it for its first page, or iterate it with `async for` for those of
+    all pages.
+    """
 
-    def __init__(self, fetch: Fetch[T], cursor: Callable[[Listed[Any]], str | None] = last_id) -> None:
+    def __init__(
+        self, fetch: Fetch[T], cursor: Callable[[Listed[Any]], str | None] = last_id
+    ) -> None:
         self.fetch = fetch
         """Returns a page."""
         self.cursor = cursor
@@ -124,7 +135,8 @@ class Pages(Page[T]):
     """A page of objects. Iterating it continues with the pages after it."""
 
     def __init__(self, pages: AsyncPages[T], owner: LoopOwner) -> None:
-        self._pages, self._owner = pages, owner
+        self._pages = pages
+        self._owner = owner
         self._page = owner.run(pages.fetch(None))
 
     def __iter__(self) -> Iterator[T]:

@@ -1,4 +1,5 @@
-"""The parameters of the API as keyword arguments: a type checker rejects a name, or a type, that the API does not have.
+"""The parameters of the API as keyword arguments: a type checker rejects a name, or a type, that
+the API does not have.
 
 `protocol/requests.py` has the rules; a test compares the names.
 """
@@ -17,10 +18,10 @@ Input = str | Sequence[Mapping[str, Any] | Item | UnknownItem]
 class CallOptions(TypedDict, total=False):
     """Options of every call, besides the parameters of the API.
 
-    - `extra_headers` are headers of the request, such as `Idempotency-Key`: they have the effect that they have over
-      HTTP.
-    - `timeout` is in seconds, by default without limit. It limits the whole call; of a stream, each wait for its next
-      events. Raises `APITimeoutError` after it.
+    - `extra_headers` are headers of the request, such as `Idempotency-Key`: they have the effect
+      that they have over HTTP.
+    - `timeout` is in seconds, by default without limit. It limits the whole call; of a stream, each
+      wait for its next events. Raises `APITimeoutError` after it.
     """
 
     extra_headers: Mapping[str, str] | None
@@ -58,8 +59,8 @@ class CountParameters(ContextParameters, total=False):
 class ResponseParameters(ContextParameters, total=False):
     """Parameters of `responses.create` and `responses.stream`.
 
-    `extra_body` holds parameters that the API does not have, such as `top_k`: they are forwarded to a backend that
-    accepts them.
+    `extra_body` holds parameters that the API does not have, such as `top_k`: they are forwarded to
+    a backend that accepts them.
     """
 
     include: Sequence[Include] | None
@@ -101,7 +102,9 @@ class CompactParameters(CallOptions, total=False):
 
 
 class PageParameters(CallOptions, total=False):
-    """Parameters of a list of items: a page of at most `limit` items (1 to 100, by default 20) after an item."""
+    """Parameters of a list of items: a page of at most `limit` items (1 to 100, by default 20)
+    after an item.
+    """
 
     after: str | None
     limit: int | None
@@ -135,7 +138,11 @@ def _text(value: str | int) -> str:
 
 def with_extra(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of the API, and those of `extra_body`, which only a backend has."""
-    named = {name: value for name, value in parameters.items() if name != "extra_body" and name not in OPTION_NAMES}
+    named = {
+        name: value
+        for name, value in parameters.items()
+        if name != "extra_body" and name not in OPTION_NAMES
+    }
     return {**named, **(parameters.get("extra_body") or {})}
 
 

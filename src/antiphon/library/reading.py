@@ -1,4 +1,5 @@
-"""From plain data, as the API sends it, to the typed objects that the library returns. Nothing here does I/O.
+"""From plain data, as the API sends it, to the typed objects that the library returns. Nothing here
+does I/O.
 
 Unknown data survives: an item of an unknown type, or with unknown fields, becomes an `UnknownItem`,
 and an event of an unknown type an `UnknownEvent`.
@@ -54,7 +55,10 @@ def read_item(data: dict[str, Any]) -> OutputItem:
 
 
 def read_image_event(body: bytes) -> ImageGenStreamEvent | ImageEditStreamEvent:
-    """Return JSON as an event of images. Raises `BackendError` for the error with which a backend ends a stream."""
+    """Return JSON as an event of images.
+
+    Raises `BackendError` for the error with which a backend ends a stream.
+    """
     data = decode_json(body)
     if isinstance(error := data.get("error"), dict):
         raise BackendError(str(error.get("message")), code=str(error.get("code") or "server_error"))
@@ -64,7 +68,9 @@ def read_image_event(body: bytes) -> ImageGenStreamEvent | ImageEditStreamEvent:
 
 
 def read_event(data: dict[str, Any]) -> Event:
-    """Return plain data as an event, with typed objects inside; an `UnknownEvent` if no known type fits it."""
+    """Return plain data as an event, with typed objects inside; an `UnknownEvent` if no known type
+    fits it.
+    """
     kind = _event_types().get(data.get("type", ""))
     if kind is None:
         return UnknownEvent(sequence_number=data.get("sequence_number", 0), data=data)

@@ -1,4 +1,6 @@
-"""The parts of a server inside another program: created at first use in one event loop, and closed there."""
+"""The parts of a server inside another program: created at first use in one event loop, and closed
+there.
+"""
 
 import asyncio
 import os
@@ -20,11 +22,22 @@ KEY = "ANTIPHON_BACKEND_KEY"
 
 LISTENING = ("host", "port", "workers", "grace")
 LOGGING = ("log_level", "log_format", "access_log")
-CONNECTIONS = ("websocket", "allowed_hosts", "allowed_origins", "max_connections", "max_connection_bytes", "console")
+CONNECTIONS = (
+    "websocket",
+    "allowed_hosts",
+    "allowed_origins",
+    "max_connections",
+    "max_connection_bytes",
+    "console",
+)
 
 REASONS: Mapping[str, str] = {
-    **dict.fromkeys(LISTENING, "the program that embeds Antiphon opens its own port and decides when it stops"),
-    **dict.fromkeys(LOGGING, "the program configures the loggers `antiphon` and `antiphon.access` itself"),
+    **dict.fromkeys(
+        LISTENING, "the program that embeds Antiphon opens its own port and decides when it stops"
+    ),
+    **dict.fromkeys(
+        LOGGING, "the program configures the loggers `antiphon` and `antiphon.access` itself"
+    ),
     **dict.fromkeys(CONNECTIONS, "calls inside a program have no connections; use `antiphon.asgi`"),
 }
 """Why a setting of the server has no effect in a program."""
@@ -38,17 +51,20 @@ IN_APPLICATIONS = (*LISTENING, *LOGGING)
 CLOSED = "This {what} is closed. Create another one."
 
 ANOTHER_LOOP = (
-    "This {what} was first used in another event loop. Each event loop, and so each thread, needs an object of its "
-    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in every thread."
+    "This {what} was first used in another event loop. Each event loop, and so each thread, needs "
+    "an object of its "
+    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in "
+    "every thread."
 )
 
 
 class LibraryService:
     """Opens its parts at first use, and closes them. It belongs to the event loop of its first use.
 
-    `settings` have the same effect as in a file for `antiphon serve`; those named in `rejects` raise `ConfigError`.
-    `backend`, a base URL with its `key` or a `Backend`, replaces `settings.backends`, and `store` replaces
-    `settings.store`. Without settings and backend it is the scripted model `demo`, with its state in memory.
+    `settings` have the same effect as in a file for `antiphon serve`; those named in `rejects`
+    raise `ConfigError`. `backend`, a base URL with its `key` or a `Backend`, replaces
+    `settings.backends`, and `store` replaces `settings.store`. Without settings and backend it is
+    the scripted model `demo`, with its state in memory.
     """
 
     def __init__(
@@ -61,7 +77,9 @@ class LibraryService:
         rejects: Sequence[str] = IN_CALLS,
         what: str = "client",
     ) -> None:
-        self.settings, self._environment, self._backends = _resolved(settings, backend, key, store, rejects)
+        self.settings, self._environment, self._backends = _resolved(
+            settings, backend, key, store, rejects
+        )
         self.what = what
         self._application: Application | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -70,7 +88,9 @@ class LibraryService:
         self._is_closed = False
 
     async def open(self) -> Application:
-        """Return the parts; create and start them at first use. Raises `ConfigError`, `StoreError`, `RuntimeError`.
+        """Return the parts; create and start them at first use.
+
+        Raises `ConfigError`, `StoreError`, `RuntimeError`.
 
         They are created in a task of their own: a cancelled caller leaves nothing behind.
         """
@@ -97,7 +117,9 @@ class LibraryService:
         """Release everything. The next process that opens the store continues background work."""
         self.check_loop()
         self._is_closed = True
-        making, self._making, self._application = self._making, None, None
+        making = self._making
+        self._making = None
+        self._application = None
         if making is None:
             return
         await asyncio.wait({making})
@@ -108,7 +130,8 @@ class LibraryService:
 
     def reset(self) -> None:
         """Reset it after it was closed: the next use opens it again, in any event loop."""
-        self._is_closed, self._loop = False, None
+        self._is_closed = False
+        self._loop = None
 
     def check_loop(self) -> None:
         """Raise `RuntimeError` in any event loop but the first one."""
@@ -121,18 +144,27 @@ class LibraryService:
 
 
 def _note(task: "asyncio.Task[Application]") -> None:
-    """Read the error of a task: callers that wait for it receive it, and without a caller it is not reported."""
+    """Read the error of a task: callers that wait for it receive it, and without a caller it is not
+    reported.
+    """
     if not task.cancelled():
         task.exception()
 
 
 def _resolved(
-    settings: Settings | None, backend: str | Backend | None, key: str, store: str | None, rejects: Sequence[str]
+    settings: Settings | None,
+    backend: str | Backend | None,
+    key: str,
+    store: str | None,
+    rejects: Sequence[str],
 ) -> tuple[Settings, dict[str, str], list[Backend]]:
     """Return settings, environment and backends of a program's arguments. Raises `ConfigError`."""
     _check_types(settings, backend)
     if key and not isinstance(backend, str):
-        raise ConfigError("`key` was passed without the URL of a `backend`. Pass both, or set `key_env` in settings.")
+        raise ConfigError(
+            "`key` was passed without the URL of a `backend`. Pass both, or set `key_env` in "
+            "settings."
+        )
     if settings is None:
         settings = Settings(store=MEMORY)
         backend = backend or demo_backend()
@@ -140,7 +172,9 @@ def _resolved(
         raise ConfigError("`backend` and `settings.backends` were both passed. Pass one of them.")
     environment = dict(os.environ)
     if isinstance(backend, str):
-        settings = replace(settings, backends=[BackendConfig(url=backend, key_env=KEY if key else "")])
+        settings = replace(
+            settings, backends=[BackendConfig(url=backend, key_env=KEY if key else "")]
+        )
         environment[KEY] = key
     if store is not None:
         settings = replace(settings, store=store)
@@ -152,8 +186,14 @@ def _resolved(
 def _check_types(settings: object, backend: object) -> None:
     """Reject wrong arguments here, before they fail far from the program's line."""
     if not isinstance(settings, Settings | None):
-        hint = "Pass a base URL as `backend=`." if isinstance(settings, str) else "Pass `Settings(...)`."
-        raise ConfigError(f"The first argument is the settings, but it is a {type(settings).__name__}. {hint}")
+        hint = (
+            "Pass a base URL as `backend=`."
+            if isinstance(settings, str)
+            else "Pass `Settings(...)`."
+        )
+        raise ConfigError(
+            f"The first argument is the settings, but it is a {type(settings).__name__}. {hint}"
+        )
     if isinstance(backend, BackendConfig):
         raise ConfigError("`backend` is a `BackendConfig`. Pass it in `Settings(backends=[...])`.")
 
@@ -162,4 +202,6 @@ def _check_effects(settings: Settings, rejects: Sequence[str]) -> None:
     usual = Settings()
     for name in rejects:
         if getattr(settings, name) != getattr(usual, name):
-            raise ConfigError(f"The setting `{name}` has no effect here: {REASONS[name]}. Remove it.")
+            raise ConfigError(
+                f"The setting `{name}` has no effect here: {REASONS[name]}. Remove it."
+            )

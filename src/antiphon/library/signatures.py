@@ -20,10 +20,11 @@ ABSENT = Absent()
 
 
 def spelled_out(method: F) -> F:
-    """Name each parameter of `**parameters: Unpack[...]` in the signature that `help()` and editors show.
+    """Name each parameter of `**parameters: Unpack[...]` in the signature that `help()` and editors
+    show.
 
-    Type checkers read them from the annotation. A parameter with the default `...` can be absent. The
-    options of every call come last.
+    Type checkers read them from the annotation. A parameter with the default `...` can be absent.
+    The options of every call come last.
     """
     signature = inspect.signature(method)
     *named, rest = signature.parameters.values()
@@ -40,4 +41,6 @@ def _parameter(kind: Any, name: str, annotation: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if name in kind.__required_keys__ else ABSENT
     if get_origin(annotation) is Required:
         (annotation,) = get_args(annotation)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )

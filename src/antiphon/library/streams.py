@@ -7,7 +7,12 @@ from typing import Self, TypeVar
 
 from antiphon.errors import AntiphonError
 from antiphon.library.background_loop import LoopOwner
-from antiphon.protocol.events import Event, ResponseCompletedEvent, ResponseFailedEvent, ResponseIncompleteEvent
+from antiphon.protocol.events import (
+    Event,
+    ResponseCompletedEvent,
+    ResponseFailedEvent,
+    ResponseIncompleteEvent,
+)
 from antiphon.protocol.response import Response
 
 E = TypeVar("E")
@@ -15,7 +20,10 @@ E = TypeVar("E")
 Batches = AsyncGenerator[Sequence[Event], None]
 
 CLOSED = "it was closed before its end"
-LOST = "the response was deleted, the client was closed, or another process began to make the response again"
+LOST = (
+    "the response was deleted, the client was closed, or another process began to make the "
+    "response again"
+)
 
 
 class AsyncStream(AsyncIterator[E]):
@@ -65,13 +73,18 @@ class AsyncStream(AsyncIterator[E]):
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         await self.close()
 
 
 class AsyncResponseStream(AsyncStream[Event]):
-    """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
+    """The events of one response, as they arrive.
+
+    Closing it early stops the model, unless it runs in the background.
 
     Use it in `async with`, or call `close` when you leave the loop early.
     """
@@ -85,7 +98,10 @@ class AsyncResponseStream(AsyncStream[Event]):
             self._response = last.response
 
     async def get_final_response(self) -> Response:
-        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
+        """Read the stream to its end and return the response.
+
+        Raises `AntiphonError` if the stream has none.
+        """
         async for _ in self:
             pass
         return finished(self._response)
@@ -98,7 +114,8 @@ class Stream(Iterator[E]):
     """
 
     def __init__(self, stream: AsyncStream[E], owner: LoopOwner) -> None:
-        self._stream, self._owner = stream, owner
+        self._stream = stream
+        self._owner = owner
         self._waiting: deque[E] = deque()
 
     def __next__(self) -> E:
@@ -117,13 +134,18 @@ class Stream(Iterator[E]):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
 
 class ResponseStream(Stream[Event]):
-    """The events of one response, as they arrive. Closing it early stops the model, unless it runs in the background.
+    """The events of one response, as they arrive.
+
+    Closing it early stops the model, unless it runs in the background.
 
     Use it in `with`, or call `close` when you leave the loop early.
     """
@@ -133,13 +155,19 @@ class ResponseStream(Stream[Event]):
         self._of_response = stream
 
     def get_final_response(self) -> Response:
-        """Read the stream to its end and return the response. Raises `AntiphonError` if the stream has none."""
+        """Read the stream to its end and return the response.
+
+        Raises `AntiphonError` if the stream has none.
+        """
         self._waiting.clear()
         return self._owner.run(self._of_response.get_final_response())
 
 
 async def _some(stream: AsyncStream[E]) -> list[E]:
-    """Return the next events that arrived together; none at the end. One call to the thread serves all of them."""
+    """Return the next events that arrived together; none at the end.
+
+    One call to the thread serves all of them.
+    """
     try:
         return [await anext(stream), *stream.take()]
     except StopAsyncIteration:
@@ -155,5 +183,7 @@ def finished(response: Response | None) -> Response:
 
 def cut_off(reason: str) -> AntiphonError:
     """Return the error for a stream that ended before its response did."""
-    message = f"The stream ended before the response: {reason}. Retrieve the response to see its state."
+    message = (
+        f"The stream ended before the response: {reason}. Retrieve the response to see its state."
+    )
     return AntiphonError(message, status=503, code="stream_cut_off")

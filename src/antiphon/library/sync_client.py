@@ -1,4 +1,6 @@
-"""`Antiphon`: the Responses API as an object, for programs without an event loop, and for every thread."""
+"""`Antiphon`: the Responses API as an object, for programs without an event loop, and for every
+thread.
+"""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -23,15 +25,16 @@ if TYPE_CHECKING:
 class Antiphon:
     """The whole API inside your program, with the resources and methods of the official SDK.
 
-    These are `responses`, `conversations`, `models`, `files`, `vector_stores`, `containers`, `embeddings` and `images`,
-    and our own `prompts`.
+    These are `responses`, `conversations`, `models`, `files`, `vector_stores`, `containers`,
+    `embeddings` and `images`, and our own `prompts`.
 
-    It is `AsyncAntiphon` without `await`, with the same arguments and errors. Without arguments it is the scripted
-    model `demo`, with its state in memory.
+    It is `AsyncAntiphon` without `await`, with the same arguments and errors. Without arguments it
+    is the scripted model `demo`, with its state in memory.
 
-    Any thread can use it, also one with a running event loop, which waits meanwhile. It works in one thread of its own,
-    which begins with the first call and ends with `close`, the end of `with`, or the end of the program. After a fork,
-    a client that was used before raises `RuntimeError`.
+    Any thread can use it, also one with a running event loop, which waits meanwhile. It works in
+    one thread of its own, which begins with the first call and ends with `close`, the end of
+    `with`, or the end of the program. After a fork, a client that was used before raises
+    `RuntimeError`.
 
     >>> from antiphon import Antiphon
     >>> with Antiphon() as client:
@@ -97,7 +100,10 @@ class Antiphon:
         return Images(self._client.images, self._owner)
 
     def close(self) -> None:
-        """Release connections, the store and the thread. The next process that opens the store continues its work."""
+        """Release connections, the store and the thread.
+
+        The next process that opens the store continues its work.
+        """
         self._owner.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,6 @@
-"""HTTP clients that serve requests inside this process: for the official SDK, and so for every program that uses it."""
+"""HTTP clients that serve requests inside this process: for the official SDK, and so for every
+program that uses it.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -11,7 +13,12 @@ from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.library.asgi_app import AsgiApplication
 from antiphon.library.background_loop import LoopOwner
-from antiphon.library.in_process import BrokenOff, InProcessExchange, InProcessRequest, InProcessServer
+from antiphon.library.in_process import (
+    BrokenOff,
+    InProcessExchange,
+    InProcessRequest,
+    InProcessServer,
+)
 from antiphon.library.service import LibraryService
 from antiphon.upstream.backend import Backend
 
@@ -26,10 +33,12 @@ def http_client(
     key: str = "",
     store: str | None = None,
 ) -> "httpx2.Client":
-    """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this process.
+    """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this
+    process.
 
-    The arguments are those of `Antiphon`. Host and API key of the SDK's client are ignored. Closing the client
-    closes everything behind it. Raises `ConfigError`, also if the HTTP library of the SDK is not installed.
+    The arguments are those of `Antiphon`. Host and API key of the SDK's client are ignored. Closing
+    the client closes everything behind it. Raises `ConfigError`, also if the HTTP library of the
+    SDK is not installed.
 
     >>> import antiphon
     >>> from openai import OpenAI
@@ -49,7 +58,8 @@ def async_http_client(
     key: str = "",
     store: str | None = None,
 ) -> "httpx2.AsyncClient":
-    """Return an HTTP client for `AsyncOpenAI(http_client=...)`: its requests are served inside this process.
+    """Return an HTTP client for `AsyncOpenAI(http_client=...)`: its requests are served inside this
+    process.
 
     It belongs to the event loop of its first request. For the rest see `http_client`.
 
@@ -57,8 +67,8 @@ def async_http_client(
     >>> import antiphon
     >>> from openai import AsyncOpenAI
     >>> async def main() -> None:
-    ...     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as client:
-    ...         print((await client.responses.create(model="demo", input="Hi")).status)
+    ...     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as
+    client: ...         print((await client.responses.create(model="demo", input="Hi")).status)
     >>> asyncio.run(main())
     completed
     """
@@ -69,7 +79,10 @@ def async_http_client(
 
 @cache
 def http_library() -> Any:
-    """Return the HTTP library that the installed SDK uses. Raises `ConfigError` if it is not installed."""
+    """Return the HTTP library that the installed SDK uses.
+
+    Raises `ConfigError` if it is not installed.
+    """
     try:
         needs = requires("openai") or []
     except PackageNotFoundError:
@@ -78,7 +91,9 @@ def http_library() -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ConfigError(f"The HTTP client needs the package {name}: pip install openai {name}") from error
+        raise ConfigError(
+            f"The HTTP client needs the package {name}: pip install openai {name}"
+        ) from error
 
 
 class _SyncTransport:
@@ -92,7 +107,8 @@ class _SyncTransport:
         self._owner.close()
 
     def handle_request(self, request: Any) -> Any:
-        created, timeout = _request(request, request.read()), _timeout(request)
+        created = _request(request, request.read())
+        timeout = _timeout(request)
         with _translated(self._http, request):
             exchange, status, headers = self._owner.run(self._server.send(created, timeout))
         body = _body_types(self._http)[0](self, exchange, request)
@@ -122,7 +138,8 @@ class _AsyncTransport:
         self._http, self._server = http, InProcessServer(app)
 
     async def handle_async_request(self, request: Any) -> Any:
-        created, timeout = _request(request, await request.aread()), _timeout(request)
+        created = _request(request, await request.aread())
+        timeout = _timeout(request)
         with _translated(self._http, request):
             exchange, status, headers = await self._server.send(created, timeout)
         body = _body_types(self._http)[1](self, exchange, request)
@@ -145,8 +162,12 @@ class _AsyncTransport:
 
 
 class _SyncBody:
-    def __init__(self, transport: _SyncTransport, exchange: InProcessExchange, request: Any) -> None:
-        self._transport, self._exchange, self._request = transport, exchange, request
+    def __init__(
+        self, transport: _SyncTransport, exchange: InProcessExchange, request: Any
+    ) -> None:
+        self._transport = transport
+        self._exchange = exchange
+        self._request = request
 
     def __iter__(self) -> Iterator[bytes]:
         return self._transport.parts(self._exchange, self._request)
@@ -156,8 +177,12 @@ class _SyncBody:
 
 
 class _AsyncBody:
-    def __init__(self, transport: _AsyncTransport, exchange: InProcessExchange, request: Any) -> None:
-        self._transport, self._exchange, self._request = transport, exchange, request
+    def __init__(
+        self, transport: _AsyncTransport, exchange: InProcessExchange, request: Any
+    ) -> None:
+        self._transport = transport
+        self._exchange = exchange
+        self._request = request
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._transport.parts(self._exchange, self._request)
@@ -168,7 +193,9 @@ class _AsyncBody:
 
 @cache
 def _body_types(http: Any) -> tuple[type[_SyncBody], type[_AsyncBody]]:
-    """Return the bodies of replies for the HTTP library, which requires its own classes as bases."""
+    """Return the bodies of replies for the HTTP library, which requires its own classes as
+    bases.
+    """
     bases = (_SyncBody, http.SyncByteStream), (_AsyncBody, http.AsyncByteStream)
     return type("SyncBody", bases[0], {}), type("AsyncBody", bases[1], {})
 
@@ -190,6 +217,8 @@ def _translated(http: Any, request: Any) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise http.ReadTimeout("Antiphon sent nothing within the time limit.", request=request) from error
+        raise http.ReadTimeout(
+            "Antiphon sent nothing within the time limit.", request=request
+        ) from error
     except BrokenOff as error:
         raise http.RemoteProtocolError(str(error), request=request) from error

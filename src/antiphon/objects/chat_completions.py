@@ -1,4 +1,6 @@
-"""Stored chat completions: record, list, retrieve, update and delete them, and list the messages of their requests."""
+"""Stored chat completions: record, list, retrieve, update and delete them, and list the messages of
+their requests.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,35 +20,55 @@ WHAT = "Chat completion"
 
 
 class ChatCompletions:
-    """The stored chat completions of all tenants. `parts` are what a recorder of a completion needs."""
+    """The stored chat completions of all tenants.
+
+    `parts` are what a recorder of a completion needs.
+    """
 
     def __init__(self, parts: CompletionParts, capacity: Capacity, quota: StorageQuota) -> None:
-        self._parts, self._store = parts, parts.store
-        self._capacity, self._quota = capacity, quota
+        self._parts = parts
+        self._store = parts.store
+        self._capacity = capacity
+        self._quota = quota
 
     async def record(
         self, request: JsonObject, tenant: str, size: int, *, is_large: bool = False
     ) -> CompletionRecorder:
-        """Return the recorder for the response to a request of `size` bytes. Raises `ClientError` (429): quota."""
+        """Return the recorder for the response to a request of `size` bytes.
+
+        Raises `ClientError` (429): quota.
+        """
         reservation = await self._quota.reserve(tenant, size)
         return CompletionRecorder(self._parts, request, tenant, reservation, is_large=is_large)
 
     async def list(self, tenant: str, query: CompletionsQuery) -> JsonObject:
-        """Return a page of the tenant's completions. Raises `ClientError` (400) if `after` is not in the list."""
-        wanted = CompletionQuery(query.limit, query.after, query.order == "desc", query.model, query.metadata or {})
+        """Return a page of the tenant's completions.
+
+        Raises `ClientError` (400) if `after` is not in the list.
+        """
+        wanted = CompletionQuery(
+            query.limit, query.after, query.order == "desc", query.model, query.metadata or {}
+        )
         page = await self._store.read(chat_completions.page, tenant, wanted)
         if page.is_unknown:
             raise unknown_bound("after", str(query.after)[:LONGEST_ID], "stored chat completion")
         size = sum(len(one.body) for one in page.completions)
-        return await built_object(self._capacity, tenant, size, _completions, page.completions, page.has_more)
+        return await built_object(
+            self._capacity, tenant, size, _completions, page.completions, page.has_more
+        )
 
     async def retrieve(self, tenant: str, completion_id: str) -> JsonObject:
         """Return a completion. Raises `ClientError` (404) if it is unknown."""
         found = await self._store.read(chat_completions.load, tenant, completion_id)
         return await self._show(tenant, completion_id, found)
 
-    async def update(self, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> JsonObject:
-        """Replace a completion's metadata; return the completion. Raises `ClientError` (404) if it is unknown."""
+    async def update(
+        self, tenant: str, completion_id: str, metadata: Mapping[str, str] | None
+    ) -> JsonObject:
+        """Replace a completion's metadata; return the completion.
+
+        Raises `ClientError` (404) if it is unknown.
+        """
         body = msgspec.json.encode(metadata or {})
         changed = await self._store.write(chat_completions.update, tenant, completion_id, body)
         return await self._show(tenant, completion_id, changed)
@@ -57,10 +79,13 @@ class ChatCompletions:
             raise not_found(WHAT, completion_id)
         return {"object": "chat.completion.deleted", "id": completion_id, "deleted": True}
 
-    async def list_messages(self, tenant: str, completion_id: str, query: CompletionMessagesQuery) -> JsonObject:
+    async def list_messages(
+        self, tenant: str, completion_id: str, query: CompletionMessagesQuery
+    ) -> JsonObject:
         """Return a page of the messages of a completion's request.
 
-        Raises `ClientError`: 404 if the completion is unknown, 400 if `after` is not one of its messages.
+        Raises `ClientError`: 404 if the completion is unknown, 400 if `after` is not one of its
+        messages.
         """
         wanted = PageQuery(query.limit, query.after, descending=query.order == "desc")
         page = await self._store.read(pages.completion_messages, tenant, completion_id, wanted)
@@ -68,9 +93,13 @@ class ChatCompletions:
             raise not_found(WHAT, completion_id)
         if page.unknown:
             raise unknown_bound("after", str(query.after)[:LONGEST_ID], "message")
-        return await built_object(self._capacity, tenant, size_of(page.items), _messages, page.items, page.has_more)
+        return await built_object(
+            self._capacity, tenant, size_of(page.items), _messages, page.items, page.has_more
+        )
 
-    async def _show(self, tenant: str, completion_id: str, found: StoredCompletion | None) -> JsonObject:
+    async def _show(
+        self, tenant: str, completion_id: str, found: StoredCompletion | None
+    ) -> JsonObject:
         if found is None:
             raise not_found(WHAT, completion_id)
         return await built_object(self._capacity, tenant, len(found.body), _completion, found)
@@ -89,8 +118,17 @@ def _messages(items: Sequence[StoredItem], has_more: bool) -> JsonObject:
 
 
 def _message(item: StoredItem) -> JsonObject:
-    """Return a message in the form of OpenAI's list, in which a list of content parts has a separate field."""
-    message = {"id": item.id, "role": None, "content": None, "name": None, **decoded(item.body), "content_parts": None}
+    """Return a message in the form of OpenAI's list, in which a list of content parts has a
+    separate field.
+    """
+    message = {
+        "id": item.id,
+        "role": None,
+        "content": None,
+        "name": None,
+        **decoded(item.body),
+        "content_parts": None,
+    }
     if isinstance(message["content"], list):
         message["content"], message["content_parts"] = None, message["content"]
     return {**message, "id": item.id}

@@ -3,7 +3,12 @@
 import os
 from collections.abc import AsyncGenerator
 
-from antiphon.objects.container_objects import container_file_object, container_full, no_such_file, unknown_after
+from antiphon.objects.container_objects import (
+    container_file_object,
+    container_full,
+    no_such_file,
+    unknown_after,
+)
 from antiphon.objects.containers import Containers, reply_of
 from antiphon.objects.file_limits import ContentRoom, too_large, within_storage
 from antiphon.objects.files import Files, Written
@@ -25,35 +30,51 @@ FILES_AT_ONCE = 100
 
 
 class ContainerFiles:
-    """The files in containers of all tenants. Every method raises `StoreError`, and counts as use of the container."""
+    """The files in containers of all tenants.
+
+    Every method raises `StoreError`, and counts as use of the container.
+    """
 
     def __init__(self, store: Store, all_containers: Containers, files: Files) -> None:
-        self._store, self._containers, self._files = store, all_containers, files
+        self._store = store
+        self._containers = all_containers
+        self._files = files
         self._quota = all_containers.limits.quota
 
     async def add(
         self, container: StoredContainer, filename: str, written: Written, identity: RequestIdentity
     ) -> JsonObject:
-        """Create a file from written content, and store it as the reply for the ticket's key; return it.
+        """Create a file from written content, and store it as the reply for the ticket's key;
+        return it.
 
-        It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 if the container has no room or
-        has expired, 404 if it was deleted. The caller must then `drop` the content.
+        It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 if the
+        container has no room or has expired, 404 if it was deleted. The caller must then `drop` the
+        content.
         """
         path = path_in_container(os.urandom(16).hex(), filename)
-        file = self._containers.new_file(container, path, written.size, written.blob, identity.response_id)
+        file = self._containers.new_file(
+            container, path, written.size, written.blob, identity.response_id
+        )
         return await self._put(container, file, reply_of(identity, container_file_object(file)))
 
     async def copy(self, container: StoredContainer, file_id: str) -> JsonObject:
-        """Copy a file of the tenant into a container. Copying it again returns the same file. Copies share the content.
+        """Copy a file of the tenant into a container.
+
+        Copying it again returns the same file. Copies share the content.
 
         Raises `ClientError`: 404 for an unknown file, 400 as `add`.
         """
-        file = self._containers.copy_of(container, await self._files.load(container.tenant, file_id, "file_id"))
+        file = self._containers.copy_of(
+            container, await self._files.load(container.tenant, file_id, "file_id")
+        )
         await self._files.check_storage(container.tenant, max(file.size, 1))
         return await self._put(container, file)
 
     async def _put(
-        self, container: StoredContainer, file: StoredContainerFile, reply: StoredReply | None = None
+        self,
+        container: StoredContainer,
+        file: StoredContainerFile,
+        reply: StoredReply | None = None,
     ) -> JsonObject:
         stored = await self._store.write(
             containers.put_files, container.tenant, container.id, [file], self._quota, reply=reply
@@ -104,9 +125,11 @@ class ContainerFiles:
 
     async def room(self, container: StoredContainer) -> ContentRoom:
         """Return the maximum size of a new file. Raises `ClientError` if there is no room."""
-        quota, tenant = self._quota, container.tenant
+        quota = self._quota
+        tenant = container.tenant
         file_sizes = [file.size async for file in self._all(container)]
-        left, error = quota.size - sum(file_sizes), container_full(quota)
+        left = quota.size - sum(file_sizes)
+        error = container_full(quota)
         if len(file_sizes) >= quota.files or left <= 0:
             raise error
         limits = self._files.limits
@@ -116,10 +139,13 @@ class ContainerFiles:
 
     async def _all(self, container: StoredContainer) -> AsyncGenerator[StoredContainerFile, None]:
         """Yield all files of a container, oldest first."""
-        page, after = ContainerFilePage(has_more=True), None
+        page = ContainerFilePage(has_more=True)
+        after = None
         while page.has_more:
             query = ContainerQuery(FILES_AT_ONCE, after, descending=False)
-            page = await self._store.read(containers.file_page, container.tenant, container.id, query)
+            page = await self._store.read(
+                containers.file_page, container.tenant, container.id, query
+            )
             for file in page.files:
                 yield file
                 after = file.id

@@ -14,7 +14,9 @@ from antiphon.storage.records.containers import ContainerQuota, StoredContainer,
 class ContainerLimits:
     """The limits of each tenant."""
 
-    quota: ContainerQuota = field(default_factory=lambda: ContainerQuota(1000, 100, 512 * 1024 * 1024))
+    quota: ContainerQuota = field(
+        default_factory=lambda: ContainerQuota(1000, 100, 512 * 1024 * 1024)
+    )
     memory: int = 4 * GIB
     """The largest `memory_limit` of a container in bytes."""
 
@@ -68,7 +70,8 @@ def no_such_file(container_id: str, file_id: str) -> ClientError:
 def container_full(quota: ContainerQuota) -> ClientError:
     """Return the error for files that do not fit into their container."""
     return ClientError(
-        f"The container has no room for this: it can hold at most {quota.files} files with {quota.size} bytes in "
+        f"The container has no room for this: it can hold at most {quota.files} files with "
+        f"{quota.size} bytes in "
         "total. Delete files that you no longer need, or use another container.",
         code="container_full",
     )
@@ -77,7 +80,8 @@ def container_full(quota: ContainerQuota) -> ClientError:
 def too_many_containers(quota: ContainerQuota) -> ClientError:
     """Return the error for a tenant that has reached its limit of running containers."""
     return ClientError(
-        f"You exceeded your quota of containers: {quota.containers} can exist at once. Delete containers that you no "
+        f"You exceeded your quota of containers: {quota.containers} can exist at once. Delete "
+        "containers that you no "
         "longer need, or wait until one expires.",
         status=429,
         type="insufficient_quota",
@@ -88,4 +92,6 @@ def too_many_containers(quota: ContainerQuota) -> ClientError:
 
 def unknown_after(after: str | None, what: str) -> ClientError:
     """Return the error for an `after` that is not in the list."""
-    return ClientError(f"Invalid 'after': no {what} with id '{after}'.", code="invalid_value", param="after")
+    return ClientError(
+        f"Invalid 'after': no {what} with id '{after}'.", code="invalid_value", param="after"
+    )

@@ -1,7 +1,8 @@
-"""Containers of code: names for files that outlive kernels. The files in them are in `container_files.py`.
+"""Containers of code: names for files that outlive kernels. The files in them are in
+`container_files.py`.
 
-`Containers` needs a store and the files of `/v1/files`, but no sandbox: files can be managed on servers that run no
-code.
+`Containers` needs a store and the files of `/v1/files`, but no sandbox: files can be managed on
+servers that run no code.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,12 @@ from antiphon.protocol.validation import refusals
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers
-from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.records.containers import (
+    ContainerQuery,
+    ContainerQuota,
+    StoredContainer,
+    StoredContainerFile,
+)
 from antiphon.storage.records.files import StoredFile
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
@@ -48,7 +54,10 @@ DISABLED = '{"type":"disabled"}'
 
 
 class Containers:
-    """The containers of all tenants. Every method raises `StoreError`. Each use of a container postpones its expiry."""
+    """The containers of all tenants.
+
+    Every method raises `StoreError`. Each use of a container postpones its expiry.
+    """
 
     def __init__(
         self,
@@ -58,14 +67,19 @@ class Containers:
         make_id: NewId = new_id,
         clock: Clock = now,
     ) -> None:
-        self._store, self._files, self._new_id, self._now = store, files, make_id, clock
+        self._store = store
+        self._files = files
+        self._new_id = make_id
+        self._now = clock
         self.limits = limits or ContainerLimits()
 
     async def create(self, request: CreateContainer, identity: RequestIdentity) -> JsonObject:
-        """Create a container with copies of files for the ticket's tenant; it is the reply for the ticket's key.
+        """Create a container with copies of files for the ticket's tenant; it is the reply for the
+        ticket's key.
 
-        It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 for a memory limit above the
-        operator's maximum or files that do not fit, 404 for an unknown file, 429 if the tenant has too many containers.
+        It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 for a memory
+        limit above the operator's maximum or files that do not fit, 404 for an unknown file, 429 if
+        the tenant has too many containers.
         """
         memory = request.memory_limit or SMALLEST
         self._check_memory(memory)
@@ -81,18 +95,27 @@ class Containers:
             DISABLED if request.network_policy else "",
         )
         files = await self._copies(container, request.file_ids or ())
-        reply, quota = reply_of(identity, container_object(container)), self.limits.quota
+        reply = reply_of(identity, container_object(container))
+        quota = self.limits.quota
         if not await self._store.write(containers.put, container, files, quota, reply=reply):
             raise too_many_containers(quota)
         return container_object(container)
 
-    async def _copies(self, container: StoredContainer, file_ids: Sequence[str]) -> Sequence[StoredContainerFile]:
-        """Return copies of files, which are not yet stored. Raises `ClientError` if they do not fit."""
+    async def _copies(
+        self, container: StoredContainer, file_ids: Sequence[str]
+    ) -> Sequence[StoredContainerFile]:
+        """Return copies of files, which are not yet stored.
+
+        Raises `ClientError` if they do not fit.
+        """
         files = [
-            self.copy_of(container, await self._files.load(container.tenant, file_id, f"file_ids[{place}]"))
+            self.copy_of(
+                container, await self._files.load(container.tenant, file_id, f"file_ids[{place}]")
+            )
             for place, file_id in enumerate(dict.fromkeys(file_ids))
         ]
-        quota, size = self.limits.quota, sum(file.size for file in files)
+        quota = self.limits.quota
+        size = sum(file.size for file in files)
         if len(files) > quota.files or size > quota.size:
             raise container_full(quota)
         await self._files.check_storage(container.tenant, max(size, 1))
@@ -104,7 +127,10 @@ class Containers:
             raise refusals.unsupported_value("memory_limit", wanted, admitted)
 
     async def list(self, tenant: str, query: ContainersQuery) -> JsonObject:
-        """Return a page of the containers. Raises `ClientError` (400) if `after` is not in the list."""
+        """Return a page of the containers.
+
+        Raises `ClientError` (400) if `after` is not in the list.
+        """
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc", query.name)
         page = await self._store.read(containers.page, tenant, wanted)
         if page.is_unknown:
@@ -126,22 +152,33 @@ class Containers:
         return {"id": container_id, "object": "container.deleted", "deleted": True}
 
     async def load(self, tenant: str, container_id: str) -> StoredContainer:
-        """Return a container, even an expired one, and record its use. Raises `ClientError` (404) if it is unknown."""
+        """Return a container, even an expired one, and record its use.
+
+        Raises `ClientError` (404) if it is unknown.
+        """
         found = await find_container(self._store, tenant, container_id, is_used=True)
         if found is None:
             raise container_not_found()
         return found
 
     async def running(self, tenant: str, container_id: str) -> StoredContainer:
-        """Return an unexpired container and record its use. Raises `ClientError`: 404 if unknown, 400 if expired."""
+        """Return an unexpired container and record its use.
+
+        Raises `ClientError`: 404 if unknown, 400 if expired.
+        """
         found = await self.load(tenant, container_id)
         if found.status == "expired":
             raise container_expired()
         return found
 
     def copy_of(self, container: StoredContainer, file: StoredFile) -> StoredContainerFile:
-        """Return a copy of a file for a container, which is not yet stored. Both have the same content."""
-        return self.new_file(container, path_in_container(file.id, file.filename), file.size, file.blob)
+        """Return a copy of a file for a container, which is not yet stored.
+
+        Both have the same content.
+        """
+        return self.new_file(
+            container, path_in_container(file.id, file.filename), file.size, file.blob
+        )
 
     def new_file(
         self, container: StoredContainer, path: str, size: int, blob: str, file_id: str = ""
@@ -159,4 +196,8 @@ def limits_of(bounds: Bounds) -> ContainerLimits:
 
 def reply_of(identity: RequestIdentity, displayed: JsonObject) -> StoredReply | None:
     """Return an object as the reply to store for the ticket's key; None if it has none."""
-    return StoredReply(identity.tenant, identity.key, False, msgspec.json.encode(displayed)) if identity.key else None
+    return (
+        StoredReply(identity.tenant, identity.key, False, msgspec.json.encode(displayed))
+        if identity.key
+        else None
+    )

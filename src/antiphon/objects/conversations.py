@@ -38,41 +38,64 @@ class Conversations:
         new_id: NewId,
         now: Clock,
     ) -> None:
-        self._store, self._views, self._offload = store, views, offload
-        self._bounds, self._quota = bounds, quota
-        self._new_id, self._now = new_id, now
+        self._store = store
+        self._views = views
+        self._offload = offload
+        self._bounds = bounds
+        self._quota = quota
+        self._new_id = new_id
+        self._now = now
 
     async def create(self, request: CreateConversation, identity: RequestIdentity) -> JsonObject:
-        """Create a conversation with its first items. The ticket has its id, and whether the items are large."""
+        """Create a conversation with its first items.
+
+        The ticket has its id, and whether the items are large.
+        """
         metadata = msgspec.json.encode(request.metadata or {})
-        conversation = StoredConversation(identity.response_id, int(self._now()), metadata, identity.tenant)
+        conversation = StoredConversation(
+            identity.response_id, int(self._now()), metadata, identity.tenant
+        )
         displayed = _displayed(conversation)
         body = msgspec.json.encode(displayed)
         reply = StoredReply(identity.tenant, identity.key, False, body) if identity.key else None
-        items = await self._new_items(identity.tenant, request.items or [], is_large=identity.is_large)
+        items = await self._new_items(
+            identity.tenant, request.items or [], is_large=identity.is_large
+        )
         self._check_room(conversation, items)
         with await self._quota.reserve(identity.tenant, size_of(items)):
             await self._store.write(conversations.create, conversation, items, reply)
         return displayed
 
     async def list(self, tenant: str | None, limit: int, after: str) -> Sequence[JsonObject]:
-        """Return conversations with tenants and item counts, newest first. Without a `tenant`, include all tenants."""
+        """Return conversations with tenants and item counts, newest first.
+
+        Without a `tenant`, include all tenants.
+        """
         found = await self._store.read(conversations.page, tenant, limit, after)
-        return [_displayed(one) | {"tenant": one.tenant or None, "items": one.items} for one in found]
+        return [
+            _displayed(one) | {"tenant": one.tenant or None, "items": one.items} for one in found
+        ]
 
     async def retrieve(self, tenant: str, conversation_id: str) -> JsonObject:
         """Return a conversation. Raises `ClientError` (404) if it is unknown."""
         return _displayed(await self._load(tenant, conversation_id))
 
-    async def update(self, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None) -> JsonObject:
+    async def update(
+        self, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None
+    ) -> JsonObject:
         """Replace a conversation's metadata. Raises `ClientError` (404) if it is unknown."""
         body = msgspec.json.encode(metadata or {})
         conversation = await self._store.write(conversations.update, tenant, conversation_id, body)
         return _displayed(_found(conversation, conversation_id))
 
     async def delete(self, tenant: str, conversation_id: str) -> JsonObject:
-        """Delete a conversation and its items. Raises `ClientError`: 404 if it is unknown, 400 while it is locked."""
-        _check(await self._store.write(conversations.delete, tenant, conversation_id), conversation_id)
+        """Delete a conversation and its items.
+
+        Raises `ClientError`: 404 if it is unknown, 400 while it is locked.
+        """
+        _check(
+            await self._store.write(conversations.delete, tenant, conversation_id), conversation_id
+        )
         return {"id": conversation_id, "object": "conversation.deleted", "deleted": True}
 
     async def add_items(
@@ -84,10 +107,13 @@ class Conversations:
         *,
         is_large: bool = False,
     ) -> JsonObject:
-        """Append items to a conversation and return them as a list. Large items are encoded in a thread.
+        """Append items to a conversation and return them as a list.
 
-        Raises `ClientError`: 404 if the conversation is unknown; 400 while it is locked, if it already has one of the
-        items, or if it has no room for them; 429 if the tenant has reached its storage limit.
+        Large items are encoded in a thread.
+
+        Raises `ClientError`: 404 if the conversation is unknown; 400 while it is locked, if it
+        already has one of the items, or if it has no room for them; 429 if the tenant has reached
+        its storage limit.
         """
         conversation = await self._load(tenant, conversation_id)
         items = await self._new_items(tenant, request.items, is_large=is_large)
@@ -100,12 +126,21 @@ class Conversations:
         query = InputItemsQuery(limit=len(items), order="asc", include=[*include])
         return await self._views.page(tenant, items, query)
 
-    async def list_items(self, tenant: str, conversation_id: str, query: InputItemsQuery) -> JsonObject:
-        """Return a page of the items. Raises `ClientError`: 404 if unknown, 400 if `after` is not in the list."""
+    async def list_items(
+        self, tenant: str, conversation_id: str, query: InputItemsQuery
+    ) -> JsonObject:
+        """Return a page of the items.
+
+        Raises `ClientError`: 404 if unknown, 400 if `after` is not in the list.
+        """
         if query.before is not None:
             await self._load(tenant, conversation_id)
-            raise ClientError("Unknown parameter: 'before'.", code="unknown_parameter", param="before")
-        page = await self._store.read(pages.conversation_page, tenant, conversation_id, page_query(query))
+            raise ClientError(
+                "Unknown parameter: 'before'.", code="unknown_parameter", param="before"
+            )
+        page = await self._store.read(
+            pages.conversation_page, tenant, conversation_id, page_query(query)
+        )
         if page is None:
             raise not_found("Conversation", conversation_id)
         if page.unknown:
@@ -123,18 +158,27 @@ class Conversations:
         return await self._views.item(tenant, item, include)
 
     async def delete_item(self, tenant: str, conversation_id: str, item_id: str) -> JsonObject:
-        """Delete an item; return the conversation. Raises `ClientError`: 404 if it is unknown, 400 while locked."""
+        """Delete an item; return the conversation.
+
+        Raises `ClientError`: 404 if it is unknown, 400 while locked.
+        """
         conversation = await self._load(tenant, conversation_id)
-        outcome = await self._store.write(conversations.delete_item, tenant, conversation_id, item_id)
+        outcome = await self._store.write(
+            conversations.delete_item, tenant, conversation_id, item_id
+        )
         if outcome is LockResult.UNKNOWN:
             raise not_found("Item", item_id)
         _check(outcome, conversation_id)
         return _displayed(conversation)
 
     async def _load(self, tenant: str, conversation_id: str) -> StoredConversation:
-        return _found(await self._store.read(conversations.load, tenant, conversation_id), conversation_id)
+        return _found(
+            await self._store.read(conversations.load, tenant, conversation_id), conversation_id
+        )
 
-    async def _first_known(self, tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> str:
+    async def _first_known(
+        self, tenant: str, conversation_id: str, items: Sequence[StoredItem]
+    ) -> str:
         """Return the id of the first of these items that a conversation already has."""
         for item in items:
             if await self._store.read(conversations.item, tenant, conversation_id, item.id):
@@ -146,7 +190,9 @@ class Conversations:
 
     async def _new_items(self, tenant: str, items: Any, *, is_large: bool) -> Sequence[StoredItem]:
         def stored() -> Sequence[StoredItem]:
-            return [store_item(item, is_large=is_large) for item in normalise_input(items, self._new_id)]
+            return [
+                store_item(item, is_large=is_large) for item in normalise_input(items, self._new_id)
+            ]
 
         return await self._offload.run(tenant, stored) if is_large else stored()
 

@@ -24,8 +24,9 @@ class FileLimits:
 class ContentRoom:
     """The maximum number of bytes of new content, and the error for larger content.
 
-    `owner` groups uploads: all content that is being received for the same owner has at most `shared` bytes together,
-    so that concurrent uploads cannot fill the disk before one of them is stored.
+    `owner` groups uploads: all content that is being received for the same owner has at most
+    `shared` bytes together, so that concurrent uploads cannot fill the disk before one of them is
+    stored.
     """
 
     size: int
@@ -36,7 +37,9 @@ class ContentRoom:
 
 
 def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> ContentRoom:
-    """Return the room for a file of a tenant. `use` is its file usage, and `stored` the bytes of all its data.
+    """Return the room for a file of a tenant.
+
+    `use` is its file usage, and `stored` the bytes of all its data.
 
     Raises `ClientError` (429) if a limit is reached.
     """
@@ -47,10 +50,14 @@ def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Conte
     return ContentRoom(limits.file, too_large(limits.file, "file"), tenant, left, error)
 
 
-def within_storage(limits: FileLimits, stored: int, left: int, error: ClientError) -> tuple[int, ClientError]:
-    """Return how much of `left` bytes the storage limit allows, and the error for more: `error` if it allows all.
+def within_storage(
+    limits: FileLimits, stored: int, left: int, error: ClientError
+) -> tuple[int, ClientError]:
+    """Return how much of `left` bytes the storage limit allows, and the error for more: `error` if
+    it allows all.
 
-    `stored` is the bytes of all data of a tenant. Raises `ClientError` (429) if the limit is reached.
+    `stored` is the bytes of all data of a tenant. Raises `ClientError` (429) if the limit is
+    reached.
     """
     most = limits.stored_bytes
     if not most or most - stored >= left:
@@ -74,14 +81,18 @@ def too_large(most: int, param: str) -> ClientError:
 def over_quota(use: FileUse, quota: FileQuota) -> ClientError:
     """Return the error for a tenant that has reached its file quota."""
     return _over(
-        f"{use.files} files with {use.size} bytes are stored, and {quota.files} files with {quota.size} bytes are "
+        f"{use.files} files with {use.size} bytes are stored, and {quota.files} files with "
+        f"{quota.size} bytes are "
         "allowed: the new file does not fit. Delete files that you no longer need."
     )
 
 
 def over_storage(stored: int, most: int) -> ClientError:
     """Return the error for a tenant that has reached its storage limit."""
-    return _over(f"{stored} bytes are stored, and {most} are allowed. Delete files, responses or conversations.")
+    return _over(
+        f"{stored} bytes are stored, and {most} are allowed. Delete files, responses or "
+        "conversations."
+    )
 
 
 def _over(why: str) -> ClientError:

@@ -17,8 +17,8 @@ PARTS = 4 * 1024 * 1024
 def weight_of_file(file: StoredFile, most: int) -> int:
     """Return the bytes of memory needed to read a file and split its text, at most `most`.
 
-    The content is streamed in parts. A file that needs more than `most` is not rejected: the limit of the text and the
-    small number of concurrent reader processes bound the memory anyway.
+    The content is streamed in parts. A file that needs more than `most` is not rejected: the limit
+    of the text and the small number of concurrent reader processes bound the memory anyway.
     """
     return min(most, PARTS + PER_BYTE * min(INGESTION.longest, 4 * file.size))
 
@@ -26,11 +26,17 @@ def weight_of_file(file: StoredFile, most: int) -> int:
 class FileTexts:
     """Reads the texts of stored files; the store has those that were read before."""
 
-    def __init__(self, files: Lazy[FileReader], documents: Lazy[DocumentReader], texts: StoredTexts) -> None:
-        self._files, self._documents, self._texts = files, documents, texts
+    def __init__(
+        self, files: Lazy[FileReader], documents: Lazy[DocumentReader], texts: StoredTexts
+    ) -> None:
+        self._files = files
+        self._documents = documents
+        self._texts = texts
 
     async def load(self, file: StoredFile) -> str:
-        """Return the text of a file. The file is read if the store does not have the text of its content.
+        """Return the text of a file.
+
+        The file is read if the store does not have the text of its content.
 
         Raises `DocumentError` if the file has no readable text or too much of it, and `StoreError`.
         """
@@ -38,14 +44,21 @@ class FileTexts:
         if document is None:
             document = await self._read(file)
         if document.is_cut:
-            text = f"The file has more than {INGESTION.longest // 1_000_000} MB of text. Split the file."
+            text = (
+                f"The file has more than {INGESTION.longest // 1_000_000} MB of text. Split "
+                "the file."
+            )
             raise DocumentError("invalid_file", text)
         return document.text
 
     async def _read(self, file: StoredFile) -> Document:
         files = self._files.get()
         content = files.read(file)
-        document = await self._documents.get().read(content, file.filename, file.tenant, file.size, INGESTION)
-        if await files.find(file.tenant, file.id) is not None:  # a text is deleted with its last file
+        document = await self._documents.get().read(
+            content, file.filename, file.tenant, file.size, INGESTION
+        )
+        if (
+            await files.find(file.tenant, file.id) is not None
+        ):  # a text is deleted with its last file
             await self._texts.save(file.tenant, file.digest, document, INGESTION)
         return document

@@ -1,7 +1,8 @@
 """Files: their content is streamed to and from the blob storage, and rows refer to it.
 
-`Files` serves `/v1/files`, and finds and reads files for runs and jobs. Its content methods (`write`, `drop`,
-`read_blob`) also serve other objects with content: parts of uploads, files in containers, images.
+`Files` serves `/v1/files`, and finds and reads files for runs and jobs. Its content methods
+(`write`, `drop`, `read_blob`) also serve other objects with content: parts of uploads, files in
+containers, images.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
@@ -56,7 +57,10 @@ class Written:
 
 
 class Files:
-    """The files of all tenants. A `FileReader`. `offload` builds large pages in a thread, if there is one."""
+    """The files of all tenants.
+
+    A `FileReader`. `offload` builds large pages in a thread, if there is one.
+    """
 
     def __init__(
         self,
@@ -66,24 +70,36 @@ class Files:
         clock: Clock = now,
         offload: Offload | None = None,
     ) -> None:
-        self._store, self._blobs, self._now, self._offload = store, blobs, clock, offload
+        self._store = store
+        self._blobs = blobs
+        self._now = clock
+        self._offload = offload
         self.limits = limits or FileLimits()
         self._receiving: dict[str, int] = {}
         """Bytes of the content that this process is receiving, by owner."""
 
     # The API's objects.
 
-    async def create(self, form: FileForm, filename: str, written: Written, identity: RequestIdentity) -> JsonObject:
-        """Create a file of the ticket's tenant from written content, and store it as the reply for the ticket's key.
+    async def create(
+        self, form: FileForm, filename: str, written: Written, identity: RequestIdentity
+    ) -> JsonObject:
+        """Create a file of the ticket's tenant from written content, and store it as the reply for
+        the ticket's key.
 
-        Raises `ClientError` (429) if it exceeds the tenant's quota, `StoreError`. The caller must then `drop` the blob.
+        Raises `ClientError` (429) if it exceeds the tenant's quota, `StoreError`. The caller must
+        then `drop` the blob.
         """
-        tenant, lifetime = identity.tenant, lifetime_of(form.purpose, form.expires_after)
+        tenant = identity.tenant
+        lifetime = lifetime_of(form.purpose, form.expires_after)
         file = self.new_file(tenant, filename, form.purpose, written, lifetime)
         reply = (
-            StoredReply(tenant, identity.key, False, msgspec.json.encode(file_object(file))) if identity.key else None
+            StoredReply(tenant, identity.key, False, msgspec.json.encode(file_object(file)))
+            if identity.key
+            else None
         )
-        stored = await self._store.write(files.put, file, self.limits.quota, reply, identity.response_id)
+        stored = await self._store.write(
+            files.put, file, self.limits.quota, reply, identity.response_id
+        )
         if stored is None:
             raise over_quota(await self._store.read(files.use, tenant), self.limits.quota)
         if stored.blob != file.blob:
@@ -102,7 +118,10 @@ class Files:
         return file_object(await self.load(tenant, file_id))
 
     async def delete(self, tenant: str, file_id: str) -> JsonObject:
-        """Delete a file; return the confirmation. Raises `ClientError` (404) if it is unknown, `StoreError`."""
+        """Delete a file; return the confirmation.
+
+        Raises `ClientError` (404) if it is unknown, `StoreError`.
+        """
         if not await self._store.write(files.delete, tenant, file_id):
             raise not_found(file_id)
         await self.sweep_now()
@@ -110,19 +129,35 @@ class Files:
 
     # The stored files.
 
-    def new_file(self, tenant: str, filename: str, purpose: str, written: Written, lifetime: int | None) -> StoredFile:
+    def new_file(
+        self, tenant: str, filename: str, purpose: str, written: Written, lifetime: int | None
+    ) -> StoredFile:
         """Return a file that is not yet stored. It expires after `lifetime` seconds."""
         created_at = int(self._now())
         expires_at = None if lifetime is None else created_at + lifetime
-        values = new_file_id(), tenant, filename, purpose, written.size, written.digest, written.blob
+        values = (
+            new_file_id(),
+            tenant,
+            filename,
+            purpose,
+            written.size,
+            written.digest,
+            written.blob,
+        )
         return StoredFile(*values, created_at, expires_at)
 
     async def find(self, tenant: str, file_id: str) -> StoredFile | None:
-        """Return a file of the tenant, or None if it is unknown or has expired. Raises `StoreError`."""
+        """Return a file of the tenant, or None if it is unknown or has expired.
+
+        Raises `StoreError`.
+        """
         return await self._store.read(files.load, tenant, file_id)
 
     async def load(self, tenant: str, file_id: str, param: str = "id") -> StoredFile:
-        """Return a file of the tenant. Raises `ClientError` (404, for `param`) if it is unknown, `StoreError`."""
+        """Return a file of the tenant.
+
+        Raises `ClientError` (404, for `param`) if it is unknown, `StoreError`.
+        """
         found = await self._store.read(files.load, tenant, file_id)
         if found is None:
             raise not_found(file_id, param)
@@ -140,12 +175,19 @@ class Files:
         return page
 
     async def room(self, tenant: str) -> ContentRoom:
-        """Return the maximum size of the tenant's next file. Raises `ClientError` (429) if it has no room."""
-        stored = await self._store.read(sizes.stored_bytes, tenant) if self.limits.stored_bytes else 0
+        """Return the maximum size of the tenant's next file.
+
+        Raises `ClientError` (429) if it has no room.
+        """
+        stored = (
+            await self._store.read(sizes.stored_bytes, tenant) if self.limits.stored_bytes else 0
+        )
         return room_of(self.limits, tenant, await self._store.read(files.use, tenant), stored)
 
     async def check_storage(self, tenant: str, size: int) -> None:
-        """Raise `ClientError` (429) if the tenant's storage limit does not allow `size` more bytes."""
+        """Raise `ClientError` (429) if the tenant's storage limit does not allow `size` more
+        bytes.
+        """
         if most := self.limits.stored_bytes:
             stored = await self._store.read(sizes.stored_bytes, tenant)
             if stored + size > most:
@@ -158,23 +200,37 @@ class Files:
         """Bytes of memory that writing one file uses."""
         return self._blobs.retained
 
-    def read(self, file: StoredFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB. Raises `StoreError`."""
-        return self.read_blob(file.tenant, file.blob, start, file.size if end is None else min(end, file.size))
+    def read(
+        self, file: StoredFile, start: int = 0, end: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB.
+        Raises `StoreError`.
+        """
+        return self.read_blob(
+            file.tenant, file.blob, start, file.size if end is None else min(end, file.size)
+        )
 
-    def read_blob(self, tenant: str, blob: str, start: int, end: int) -> AsyncGenerator[bytes, None]:
+    def read_blob(
+        self, tenant: str, blob: str, start: int, end: int
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a blob, like `read`. Raises `StoreError`."""
         return self._blobs.read(blob, start, end, tenant)
 
     async def write(
-        self, tenant: str, content: AsyncIterable[bytes], room: ContentRoom, also: Digest | None = None
+        self,
+        tenant: str,
+        content: AsyncIterable[bytes],
+        room: ContentRoom,
+        also: Digest | None = None,
     ) -> Written:
         """Write content to a new blob as it arrives. `also` is a second digest to update with it.
 
-        Raises the room's error if the content is too large, `StoreError`, and the exceptions of `content`. In all these
-        cases, the blob is deleted.
+        Raises the room's error if the content is too large, `StoreError`, and the exceptions of
+        `content`. In all these cases, the blob is deleted.
         """
-        blob, digest, size = self._blobs.new_name(), sha256(), 0
+        blob = self._blobs.new_name()
+        digest = sha256()
+        size = 0
 
         async def counted() -> AsyncGenerator[bytes, None]:
             nonlocal size
@@ -221,7 +277,8 @@ class Files:
 
         If the directory or bucket fails to delete a blob, the deletion is retried after an hour.
         """
-        removed, stored = [], []
+        removed = []
+        stored = []
         for blob in stale:
             try:
                 await self._blobs.delete(blob)
@@ -236,7 +293,10 @@ class Files:
             await self._store.write(files.postpone, stored, RETRY)
 
     async def sweep_now(self) -> None:
-        """Delete stale blobs after a request. If that fails, the periodic cleaner deletes them later."""
+        """Delete stale blobs after a request.
+
+        If that fails, the periodic cleaner deletes them later.
+        """
         try:
             await self.delete_blobs(await self._store.write(files.claim_stale, SWEPT_AT_ONCE))
         except StoreError as error:

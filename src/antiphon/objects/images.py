@@ -1,7 +1,8 @@
-"""Images of `image_generation_call` items: stored as blobs, and inserted again when a client reads the item.
+"""Images of `image_generation_call` items: stored as blobs, and inserted again when a client reads
+the item.
 
-A stored item has a reference instead of the image (`protocol/stored_images.py`), so that turns of a chain do not read
-it.
+A stored item has a reference instead of the image (`protocol/stored_images.py`), so that turns of a
+chain do not read it.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ from antiphon.storage.store import Store
 Object = dict[str, Any]
 
 PER_BYTE = 3
-"""Bytes of memory per byte of an image until it is sent: the image itself, as base64, and as JSON."""
+"""Bytes of memory per byte of an image until it is sent: the image itself, as base64, and as
+JSON.
+"""
 
 TYPE = b'"image_generation_call"'
 
@@ -45,10 +48,14 @@ class ImageParts(Protocol):
 
 
 class Images:
-    """Stores the images of all tenants. An `ImageStore`. `open_files` returns the storage of their content."""
+    """Stores the images of all tenants.
+
+    An `ImageStore`. `open_files` returns the storage of their content.
+    """
 
     def __init__(self, store: Store, open_files: Callable[[], Files]) -> None:
-        self._store, self._open_files = store, open_files
+        self._store = store
+        self._open_files = open_files
 
     async def save(self, tenant: str, data: bytes) -> str:
         """Store an image while its response runs, and then as long as a response contains it."""
@@ -64,7 +71,10 @@ class Images:
         return await _load(self._store, self._open_files(), tenant, stored_image)
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
-        """Return the content of a file, or None if it is unknown or too large. Raises `StoreError`."""
+        """Return the content of a file, or None if it is unknown or too large.
+
+        Raises `StoreError`.
+        """
         files = self._open_files()
         found = await files.find(tenant, file_id)
         if found is None or found.size > most:
@@ -72,19 +82,29 @@ class Images:
         return b"".join([part async for part in files.read(found)])
 
 
-async def _load(store: Store, files: FileReader, tenant: str, stored_image: StoredImage) -> bytes | None:
+async def _load(
+    store: Store, files: FileReader, tenant: str, stored_image: StoredImage
+) -> bytes | None:
     if not await store.read(item_blobs.owns, tenant, stored_image.blob):
         return None
-    return b"".join([part async for part in files.read_blob(tenant, stored_image.blob, 0, stored_image.size)])
+    return b"".join(
+        [part async for part in files.read_blob(tenant, stored_image.blob, 0, stored_image.size)]
+    )
 
 
 async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
-    """Return a response, an event, an item or a list of items with its images inserted. Other objects are unchanged.
+    """Return a response, an event, an item or a list of items with its images inserted.
 
-    The memory of the images counts for the tenant until the object is released. Raises `StoreError`, and the exceptions
-    of `Memory.take` if not enough memory is available.
+    Other objects are unchanged.
+
+    The memory of the images counts for the tenant until the object is released. Raises
+    `StoreError`, and the exceptions of `Memory.take` if not enough memory is available.
     """
-    items = [(item, stored) for item in _items_of(value) if (stored := StoredImage.read(item.get("result")))]
+    items = [
+        (item, stored)
+        for item in _items_of(value)
+        if (stored := StoredImage.read(item.get("result")))
+    ]
     if not items:
         return value
     account = Account(parts.memory, tenant)

@@ -23,7 +23,8 @@ INCLUDED: Mapping[str, tuple[str, str]] = {
     "file_search_call": (FILE_RESULTS, "results"),
     "code_interpreter_call": (CODE_OUTPUTS, "outputs"),
 }
-"""By item type: the `include` value that requests the results of the item's tool, and the field that contains them.
+"""By item type: the `include` value that requests the results of the item's tool, and the field
+that contains them.
 
 If the original request did not include it, the field is sealed with the item.
 """
@@ -38,16 +39,25 @@ Opens = Callable[[str], Mapping[str, Any] | None]
 
 
 class ItemViews:
-    """Returns what tenants have stored as JSON objects. Large ones are made in threads, and count as memory.
+    """Returns what tenants have stored as JSON objects.
+
+    Large ones are made in threads, and count as memory.
 
     `open_files` returns the reader of images; only responses with images open it.
     """
 
     def __init__(
-        self, store: Store, capacity: Capacity, keyring: Keyring, open_files: "Callable[[], FileReader]"
+        self,
+        store: Store,
+        capacity: Capacity,
+        keyring: Keyring,
+        open_files: "Callable[[], FileReader]",
     ) -> None:
-        self.store, self.capacity, self.memory = store, capacity, capacity.memory
-        self._keyring, self._open_files = keyring, open_files
+        self.store = store
+        self.capacity = capacity
+        self.memory = capacity.memory
+        self._keyring = keyring
+        self._open_files = open_files
 
     @property
     def files(self) -> "FileReader":
@@ -61,7 +71,9 @@ class ItemViews:
         if size <= LARGE:  # most are: `built_object` would add a stack frame to each
             response = response_object(stored, include, opens)
         else:
-            response = await built_object(self.capacity, stored.tenant, size, response_object, stored, include, opens)
+            response = await built_object(
+                self.capacity, stored.tenant, size, response_object, stored, include, opens
+            )
         for item in stored.output:  # like `have_images`, without another stack frame
             if item.id[:3] == PREFIX and RETAINED in item.body:
                 return await self._put_images(stored.tenant, response)
@@ -70,18 +82,29 @@ class ItemViews:
     async def item(self, tenant: str, item: StoredItem, include: Collection[str]) -> JsonObject:
         """Return one item."""
         opens = self._opening(tenant, include)
-        value = await built_object(self.capacity, tenant, size_of([item]), item_object, item, include, opens)
+        value = await built_object(
+            self.capacity, tenant, size_of([item]), item_object, item, include, opens
+        )
         return await self.with_images(tenant, [item], value)
 
     async def page(
-        self, tenant: str, items: Sequence[StoredItem], query: InputItemsQuery, *, has_more: bool = False
+        self,
+        tenant: str,
+        items: Sequence[StoredItem],
+        query: InputItemsQuery,
+        *,
+        has_more: bool = False,
     ) -> JsonObject:
         """Return items as a page of a list."""
         opens = self._opening(tenant, query.include)
-        page = await built_object(self.capacity, tenant, size_of(items), _page, items, query.include, has_more, opens)
+        page = await built_object(
+            self.capacity, tenant, size_of(items), _page, items, query.include, has_more, opens
+        )
         return await self.with_images(tenant, items, page)
 
-    async def with_images(self, tenant: str, items: Sequence[StoredItem], value: JsonObject) -> JsonObject:
+    async def with_images(
+        self, tenant: str, items: Sequence[StoredItem], value: JsonObject
+    ) -> JsonObject:
         """Return an object that shows these items, with the images that are stored separately."""
         return value if not have_images(items) else await self._put_images(tenant, value)
 
@@ -91,12 +114,16 @@ class ItemViews:
         return await with_images(self, tenant, value)
 
     def _opening(self, tenant: str, include: Collection[str]) -> Opens | None:
-        """Return a function that decrypts a tenant's sealed content, or None if none is requested."""
+        """Return a function that decrypts a tenant's sealed content, or None if none is
+        requested.
+        """
         is_requested = FILE_RESULTS in include or CODE_OUTPUTS in include
         return partial(_unsealed, self._keyring, tenant) if is_requested else None
 
 
-def response_object(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> JsonObject:
+def response_object(
+    stored: StoredResponse, include: Collection[str], opens: Opens | None = None
+) -> JsonObject:
     """Return a stored response as its JSON object, without slices."""
     response: JsonObject = decoded(stored.body)
     response["status"] = stored.status
@@ -124,25 +151,39 @@ def have_images(items: Sequence[StoredItem]) -> bool:
     return False
 
 
-def _page(items: Sequence[StoredItem], include: Collection[str], has_more: bool, opens: Opens | None) -> JsonObject:
+def _page(
+    items: Sequence[StoredItem], include: Collection[str], has_more: bool, opens: Opens | None
+) -> JsonObject:
     data = [_listed_item(item, include, opens) for item in items]
     return page_of(data, has_more=has_more, ids=[item.id for item in items])
 
 
-def _listed_item(stored: StoredItem, include: Collection[str], opens: Opens | None) -> JsonObject | msgspec.Raw:
-    """Return an item as its JSON object, or a large item as it is stored if all its fields are shown."""
+def _listed_item(
+    stored: StoredItem, include: Collection[str], opens: Opens | None
+) -> JsonObject | msgspec.Raw:
+    """Return an item as its JSON object, or a large item as it is stored if all its fields are
+    shown.
+    """
     if len(stored.body) < LARGE or (stored.sealed and "reasoning.encrypted_content" in include):
         return item_object(stored, include, opens)
     has_more = any(mark in stored.body for mark in _ON_DEMAND)
     return item_object(stored, include, opens) if has_more else msgspec.Raw(stored.body)
 
 
-_ON_DEMAND = (b'"input_image"', b'"computer_call_output"', *(f'"{kind}"'.encode() for kind in INCLUDED))
+_ON_DEMAND = (
+    b'"input_image"',
+    b'"computer_call_output"',
+    *(f'"{kind}"'.encode() for kind in INCLUDED),
+)
 """Texts in the JSON of items with fields that are only shown on demand."""
 
 
-def item_object(stored: StoredItem, include: Collection[str], opens: Opens | None = None) -> JsonObject:
-    """Return an item as its JSON object. Fields of `include` are only present if they were requested.
+def item_object(
+    stored: StoredItem, include: Collection[str], opens: Opens | None = None
+) -> JsonObject:
+    """Return an item as its JSON object.
+
+    Fields of `include` are only present if they were requested.
 
     `opens` decrypts the sealed content of an item.
     """
@@ -153,7 +194,10 @@ def item_object(stored: StoredItem, include: Collection[str], opens: Opens | Non
         for part in item["content"]:
             if part["type"] == "input_image":
                 part["image_url"] = None
-    if item["type"] == "computer_call_output" and "computer_call_output.output.image_url" not in include:
+    if (
+        item["type"] == "computer_call_output"
+        and "computer_call_output.output.image_url" not in include
+    ):
         item["output"]["image_url"] = None
     if item["type"] in INCLUDED:
         wanted, field = INCLUDED[item["type"]]

@@ -1,4 +1,6 @@
-"""API keys as the console manages them: listed, created, changed, replaced and revoked, as JSON objects."""
+"""API keys as the console manages them: listed, created, changed, replaced and revoked, as JSON
+objects.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,12 +28,21 @@ class Keys:
     """The keys of one store. `known` are those that this process remembers."""
 
     def __init__(self, store: Store, known: KnownKeys, new_id: NewId, now: Clock) -> None:
-        self._store, self._known, self._new_id, self._now = store, known, new_id, now
+        self._store = store
+        self._known = known
+        self._new_id = new_id
+        self._now = now
 
     async def list(self, tenant: str | None) -> Sequence[JsonObject]:
-        """Return the keys of a tenant, or of all tenants, newest first, including revoked and expired keys."""
+        """Return the keys of a tenant, or of all tenants, newest first, including revoked and
+        expired keys.
+        """
         now = self._now()
-        return [displayed(key, now) for key in await self._store.read(api_keys.every) if tenant in (None, key.tenant)]
+        return [
+            displayed(key, now)
+            for key in await self._store.read(api_keys.every)
+            if tenant in (None, key.tenant)
+        ]
 
     async def create(self, request: CreateKey) -> JsonObject:
         """Create a key; its reply alone contains the `key` itself. Raises `ClientError` (400)."""
@@ -39,42 +50,65 @@ class Keys:
             raise ClientError(TENANT_RULE, code="invalid_tenant", param="tenant")
         now = int(self._now())
         limits = _limits(KeyLimits(), request)
-        mint, ends = await Mint.of(self._store), None if request.expires_in is None else now + request.expires_in
-        key, stored_key = mint.issue(self._new_id("key"), request.tenant, request.name, limits, now, ends)
-        return await self._put(replace(stored_key, caches=request.cache, role=Role(request.role)), key)
+        mint = await Mint.of(self._store)
+        ends = None if request.expires_in is None else now + request.expires_in
+        key, stored_key = mint.issue(
+            self._new_id("key"), request.tenant, request.name, limits, now, ends
+        )
+        return await self._put(
+            replace(stored_key, caches=request.cache, role=Role(request.role)), key
+        )
 
     async def change(self, key_id: str, request: ChangeKey) -> JsonObject:
         """Change the fields in the request. Raises `ClientError`: 404, or 400 for a revoked key."""
-        key, now = await self._usable(key_id), int(self._now())
+        key = await self._usable(key_id)
+        now = int(self._now())
         expires_in = request.expires_in
         changed = replace(
             key,
             name=key.name if request.name is UNSET else request.name,
             role=key.role if request.role is UNSET else Role(request.role),
             caches=key.caches if request.cache is UNSET else request.cache,
-            expires_at=key.expires_at if expires_in is UNSET else None if expires_in is None else now + expires_in,
+            expires_at=key.expires_at
+            if expires_in is UNSET
+            else None
+            if expires_in is None
+            else now + expires_in,
             limits=_limits(key.limits, request),
         )
         return await self._put(changed)
 
     async def rotate(self, key_id: str, request: RotateKey) -> JsonObject:
-        """Replace a key by a new one with its id and limits; the reply contains the new `key`. Raises `ClientError`."""
-        old, now = await self._usable(key_id), int(self._now())
+        """Replace a key by a new one with its id and limits; the reply contains the new `key`.
+
+        Raises `ClientError`.
+        """
+        old = await self._usable(key_id)
+        now = int(self._now())
         if old.expires_at is not None and old.expires_at <= now:
-            raise ClientError(f"API key '{key_id[:100]}' has expired. Change its expiry, or create a new key.")
+            raise ClientError(
+                f"API key '{key_id[:100]}' has expired. Change its expiry, or create a new key."
+            )
         key, stored_key = (await Mint.of(self._store)).rotate(old, now + request.keep_old_for)
         return await self._put(stored_key, key)
 
     async def revoke(self, key_id: str) -> JsonObject:
-        """Revoke a key permanently. Raises `ClientError` (404), and `StoreError` if it is not revoked."""
+        """Revoke a key permanently.
+
+        Raises `ClientError` (404), and `StoreError` if it is not revoked.
+        """
         key = await self._found(key_id)
         try:
             return await self._put(replace(key, revoked_at=key.revoked_at or int(self._now())))
         except StoreError as error:
-            raise StoreError(f"The API key is not revoked, and is still accepted. {error.message}") from error
+            raise StoreError(
+                f"The API key is not revoked, and is still accepted. {error.message}"
+            ) from error
 
     async def _found(self, key_id: str) -> ApiKey:
-        found = next((key for key in await self._store.read(api_keys.every) if key.id == key_id), None)
+        found = next(
+            (key for key in await self._store.read(api_keys.every) if key.id == key_id), None
+        )
         if found is None:
             raise not_found("API key", key_id)
         return found
@@ -93,7 +127,8 @@ class Keys:
 
 def displayed(key: ApiKey, now: float) -> JsonObject:
     """Return a key as JSON, without the key itself. Budgets are exact, so they are text."""
-    limits, budget = key.limits, key.limits.budget or Budget()
+    limits = key.limits
+    budget = key.limits.budget or Budget()
     return {
         "object": "api_key",
         "id": key.id,

@@ -1,4 +1,6 @@
-"""Decodes and encodes large stored data in slices, in threads, so that a large item does not block the event loop."""
+"""Decodes and encodes large stored data in slices, in threads, so that a large item does not block
+the event loop.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,10 +37,12 @@ async def built_object(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> dict[str, Any]:
-    """Return the object that `make` creates from this many bytes. A `LargeObject` is created in a thread.
+    """Return the object that `make` creates from this many bytes.
 
-    A large object counts as memory of its tenant until it is released. Raises the exceptions of `Memory.take` if not
-    enough memory is available.
+    A `LargeObject` is created in a thread.
+
+    A large object counts as memory of its tenant until it is released. Raises the exceptions of
+    `Memory.take` if not enough memory is available.
     """
     if size <= LARGE:
         return make(*args, **kwargs)

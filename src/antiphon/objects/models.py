@@ -25,19 +25,31 @@ class ModelAbilities(NamedTuple):
 
 
 class Models:
-    """The models of a registry. `describes_images` returns whether images are described for models without vision."""
+    """The models of a registry.
+
+    `describes_images` returns whether images are described for models without vision.
+    """
 
     def __init__(self, registry: ModelRegistry, describes_images: Callable[[], bool]) -> None:
-        self._registry, self._describes_images = registry, describes_images
+        self._registry = registry
+        self._describes_images = describes_images
 
     async def list(self, find_key: FindKey) -> Sequence[JsonObject]:
         """Return the models that a key allows, from the current list; all of them without a key."""
         await self._registry.refresh()
-        key, listed = await find_key(), self._registry.list()
-        return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
+        key = await find_key()
+        listed = self._registry.list()
+        return (
+            listed
+            if key is None
+            else [model for model in listed if allows(key.limits, model["id"])]
+        )
 
     async def retrieve(self, name: str, find_key: FindKey) -> JsonObject:
-        """Return a model that a key allows. Raises `ClientError` (404) if there is no such model."""
+        """Return a model that a key allows.
+
+        Raises `ClientError` (404) if there is no such model.
+        """
         model = next((model for model in await self.list(find_key) if model["id"] == name), None)
         if model is None:
             text = f"The model '{name[:LONGEST_ID]}' does not exist."
@@ -63,4 +75,6 @@ class Models:
     def have_prices(self) -> bool:
         """Whether any model has prices in the settings."""
         backends = self._registry.backends
-        return any(one.prices is not None for backend in backends for one in backend.options.configured)
+        return any(
+            one.prices is not None for backend in backends for one in backend.options.configured
+        )

@@ -24,8 +24,10 @@ from antiphon.storage.store import Store
 
 def displayed(facts: Facts) -> JsonObject:
     """Return one response as a `response.summary`."""
-    flags, ended = facts.flags, facts.ended
-    has_words, has_message = bool(flags & STORED), bool(flags & HAS_MESSAGE)
+    flags = facts.flags
+    ended = facts.ended
+    has_words = bool(flags & STORED)
+    has_message = bool(flags & HAS_MESSAGE)
     return {
         "id": facts.id,
         "object": "response.summary",
@@ -43,7 +45,9 @@ def displayed(facts: Facts) -> JsonObject:
         "store": has_words,
         "stream": bool(flags & STREAM),
         "background": bool(flags & BACKGROUND),
-        "completion_window": next((window for window, flag in WINDOWS.items() if flags & flag), None),
+        "completion_window": next(
+            (window for window, flag in WINDOWS.items() if flags & flag), None
+        ),
         "websocket": bool(flags & WEBSOCKET),
         "cached": bool(flags & CACHED),
         "tools": facts.tools.split(),
@@ -69,7 +73,9 @@ Show = Callable[[Facts], JsonObject]
 """Returns the facts of one response as a list shows them."""
 
 
-async def read_page(store: Store, tenant: str | None, query: ResponsesQuery, filters: Filters) -> FactsPage:
+async def read_page(
+    store: Store, tenant: str | None, query: ResponsesQuery, filters: Filters
+) -> FactsPage:
     """Return the facts of a page of the responses of a tenant (None: all tenants).
 
     Raises `ClientError` (400) if `after` or `before` is not a response in the list.
@@ -92,7 +98,9 @@ def filters_of(line: str | None, now: float) -> Filters:
 
 
 def page_object(page: FactsPage, show: Show) -> JsonObject:
-    """Return a page as JSON. The search for a `partial` page, which can be empty, continues after `after`."""
+    """Return a page as JSON. The search for a `partial` page, which can be empty, continues after
+    `after`.
+    """
     data = [show(facts) for facts in page.facts]
     listed = page_of(data, has_more=page.has_more or bool(page.read_to))
     return listed | ({"partial": True, "after": page.read_to} if page.read_to else {})

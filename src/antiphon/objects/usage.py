@@ -18,7 +18,9 @@ MOST_ROWS = 10_000
 
 
 class UsageFound(Struct, frozen=True):
-    """Sums of usage: the rows with the most requests, and the sum of the others; None if all rows are included."""
+    """Sums of usage: the rows with the most requests, and the sum of the others; None if all rows
+    are included.
+    """
 
     rows: list[UsageRow]
     rest: UsageRow | None = None
@@ -32,23 +34,34 @@ class StoredBytes(Struct, frozen=True):
 
 
 class KeyUsage:
-    """The usage of the keys of one store. `settle` waits until the usage of ended requests is written.
+    """The usage of the keys of one store.
+
+    `settle` waits until the usage of ended requests is written.
 
     `currency` is a label. A tenant can store `max_stored_bytes`, 0 for no limit.
     """
 
     def __init__(
-        self, store: Store, settle: Callable[[], Awaitable[None]], currency: str, max_stored_bytes: int
+        self,
+        store: Store,
+        settle: Callable[[], Awaitable[None]],
+        currency: str,
+        max_stored_bytes: int,
     ) -> None:
-        self._store, self._settle = store, settle
-        self.currency, self._max_stored_bytes = currency, max_stored_bytes
+        self._store = store
+        self._settle = settle
+        self.currency = currency
+        self._max_stored_bytes = max_stored_bytes
 
     async def find(
         self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
     ) -> UsageFound:
-        """Return the total usage of a tenant's keys; without a `tenant`, of all tenants. Raises `StoreError`.
+        """Return the total usage of a tenant's keys; without a `tenant`, of all tenants.
 
-        `begin` and `end` are in seconds since the epoch: the days from the first to the second are included.
+        Raises `StoreError`.
+
+        `begin` and `end` are in seconds since the epoch: the days from the first to the second are
+        included.
         """
         await self._settle()
         rows = await self._store.read(api_keys.usage, tenant, begin, end, by, MOST_ROWS + 1)
@@ -60,7 +73,9 @@ class KeyUsage:
 
     async def stored(self, tenant: str) -> StoredBytes:
         """Return the bytes that a tenant has stored, and its limit. Raises `StoreError`."""
-        return StoredBytes(await self._store.read(sizes.stored_bytes, tenant), self._max_stored_bytes)
+        return StoredBytes(
+            await self._store.read(sizes.stored_bytes, tenant), self._max_stored_bytes
+        )
 
 
 def _without(total: UsageRow, rows: list[UsageRow]) -> UsageRow:
@@ -75,7 +90,9 @@ def _without(total: UsageRow, rows: list[UsageRow]) -> UsageRow:
 
 
 def usage_object(row: UsageRow, currency: str) -> JsonObject:
-    """Return a row as JSON. Fields that it is not grouped by are absent; `cost` is exact, so it is text."""
+    """Return a row as JSON. Fields that it is not grouped by are absent; `cost` is exact, so it is
+    text.
+    """
     return {
         "object": "usage.total" if row.day is None else "usage.day",
         **_of_day(row),

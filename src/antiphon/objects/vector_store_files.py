@@ -1,4 +1,6 @@
-"""Files in vector stores and their batches: the operations on them (specification of hosted tools, section 3)."""
+"""Files in vector stores and their batches: the operations on them (specification of hosted tools,
+section 3).
+"""
 
 from typing import Any
 
@@ -22,13 +24,23 @@ from antiphon.objects.vector_store_objects import (
     usual_sizes,
 )
 from antiphon.objects.vector_stores import VectorStores
-from antiphon.protocol.vector_stores import AttachFile, CreateFileBatch, StoreFilesQuery, UpdateStoreFile
+from antiphon.protocol.vector_stores import (
+    AttachFile,
+    CreateFileBatch,
+    StoreFilesQuery,
+    UpdateStoreFile,
+)
 from antiphon.search.filters import read_attributes
 from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import StoreBatch, StoreFile, StoreFilePage, StorePageQuery
+from antiphon.storage.records.vector_stores import (
+    StoreBatch,
+    StoreFile,
+    StoreFilePage,
+    StorePageQuery,
+)
 from antiphon.storage.store import Store
 from antiphon.upstream.permitted import check_permitted, restriction
 
@@ -48,35 +60,58 @@ class VectorStoreFiles:
         capacity: Capacity,
         new_id: NewId,
     ) -> None:
-        self._store, self._stores, self._files = store, stores, files
-        self._texts, self._capacity, self._new_id = texts, capacity, new_id
+        self._store = store
+        self._stores = stores
+        self._files = files
+        self._texts = texts
+        self._capacity = capacity
+        self._new_id = new_id
 
     async def attach(self, tenant: str, store_id: str, request: AttachFile) -> JsonObject:
         """Attach a file; return it.
 
-        Raises `ClientError`: 404 for an unknown store or file, 400 for an expired store, or if the request's key does
-        not allow the embedding model of the store.
+        Raises `ClientError`: 404 for an unknown store or file, 400 for an expired store, or if the
+        request's key does not allow the embedding model of the store.
         """
         await self._check_model(tenant, store_id)
         usual = await self._usual_sizes(tenant, store_id)
-        new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy, usual)
-        check_attached(await self._store.write(vector_stores.attach, tenant, store_id, [new]), store_id)
+        new = new_file(
+            request.file_id, _attributes(request.attributes), request.chunking_strategy, usual
+        )
+        check_attached(
+            await self._store.write(vector_stores.attach, tenant, store_id, [new]), store_id
+        )
         return await self.retrieve(tenant, store_id, request.file_id)
 
-    async def list(self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None) -> JsonObject:
-        """Return a page of the files of a store or batch; a large page is built in a thread. Raises as `page`."""
+    async def list(
+        self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
+    ) -> JsonObject:
+        """Return a page of the files of a store or batch; a large page is built in a thread.
+
+        Raises as `page`.
+        """
         page = await self.page(tenant, store_id, query, batch_id)
         return await built_object(self._capacity, tenant, size_of(page), _displayed_page, page)
 
     async def retrieve(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
-        """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
+        """Return a file in a store.
+
+        Raises `ClientError` (404) if the store or the file is unknown.
+        """
         return store_file_object(await self._load(tenant, store_id, file_id))
 
-    async def update(self, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> JsonObject:
-        """Replace the attributes of a file; return it. Raises `ClientError` (404) if it is unknown."""
+    async def update(
+        self, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile
+    ) -> JsonObject:
+        """Replace the attributes of a file; return it.
+
+        Raises `ClientError` (404) if it is unknown.
+        """
         attributes = _attributes(request.attributes)
         await self._stores.load(tenant, store_id)
-        file = await self._store.write(vector_stores.set_attributes, tenant, store_id, file_id, attributes)
+        file = await self._store.write(
+            vector_stores.set_attributes, tenant, store_id, file_id, attributes
+        )
         if file is None:
             raise no_such_file(store_id, file_id)
         return store_file_object(file)
@@ -92,7 +127,10 @@ class VectorStoreFiles:
         return {"id": file_id, "object": "vector_store.file.deleted", "deleted": True}
 
     async def content(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
-        """Return the text of a file in a store. Raises `ClientError`: 404 if it is unknown, 400 if it has no text."""
+        """Return the text of a file in a store.
+
+        Raises `ClientError`: 404 if it is unknown, 400 if it has no text.
+        """
         await self._load(tenant, store_id, file_id)
         file = await self._files.get().find(tenant, file_id)
         if file is None:
@@ -108,14 +146,22 @@ class VectorStoreFiles:
         finally:
             account.close()
 
-    async def create_batch(self, tenant: str, store_id: str, request: CreateFileBatch) -> JsonObject:
-        """Attach files together; return the batch. Raises `ClientError` as `attach`, and then attaches none of them."""
+    async def create_batch(
+        self, tenant: str, store_id: str, request: CreateFileBatch
+    ) -> JsonObject:
+        """Attach files together; return the batch.
+
+        Raises `ClientError` as `attach`, and then attaches none of them.
+        """
         await self._check_model(tenant, store_id)
         usual = await self._usual_sizes(tenant, store_id)
         if request.files is not None:
             new = [
                 new_file(
-                    one.file_id, _attributes(one.attributes, f"files[{i}].attributes"), one.chunking_strategy, usual
+                    one.file_id,
+                    _attributes(one.attributes, f"files[{i}].attributes"),
+                    one.chunking_strategy,
+                    usual,
                 )
                 for i, one in enumerate(request.files)
             ]
@@ -124,7 +170,9 @@ class VectorStoreFiles:
             new = [new_file(file_id, *common) for file_id in request.file_ids or ()]
         distinct = {one.file_id: one for one in new}
         batch_id = self._new_id("vsfb")
-        outcome = await self._store.write(vector_stores.attach, tenant, store_id, [*distinct.values()], batch_id)
+        outcome = await self._store.write(
+            vector_stores.attach, tenant, store_id, [*distinct.values()], batch_id
+        )
         check_attached(outcome, store_id)
         return await self.retrieve_batch(tenant, store_id, batch_id)
 
@@ -133,7 +181,10 @@ class VectorStoreFiles:
         return displayed_batch(await self._load_batch(tenant, store_id, batch_id))
 
     async def cancel_batch(self, tenant: str, store_id: str, batch_id: str) -> JsonObject:
-        """Cancel the unfinished files of a batch; return it. Raises `ClientError` (404) if it is unknown."""
+        """Cancel the unfinished files of a batch; return it.
+
+        Raises `ClientError` (404) if it is unknown.
+        """
         await self._stores.load(tenant, store_id)
         batch = await self._store.write(vector_stores.cancel_batch, tenant, store_id, batch_id)
         if batch is None:
@@ -145,13 +196,16 @@ class VectorStoreFiles:
     ) -> StoreFilePage:
         """Return a page of the files of a store or batch.
 
-        Raises `ClientError`: 404 for an unknown store or batch, 400 if `after` or `before` is not in the list.
+        Raises `ClientError`: 404 for an unknown store or batch, 400 if `after` or `before` is not
+        in the list.
         """
         if batch_id is None:
             await self._stores.load(tenant, store_id)
         else:
             await self._load_batch(tenant, store_id, batch_id)
-        wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc", query.filter)
+        wanted = StorePageQuery(
+            query.limit, query.after, query.before, query.order == "desc", query.filter
+        )
         page = await self._store.read(vector_stores.files, tenant, store_id, wanted, batch_id)
         if page.unknown:
             raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "file")
@@ -172,13 +226,17 @@ class VectorStoreFiles:
         return batch
 
     async def _usual_sizes(self, tenant: str, store_id: str) -> tuple[int, int]:
-        """Return the usual sizes of a store; only servers with sizes for models read the store for them."""
+        """Return the usual sizes of a store; only servers with sizes for models read the store for
+        them.
+        """
         sizes = self._stores.chunk_tokens
         store = await self._store.read(vector_stores.find, tenant, store_id) if sizes else None
         return AUTO if store is None else usual_sizes(sizes, store.embedding_model)
 
     async def _check_model(self, tenant: str, store_id: str) -> None:
-        """Raise `ClientError` (400) if the request's key does not allow the embedding model of a store."""
+        """Raise `ClientError` (400) if the request's key does not allow the embedding model of a
+        store.
+        """
         if restriction.get():
             store = await self._stores.load(tenant, store_id)
             check_permitted(store.embedding_model, "Search by meaning", "vector_store_id")

@@ -1,4 +1,6 @@
-"""The API's objects for vector stores, their files and batches; the errors for unknown ones; the chunking of files."""
+"""The API's objects for vector stores, their files and batches; the errors for unknown ones; the
+chunking of files.
+"""
 
 from collections.abc import Mapping
 
@@ -20,11 +22,14 @@ from antiphon.storage.records.vector_stores import (
 from antiphon.telemetry.context import about
 
 AUTO = 800, 400
-"""The default chunk size and overlap in estimated tokens, unless a setting has others for the embedding model."""
+"""The default chunk size and overlap in estimated tokens, unless a setting has others for the
+embedding model.
+"""
 
 
 def usual_sizes(chunk_tokens: Mapping[str, int], embedding_model: str) -> tuple[int, int]:
-    """Return the size and overlap of chunks, in estimated tokens, for files that are attached without them.
+    """Return the size and overlap of chunks, in estimated tokens, for files that are attached
+    without them.
 
     `chunk_tokens` has the sizes of the settings by embedding model.
     """
@@ -33,7 +38,10 @@ def usual_sizes(chunk_tokens: Mapping[str, int], embedding_model: str) -> tuple[
 
 
 def new_file(
-    file_id: str, attributes: bytes | None, strategy: ChunkingStrategy | None, usual: tuple[int, int]
+    file_id: str,
+    attributes: bytes | None,
+    strategy: ChunkingStrategy | None,
+    usual: tuple[int, int],
 ) -> NewAttachment:
     """Return a file to attach, with its chunking: that of the request, else the usual one."""
     cut = usual
@@ -49,7 +57,9 @@ def check_attached(outcome: Attached, store_id: str) -> None:
     if outcome.result is AttachResult.EXPIRED:
         raise expired_store(store_id)
     if outcome.result is AttachResult.UNKNOWN_FILE:
-        raise ClientError(f"No such File object: {outcome.unknown[:100]}", status=404, param="file_id")
+        raise ClientError(
+            f"No such File object: {outcome.unknown[:100]}", status=404, param="file_id"
+        )
 
 
 def no_such_file(store_id: str, file_id: str) -> ClientError:
@@ -66,7 +76,13 @@ def no_such_batch(batch_id: str) -> ClientError:
 
 def vector_store_object(store: StoredVectorStore) -> JsonObject:
     """Return a store as an API object."""
-    status = "expired" if store.is_expired else "in_progress" if store.counts.in_progress else "completed"
+    status = (
+        "expired"
+        if store.is_expired
+        else "in_progress"
+        if store.counts.in_progress
+        else "completed"
+    )
     return {
         "id": store.id,
         "object": "vector_store",
@@ -76,7 +92,9 @@ def vector_store_object(store: StoredVectorStore) -> JsonObject:
         "usage_bytes": store.usage_bytes,
         "file_counts": _counts(store.counts),
         "status": status,
-        "expires_after": None if store.days is None else {"anchor": "last_active_at", "days": store.days},
+        "expires_after": None
+        if store.days is None
+        else {"anchor": "last_active_at", "days": store.days},
         "expires_at": store.expires_at,
         "last_active_at": store.last_active_at,
         "metadata": msgspec.json.decode(store.metadata),
@@ -85,8 +103,15 @@ def vector_store_object(store: StoredVectorStore) -> JsonObject:
 
 def store_file_object(file: StoreFile) -> JsonObject:
     """Return a file in a store as an API object."""
-    sizes = {"max_chunk_size_tokens": file.chunk_tokens, "chunk_overlap_tokens": file.overlap_tokens}
-    error = None if file.error_code is None else {"code": file.error_code, "message": file.error_message or ""}
+    sizes = {
+        "max_chunk_size_tokens": file.chunk_tokens,
+        "chunk_overlap_tokens": file.overlap_tokens,
+    }
+    error = (
+        None
+        if file.error_code is None
+        else {"code": file.error_code, "message": file.error_message or ""}
+    )
     return {
         "id": file.file_id,
         "object": "vector_store.file",
@@ -102,7 +127,13 @@ def store_file_object(file: StoreFile) -> JsonObject:
 
 def displayed_batch(batch: StoreBatch) -> JsonObject:
     """Return a batch of files as an API object."""
-    status = "cancelled" if batch.is_cancelled else "in_progress" if batch.counts.in_progress else "completed"
+    status = (
+        "cancelled"
+        if batch.is_cancelled
+        else "in_progress"
+        if batch.counts.in_progress
+        else "completed"
+    )
     return {
         "id": batch.id,
         "object": "vector_store.files_batch",
@@ -127,7 +158,12 @@ def displayed_results(found: SearchResults) -> JsonObject:
 def displayed_content(text: str) -> JsonObject:
     """Return the text of a file in a store as an API object."""
     data = [{"type": "text", "text": text}]
-    return {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
+    return {
+        "object": "vector_store.file_content.page",
+        "data": data,
+        "has_more": False,
+        "next_page": None,
+    }
 
 
 def _displayed_hit(hit: ChunkHit) -> JsonObject:

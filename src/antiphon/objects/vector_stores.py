@@ -1,4 +1,5 @@
-"""Vector stores: the operations on them, and searches (specification of hosted tools, sections 3 and 4).
+"""Vector stores: the operations on them, and searches (specification of hosted tools, sections 3
+and 4).
 
 The files in them are in `vector_store_files.py`.
 """
@@ -25,10 +26,20 @@ from antiphon.protocol.vector_stores import (
     UpdateVectorStore,
     VectorStoresQuery,
 )
-from antiphon.search.contract import Ranking, SearchRequest, StoreSearch, expired_store, unknown_store
+from antiphon.search.contract import (
+    Ranking,
+    SearchRequest,
+    StoreSearch,
+    expired_store,
+    unknown_store,
+)
 from antiphon.search.filters import read_filter
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import StoredVectorStore, StorePageQuery, VectorStorePage
+from antiphon.storage.records.vector_stores import (
+    StoredVectorStore,
+    StorePageQuery,
+    VectorStorePage,
+)
 from antiphon.storage.store import Store
 from antiphon.upstream.permitted import check_permitted
 
@@ -36,8 +47,8 @@ from antiphon.upstream.permitted import check_permitted
 class VectorStores:
     """The vector stores of all tenants. Every method raises `StoreError`.
 
-    `embedding_model` embeds the chunks of new stores, empty for none; `chunk_tokens` has the usual sizes of chunks by
-    embedding model.
+    `embedding_model` embeds the chunks of new stores, empty for none; `chunk_tokens` has the usual
+    sizes of chunks by embedding model.
     """
 
     def __init__(
@@ -50,12 +61,19 @@ class VectorStores:
         new_id: NewId,
         now: Clock,
     ) -> None:
-        self._store, self._search, self._capacity = store, search, capacity
-        self._new_id, self._now = new_id, now
-        self.embedding_model, self.chunk_tokens = embedding_model, chunk_tokens
+        self._store = store
+        self._search = search
+        self._capacity = capacity
+        self._new_id = new_id
+        self._now = now
+        self.embedding_model = embedding_model
+        self.chunk_tokens = chunk_tokens
 
     async def create(self, tenant: str, request: CreateVectorStore) -> JsonObject:
-        """Create a store with its first files; return it. Raises `ClientError` (404) for an unknown file."""
+        """Create a store with its first files; return it.
+
+        Raises `ClientError` (404) for an unknown file.
+        """
         model = self.embedding_model
         store = StoredVectorStore(
             self._new_id("vs"),
@@ -98,31 +116,45 @@ class VectorStores:
         return vector_store_object(store)
 
     async def delete(self, tenant: str, store_id: str) -> JsonObject:
-        """Delete a store; its files are kept. Return the confirmation. Raises `ClientError` (404) if it is unknown."""
+        """Delete a store; its files are kept.
+
+        Return the confirmation. Raises `ClientError` (404) if it is unknown.
+        """
         if not await self._store.write(vector_stores.delete, tenant, store_id):
             raise unknown_store(store_id)
         return {"id": store_id, "object": "vector_store.deleted", "deleted": True}
 
-    async def search(self, tenant: str, store_id: str, request: SearchVectorStore) -> tuple[JsonObject, bool]:
-        """Search a store; return the results, and whether they are by keywords only: its model does not answer.
+    async def search(
+        self, tenant: str, store_id: str, request: SearchVectorStore
+    ) -> tuple[JsonObject, bool]:
+        """Search a store; return the results, and whether they are by keywords only: its model does
+        not answer.
 
         Raises `ClientError`: 404 if it is unknown, 400 if it has expired; `AntiphonError`.
         """
         queries = (request.query,) if isinstance(request.query, str) else tuple(request.query)
         filters = read_filter(request.filters, "filters")
-        wanted = SearchRequest(tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request))
+        wanted = SearchRequest(
+            tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request)
+        )
         found = await self._search.search(wanted)
         size = sum(len(hit.text) for hit in found.hits)
-        return await built_object(self._capacity, tenant, size, displayed_results, found), bool(found.by_keywords)
+        return await built_object(self._capacity, tenant, size, displayed_results, found), bool(
+            found.by_keywords
+        )
 
     async def reindex(self, tenant: str, store_id: str) -> JsonObject:
-        """Ingest all files of a store again, with the currently configured embeddings; return the store.
+        """Ingest all files of a store again, with the currently configured embeddings; return the
+        store.
 
         Raises `ClientError`: 404 if it is unknown, 400 if it has expired.
         """
         check_permitted(self.embedding_model, "Search by meaning")
         await self.load(tenant, store_id)
-        if await self._store.write(vector_stores.reindex, tenant, store_id, self.embedding_model) is None:
+        if (
+            await self._store.write(vector_stores.reindex, tenant, store_id, self.embedding_model)
+            is None
+        ):
             raise expired_store(store_id)
         return await self.retrieve(tenant, store_id)
 
@@ -141,7 +173,9 @@ class VectorStores:
         wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc")
         page = await self._store.read(vector_stores.page, tenant, wanted)
         if page.unknown:
-            raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "vector store")
+            raise unknown_bound(
+                page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "vector store"
+            )
         return page
 
 

@@ -1,4 +1,6 @@
-"""Webhook endpoints (specification section 12), and the deliveries to them that wait or have failed."""
+"""Webhook endpoints (specification section 12), and the deliveries to them that wait or have
+failed.
+"""
 
 import math
 import os
@@ -43,8 +45,8 @@ class Webhooks:
     async def create(self, tenant: str, request: CreateWebhookEndpoint) -> JsonObject:
         """Create an endpoint; its secret is shown now and never again.
 
-        Raises `ClientError` (400) for an invalid URL, if the tenant has reached its maximum of endpoints, and if this
-        server cannot deliver.
+        Raises `ClientError` (400) for an invalid URL, if the tenant has reached its maximum of
+        endpoints, and if this server cannot deliver.
         """
         if error := missing("webhooks", FEATURE):
             raise error
@@ -62,7 +64,8 @@ class Webhooks:
         )
         if not await self.store.write(webhooks.put, endpoint, self.most):
             raise ClientError(
-                f"You have {self.most} webhook endpoints, which is the maximum on this server. Delete one first.",
+                f"You have {self.most} webhook endpoints, which is the maximum on this server. "
+                "Delete one first.",
                 code="webhook_endpoint_limit_reached",
             )
         return displayed(endpoint, with_secret=True)
@@ -73,7 +76,11 @@ class Webhooks:
         if query.after is not None:
             ids = [one.id for one in found]
             if query.after not in ids:
-                raise ClientError("Invalid 'after': no such webhook endpoint.", code="invalid_value", param="after")
+                raise ClientError(
+                    "Invalid 'after': no such webhook endpoint.",
+                    code="invalid_value",
+                    param="after",
+                )
             found = found[ids.index(query.after) + 1 :]
         data = [displayed(one) for one in found[: query.limit]]
         return page_of(data, has_more=len(found) > query.limit)
@@ -82,7 +89,9 @@ class Webhooks:
         """Return an endpoint. Raises `ClientError` (404)."""
         return displayed(await self._load(tenant, endpoint_id))
 
-    async def update(self, tenant: str, endpoint_id: str, request: UpdateWebhookEndpoint) -> JsonObject:
+    async def update(
+        self, tenant: str, endpoint_id: str, request: UpdateWebhookEndpoint
+    ) -> JsonObject:
         """Change the fields that are set. Raises `ClientError`: 404, 400 for an invalid URL."""
         endpoint = await self._load(tenant, endpoint_id)
         if request.url is not None:
@@ -104,8 +113,12 @@ class Webhooks:
         return {"id": endpoint_id, "object": "webhook_endpoint.deleted", "deleted": True}
 
     async def rotate(self, tenant: str, endpoint_id: str, *, keeps_old: bool) -> JsonObject:
-        """Rotate the secret of an endpoint; the new one is shown now and never again. Raises `ClientError` (404)."""
-        endpoint, now = await self._load(tenant, endpoint_id), int(self.now())
+        """Rotate the secret of an endpoint; the new one is shown now and never again.
+
+        Raises `ClientError` (404).
+        """
+        endpoint = await self._load(tenant, endpoint_id)
+        now = int(self.now())
         endpoint = replace(
             endpoint,
             secret=new_secret(os.urandom(SECRET_BYTES)),
@@ -119,7 +132,8 @@ class Webhooks:
     async def test(self, tenant: str, endpoint_id: str, event_type: str) -> JsonObject:
         """Send a sample event now; return the status of the response.
 
-        Raises `ClientError`: 404, 400 if it does not answer or the address is not permitted, 429 if the queue is full.
+        Raises `ClientError`: 404, 400 if it does not answer or the address is not permitted, 429 if
+        the queue is full.
         """
         endpoint = await self._load(tenant, endpoint_id)
         status = event_type.rpartition(".")[2]
@@ -128,14 +142,17 @@ class Webhooks:
             answered = await self.courier.test(endpoint, self.new_id("wh"), event.body)
         except NoRoomError as error:
             raise ClientError(
-                "Too many of your webhook deliveries are waiting. Try again after they have been sent.",
+                "Too many of your webhook deliveries are waiting. Try again after they have been "
+                "sent.",
                 status=429,
                 type="requests",
                 code="rate_limit_exceeded",
                 headers={"retry-after": str(max(1, math.ceil(error.wait)))},
             ) from error
         except OSError as error:
-            raise ClientError(f"Cannot call the webhook endpoint: {error}.", code="webhook_unreachable") from error
+            raise ClientError(
+                f"Cannot call the webhook endpoint: {error}.", code="webhook_unreachable"
+            ) from error
         return {
             "object": "webhook_endpoint.test",
             "success": True,
@@ -157,13 +174,21 @@ class WebhookDeliveries:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def page(self, tenant: str | None, limit: int, after: str, *, is_failed: bool | None) -> Sequence[JsonObject]:
-        """Return deliveries, newest first; without a `tenant`, of all tenants. `is_failed` of None includes both."""
+    async def page(
+        self, tenant: str | None, limit: int, after: str, *, is_failed: bool | None
+    ) -> Sequence[JsonObject]:
+        """Return deliveries, newest first; without a `tenant`, of all tenants.
+
+        `is_failed` of None includes both.
+        """
         found = await self._store.read(webhooks.page, tenant, limit, after, is_failed=is_failed)
         return [delivery_object(one) for one in found]
 
     async def retry(self, delivery_id: str) -> JsonObject:
-        """Attempt a delivery now; return it as waiting. Raises `ClientError` (404) if it is unknown."""
+        """Attempt a delivery now; return it as waiting.
+
+        Raises `ClientError` (404) if it is unknown.
+        """
         if not await self._store.write(webhooks.retry, delivery_id):
             raise not_found("Webhook delivery", delivery_id)
         return {"object": "webhook_delivery", "id": delivery_id, "status": "pending"}
@@ -186,7 +211,8 @@ def displayed(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> JsonOb
 
 def delivery_object(delivery: Delivery) -> JsonObject:
     """Return a delivery as its JSON object, without its event."""
-    endpoint, is_failed = delivery.endpoint, delivery.failed_at is not None
+    endpoint = delivery.endpoint
+    is_failed = delivery.failed_at is not None
     return {
         "object": "webhook_delivery",
         "id": delivery.id,

@@ -1,4 +1,6 @@
-"""An HTTP client that connects only to checked addresses: resolved once, every one checked, then pinned."""
+"""An HTTP client that connects only to checked addresses: resolved once, every one checked, then
+pinned.
+"""
 
 import asyncio
 import socket
@@ -17,7 +19,9 @@ MAX_ANSWER = 64 * 1024
 
 
 class PinnedResolver(AbstractResolver):
-    """Returns the addresses of one URL, which were resolved and checked before, and of no other host."""
+    """Returns the addresses of one URL, which were resolved and checked before, and of no other
+    host.
+    """
 
     def __init__(self, pinned: Pinned) -> None:
         self._pinned = pinned
@@ -48,21 +52,30 @@ def connector(reach: Reach, pinned: Pinned) -> aiohttp.TCPConnector:
     """Return aiohttp's connections to one URL within a reach."""
 
     def open_socket(info: tuple[Any, ...]) -> socket.socket:
-        """Every connection passes here, including one to a URL's literal address, which no resolver sees."""
+        """Every connection passes here, including one to a URL's literal address, which no resolver
+        sees.
+        """
         if not reach.admits(str(info[4][0])):
-            raise PrivateAddressError(f"its address is private, which the setting `{reach.setting}` does not permit")
+            raise PrivateAddressError(
+                f"its address is private, which the setting `{reach.setting}` does not permit"
+            )
         return socket.socket(*info[:3])
 
     # Reused connections would outlive the check of their address.
     return aiohttp.TCPConnector(
-        resolver=PinnedResolver(pinned), socket_factory=open_socket, use_dns_cache=False, force_close=True
+        resolver=PinnedResolver(pinned),
+        socket_factory=open_socket,
+        use_dns_cache=False,
+        force_close=True,
     )
 
 
 def session(reach: Reach, pinned: Pinned) -> aiohttp.ClientSession:
-    """Return a session for one request, without cookies, password files and proxies of the environment.
+    """Return a session for one request, without cookies, password files and proxies of the
+    environment.
 
-    A session for many requests would have one connection limit, which tenants would not share fairly.
+    A session for many requests would have one connection limit, which tenants would not share
+    fairly.
     """
     return aiohttp.ClientSession(
         connector=connector(reach, pinned),
@@ -74,8 +87,11 @@ def session(reach: Reach, pinned: Pinned) -> aiohttp.ClientSession:
 
 @contextmanager
 def paused(limit: asyncio.Timeout) -> Iterator[None]:
-    """Pause the clock of a time limit inside the block, while an operation waits for its tenant's turn."""
-    loop, ends = asyncio.get_running_loop(), limit.when()
+    """Pause the clock of a time limit inside the block, while an operation waits for its tenant's
+    turn.
+    """
+    loop = asyncio.get_running_loop()
+    ends = limit.when()
     if ends is None or limit.expired():
         yield
         return
@@ -95,7 +111,10 @@ class OutboundClient:
         self._timeout = timeout
 
     async def post(self, url: str, body: bytes, headers: dict[str, str], tenant: str = "") -> int:
-        """Post, return the status. Raises `ClientError` for a rejected URL, `OSError` if the server does not answer."""
+        """Post, return the status.
+
+        Raises `ClientError` for a rejected URL, `OSError` if the server does not answer.
+        """
         check_url(url, self._reach)
         try:
             async with asyncio.timeout(self._timeout) as limit:

@@ -1,4 +1,6 @@
-"""Fetches pages at addresses from clients and models: bounded in size and time, and only from permitted networks."""
+"""Fetches pages at addresses from clients and models: bounded in size and time, and only from
+permitted networks.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -24,7 +26,9 @@ SECONDS = 15.0
 
 _REDIRECTS = {301, 302, 303, 307, 308}
 
-FetchTrouble = Literal["dead", "slow", "too_big", "wrong_type", "private", "refused", "too_many_redirects"]
+FetchTrouble = Literal[
+    "dead", "slow", "too_big", "wrong_type", "private", "refused", "too_many_redirects"
+]
 MayRequest = Callable[[URL], bool]
 """Whether the caller permits a normalized URL: called for the first and for every redirect."""
 
@@ -35,7 +39,9 @@ class FetchError(OSError):
     def __init__(self, kind: FetchTrouble, message: str) -> None:
         super().__init__(message)
         self.kind: FetchTrouble = kind
-        """`refused`: the URL is invalid or not permitted by the caller, or it redirects to such a URL."""
+        """`refused`: the URL is invalid or not permitted by the caller, or it redirects to such a
+        URL.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,12 @@ class Fetcher:
         seconds: float = SECONDS,
         tenant: str = "",
     ) -> Fetched:
-        """Return a page. Raises `FetchError`. Waiting for the tenant's turn for a DNS lookup is not counted.
+        """Return a page. Raises `FetchError`.
 
-        `types` are the accepted content types, `text/html` or `text/*`; only a success must have one of them.
+        Waiting for the tenant's turn for a DNS lookup is not counted.
+
+        `types` are the accepted content types, `text/html` or `text/*`; only a success must have
+        one of them.
         """
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -84,10 +93,14 @@ class Fetcher:
         except TimeoutError as error:
             raise FetchError("slow", f"it did not answer within {seconds:g} seconds") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise FetchError("private" if private_address(error) else "dead", reason(error)) from error
+            raise FetchError(
+                "private" if private_address(error) else "dead", reason(error)
+            ) from error
 
 
-async def _follow(reach: Reach, url: str, types: Sequence[str], may_request: MayRequest, max_bytes: int) -> Fetched:
+async def _follow(
+    reach: Reach, url: str, types: Sequence[str], may_request: MayRequest, max_bytes: int
+) -> Fetched:
     place = _vetted(url, may_request)
     for _ in range(MAX_REDIRECTS + 1):
         pinned = await reach.pin(str(place), plain=True)
@@ -103,7 +116,9 @@ async def _follow(reach: Reach, url: str, types: Sequence[str], may_request: May
 
 
 def _vetted(url: str, may_request: MayRequest, base: URL | None = None) -> URL:
-    """Return the URL that is both checked and requested; the addresses of its host are checked on connecting."""
+    """Return the URL that is both checked and requested; the addresses of its host are checked on
+    connecting.
+    """
     try:
         place = read_url(urljoin(str(base), url) if base else url)
     except ValueError as error:
@@ -121,7 +136,9 @@ def _headers(types: Sequence[str]) -> dict[str, str]:
     }
 
 
-async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str], max_bytes: int) -> Fetched:
+async def _taken(
+    answer: aiohttp.ClientResponse, place: URL, types: Sequence[str], max_bytes: int
+) -> Fetched:
     """Return the final response. Raises `FetchError`, before the body if the head is sufficient."""
     found = Fetched(
         url=str(place),
@@ -134,13 +151,19 @@ async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str
     if not 200 <= found.status < 300:
         return found
     if not any(fnmatchcase(found.content_type, one) for one in types):
-        raise FetchError("wrong_type", f"it is of the type {found.content_type[:100]}, which is not supported")
+        raise FetchError(
+            "wrong_type", f"it is of the type {found.content_type[:100]}, which is not supported"
+        )
     return replace(found, body=await _read(answer, max_bytes))
 
 
 async def _read(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-    """Return the body, inflated a step at a time. Raises `FetchError` as soon as it is too large."""
-    body, reported = bytearray(), answer.content_length or 0
+    """Return the body, inflated a step at a time.
+
+    Raises `FetchError` as soon as it is too large.
+    """
+    body = bytearray()
+    reported = answer.content_length or 0
     if reported <= max_bytes:
         async for part in answer.content.iter_any():
             body += part

@@ -1,7 +1,8 @@
 """DNS lookups of the names that clients send: in separate threads, shared fairly between tenants.
 
-A name with a DNS server that never answers holds a thread until the system's resolver times out, which callers cannot
-shorten. So each tenant can hold only a part of the threads, and waits in its own queue for the rest.
+A name with a DNS server that never answers holds a thread until the system's resolver times out,
+which callers cannot shorten. So each tenant can hold only a part of the threads, and waits in its
+own queue for the rest.
 """
 
 import asyncio
@@ -30,7 +31,9 @@ RETAINED = 5.0
 MAX_CACHED = 1_000
 
 Find = Callable[[str], Sequence[str]]
-"""Returns every address of a name; it blocks. Raises `OSError`, and `UnicodeError` for an invalid name."""
+"""Returns every address of a name; it blocks. Raises `OSError`, and `UnicodeError` for an invalid
+name.
+"""
 
 Key = tuple[str, str]
 """Tenant and name."""
@@ -38,7 +41,9 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The tenant for which a name is resolved, and how to pause the time limit of its operation in the queue."""
+    """The tenant for which a name is resolved, and how to pause the time limit of its operation in
+    the queue.
+    """
 
     tenant: str = ""
     pause: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -69,7 +74,9 @@ class _Flight:
 class Lookups:
     """Resolves names; concurrent lookups of one name by one tenant are one lookup."""
 
-    def __init__(self, turns: FairScheduler, find: Find = find, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, turns: FairScheduler, find: Find = find, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._turns = turns
         self._find = find
         self._clock = clock
@@ -77,7 +84,10 @@ class Lookups:
         self._saved: dict[Key, tuple[float, list[str]]] = {}
 
     async def __call__(self, name: str, asker: Asker) -> list[str]:
-        """Return every address of a name. Raises `OSError` if it has none, or none was found in time."""
+        """Return every address of a name.
+
+        Raises `OSError` if it has none, or none was found in time.
+        """
         key = (asker.tenant, name)
         until, stored = self._saved.get(key, (0.0, []))
         if self._clock() < until:
@@ -133,7 +143,9 @@ class Lookups:
         return list(dict.fromkeys(found))
 
     def _in_thread(self, tenant: str, name: str) -> "asyncio.Future[Sequence[str]]":
-        """Resolve in a thread, which holds its slot until it ends, even if no caller waits for it any more."""
+        """Resolve in a thread, which holds its slot until it ends, even if no caller waits for it
+        any more.
+        """
         loop = asyncio.get_running_loop()
         result: asyncio.Future[Sequence[str]] = loop.create_future()
         begun = self._clock()

@@ -1,4 +1,6 @@
-"""Addresses from clients: the URL is parsed once, resolved once, and every address is checked (threats 14 to 17)."""
+"""Addresses from clients: the URL is parsed once, resolved once, and every address is checked
+(threats 14 to 17).
+"""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -21,12 +23,15 @@ _COMPATIBLE = IPv6Network("::/96")
 _NOT_PUBLIC = (
     IPv4Network("192.0.0.0/24"),  # a cloud's metadata, which Python's older tables treat as public
     IPv4Network("168.63.129.16/32"),  # a cloud's own services, at an address of the public range
-    IPv6Network("64:ff9b:1::/48"),  # local NAT64: each network chooses the position of the IPv4 address
+    IPv6Network(
+        "64:ff9b:1::/48"
+    ),  # local NAT64: each network chooses the position of the IPv4 address
 )
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, and every IPv4 address that is embedded in it, is one of the public internet.
+    """Whether an address, and every IPv4 address that is embedded in it, is one of the public
+    internet.
 
     Raises `ValueError` for a text that is not an address.
     """
@@ -39,7 +44,9 @@ def is_public_itself(address: Address) -> bool:
         return False
     if any(address in network for network in _NOT_PUBLIC):
         return False
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    return address.is_global and not (
+        address.is_multicast or address.is_reserved or address.is_unspecified
+    )
 
 
 def addresses_in(address: str) -> Iterator[Address]:
@@ -68,7 +75,9 @@ def _is_isatap(address: IPv6Address) -> bool:
 LONGEST = 8192
 """Characters."""
 
-_FORM = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[^\s\\@%:\[\]/?#]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE)
+_FORM = re.compile(
+    r"https?://(?:\[[0-9a-f:.]+\]|[^\s\\@%:\[\]/?#]+)(?::[0-9]{0,5})?(?:[/?#].*)?", re.IGNORECASE
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
@@ -76,11 +85,14 @@ _LONGEST_NAME = 253
 
 
 def read_url(text: str) -> "URL":
-    """Return an `http` or `https` URL in the form in which it is requested. Raises `ValueError` with the reason.
+    """Return an `http` or `https` URL in the form in which it is requested.
 
-    Parts that programs parse in different ways are rejected: a user, a backslash or an escape in the host,
-    characters that some parsers drop, an IPv4 address in any form except the usual one. A name's last dot and the
-    fragment are removed, and an internationalized name becomes the one that is resolved.
+    Raises `ValueError` with the reason.
+
+    Parts that programs parse in different ways are rejected: a user, a backslash or an escape in
+    the host, characters that some parsers drop, an IPv4 address in any form except the usual one. A
+    name's last dot and the fragment are removed, and an internationalized name becomes the one that
+    is resolved.
     """
     if len(text) > LONGEST or _CONTROL.search(text) or not _FORM.fullmatch(text):
         raise ValueError("it is not a plain http or https URL")
@@ -116,14 +128,17 @@ Resolve = Callable[[str, Asker], Awaitable[list[str]]]
 
 
 class PrivateAddressError(OSError):
-    """The address belongs to a private network that no setting lists; the message names the setting."""
+    """The address belongs to a private network that no setting lists; the message names the
+    setting.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
     """A checked URL, and the addresses to connect to. Its name must not be resolved again.
 
-    `url` is normalized: `url.raw_host` is the name for the `Host` header and for TLS, `url.port` is never None.
+    `url` is normalized: `url.raw_host` is the name for the `Host` header and for TLS, `url.port` is
+    never None.
     """
 
     url: "URL"
@@ -147,45 +162,65 @@ class Reach:
         return replace(self, asker=asker)
 
     def admits(self, address: str) -> bool:
-        """Whether connecting to an address, and to all embedded ones, is permitted. Raises `ValueError` if invalid."""
-        return self.lists(address) or all(is_public_itself(one) or self._has(one) for one in addresses_in(address))
+        """Whether connecting to an address, and to all embedded ones, is permitted.
+
+        Raises `ValueError` if invalid.
+        """
+        return self.lists(address) or all(
+            is_public_itself(one) or self._has(one) for one in addresses_in(address)
+        )
 
     def lists(self, address: str) -> bool:
-        """Whether an address, or one embedded in it, is inside `networks`. Raises `ValueError` for an invalid one."""
-        return self._has(ip_address(address.partition("%")[0])) or all(map(self._has, addresses_in(address)))
+        """Whether an address, or one embedded in it, is inside `networks`.
+
+        Raises `ValueError` for an invalid one.
+        """
+        return self._has(ip_address(address.partition("%")[0])) or all(
+            map(self._has, addresses_in(address))
+        )
 
     async def addresses(self, host: str, *, is_plain: bool = False) -> tuple[str, ...]:
-        """Return the addresses of a host, all of which are permitted; connect to these and no others.
+        """Return the addresses of a host, all of which are permitted; connect to these and no
+        others.
 
-        With `is_plain` they must be in `networks`, since the connection is not encrypted. Raises `PrivateAddressError`,
-        and `OSError` for an unknown name.
+        With `is_plain` they must be in `networks`, since the connection is not encrypted. Raises
+        `PrivateAddressError`, and `OSError` for an unknown name.
         """
         found = [host] if is_address(host) else await self.resolve(host, self.asker)
         if not found:
             raise OSError("DNS has no address for it")
         if not all(map(self.admits, found)):
-            raise PrivateAddressError(f"its address is private, which the setting `{self.setting}` does not permit")
+            raise PrivateAddressError(
+                f"its address is private, which the setting `{self.setting}` does not permit"
+            )
         if is_plain and not all(map(self.lists, found)):
             raise PrivateAddressError(
-                f"plain http is permitted only in the networks of the setting `{self.setting}`; use https"
+                f"plain http is permitted only in the networks of the setting `{self.setting}`; "
+                "use https"
             )
         return tuple(dict.fromkeys(found))
 
     async def pin(self, url: str, *, plain: bool = False) -> Pinned:
         """Parse a URL and resolve it. `plain` permits `http` even if no network is listed.
 
-        Raises `ValueError` for an invalid URL, `PrivateAddressError`, and `OSError` for an unknown name.
+        Raises `ValueError` for an invalid URL, `PrivateAddressError`, and `OSError` for an unknown
+        name.
         """
         read = read_url(url)
         host = read.raw_host or ""
-        return Pinned(read, await self.addresses(host, is_plain=read.scheme == "http" and not plain))
+        return Pinned(
+            read, await self.addresses(host, is_plain=read.scheme == "http" and not plain)
+        )
 
     def _has(self, address: Address) -> bool:
         return any(address in network for network in self.networks)
 
 
 def read_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Return networks from CIDR texts; a single address is a network of one. Raises `ValueError`."""
+    """Return networks from CIDR texts; a single address is a network of one.
+
+    Raises `ValueError`.
+    """
     return tuple(map(ip_network, texts))
 
 
@@ -194,13 +229,15 @@ ANYWHERE = read_networks(("0.0.0.0/0", "::/0"))
 
 
 def check_url(url: str, reach: Reach, param: str = "url") -> None:
-    """Raise `ClientError` (400) unless this is a URL that can be requested; names are resolved only later.
+    """Raise `ClientError` (400) unless this is a URL that can be requested; names are resolved only
+    later.
 
     `https`, and `http` if private networks are permitted.
     """
     schemes = ("https", "http") if reach.networks else ("https",)
     try:
-        parts, read = urlsplit(url), read_url(url)
+        parts = urlsplit(url)
+        read = read_url(url)
     except ValueError as error:
         raise _refused(param, str(error)) from error
     if read.scheme not in schemes or not url.isascii() or " " in url:

@@ -1,7 +1,8 @@
 """The answers of a Chat Completions backend, read tolerantly.
 
-Any field can be absent, null, empty or of a related type (lessons L13): varying fields are typed `Any` and checked
-where they are used; only the nesting is fixed here. A chunk with another nesting does not decode into these types.
+Any field can be absent, null, empty or of a related type (lessons L13): varying fields are typed
+`Any` and checked where they are used; only the nesting is fixed here. A chunk with another nesting
+does not decode into these types.
 
 Nothing here can be part of a reference cycle, so the garbage collector can skip it (`gc=False`).
 """
@@ -16,7 +17,9 @@ from antiphon.errors import BackendError
 
 
 class Delta(Struct, gc=False):
-    """The part of the message in one chunk; a non-streamed answer's `message` has the same fields."""
+    """The part of the message in one chunk; a non-streamed answer's `message` has the same
+    fields.
+    """
 
     content: Any = None
     refusal: Any = None
@@ -64,21 +67,26 @@ KNOWN_CODES = {
     "server_is_overloaded",
     "content_filter",
 }
-"""Codes that clients act upon (Codex reads them in `response.failed`); any other code becomes `server_error`."""
+"""Codes that clients act upon (Codex reads them in `response.failed`); any other code becomes
+`server_error`.
+"""
 
 OVERFLOWS = (
     # OpenAI, Azure, Groq: their code. Z.ai and gateways: its relatives.
     r"context[_ ](?:length|window)[_ ]exceeded",
-    # OpenAI, Azure, DeepSeek, vLLM, Mistral, OpenRouter: fast-agent#621, vllm#20409, OpenHands#9937.
+    # OpenAI, Azure, DeepSeek, vLLM, Mistral, OpenRouter: fast-agent#621, vllm#20409,
+    # OpenHands#9937.
     r"maximum context (?:length|limit)",
-    # OpenAI's Responses API; llama-cpp-python: its issue 416; Anthropic with its output: claude-code#408.
+    # OpenAI's Responses API; llama-cpp-python: its issue 416; Anthropic with its output:
+    # claude-code#408.
     r"exceeds? (?:the )?(?:model's )?context (?:length|window|limit)",
     # Azure and OpenAI since GPT-4.1: litellm's tests quote it.
     r"input tokens exceed the configured limit",
     # llama.cpp: recording `context_overflow_blocking`; its type is `exceed_context_size_error`.
     r"exceed_context_size|exceeds the available context",
     # LM Studio: lmstudio-bug-tracker#546, #2339, opencode#2259, #11141.
-    r"tokens to keep from the initial prompt|trying to keep the first \d+ tokens|cannot truncate prompt with n_keep",
+    r"tokens to keep from the initial prompt|trying to keep the first \d+ tokens|cannot truncate "
+    r"prompt with n_keep",
     r"context size has been exceeded",
     # vLLM: xorbitsai/inference#3785, vllm#12165.
     r"longer than the maximum model length|too long to fit into the model",
@@ -112,12 +120,19 @@ OVERFLOWS = (
 
 _OVERFLOW = re.compile("|".join(OVERFLOWS))
 
-_RATE = re.compile(r"rate[ _-]?limit|too many requests|throttl|tokens?[ _]per[ _](?:min|minute|hour|day)|\btp[md]\b")
-"""Words that make it a rate limit, even if the error says that the request is too large (Groq, 413)."""
+_RATE = re.compile(
+    r"rate[ _-]?limit|too many requests|throttl|tokens?[ _]per[ "
+    r"_](?:min|minute|hour|day)|\btp[md]\b"
+)
+"""Words that make it a rate limit, even if the error says that the request is too large (Groq,
+413).
+"""
 
 _NO_CREDIT = re.compile(
-    # MiniMax 1008, DeepSeek 402, Z.ai 1113: their error pages; OpenRouter: llmgateway PR#3616; Alibaba: `Arrearage`.
-    r"insufficient (?:account )?(?:balance|credits?|funds)|no resource package|credit balance is too low|\barrearage\b"
+    # MiniMax 1008, DeepSeek 402, Z.ai 1113: their error pages; OpenRouter: llmgateway PR#3616;
+    # Alibaba: `Arrearage`.
+    r"insufficient (?:account )?(?:balance|credits?|funds)|no resource package|credit balance is "
+    r"too low|\barrearage\b"
 )
 """Words of an account without credit."""
 
@@ -128,20 +143,36 @@ FINE = frozenset({"0", "200", "success", "ok"})
 """Codes of services that put a code into every answer."""
 
 _REPORTED = (
-    *("code", "type", "error_type", "error", "message", "detail", "msg", "error_description", "metadata", "raw"),
+    *(
+        "code",
+        "type",
+        "error_type",
+        "error",
+        "message",
+        "detail",
+        "msg",
+        "error_description",
+        "metadata",
+        "raw",
+    ),
     *("base_resp", "status_msg"),
 )
-"""Keys in which an error describes itself. Other keys can repeat the request, which can contain anything."""
+"""Keys in which an error describes itself. Other keys can repeat the request, which can contain
+anything.
+"""
 
 _DEPTH = 8
 
 _DEEPEST_MESSAGE = 50
-"""Levels that are searched for a message. Python's own limit differs between versions, and depends on the caller."""
+"""Levels that are searched for a message. Python's own limit differs between versions, and depends
+on the caller.
+"""
 
 
 def read_error(value: Any, *, status: int | None = None) -> BackendError:
     """Return the error that a backend's `error` value, string or whole body describes."""
-    code, message = error_code(value, status), error_message(value)
+    code = error_code(value, status)
+    message = error_message(value)
     return BackendError(
         f"The backend failed: {message}" if message else "The backend failed.",
         code=code,
@@ -151,23 +182,35 @@ def read_error(value: Any, *, status: int | None = None) -> BackendError:
 
 
 def error_message(value: Any, depth: int = _DEEPEST_MESSAGE) -> str:
-    """Return the message inside an error value, in at most `depth` values around each other; empty without one."""
+    """Return the message inside an error value, in at most `depth` values around each other; empty
+    without one.
+    """
     if isinstance(value, str):
         return value[:2000]
     if depth and isinstance(value, list):
         return "; ".join(filter(None, (error_message(one, depth - 1) for one in value)))[:2000]
     if depth and isinstance(value, dict):
-        for name in ("error", "message", "detail", "msg", "error_description", "base_resp", "status_msg"):
+        for name in (
+            "error",
+            "message",
+            "detail",
+            "msg",
+            "error_description",
+            "base_resp",
+            "status_msg",
+        ):
             if message := error_message(value.get(name), depth - 1):
                 return message
     return ""
 
 
 def error_code(value: Any, status: int | None = None) -> str:
-    """Return the code of `KNOWN_CODES` that an error value has or implies, otherwise `server_error`.
+    """Return the code of `KNOWN_CODES` that an error value has or implies, otherwise
+    `server_error`.
 
-    Words of an account without credit count anywhere with a `status` about payment or limits, elsewhere only at the
-    beginning of a text: an error can quote what a user wrote, and no user may pause a backend for others.
+    Words of an account without credit count anywhere with a `status` about payment or limits,
+    elsewhere only at the beginning of a text: an error can quote what a user wrote, and no user may
+    pause a backend for others.
     """
     texts = [text.lower() for text in _words(value)]
     words = " ".join(texts)
@@ -183,15 +226,19 @@ def error_code(value: Any, status: int | None = None) -> str:
 
 
 def flat_error(chunk: ChatChunk) -> Any:
-    """Return the error of an answer without choices that has its fields at the top or in `base_resp`; None without one.
+    """Return the error of an answer without choices that has its fields at the top or in
+    `base_resp`; None without one.
 
-    MiniMax answers `{"base_resp": {"status_code": 1008, "status_msg": …}}`, Z.ai and others `{"code": …, "msg": …}`.
-    Good answers can have such fields too, so it counts only for an answer that has no end (`ChatStream.finish`).
+    MiniMax answers `{"base_resp": {"status_code": 1008, "status_msg": …}}`, Z.ai and others
+    `{"code": …, "msg": …}`. Good answers can have such fields too, so it counts only for an answer
+    that has no end (`ChatStream.finish`).
     """
     stated = chunk.base_resp if isinstance(chunk.base_resp, dict) else {}
-    code, message = stated.get("status_code"), stated.get("status_msg")
+    code = stated.get("status_code")
+    message = stated.get("status_msg")
     if not code:
-        code, message = chunk.code, chunk.msg or chunk.message
+        code = chunk.code
+        message = chunk.msg or chunk.message
     if not isinstance(message, str) or not message or FINE & {str(code).lower(), message.lower()}:
         return None
     return {"code": code, "message": message}

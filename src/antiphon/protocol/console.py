@@ -24,7 +24,9 @@ Models = Annotated[list[ModelName], Meta(max_length=1000)]
 
 Limit = Annotated[int, Meta(ge=1, le=100)]
 
-TenantName = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00]*$(?!\n)", title="the name of a tenant")]
+TenantName = Annotated[
+    str, Meta(max_length=256, pattern=r"^[^\x00]*$(?!\n)", title="the name of a tenant")
+]
 
 
 class SignIn(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -57,7 +59,10 @@ class CreateKey(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChangeKey(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /admin/v1/keys/{key_id}`: the changes. `null` removes a limit, or the expiry."""
+    """The body of `POST /admin/v1/keys/{key_id}`: the changes.
+
+    `null` removes a limit, or the expiry.
+    """
 
     name: KeyName | UnsetType = UNSET
     role: RoleName | UnsetType = UNSET
@@ -80,13 +85,18 @@ class RotateKey(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class TenantQuery(Struct, kw_only=True):
-    """`GET /admin/v1/keys`: the keys of a tenant. By default an administrator sees all tenants, others their own."""
+    """`GET /admin/v1/keys`: the keys of a tenant.
+
+    By default an administrator sees all tenants, others their own.
+    """
 
     tenant: TenantName | None = None
 
 
 class ConversationsQuery(Struct, kw_only=True):
-    """`GET /admin/v1/conversations`: a page of at most `limit`, newest first; `after` is a conversation's id."""
+    """`GET /admin/v1/conversations`: a page of at most `limit`, newest first; `after` is a
+    conversation's id.
+    """
 
     after: ItemId = ""
     limit: Limit = 20
@@ -114,7 +124,9 @@ class ListStoresQuery(Struct, kw_only=True):
 
 
 class ListContainersQuery(Struct, kw_only=True):
-    """`GET /admin/v1/containers`: a page of at most `limit`, newest first; `after` is a container's id."""
+    """`GET /admin/v1/containers`: a page of at most `limit`, newest first; `after` is a container's
+    id.
+    """
 
     after: ItemId = ""
     limit: Limit = 20
@@ -122,7 +134,9 @@ class ListContainersQuery(Struct, kw_only=True):
 
 
 class DeliveriesQuery(Struct, kw_only=True):
-    """`GET /admin/v1/webhook_deliveries`: a page of at most `limit`, newest first; `after` is a delivery's id."""
+    """`GET /admin/v1/webhook_deliveries`: a page of at most `limit`, newest first; `after` is a
+    delivery's id.
+    """
 
     after: ItemId = ""
     limit: Limit = 20
@@ -131,7 +145,9 @@ class DeliveriesQuery(Struct, kw_only=True):
 
 
 class SaveReport(Struct, kw_only=True):
-    """The body of `POST /admin/v1/reports`: a report written by `antiphon verify --json`, with more fields."""
+    """The body of `POST /admin/v1/reports`: a report written by `antiphon verify --json`, with more
+    fields.
+    """
 
     version: str
     base_url: str
@@ -149,14 +165,18 @@ class MatrixQuery(Struct, kw_only=True):
 
 
 class AdminResponsesQuery(ResponsesQuery, kw_only=True):
-    """`GET /admin/v1/responses`: the list of responses of all tenants; `tenant` names one of them."""
+    """`GET /admin/v1/responses`: the list of responses of all tenants; `tenant` names one of
+    them.
+    """
 
     limit: Annotated[int, Meta(ge=1, le=100)] = 50
     tenant: TenantName | None = None
 
 
 class EventsQuery(Struct, kw_only=True):
-    """`GET /admin/v1/responses/{response_id}/events`: at most `limit` events after the number `after`."""
+    """`GET /admin/v1/responses/{response_id}/events`: at most `limit` events after the number
+    `after`.
+    """
 
     after: Annotated[int, Meta(ge=-1, le=2**62)] = -1
     limit: Annotated[int, Meta(ge=1, le=1000)] = 500
@@ -167,7 +187,8 @@ Moment = Annotated[int, Meta(ge=0, le=253_402_300_800)]
 
 
 class FiguresParameters(Struct, kw_only=True):
-    """`GET /admin/v1/figures`: figures of responses that began from `since` to `until`, by spans of `step` seconds.
+    """`GET /admin/v1/figures`: figures of responses that began from `since` to `until`, by spans of
+    `step` seconds.
 
     The default is the last hour. `step` is a multiple of 60; `by` adds one more grouping.
     """

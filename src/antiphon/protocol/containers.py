@@ -41,7 +41,10 @@ class ContainerExpiresAfter(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class NetworkPolicy(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The domains that code can reach. Containers have no network here, so an `allowlist` is rejected."""
+    """The domains that code can reach.
+
+    Containers have no network here, so an `allowlist` is rejected.
+    """
 
     type: Literal["disabled", "allowlist"]
     allowed_domains: list[str] | None = None
@@ -60,13 +63,17 @@ class CreateContainer(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CopyFile(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /containers/{id}/files` as JSON: a file that is copied into the container."""
+    """The body of `POST /containers/{id}/files` as JSON: a file that is copied into the
+    container.
+    """
 
     file_id: FileId
 
 
 class ContainerFilesQuery(Struct, kw_only=True):
-    """`GET /containers/{id}/files`: a page of at most `limit`, newest first by default; `after` is a file's id."""
+    """`GET /containers/{id}/files`: a page of at most `limit`, newest first by default; `after` is
+    a file's id.
+    """
 
     after: ItemId | None = None
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
@@ -88,11 +95,14 @@ def path_in_container(prefix: str, filename: str) -> str:
 
 
 def own_path_in_container(filename: str, suffix: str = "") -> str:
-    """Return the path of a file under its own name, with a hyphen and the suffix before its extension if there is one.
+    """Return the path of a file under its own name, with a hyphen and the suffix before its
+    extension if there is one.
 
     Characters that no path component can have, or that are not displayed as they are, become `_`.
     """
-    name = "".join(one if one.isprintable() and one not in "/\\" else "_" for one in filename).strip()
+    name = "".join(
+        one if one.isprintable() and one not in "/\\" else "_" for one in filename
+    ).strip()
     name = _UNNAMED if name.strip(".") == "" else name
     return _path_of(name, f"-{suffix}" if suffix else "")
 

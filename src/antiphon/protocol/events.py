@@ -1,8 +1,9 @@
 """Stream events (specification section 4) that this server emits.
 
-`sequence_number` is 0 for a response's first event and increases by one; only `ResponseWriter` sets it. `obfuscation`
-pads a delta to a multiple of 16 bytes, so that an event's size reveals little about its text. Each class has the name
-that OpenAI's package gives it, if the package has the event.
+`sequence_number` is 0 for a response's first event and increases by one; only `ResponseWriter` sets
+it. `obfuscation` pads a delta to a multiple of 16 bytes, so that an event's size reveals little
+about its text. Each class has the name that OpenAI's package gives it, if the package has the
+event.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     AnyItem = OutputItem | Item
     AnyPart = Part | UnknownItem
 else:
-    AnyItem = AnyPart = Any  # msgspec does not check them when it reads an event, so unknown types survive
+    AnyItem = AnyPart = (
+        Any  # msgspec does not check them when it reads an event, so unknown types survive
+    )
 
 
 class Event(ApiObject, kw_only=True, tag_field="type", gc=False):
@@ -135,7 +138,9 @@ class ResponseTextDoneEvent(PartEvent, kw_only=True, tag="response.output_text.d
     logprobs: list[dict[str, Any]] = field(default_factory=list)
 
 
-class ResponseOutputTextAnnotationAddedEvent(PartEvent, kw_only=True, tag="response.output_text.annotation.added"):
+class ResponseOutputTextAnnotationAddedEvent(
+    PartEvent, kw_only=True, tag="response.output_text.annotation.added"
+):
     """An annotation of the text, such as a citation."""
 
     annotation_index: int
@@ -173,32 +178,42 @@ class SummaryEvent(ItemEvent, kw_only=True):
     summary_index: int
 
 
-class ResponseReasoningSummaryPartAddedEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"):
+class ResponseReasoningSummaryPartAddedEvent(
+    SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.added"
+):
     """An empty summary part was opened."""
 
     part: AnyPart
 
 
-class ResponseReasoningSummaryPartDoneEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"):
+class ResponseReasoningSummaryPartDoneEvent(
+    SummaryEvent, kw_only=True, tag="response.reasoning_summary_part.done"
+):
     """A complete summary part was closed."""
 
     part: AnyPart
 
 
-class ResponseReasoningSummaryTextDeltaEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"):
+class ResponseReasoningSummaryTextDeltaEvent(
+    SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.delta"
+):
     """A piece of a summary."""
 
     delta: str
     obfuscation: str | UnsetType = UNSET
 
 
-class ResponseReasoningSummaryTextDoneEvent(SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.done"):
+class ResponseReasoningSummaryTextDoneEvent(
+    SummaryEvent, kw_only=True, tag="response.reasoning_summary_text.done"
+):
     """The complete text of the summary part."""
 
     text: str
 
 
-class ResponseFunctionCallArgumentsDeltaEvent(ItemEvent, kw_only=True, tag="response.function_call_arguments.delta"):
+class ResponseFunctionCallArgumentsDeltaEvent(
+    ItemEvent, kw_only=True, tag="response.function_call_arguments.delta"
+):
     """A piece of the arguments of a call."""
 
     item_id: str
@@ -206,14 +221,18 @@ class ResponseFunctionCallArgumentsDeltaEvent(ItemEvent, kw_only=True, tag="resp
     obfuscation: str | UnsetType = UNSET
 
 
-class ResponseFunctionCallArgumentsDoneEvent(ItemEvent, kw_only=True, tag="response.function_call_arguments.done"):
+class ResponseFunctionCallArgumentsDoneEvent(
+    ItemEvent, kw_only=True, tag="response.function_call_arguments.done"
+):
     """The complete arguments of the call."""
 
     item_id: str
     arguments: str
 
 
-class ResponseCustomToolCallInputDeltaEvent(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.delta"):
+class ResponseCustomToolCallInputDeltaEvent(
+    ItemEvent, kw_only=True, tag="response.custom_tool_call_input.delta"
+):
     """A piece of the input of a custom tool."""
 
     item_id: str
@@ -221,7 +240,9 @@ class ResponseCustomToolCallInputDeltaEvent(ItemEvent, kw_only=True, tag="respon
     obfuscation: str | UnsetType = UNSET
 
 
-class ResponseCustomToolCallInputDoneEvent(ItemEvent, kw_only=True, tag="response.custom_tool_call_input.done"):
+class ResponseCustomToolCallInputDoneEvent(
+    ItemEvent, kw_only=True, tag="response.custom_tool_call_input.done"
+):
     """The complete input of the custom tool."""
 
     item_id: str
@@ -234,20 +255,26 @@ class CommandEvent(ItemEvent, kw_only=True):
     command_index: int
 
 
-class ResponseShellCallCommandAddedEvent(CommandEvent, kw_only=True, tag="response.shell_call_command.added"):
+class ResponseShellCallCommandAddedEvent(
+    CommandEvent, kw_only=True, tag="response.shell_call_command.added"
+):
     """An empty command was opened."""
 
     command: str
 
 
-class ResponseShellCallCommandDeltaEvent(CommandEvent, kw_only=True, tag="response.shell_call_command.delta"):
+class ResponseShellCallCommandDeltaEvent(
+    CommandEvent, kw_only=True, tag="response.shell_call_command.delta"
+):
     """A piece of a command."""
 
     delta: str
     obfuscation: str | UnsetType = UNSET
 
 
-class ResponseShellCallCommandDoneEvent(CommandEvent, kw_only=True, tag="response.shell_call_command.done"):
+class ResponseShellCallCommandDoneEvent(
+    CommandEvent, kw_only=True, tag="response.shell_call_command.done"
+):
     """The complete command."""
 
     command: str
@@ -272,7 +299,9 @@ class ResponseApplyPatchCallOperationDiffDoneEvent(
     diff: str
 
 
-class ResponseMcpCallArgumentsDeltaEvent(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.delta"):
+class ResponseMcpCallArgumentsDeltaEvent(
+    ItemEvent, kw_only=True, tag="response.mcp_call_arguments.delta"
+):
     """A piece of the arguments of an MCP server's tool."""
 
     item_id: str
@@ -280,7 +309,9 @@ class ResponseMcpCallArgumentsDeltaEvent(ItemEvent, kw_only=True, tag="response.
     obfuscation: str | UnsetType = UNSET
 
 
-class ResponseMcpCallArgumentsDoneEvent(ItemEvent, kw_only=True, tag="response.mcp_call_arguments.done"):
+class ResponseMcpCallArgumentsDoneEvent(
+    ItemEvent, kw_only=True, tag="response.mcp_call_arguments.done"
+):
     """The complete arguments."""
 
     item_id: str
@@ -297,7 +328,9 @@ class ResponseCodeInterpreterCallCodeDeltaEvent(
     obfuscation: str | UnsetType = UNSET
 
 
-class ResponseCodeInterpreterCallCodeDoneEvent(ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.done"):
+class ResponseCodeInterpreterCallCodeDoneEvent(
+    ItemEvent, kw_only=True, tag="response.code_interpreter_call_code.done"
+):
     """The complete code."""
 
     item_id: str
@@ -354,10 +387,21 @@ STEPS: dict[str, tuple[str, ...]] = {
 
 
 def _step(kind: str, step: str) -> Any:
-    words = f"{kind}_{step}".replace("generation", "gen").split("_")  # as OpenAI's package abbreviates it
+    words = f"{kind}_{step}".replace("generation", "gen").split(
+        "_"
+    )  # as OpenAI's package abbreviates it
     name = f"Response{''.join(word.title() for word in words)}Event"
     tag = f"response.{kind}.{step}"
-    return defstruct(name, (), bases=(StepEvent,), module=__name__, kw_only=True, gc=False, tag_field="type", tag=tag)
+    return defstruct(
+        name,
+        (),
+        bases=(StepEvent,),
+        module=__name__,
+        kw_only=True,
+        gc=False,
+        tag_field="type",
+        tag=tag,
+    )
 
 
 STEP_EVENTS: dict[tuple[str, str], type[StepEvent]] = {
@@ -366,21 +410,25 @@ STEP_EVENTS: dict[tuple[str, str], type[StepEvent]] = {
 """The event of each step: `response.web_search_call.searching` and so on."""
 
 
-class ResponseCompactionCompactingEvent(ItemEvent, kw_only=True, tag="response.compaction.compacting"):
+class ResponseCompactionCompactingEvent(
+    ItemEvent, kw_only=True, tag="response.compaction.compacting"
+):
     """The context before this is being compacted."""
 
     item_id: str
 
 
 class ResponseSteerAcceptedEvent(Event, kw_only=True, tag="response.steer.accepted"):
-    """The server accepted the input that a client steered into a response (specification section 8)."""
+    """The server accepted the input that a client steered into a response (specification section
+    8).
+    """
 
     steer: dict[str, Any]
 
 
 class ResponseSteerPendingEvent(Event, kw_only=True, tag="response.steer.pending"):
-    """The steering waits for the client to answer the calls that the response ended with; `required_input` are their
-    stubs.
+    """The steering waits for the client to answer the calls that the response ended with;
+    `required_input` are their stubs.
     """
 
     reason: str

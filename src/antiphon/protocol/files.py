@@ -5,10 +5,14 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 Purpose = Literal["assistants", "batch", "fine-tune", "vision", "user_data", "evals"]
-"""The purposes of an uploaded file. This server treats all of them alike, except for the expiry of `batch`."""
+"""The purposes of an uploaded file. This server treats all of them alike, except for the expiry of
+`batch`.
+"""
 
 BATCH_LIFETIME = 30 * 86_400
-"""Seconds after which a file with the purpose `batch` expires, unless the request says otherwise."""
+"""Seconds after which a file with the purpose `batch` expires, unless the request says
+otherwise.
+"""
 
 UploadName = Annotated[str, Meta(min_length=1, max_length=1024)]
 PartIds = Annotated[list[str], Meta(min_length=1, max_length=10_000, title="array of part IDs")]
@@ -48,7 +52,9 @@ class CreateUpload(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CompleteUpload(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /uploads/{id}/complete`: the parts in order, and the MD5 of all bytes in hexadecimal."""
+    """The body of `POST /uploads/{id}/complete`: the parts in order, and the MD5 of all bytes in
+    hexadecimal.
+    """
 
     part_ids: PartIds
     md5: Annotated[str, Meta(max_length=64)] | None = None

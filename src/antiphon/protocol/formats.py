@@ -1,4 +1,6 @@
-"""The format of an answer, and the reasoning effort: set by requests, and by items that change them from then on."""
+"""The format of an answer, and the reasoning effort: set by requests, and by items that change them
+from then on.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -11,11 +13,15 @@ class TextFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="ty
     """Free text."""
 
 
-class JsonObjectFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_object"):
+class JsonObjectFormat(
+    Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_object"
+):
     """Any JSON object."""
 
 
-class JsonSchemaFormat(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_schema"):
+class JsonSchemaFormat(
+    Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="json_schema"
+):
     """JSON that matches `schema`."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9_-]+$(?!\n)")]

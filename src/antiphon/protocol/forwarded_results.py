@@ -22,13 +22,21 @@ class Forwarded(ApiObject, kw_only=True):
         return self.sent
 
     def __repr__(self) -> str:
-        known = ((one.name, getattr(self, one.name), one.default) for one in fields(self) if one.name != "sent")
-        values = ", ".join(f"{name}={value!r}" for name, value, default in known if value != default)
+        known = (
+            (one.name, getattr(self, one.name), one.default)
+            for one in fields(self)
+            if one.name != "sent"
+        )
+        values = ", ".join(
+            f"{name}={value!r}" for name, value, default in known if value != default
+        )
         return f"{type(self).__name__}({values})"
 
 
 class Embedding(ApiObject, kw_only=True):
-    """The vector of the input with this index; a text in base64 if the `encoding_format` is `base64`."""
+    """The vector of the input with this index; a text in base64 if the `encoding_format` is
+    `base64`.
+    """
 
     embedding: list[float] | str
     index: int = 0

@@ -1,7 +1,9 @@
-"""Grammars of custom tools' inputs (specification section 6, `format`): checks a grammar, and a text against it.
+"""Grammars of custom tools' inputs (specification section 6, `format`): checks a grammar, and a
+text against it.
 
-OpenAI compiles these grammars with llguidance, so a grammar that is valid here is valid there. Its time is linear in
-the text unless a grammar is ambiguous, and it recurses as deep as the rules refer to each other: both are limited here.
+OpenAI compiles these grammars with llguidance, so a grammar that is valid here is valid there. Its
+time is linear in the text unless a grammar is ambiguous, and it recurses as deep as the rules refer
+to each other: both are limited here.
 """
 
 from functools import cache, lru_cache
@@ -14,10 +16,14 @@ from antiphon.stack import with_room
 LIBRARY = "llguidance"
 
 LONGEST = 100_000
-"""Bytes of an input that are checked, at about one microsecond each; a longer one is accepted unchecked."""
+"""Bytes of an input that are checked, at about one microsecond each; a longer one is accepted
+unchecked.
+"""
 
 READINGS = 200
-"""Parallel parses of a text so far. They cost their square and more; a text with more is accepted unchecked."""
+"""Parallel parses of a text so far. They cost their square and more; a text with more is accepted
+unchecked.
+"""
 
 
 def unsound(grammar: Grammar) -> str:
@@ -26,14 +32,18 @@ def unsound(grammar: Grammar) -> str:
 
 
 def misfit(grammar: Grammar, text: str) -> str:
-    """Return in words where a text violates the grammar, empty if it matches or if checking is too expensive."""
+    """Return in words where a text violates the grammar, empty if it matches or if checking is too
+    expensive.
+    """
     data = text.encode("utf-8", "surrogatepass")
     return with_room(lambda: _misfit(grammar, data)) if len(data) <= LONGEST else ""
 
 
 @lru_cache(maxsize=256)
 def _unsound(syntax: str, definition: str) -> str:
-    wrong: str = with_room(lambda: _matcher().validate_grammar(_compiled(syntax, definition), _bytes()))
+    wrong: str = with_room(
+        lambda: _matcher().validate_grammar(_compiled(syntax, definition), _bytes())
+    )
     return wrong.strip()
 
 
@@ -45,7 +55,8 @@ def _misfit(grammar: Grammar, data: bytes) -> str:
         return ""
     if fitting < len(data):
         before = data[:fitting].decode("utf-8", "replace")
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        line = before.count("\n") + 1
+        column = len(before) - before.rfind("\n")
         return f"It leaves the grammar at line {line}, column {column}."
     return "" if matcher.is_accepting() else "It ends before the grammar does."
 

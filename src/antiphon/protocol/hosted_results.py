@@ -1,4 +1,5 @@
-"""Results of the endpoints of files, vector stores, containers and prompts, as the library returns them.
+"""Results of the endpoints of files, vector stores, containers and prompts, as the library returns
+them.
 
 Times are whole seconds since the epoch, or None.
 """

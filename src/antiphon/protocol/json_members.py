@@ -1,11 +1,14 @@
-"""Large JSON of many values, decoded value by value: the usual form of a large request, and the quick way to read it.
+"""Large JSON of many values, decoded value by value: the usual form of a large request, and the
+quick way to read it.
 
-`msgspec` skips a value much faster than it decodes one, and no value makes it slow. Given a window of the body from the
-beginning of a value on, it skips the value and says where the next character after it is. So a value that ends within
-the window is decoded in one step, and the members of a larger object or array are read one by one. The objects of an
-array are decoded together, as many as a window has, if what looks like the end of the last one is its end.
+`msgspec` skips a value much faster than it decodes one, and no value makes it slow. Given a window
+of the body from the beginning of a value on, it skips the value and says where the next character
+after it is. So a value that ends within the window is decoded in one step, and the members of a
+larger object or array are read one by one. The objects of an array are decoded together, as many as
+a window has, if what looks like the end of the last one is its end.
 
-Very many small members are read in slices (`json_slices.py`), and so is all that is malformed, for its error.
+Very many small members are read in slices (`json_slices.py`), and so is all that is malformed, for
+its error.
 """
 
 import re
@@ -19,7 +22,8 @@ from msgspec.json import Decoder
 from antiphon.protocol.json_texts import LONG, decode_text, end_of_string, place_of
 
 SLICE = 128 * 1024
-"""Bytes that are decoded in one step. The slowest JSON, empty arrays and short numbers, takes 75 ns a byte.
+"""Bytes that are decoded in one step. The slowest JSON, empty arrays and short numbers, takes 75 ns
+a byte.
 
 The end of a value is searched in as many: it is skipped at 5 ns a byte at most.
 """
@@ -44,18 +48,23 @@ Python reads a number at the edge of what a double holds in 0.4 µs, msgspec its
 skip = Decoder(Raw).decode
 
 BETWEEN = b'},{"'
-"""What is between two objects of an array: also inside of them, and where a string ends with `},{`."""
+"""What is between two objects of an array: also inside of them, and where a string ends with
+`},{`.
+"""
 
 TRIED = 2
-"""Places at which a window can end, and windows in which none of them was right before the rest is read one by one."""
+"""Places at which a window can end, and windows in which none of them was right before the rest is
+read one by one.
+"""
 
 BLANKS = b" \t\r\n"
 _BLANK = re.compile(rb"[%b]*" % BLANKS)
 
 
 Reader = Callable[[bytes, int], tuple[Any, int] | None]
-"""Reads a member of the whole. Its value begins at a place. Returns the value, and where the next character after it
-is; None to have it decoded. Raises `DecodeError` or `ValueError` if it is malformed.
+"""Reads a member of the whole. Its value begins at a place. Returns the value, and where the next
+character after it is; None to have it decoded. Raises `DecodeError` or `ValueError` if it is
+malformed.
 """
 
 Readers = Mapping[str, Reader]
@@ -65,7 +74,9 @@ NO_READERS: Readers = {}
 
 
 def decode_members(body: bytes, readers: Readers = NO_READERS) -> Any:
-    """Return the decoded JSON. Raises `DecodeError` or `ValueError` for what must be read in slices instead."""
+    """Return the decoded JSON. Raises `DecodeError` or `ValueError` for what must be read in slices
+    instead.
+    """
     begin = next_place(body, 0)
     if readers and body[begin : begin + 1] == b"{":
         value, end = _object(body, begin, readers)
@@ -93,9 +104,14 @@ def read_value(body: bytes, begin: int) -> tuple[Any, int]:
 
 
 def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
-    """Return the values behind an opening bracket or a comma, and where the next character after the array is."""
+    """Return the values behind an opening bracket or a comma, and where the next character after
+    the array is.
+    """
     values: list[Any] = []
-    at, follows, again, left = begin, b",", 0, TRIED
+    at = begin
+    follows = b","
+    again = 0
+    left = TRIED
     alone = size = 0
     while follows == b",":
         at = next_place(body, at + 1)
@@ -105,10 +121,13 @@ def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
             values += found
         else:
             if left and at >= again:
-                again, left = at + SLICE, left - 1
+                again = at + SLICE
+                left = left - 1
             value, end = read_value(body, at)
             values.append(value)
-            alone, size, at = alone + 1, size + end - at, end
+            alone = alone + 1
+            size = size + end - at
+            at = end
             if alone % FEW == 0 and size < SMALL * alone:
                 raise DecodeError("The members are small.")
         follows = body[at : at + 1]
@@ -116,10 +135,11 @@ def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
 
 
 def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
-    """Return as many objects of an array as end within `SLICE` bytes, and where the next character after them is.
+    """Return as many objects of an array as end within `SLICE` bytes, and where the next character
+    after them is.
 
-    Return None if there is only one, or if none of the last `TRIED` places is the end of an object of the array: then
-    so many windows were decoded for nothing.
+    Return None if there is only one, or if none of the last `TRIED` places is the end of an object
+    of the array: then so many windows were decoded for nothing.
     """
     end = at + SLICE
     for _ in range(TRIED):
@@ -138,11 +158,17 @@ def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
 
 def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dict[str, Any], int]:
     values: dict[str, Any] = {}
-    at, follows = begin, b","
+    at = begin
+    follows = b","
     while follows == b",":
         at = next_place(body, at + 1)
         end = end_of_value(body, at)
-        if end is None or end - at > LONG or body[at : at + 1] != b'"' or body[end : end + 1] != b":":
+        if (
+            end is None
+            or end - at > LONG
+            or body[at : at + 1] != b'"'
+            or body[end : end + 1] != b":"
+        ):
             raise DecodeError("No short name begins here.")
         name = decode_value(memoryview(body)[at:end])
         at = next_place(body, end + 1)
@@ -156,7 +182,8 @@ def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dic
 
 
 def end_of_value(body: bytes, begin: int) -> int | None:
-    """Return where the next character after a value is; None if the value does not end within `SLICE` bytes.
+    """Return where the next character after a value is; None if the value does not end within
+    `SLICE` bytes.
 
     Raises `DecodeError` if it does not end at all.
     """

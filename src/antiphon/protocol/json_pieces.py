@@ -1,6 +1,7 @@
 """Large JSON, encoded in pieces: the same bytes as in one step, without one long step.
 
-Encoders hold Python's lock as decoders do (`json_slices.py`). Code that encodes large data in a thread uses these.
+Encoders hold Python's lock as decoders do (`json_slices.py`). Code that encodes large data in a
+thread uses these.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,13 +19,18 @@ LONG = 1024 * 1024
 """Characters of a string that are encoded at once, and weight of other values: 5 ms at most."""
 
 LEAF = 1024
-"""Weight of a value besides its characters: Python's own encoder, which some use, takes 4 µs for a long decimal."""
+"""Weight of a value besides its characters: Python's own encoder, which some use, takes 4 µs for a
+long decimal.
+"""
 
 _encode = Encoder().encode
 
 
-def pieces(value: Any, encode: Callable[[Any], bytes], *, is_sorted: bool = False, depth: int = 0) -> Iterator[bytes]:
-    """Return JSON in pieces, each encoded by `encode`: joined, they are the whole without whitespace.
+def pieces(
+    value: Any, encode: Callable[[Any], bytes], *, is_sorted: bool = False, depth: int = 0
+) -> Iterator[bytes]:
+    """Return JSON in pieces, each encoded by `encode`: joined, they are the whole without
+    whitespace.
 
     `is_sorted` sorts the members of objects by their names; `encode` sorts them too.
     """
@@ -42,7 +48,9 @@ def pieces(value: Any, encode: Callable[[Any], bytes], *, is_sorted: bool = Fals
         yield from _members(value, encode, is_sorted, depth)
 
 
-def _members(value: Any, encode: Callable[[Any], bytes], is_sorted: bool, depth: int) -> Iterator[bytes]:
+def _members(
+    value: Any, encode: Callable[[Any], bytes], is_sorted: bool, depth: int
+) -> Iterator[bytes]:
     is_object = type(value) is dict
     mark = b"{" if is_object else b"["
     for group, is_large in _groups(_entries(value, is_sorted)):
@@ -76,7 +84,8 @@ def _groups(entries: Iterable[Entry]) -> Iterator[tuple[list[Entry], bool]]:
         own = len(entry[0]) + weight(entry[1])
         if group and total + own > LONG:
             yield group, False
-            group, total = [], 0
+            group = []
+            total = 0
         if own > LONG:
             yield [entry], True
         else:
@@ -87,8 +96,11 @@ def _groups(entries: Iterable[Entry]) -> Iterator[tuple[list[Entry], bool]]:
 
 
 def weight(value: Any) -> int:
-    """Return how long a value takes to encode, in characters of a string; only that it is large if it is."""
-    total, left = LEAF, [value]
+    """Return how long a value takes to encode, in characters of a string; only that it is large if
+    it is.
+    """
+    total = LEAF
+    left = [value]
     while left:
         one = left.pop()
         kind = type(one)

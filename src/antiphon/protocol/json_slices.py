@@ -1,10 +1,12 @@
-"""Large JSON, decoded in slices: the same data and the same errors as in one step, without one long step.
+"""Large JSON, decoded in slices: the same data and the same errors as in one step, without one long
+step.
 
-`msgspec` holds Python's lock while it decodes, so a large body would stop every other thread, the event loop among
-them. Here a fast scan finds commas outside strings. The text between two of them becomes a small document, with the
-brackets that were open before it and those that are open after it. `msgspec` decodes each document, and its members
-join the containers that are still open. So there is one parser for all JSON, small or large. A long string is decoded
-separately (`json_texts.py`), and a short one replaces it meanwhile.
+`msgspec` holds Python's lock while it decodes, so a large body would stop every other thread, the
+event loop among them. Here a fast scan finds commas outside strings. The text between two of them
+becomes a small document, with the brackets that were open before it and those that are open after
+it. `msgspec` decodes each document, and its members join the containers that are still open. So
+there is one parser for all JSON, small or large. A long string is decoded separately
+(`json_texts.py`), and a short one replaces it meanwhile.
 """
 
 import re
@@ -32,14 +34,16 @@ LONGEST_WORD = len(b"false")
 DEEPEST = 2_000
 """Levels that no decoder reads, because its stack is not as deep."""
 
-# No group is possessive: Python before 3.11.5 matches too little with one (CPython's issue 106052). The groups need no
-# backtracking either way, because each alternative begins with another byte.
+# No group is possessive: Python before 3.11.5 matches too little with one (CPython's issue 106052).
+# The groups need no backtracking either way, because each alternative begins with another byte.
 _STRING = rb'"(?:[^"\\]++|\\.)*"'
 _RUN = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*", re.DOTALL)
 _TO_COMMA = re.compile(rb'(?:[^",\[\]{}]++|' + _STRING + rb")*,", re.DOTALL)
 
 _ENDING = b']}"'
-_OPEN, _CLOSING, _CLOSED = b"[{", b"]}", {ord("["): b"]", ord("{"): b"}"}
+_OPEN = b"[{"
+_CLOSING = b"]}"
+_CLOSED = {ord("["): b"]", ord("{"): b"}"}
 
 _RETAINED = f"\0 {hash('held')}"
 """A key that replaces earlier members. No client knows it: Python's hashes differ by process."""
@@ -48,12 +52,15 @@ _HOLDER = {ord("["): b"[", ord("{"): b"{" + msgspec.json.encode(_RETAINED) + b":
 
 
 def runs(body: bytes) -> Iterator[tuple[int, int, int]]:
-    """Return the stretches between brackets, without those in strings: the beginning and the end of each.
+    """Return the stretches between brackets, without those in strings: the beginning and the end of
+    each.
 
-    At the end is a bracket, or nothing, or a long stretch continues there. The last of the three is where the string
-    begins that ends a stretch, or its end if no string does: a string that is not short ends its stretch.
+    At the end is a bracket, or nothing, or a long stretch continues there. The last of the three is
+    where the string begins that ends a stretch, or its end if no string does: a string that is not
+    short ends its stretch.
     """
-    position, size = 0, len(body)
+    position = 0
+    size = len(body)
     while position < size:
         run = _RUN.match(body, position, position + WINDOW)
         string = end = position if run is None else run.end()
@@ -114,11 +121,13 @@ class _Slices:
         """Where the long strings of this slice begin and end."""
 
     def decode(self) -> Any:
-        body, opened = self._body, self._open
+        body = self._body
+        opened = self._open
         for begin, end, string in runs(body):
             if opened and end - self._begin >= SLICE:
                 comma = _TO_COMMA.match(body, begin, string if end - string > LONG else end)
-                # If only whitespace precedes it in this stretch, a member ends there or the comma is wrong.
+                # If only whitespace precedes it in this stretch, a member ends there or the comma
+                # is wrong.
                 if comma is not None and (comma[0][:-1].strip() or body[begin - 1] in _ENDING):
                     self._take(comma.end() - 1)
             if end - string > LONG:
@@ -147,7 +156,9 @@ class _Slices:
 
     def _decode(self, end: int, closed: bytes) -> None:
         """Decode the slice up to `end`, and add its members to the containers."""
-        retained = b"".join(_HOLDER[ord("[") if type(one) is list else ord("{")] for one in self._live)
+        retained = b"".join(
+            _HOLDER[ord("[") if type(one) is list else ord("{")] for one in self._live
+        )
         if self._live:
             retained += b"0"
         try:
@@ -155,7 +166,9 @@ class _Slices:
         except msgspec.DecodeError:
             raise self._error(retained, end) from None
         if self._long:
-            data = _filled(data, {_stand_in(begin): self._text(begin, end) for begin, end in self._long})
+            data = _filled(
+                data, {_stand_in(begin): self._text(begin, end) for begin, end in self._long}
+            )
             self._long = []
         if not self._live:
             self._root = data
@@ -170,7 +183,8 @@ class _Slices:
 
     def _part(self, end: int) -> bytes:
         """Return the slice up to `end`, with long strings replaced by short ones."""
-        parts, at = list[bytes](), self._begin
+        parts = list[bytes]()
+        at = self._begin
         for begin, behind in self._long:
             parts += self._body[at:begin], msgspec.json.encode(_stand_in(begin))
             at = behind
@@ -180,11 +194,13 @@ class _Slices:
         return decode_text(self._body, begin, end)
 
     def _error(self, retained: bytes, end: int) -> msgspec.DecodeError:
-        """Return the error of a slice in the words of the whole: for an invalid word, the text after it matters too.
+        """Return the error of a slice in the words of the whole: for an invalid word, the text
+        after it matters too.
 
         Raises the error of a long string before it.
         """
-        error, place = msgspec.DecodeError("Input data was truncated"), len(self._body)
+        error = msgspec.DecodeError("Input data was truncated")
+        place = len(self._body)
         try:
             decode_value(retained + self._part(end + LONGEST_WORD))
         except msgspec.DecodeError as known:

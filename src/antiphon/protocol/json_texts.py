@@ -1,6 +1,7 @@
 """Long strings of JSON, decoded in pieces: the same text and the same errors as in one step.
 
-A piece is short, and CPython appends it in place to a text without other references, so no step copies all of the text.
+A piece is short, and CPython appends it in place to a text without other references, so no step
+copies all of the text.
 """
 
 import re
@@ -11,8 +12,8 @@ LONG = 512 * 1024
 """Bytes from which a string is decoded in pieces, and bytes of a piece."""
 
 MOST_WIDE = 10_485_760
-"""Characters of a long non-ASCII text, as many as the API allows: a single character can make all of it four times
-as large, in one step.
+"""Characters of a long non-ASCII text, as many as the API allows: a single character can make all
+of it four times as large, in one step.
 """
 
 STRING_WINDOW = 256 * 1024
@@ -29,17 +30,25 @@ _ESCAPE = len(rb"\u0000")
 def decode_text(body: bytes, begin: int, end: int) -> str:
     """Return the string between two quotes: the first is at `begin`, and `end` is after the last.
 
-    Raises `msgspec.DecodeError` and `UnicodeDecodeError` as for the whole, and `DecodeError` if it is too wide.
+    Raises `msgspec.DecodeError` and `UnicodeDecodeError` as for the whole, and `DecodeError` if it
+    is too wide.
     """
-    text, at, error = "", begin + 1, None
+    text = ""
+    at = begin + 1
+    error = None
     while at < end:
         stop = end if end - at <= LONG else _boundary(body, at, at + LONG)
         try:
             piece = _decode_piece(body, at, stop, is_last=stop == end)
-        except UnicodeDecodeError as broken:  # the decoder checks escapes first, in the whole string
-            piece, error = "", broken
+        except (
+            UnicodeDecodeError
+        ) as broken:  # the decoder checks escapes first, in the whole string
+            piece = ""
+            error = broken
         if len(text) + len(piece) > MOST_WIDE and not (text.isascii() and piece.isascii()):
-            raise msgspec.DecodeError(f"a string that is not ASCII is longer than {MOST_WIDE} characters")
+            raise msgspec.DecodeError(
+                f"a string that is not ASCII is longer than {MOST_WIDE} characters"
+            )
         text += piece
         at = stop
     if error is not None:
@@ -49,7 +58,8 @@ def decode_text(body: bytes, begin: int, end: int) -> str:
 
 def end_of_string(body: bytes, begin: int) -> int:
     """Return where the string ends that begins there; the end of the body if it does not end."""
-    position, size = begin + 1, len(body)
+    position = begin + 1
+    size = len(body)
     while position < size:
         limit = min(size, position + STRING_WINDOW)
         quote = body.find(b'"', position, limit)
@@ -88,7 +98,9 @@ def _error_of(body: bytes, begin: int, end: int) -> msgspec.DecodeError:
 
 
 def _boundary(body: bytes, begin: int, end: int) -> int:
-    """Return a position near the end at which no escape, pair of surrogates or character is split."""
+    """Return a position near the end at which no escape, pair of surrogates or character is
+    split.
+    """
     at = body.rfind(b"\\", end - AHEAD, end)
     if at < 0:
         while end - begin > LONG - 3 and body[end] & 0xC0 == 0x80:
@@ -100,7 +112,10 @@ def _boundary(body: bytes, begin: int, end: int) -> int:
 
 
 def is_escaped(body: bytes, at: int, begin: int = 0) -> bool:
-    """Whether the byte there is part of an escape that begins just before it. None continues at `begin`."""
+    """Whether the byte there is part of an escape that begins just before it.
+
+    None continues at `begin`.
+    """
     before = body[max(begin, at - 64) : at]
     if len(before) == 64 and not before.strip(b"\\"):
         before = body[begin:at]

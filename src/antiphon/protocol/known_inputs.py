@@ -1,9 +1,10 @@
 """The newest histories that clients send again with each turn, decoded and checked.
 
-An agent that stores nothing sends its whole history with each request, and adds to its end. The JSON of the new
-`input` then begins with that of the one before, byte for byte. One comparison in C finds that; only the items behind it
-are decoded and checked, and the items before them are the same objects. They are not changed: `normalise_input` copies
-each item. What they become is kept too (`history/sent_histories.py`).
+An agent that stores nothing sends its whole history with each request, and adds to its end. The
+JSON of the new `input` then begins with that of the one before, byte for byte. One comparison in C
+finds that; only the items behind it are decoded and checked, and the items before them are the same
+objects. They are not changed: `normalise_input` copies each item. What they become is kept too
+(`history/sent_histories.py`).
 """
 
 from collections.abc import Sequence
@@ -11,17 +12,26 @@ from operator import attrgetter
 from typing import Protocol
 
 from antiphon.protocol.items.calls import CustomToolCall, CustomToolCallOutput
-from antiphon.protocol.items.messages import FunctionCall, FunctionCallOutput, InputItem, Message, Reasoning
+from antiphon.protocol.items.messages import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputItem,
+    Message,
+    Reasoning,
+)
 
-KINDS = frozenset[type]({Message, Reasoning, FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput})
+KINDS = frozenset[type](
+    {Message, Reasoning, FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput}
+)
 """Items of which each is checked on its own, and that need nothing else to be read."""
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of JSON that are kept of one history."""
 
 PER_BYTE, PER_ITEM = 10, 4096
-"""What a history takes in memory: its JSON, its items, and what they become: items again, with the same texts, what is
-sealed in them, and JSON for two kinds of backends. The texts can have four bytes for each character.
+"""What a history takes in memory: its JSON, its items, and what they become: items again, with the
+same texts, what is sealed in them, and JSON for two kinds of backends. The texts can have four
+bytes for each character.
 """
 
 
@@ -29,12 +39,17 @@ _id = attrgetter("id")
 
 
 class KnownInput:
-    """The items of an input, and their JSON from the opening bracket to the end of the last item."""
+    """The items of an input, and their JSON from the opening bracket to the end of the last
+    item.
+    """
 
     __slots__ = ("history", "ids", "items", "json", "key")
 
-    def __init__(self, json: bytes, items: Sequence[InputItem], before: "KnownInput | None" = None) -> None:
-        self.json, self.items = json, items
+    def __init__(
+        self, json: bytes, items: Sequence[InputItem], before: "KnownInput | None" = None
+    ) -> None:
+        self.json = json
+        self.items = items
         self.ids = frozenset(map(_id, items)) - {None, ""}
         """The ids of the items that have one."""
         self.key: object = object() if before is None else before.key

@@ -15,12 +15,15 @@ class ApiObject(Struct, kw_only=True, repr_omit_defaults=True):
         return plain
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the object as JSON, on one line unless `indent` is the number of spaces for each level."""
+        """Return the object as JSON, on one line unless `indent` is the number of spaces for each
+        level.
+        """
         return to_json(self.to_dict(), indent)
 
 
 class UnknownItem(dict[str, Any]):
-    """An item, or a part of one, of a type that this version does not know: its JSON object, unchanged.
+    """An item, or a part of one, of a type that this version does not know: its JSON object,
+    unchanged.
 
     Sent back as input, it has the same fields as before.
     """
@@ -35,11 +38,15 @@ class UnknownItem(dict[str, Any]):
         return dict(self)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """Return the object as JSON, on one line unless `indent` is the number of spaces for each level."""
+        """Return the object as JSON, on one line unless `indent` is the number of spaces for each
+        level.
+        """
         return to_json(self, indent)
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON, on one line unless `indent` is the number of spaces for each level."""
+    """Return a value as JSON, on one line unless `indent` is the number of spaces for each
+    level.
+    """
     encoded = msgspec.json.encode(value)
     return (encoded if indent is None else msgspec.json.format(encoded, indent=indent)).decode()

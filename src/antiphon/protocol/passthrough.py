@@ -1,7 +1,8 @@
-"""Bodies of the endpoints that are forwarded to the backend, as far as they are the same at every backend.
+"""Bodies of the endpoints that are forwarded to the backend, as far as they are the same at every
+backend.
 
-Only the types and the ranges that the API documents are fixed. Other parameters pass unchanged: backends have their
-own.
+Only the types and the ranges that the API documents are fixed. Other parameters pass unchanged:
+backends have their own.
 """
 
 from typing import Annotated, Any
@@ -25,7 +26,10 @@ class ChatStreamOptions(Struct, kw_only=True):
 
 
 class ChatCompletionRequest(Struct, kw_only=True):
-    """The body of `POST /chat/completions`. `max_tokens` can be -1: LM Studio and llama.cpp read it as no limit."""
+    """The body of `POST /chat/completions`.
+
+    `max_tokens` can be -1: LM Studio and llama.cpp read it as no limit.
+    """
 
     model: ModelName
     messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=100_000)]

@@ -1,7 +1,7 @@
 """Refusals that a backend sends with status 200, as the beginning of its answer.
 
-A server that streams can refuse a request after it has sent the status (litellm#25492, sglang PR#21900), and gateways
-send the error of another server so. It is loaded after the first of them.
+A server that streams can refuse a request after it has sent the status (litellm#25492, sglang
+PR#21900), and gateways send the error of another server so. It is loaded after the first of them.
 """
 
 import re
@@ -30,24 +30,29 @@ _INVALID = frozenset({2013, 1210, 1213, 1214, 1215})
 """Codes of MiniMax and Z.ai for parameters that they do not accept: their error pages."""
 
 _OF_REQUEST = re.compile(
-    r"bad[_ ]?request|invalid[_ ]?(?:request|argument|param|value|type|schema|json|encrypted)|unprocessable"
+    r"bad[_ ]?request|invalid[_ "
+    r"]?(?:request|argument|param|value|type|schema|json|encrypted)|unprocessable"
     r"|validation_?error|(?:unsupported|unknown|unrecognized)_?(?:parameter|argument|field|value)|tool_use_failed",
     re.IGNORECASE,
 )
 """Codes and types of errors that concern the request."""
 
 _OF_OTHERS = re.compile(
-    r"api_?key|auth|quota|rate_?limit|permission|billing|not_?found|overload|unavailable|timeout", re.IGNORECASE
+    r"api_?key|auth|quota|rate_?limit|permission|billing|not_?found|overload|unavailable|timeout",
+    re.IGNORECASE,
 )
 """Codes and types of errors that concern an account, a model or a server's load."""
 
 _NAMES_OTHERS = re.compile(
     r"(?:[^\"'`]|\b'\b){0,100}?"  # not what it quotes
     r"\b(?:api[ _-]?key\b|authenticat|unauthorized\b|quota\b|credit balance\b|billing\b"
-    r"|rate[ _-]?limit|too many requests\b|throttl|overloaded\b|(?:at|over) capacity\b|try again later\b)",
+    r"|rate[ _-]?limit|too many requests\b|throttl|overloaded\b|(?:at|over) capacity\b|try again "
+    r"later\b)",
     re.IGNORECASE,
 )
-"""How texts of errors begin that concern these, whatever their code: another backend can answer the request."""
+"""How texts of errors begin that concern these, whatever their code: another backend can answer the
+request.
+"""
 
 _LONGEST_CODE = 100
 """Characters of a code or type that are read."""
@@ -65,7 +70,9 @@ _BEGINNING = re.compile(
 
 
 def read_refusal(value: Any) -> BackendError:
-    """Return the error with which an answer begins. It has a `refusal`, unless it is about something else.
+    """Return the error with which an answer begins.
+
+    It has a `refusal`, unless it is about something else.
 
     >>> read_refusal({"message": "No such template.", "code": 400}).refusal
     (400, b'{"error":{"message":"No such template.","code":400}}')
@@ -85,11 +92,17 @@ def _body_of(value: Any) -> bytes:
         body = msgspec.json.encode({"error": value})
     except RecursionError:
         body = b""
-    return body if 0 < len(body) <= _LARGEST else msgspec.json.encode({"error": {"message": error_message(value)}})
+    return (
+        body
+        if 0 < len(body) <= _LARGEST
+        else msgspec.json.encode({"error": {"message": error_message(value)}})
+    )
 
 
 def _status_of(error: Any) -> int:
-    """Return the status of the refusal: as the error says, `UNEXPLAINED` if it says nothing; 0 for no refusal."""
+    """Return the status of the refusal: as the error says, `UNEXPLAINED` if it says nothing; 0 for
+    no refusal.
+    """
     stated = error if isinstance(error, dict) else {}
     texts = [text[:_LONGEST_CODE] for key in _NAMES if isinstance(text := stated.get(key), str)]
     message = error_message(error)

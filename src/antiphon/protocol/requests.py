@@ -1,10 +1,12 @@
 """The body of `POST /responses` (specification section 2).
 
-The fields are in the order in which the API checks them (specification section 13, validation order), and `validate.py`
-checks them in this order. `null` means "as if absent" wherever it is accepted.
+The fields are in the order in which the API checks them (specification section 13, validation
+order), and `validate.py` checks them in this order. `null` means "as if absent" wherever it is
+accepted.
 
-A `title` describes in an error message what the API expects there. A pattern ends in `$(?!\\n)` because Python's `$`
-alone accepts a trailing newline; in the other regular expressions in use it means the same.
+A `title` describes in an error message what the API expects there. A pattern ends in `$(?!\\n)`
+because Python's `$` alone accepts a trailing newline; in the other regular expressions in use it
+means the same.
 """
 
 from collections.abc import Sequence
@@ -54,7 +56,8 @@ ConversationId = Annotated[
 ]
 ServiceTier = Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"]
 Metadata = Annotated[
-    dict[Annotated[str, Meta(max_length=64)], Annotated[str, Meta(max_length=512)]], Meta(max_length=16)
+    dict[Annotated[str, Meta(max_length=64)], Annotated[str, Meta(max_length=512)]],
+    Meta(max_length=16),
 ]
 
 
@@ -66,7 +69,10 @@ class TextConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ReasoningConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The reasoning effort, and which reasoning to show. `summary` turns raw reasoning text into summary parts."""
+    """The reasoning effort, and which reasoning to show.
+
+    `summary` turns raw reasoning text into summary parts.
+    """
 
     effort: Effort | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
@@ -75,12 +81,16 @@ class ReasoningConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class StreamOptions(Struct, kw_only=True, forbid_unknown_fields=True):
-    """`include_obfuscation` pads each delta event, so that its size reveals nothing about its text."""
+    """`include_obfuscation` pads each delta event, so that its size reveals nothing about its
+    text.
+    """
 
     include_obfuscation: bool | None = None
 
 
-class ContextManagement(Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="compaction"):
+class ContextManagement(
+    Struct, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="compaction"
+):
     """Compact the context once it has this many tokens (specification section 11)."""
 
     compact_threshold: Annotated[int, Meta(ge=1000, le=2**31 - 1)] | None = None
@@ -105,15 +115,22 @@ PromptVariable = Text | InputText | InputImage | InputFile
 
 
 class PromptParam(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The prompt of the request: its default version unless one is named, and the values of its variables."""
+    """The prompt of the request: its default version unless one is named, and the values of its
+    variables.
+    """
 
     id: PromptId
     version: Annotated[str, Meta(max_length=64)] | None = None
-    variables: Annotated[dict[Annotated[str, Meta(max_length=64)], PromptVariable], Meta(max_length=256)] | None = None
+    variables: (
+        Annotated[dict[Annotated[str, Meta(max_length=64)], PromptVariable], Meta(max_length=256)]
+        | None
+    ) = None
 
 
 class CacheParam(Struct, kw_only=True, forbid_unknown_fields=True):
-    """How to use the cache: store the answer for this many seconds, or call the model even if an answer is cached."""
+    """How to use the cache: store the answer for this many seconds, or call the model even if an
+    answer is cached.
+    """
 
     ttl: Annotated[int, Meta(ge=1, le=365 * 86_400)] | None = None
     refresh: bool | None = None
@@ -126,7 +143,9 @@ class Extensions(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class BackgroundOptions(Struct, kw_only=True, forbid_unknown_fields=True):
-    """When a background response is needed, and which requests belong together (specification section 24)."""
+    """When a background response is needed, and which requests belong together (specification
+    section 24).
+    """
 
     completion_window: Literal["soonest", "2h", "8h"] | None = None
     continuation_id: Annotated[str, Meta(max_length=512)] | None = None
@@ -142,7 +161,11 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     """
 
     model: ModelName
-    input: Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType = UNSET
+    input: (
+        Text
+        | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")]
+        | UnsetType
+    ) = UNSET
     moderation: Unsupported = UNSET
     include: Annotated[list[Include], Meta(max_length=64)] | None = None
     tools: Annotated[list[AnyTool], Meta(max_length=128)] | None = None
@@ -183,12 +206,18 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     @property
     def conversation_id(self) -> str | None:
         """The id in `conversation`, however it is written."""
-        return self.conversation.id if isinstance(self.conversation, ConversationParam) else self.conversation
+        return (
+            self.conversation.id
+            if isinstance(self.conversation, ConversationParam)
+            else self.conversation
+        )
 
     @property
     def requests_json(self) -> bool:
         """Whether the answer's text must be JSON."""
-        return self.text is not None and isinstance(self.text.format, JsonSchemaFormat | JsonObjectFormat)
+        return self.text is not None and isinstance(
+            self.text.format, JsonSchemaFormat | JsonObjectFormat
+        )
 
 
 SOONEST = "soonest"
@@ -202,7 +231,8 @@ def background_window(request: CreateResponse) -> str:
 
 
 class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
-    """A request with parameters outside the API, such as `top_k`, which are forwarded to its backend.
+    """A request with parameters outside the API, such as `top_k`, which are forwarded to its
+    backend.
 
     Clients cannot send `parameters` themselves: only `read_request` creates such a request.
     """
@@ -216,10 +246,14 @@ class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
 
 
 class PromptedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
-    """A request with the fields of its prompt for those that it does not set (`antiphon.history.prompted`)."""
+    """A request with the fields of its prompt for those that it does not set
+    (`antiphon.history.prompted`).
+    """
 
     opening: list[Message] = field(default_factory=list)
-    """The messages of the prompt: the model sees them before the conversation, and they are not stored with it."""
+    """The messages of the prompt: the model sees them before the conversation, and they are not
+    stored with it.
+    """
 
 
 def opening_of(request: CreateResponse) -> Sequence[Message]:
@@ -232,7 +266,10 @@ class CompactRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 
     model: ModelName
     input: (
-        Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType | None
+        Text
+        | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")]
+        | UnsetType
+        | None
     ) = UNSET
     instructions: Text | None = None
     previous_response_id: ResponseId | None = None

@@ -1,4 +1,6 @@
-"""Bodies and queries of other endpoints than `/responses`: conversations, token counts, lists, webhooks."""
+"""Bodies and queries of other endpoints than `/responses`: conversations, token counts, lists,
+webhooks.
+"""
 
 from typing import Annotated, Literal, get_args
 
@@ -13,7 +15,9 @@ from antiphon.protocol.requests import CreateResponse, Include, Metadata, ModelN
 class CreateConversation(Struct, kw_only=True, forbid_unknown_fields=True):
     """The body of `POST /conversations`."""
 
-    items: Annotated[list[InputItem], Meta(max_length=20, title="array of input items")] | None = None
+    items: Annotated[list[InputItem], Meta(max_length=20, title="array of input items")] | None = (
+        None
+    )
     metadata: Metadata | None = None
 
 
@@ -26,23 +30,38 @@ class UpdateConversation(Struct, kw_only=True, forbid_unknown_fields=True):
 class AddItems(Struct, kw_only=True, forbid_unknown_fields=True):
     """The body of `POST /conversations/{id}/items`."""
 
-    items: Annotated[list[InputItem], Meta(min_length=1, max_length=20, title="array of input items")]
+    items: Annotated[
+        list[InputItem], Meta(min_length=1, max_length=20, title="array of input items")
+    ]
 
 
 COUNTED = frozenset(
-    {"model", "input", "tools", "tool_choice", "text", "parallel_tool_calls", "reasoning", "truncation"}
+    {
+        "model",
+        "input",
+        "tools",
+        "tool_choice",
+        "text",
+        "parallel_tool_calls",
+        "reasoning",
+        "truncation",
+    }
     | {"instructions", "previous_response_id", "conversation", "prompt"}
 )
 """The fields of `CreateResponse` that it accepts, with the same types."""
 
 Personality = Annotated[str, Meta(max_length=64)]
-"""`friendly`, `pragmatic` or any other. A Chat backend does not receive it, so it changes no count."""
+"""`friendly`, `pragmatic` or any other. A Chat backend does not receive it, so it changes no
+count.
+"""
 
 CountInputTokens = msgspec.defstruct(
     "CountInputTokens",
     [
         *(
-            (field.name, field.type, field.default) if not field.required else (field.name, field.type)
+            (field.name, field.type, field.default)
+            if not field.required
+            else (field.name, field.type)
             for field in msgspec.structs.fields(CreateResponse)
             if field.name in COUNTED
         ),
@@ -67,7 +86,8 @@ class RetrieveQuery(Struct, kw_only=True):
 class InputItemsQuery(Struct, kw_only=True):
     """`GET /responses/{id}/input_items`: a page of at most `limit` items, newest first by default.
 
-    `after` and `before` are ids of items; the page has the items after or before them in the requested order.
+    `after` and `before` are ids of items; the page has the items after or before them in the
+    requested order.
     """
 
     after: ItemId | None = None
@@ -80,7 +100,8 @@ class InputItemsQuery(Struct, kw_only=True):
 class ResponsesQuery(Struct, kw_only=True):
     """`GET /responses`: a page of at most `limit` responses, newest first by default.
 
-    `after` and `before` are ids of responses. `q` is a line of filters (`antiphon.query.response_filters`).
+    `after` and `before` are ids of responses. `q` is a line of filters
+    (`antiphon.query.response_filters`).
     """
 
     after: ItemId | None = None
@@ -99,8 +120,8 @@ class CompletionMessagesQuery(Struct, kw_only=True):
 
 
 class CompletionsQuery(CompletionMessagesQuery, kw_only=True):
-    """`GET /chat/completions`: those of a model, by the requested name or the name that the backend returned, and
-    with this metadata.
+    """`GET /chat/completions`: those of a model, by the requested name or the name that the backend
+    returned, and with this metadata.
     """
 
     model: ModelName | None = None
@@ -114,31 +135,41 @@ class UpdateChatCompletion(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class StreamQuery(Struct, kw_only=True):
-    """`GET /responses/{id}?stream=true`: the events after `starting_after`, or all of them without it."""
+    """`GET /responses/{id}?stream=true`: the events after `starting_after`, or all of them without
+    it.
+    """
 
     starting_after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
     include_obfuscation: bool = True
 
 
 class UsageQuery(Struct, kw_only=True):
-    """`GET /usage`: the days from that of `start_time` to before `end_time`, in seconds since 1970."""
+    """`GET /usage`: the days from that of `start_time` to before `end_time`, in seconds since
+    1970.
+    """
 
     start_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
     end_time: Annotated[int, Meta(ge=0, le=2**40)] | None = None
     tenant: str | None = None
     """A tenant, `*` for all of them; by default that of the request."""
-    group_by: list[Literal["tenant", "key", "model", "day"]] = field(default_factory=lambda: ["key", "day"])
+    group_by: list[Literal["tenant", "key", "model", "day"]] = field(
+        default_factory=lambda: ["key", "day"]
+    )
     """The grouping; repeatable, or separated by commas."""
 
 
 class EndpointsQuery(Struct, kw_only=True):
-    """`GET /webhook_endpoints`: a page of at most `limit`, newest first; `after` is an endpoint's id."""
+    """`GET /webhook_endpoints`: a page of at most `limit`, newest first; `after` is an endpoint's
+    id.
+    """
 
     after: ItemId | None = None
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
-EventType = Literal["response.completed", "response.failed", "response.cancelled", "response.incomplete"]
+EventType = Literal[
+    "response.completed", "response.failed", "response.cancelled", "response.incomplete"
+]
 """Events that webhooks can receive: background responses that ended."""
 
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)

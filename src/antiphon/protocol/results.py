@@ -20,18 +20,26 @@ class DeletedResponse(ApiObject, kw_only=True):
 
 
 class ParsedResponse(Response, Generic[T], kw_only=True):
-    """A response of `responses.parse`. As plain data it is the response, without `output_parsed`."""
+    """A response of `responses.parse`.
+
+    As plain data it is the response, without `output_parsed`.
+    """
 
     output_parsed: T | None = None
     """The parsed object of the answer; None if the response is not complete, or has no text."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the response as plain data, as the API sends it."""
-        return Response(**{name: getattr(self, name) for name in Response.__struct_fields__}).to_dict()
+        return Response(
+            **{name: getattr(self, name) for name in Response.__struct_fields__}
+        ).to_dict()
 
 
 class CompactedResponse(ApiObject, kw_only=True):
-    """A compacted context: `output` is the next request's input. Times are whole seconds since the epoch."""
+    """A compacted context: `output` is the next request's input.
+
+    Times are whole seconds since the epoch.
+    """
 
     id: str
     object: Literal["response.compaction"] = "response.compaction"
@@ -41,7 +49,10 @@ class CompactedResponse(ApiObject, kw_only=True):
 
 
 class InputTokenCount(ApiObject, kw_only=True):
-    """The token count of an input. `is_exact` is False for an estimate; over HTTP a header says so."""
+    """The token count of an input.
+
+    `is_exact` is False for an estimate; over HTTP a header says so.
+    """
 
     object: Literal["response.input_tokens"] = "response.input_tokens"
     input_tokens: int
@@ -66,7 +77,10 @@ class DeletedConversation(ApiObject, kw_only=True):
 
 
 class Model(ApiObject, kw_only=True):
-    """A model that a request can name. `created` is in whole seconds since the epoch, 0 if the backend does not say."""
+    """A model that a request can name.
+
+    `created` is in whole seconds since the epoch, 0 if the backend does not say.
+    """
 
     id: str
     object: Literal["model"] = "model"

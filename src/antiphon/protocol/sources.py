@@ -1,4 +1,5 @@
-"""The sources that a model can cite, and the annotation of a citation (specification section 5, Annotation).
+"""The sources that a model can cite, and the annotation of a citation (specification section 5,
+Annotation).
 
 The sources of a conversation have one order, and the position of each in it, from 1, is its number.
 """
@@ -11,14 +12,19 @@ from msgspec import Struct
 
 
 class CitedFile(Struct, frozen=True):
-    """A passage of a stored file. A citation becomes a `file_citation`, and its mark is removed from the text."""
+    """A passage of a stored file.
+
+    A citation becomes a `file_citation`, and its mark is removed from the text.
+    """
 
     file_id: str
     filename: str
 
 
 class CreatedFile(Struct, frozen=True):
-    """A file that code created in a container. A link to its path becomes a `container_file_citation`.
+    """A file that code created in a container.
+
+    A link to its path becomes a `container_file_citation`.
 
     A figure that was shown and has no link in the text is cited at 0 to 0.
     """
@@ -34,17 +40,22 @@ class CreatedFile(Struct, frozen=True):
 
 
 Source = str | CitedFile | None
-"""One source: the title of a page, a passage of a file, or None for a number that this answer cannot cite.
+"""One source: the title of a page, a passage of a file, or None for a number that this answer
+cannot cite.
 
 A citation of a page becomes a `url_citation` and stays in the text.
 """
 
 Sources = Mapping[str, Source]
-"""Sources in the order of their numbers: a page's title by its URL, a passage by a name that no other passage has."""
+"""Sources in the order of their numbers: a page's title by its URL, a passage by a name that no
+other passage has.
+"""
 
 
 class SourceNumbers:
-    """The numbers of sources while a tool runs: those of the conversation, then those that the tool adds."""
+    """The numbers of sources while a tool runs: those of the conversation, then those that the tool
+    adds.
+    """
 
     def __init__(self, known: Sources) -> None:
         self._numbers = {key: number for number, key in enumerate(known, 1)}

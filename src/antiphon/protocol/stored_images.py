@@ -1,7 +1,9 @@
-"""Where the result of an `image_generation_call` is stored: in a blob, so that later turns need not read the image.
+"""Where the result of an `image_generation_call` is stored: in a blob, so that later turns need not
+read the image.
 
-A stored item, and an event that is stored for replay, have a reference instead of the base64. The reference is not a
-secret: a blob is read only for the tenant that owns it, so a reference invented by a client leads nowhere else.
+A stored item, and an event that is stored for replay, have a reference instead of the base64. The
+reference is not a secret: a blob is read only for the tenant that owns it, so a reference invented
+by a client leads nowhere else.
 """
 
 from base64 import b64encode
@@ -25,17 +27,22 @@ USAGE = (
 """What a backend reports of the tokens of an image, as paths in its `usage`."""
 
 PIECE = 3 * 256 * 1024
-"""Bytes that become base64 at once, without padding in between: Python's lock is held for less than 2 ms."""
+"""Bytes that become base64 at once, without padding in between: Python's lock is held for less than
+2 ms.
+"""
 
 
 def as_base64(data: bytes) -> str:
     """Return base64, created in pieces so that a thread does not stop the event loop."""
-    return b"".join(b64encode(data[begin : begin + PIECE]) for begin in range(0, len(data), PIECE)).decode()
+    return b"".join(
+        b64encode(data[begin : begin + PIECE]) for begin in range(0, len(data), PIECE)
+    ).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredImage:
-    """A blob with the bytes of an image, its size, and the tokens that generating it took (`USAGE`).
+    """A blob with the bytes of an image, its size, and the tokens that generating it took
+    (`USAGE`).
 
     Without a `blob` the image is not stored.
     """
@@ -57,7 +64,9 @@ class StoredImage:
         blob, _, rest = text.removeprefix(STORED_FIELDS).partition(":")
         size, _, usage = rest.partition(":")
         numbers = [size, *usage.split(",")]
-        if len(numbers) != 1 + len(USAGE) or not all(one.isascii() and one.isdecimal() for one in numbers):
+        if len(numbers) != 1 + len(USAGE) or not all(
+            one.isascii() and one.isdecimal() for one in numbers
+        ):
             return None
         first, *others = (int(one[:18]) for one in numbers)
         return cls(blob, first, tuple(others))
@@ -95,10 +104,18 @@ def as_logged(event: Any) -> Any:
 
 
 def usage_of(items: Sequence[Any]) -> dict[str, Any] | None:
-    """Return the tokens that these images took (specification section 8); None without an image generated here."""
-    created = [stored for item in items if isinstance(item, ImageGenerationCall) and (stored := stored_image_of(item))]
+    """Return the tokens that these images took (specification section 8); None without an image
+    generated here.
+    """
+    created = [
+        stored
+        for item in items
+        if isinstance(item, ImageGenerationCall) and (stored := stored_image_of(item))
+    ]
     return (
-        usage_object([sum(one) for one in zip(*(stored.usage for stored in created), strict=True)]) if created else None
+        usage_object([sum(one) for one in zip(*(stored.usage for stored in created), strict=True)])
+        if created
+        else None
     )
 
 

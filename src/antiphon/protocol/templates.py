@@ -1,4 +1,6 @@
-"""Fills the placeholders of a prompt: texts are inserted as text and never read as templates, images become parts."""
+"""Fills the placeholders of a prompt: texts are inserted as text and never read as templates,
+images become parts.
+"""
 
 import re
 from collections import Counter
@@ -8,7 +10,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items.content import ContentPart, InputFile, InputImage, InputText, OutputText, Refusal
+from antiphon.protocol.items.content import (
+    ContentPart,
+    InputFile,
+    InputImage,
+    InputText,
+    OutputText,
+    Refusal,
+)
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.prompts import PromptTemplate
 from antiphon.protocol.requests import PromptParam, PromptVariable
@@ -32,14 +41,17 @@ def variables_of(template: PromptTemplate) -> list[str]:
 def fill(template: PromptTemplate, prompt: PromptParam) -> tuple[str | None, list[Message]]:
     """Return the instructions and the messages of a prompt with the variables of a request.
 
-    Raises `ClientError` (400) for a variable that is missing, unknown, or of a type that its position does not allow.
+    Raises `ClientError` (400) for a variable that is missing, unknown, or of a type that its
+    position does not allow.
     """
     variables = prompt.variables or {}
     _check_names(template, variables)
     instructions = template.instructions
     if instructions is not None:
         instructions = _text(instructions, variables, "the prompt's instructions")
-    return instructions, [_filled(*one, variables, prompt.id) for one in enumerate(template.messages or ())]
+    return instructions, [
+        _filled(*one, variables, prompt.id) for one in enumerate(template.messages or ())
+    ]
 
 
 def _places(template: PromptTemplate) -> Counter[str]:
@@ -53,21 +65,31 @@ def _texts(template: PromptTemplate) -> Iterator[str]:
         if isinstance(message.content, str):
             yield message.content
         else:
-            yield from (part.text for part in message.content if isinstance(part, InputText | OutputText))
+            yield from (
+                part.text for part in message.content if isinstance(part, InputText | OutputText)
+            )
 
 
 def _check_names(template: PromptTemplate, variables: Variables) -> None:
     places = _places(template)
     if missing := [name for name in places if name not in variables]:
-        words = f"Missing prompt variables: {refusals.listed(missing)}. Set them in 'prompt.variables'."
+        words = (
+            f"Missing prompt variables: {refusals.listed(missing)}. Set them in 'prompt.variables'."
+        )
         raise ClientError(words, code="missing_required_parameter", param=PATH)
     if unknown := [refusals.quoted(name) for name in variables if name not in places]:
         known = f"It has {refusals.listed(places)}." if places else "It has no variables."
-        words = f"Unknown prompt variables: {refusals.listed(unknown[:10])}. The prompt does not have them. {known}"
+        words = (
+            f"Unknown prompt variables: {refusals.listed(unknown[:10])}. The prompt does not "
+            f"have them. {known}"
+        )
         raise ClientError(words, code=refusals.UNKNOWN_PARAMETER, param=PATH)
     sizes = {name: _size(value) for name, value in variables.items()}
     if sum((places[name] - 1) * size for name, size in sizes.items()) > MOST_GROWTH:
-        words = f"the prompt would repeat them in more than {MOST_GROWTH:,} characters. Send shorter variables."
+        words = (
+            f"the prompt would repeat them in more than {MOST_GROWTH:,} characters. Send "
+            "shorter variables."
+        )
         raise refusals.invalid(PATH, words)
 
 
@@ -79,7 +101,9 @@ def _size(value: PromptVariable) -> int:
 
 
 def _filled(index: int, message: Message, variables: Variables, prompt_id: str) -> Message:
-    """Return a message with its variables; an assistant's has an id, which some backends need, the same every time."""
+    """Return a message with its variables; an assistant's has an id, which some backends need, the
+    same every time.
+    """
     is_answer = message.role == "assistant"
     content: list[ContentPart] = []
     for part in _parts_of(message):
@@ -91,11 +115,15 @@ def _filled(index: int, message: Message, variables: Variables, prompt_id: str) 
             content.append(part)
     if not is_answer:
         return Message(role=message.role, content=content)
-    return Message(id=f"msg_{index}_{prompt_id}"[:64], status="completed", role="assistant", content=content)
+    return Message(
+        id=f"msg_{index}_{prompt_id}"[:64], status="completed", role="assistant", content=content
+    )
 
 
 def _parts_of(message: Message) -> Sequence[ContentPart | Refusal]:
-    return [InputText(text=message.content)] if isinstance(message.content, str) else message.content
+    return (
+        [InputText(text=message.content)] if isinstance(message.content, str) else message.content
+    )
 
 
 def _parts(part: InputText, variables: Variables) -> Iterator[ContentPart]:
@@ -130,7 +158,9 @@ def _text(text: str, variables: Variables, where: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the pieces of a template in order: whether one is a placeholder, and its name or its text."""
+    """Yield the pieces of a template in order: whether one is a placeholder, and its name or its
+    text.
+    """
     for place, piece in enumerate(_PLACEHOLDER.split(text)):
         if place % 2 or piece:
             yield bool(place % 2), piece

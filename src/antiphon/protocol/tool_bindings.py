@@ -1,4 +1,6 @@
-"""The tools of a chat model: every tool as a function, with the kind of item that its calls become."""
+"""The tools of a chat model: every tool as a function, with the kind of item that its calls
+become.
+"""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -23,7 +25,8 @@ Kind = Literal[
     "image_generation",
 ]
 TextCalls = Literal["", "marked", "any", "wrapped"]
-"""Which calls are searched for in an answer's text: none, those in formats with marks, or bare JSON and Python too.
+"""Which calls are searched for in an answer's text: none, those in formats with marks, or bare JSON
+and Python too.
 
 `wrapped`: the whole answer is JSON, with its text under `ANSWER`, unless it is a call.
 """
@@ -49,11 +52,15 @@ class Offer(Struct, frozen=True):
     is_hosted: bool = False
     """Whether this server runs it."""
     was_found: bool = False
-    """Whether a search here found it, alone: a call then has its name as its namespace (recorded of OpenAI)."""
+    """Whether a search here found it, alone: a call then has its name as its namespace (recorded of
+    OpenAI).
+    """
     environment: dict[str, Any] | None = None
     """Where a shell runs."""
     container_id: str = ""
-    """The container of a call that an earlier attempt began; if it is empty, the response determines it."""
+    """The container of a call that an earlier attempt began; if it is empty, the response
+    determines it.
+    """
     tool: Tool | None = None
     """The tool as in the request, for one that this server runs, except tool search."""
     needs_approval: bool = False
@@ -63,7 +70,9 @@ class Offer(Struct, frozen=True):
     approval_request_id: str | None = None
     """The request by which the client approved a call."""
     check: Literal["", "json", "schema"] = ""
-    """How a function's arguments are checked: that they are a JSON object, or that they match `parameters` too."""
+    """How a function's arguments are checked: that they are a JSON object, or that they match
+    `parameters` too.
+    """
     misfit: Callable[[str], str] | None = None
     """What is wrong with a custom tool's input, empty if it matches; None if any text is valid."""
 

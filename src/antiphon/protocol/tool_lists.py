@@ -1,4 +1,6 @@
-"""The tools of a request, and what follows from them alone: an agent sends the same ones with every request."""
+"""The tools of a request, and what follows from them alone: an agent sends the same ones with every
+request.
+"""
 
 from collections.abc import Callable, Iterable
 from operator import is_
@@ -19,7 +21,10 @@ FUNCTIONS = frozenset({FunctionTool})
 
 
 class ToolList(list[AnyTool]):
-    """Tools that match the rules. They are not changed, so that requests with the same tools share them."""
+    """Tools that match the rules.
+
+    They are not changed, so that requests with the same tools share them.
+    """
 
     __slots__ = ("_facts", "are_functions", "json", "kinds", "weight")
 
@@ -35,7 +40,8 @@ class ToolList(list[AnyTool]):
         self._facts: dict[str, tuple[tuple[object, ...], object]] = {}
 
     def fact(self, name: str, inputs: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return what follows from the tools and `inputs`: computed again only if an input is another object.
+        """Return what follows from the tools and `inputs`: computed again only if an input is
+        another object.
 
         Requests share the result, so it must not be changed.
         """

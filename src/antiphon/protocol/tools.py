@@ -71,7 +71,9 @@ class LocalShellTool(Tool, kw_only=True, tag="local_shell"):
 
 
 class ShellTool(Tool, kw_only=True, tag="shell"):
-    """The client runs commands (`environment.type` is `local`), or a container of the server does."""
+    """The client runs commands (`environment.type` is `local`), or a container of the server
+    does.
+    """
 
     allowed_callers: list[Caller] | UnsetType | None = UNSET
     environment: dict[str, Any] | UnsetType | None = UNSET

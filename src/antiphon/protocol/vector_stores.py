@@ -16,7 +16,13 @@ MOST_IN_BATCH = 2000
 StoreName = Annotated[str, Meta(max_length=256)]
 Description = Annotated[str, Meta(max_length=512)]
 FileId = Annotated[
-    str, Meta(min_length=1, max_length=256, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")
+    str,
+    Meta(
+        min_length=1,
+        max_length=256,
+        pattern=r"^[^\x00]*$(?!\n)",
+        title="an ID without the character NUL",
+    ),
 ]
 Attributes = dict[str, Any]
 """Checked by `search/filters.py`."""
@@ -37,10 +43,14 @@ class ChunkSizes(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class AutoChunking(Struct, tag="auto", tag_field="type", kw_only=True, forbid_unknown_fields=True):
-    """Chunks of 800 tokens with an overlap of 400, or as the server is configured for the embedding model."""
+    """Chunks of 800 tokens with an overlap of 400, or as the server is configured for the embedding
+    model.
+    """
 
 
-class StaticChunking(Struct, tag="static", tag_field="type", kw_only=True, forbid_unknown_fields=True):
+class StaticChunking(
+    Struct, tag="static", tag_field="type", kw_only=True, forbid_unknown_fields=True
+):
     """Chunks of the client's choice; the overlap is at most half of a chunk."""
 
     static: ChunkSizes
@@ -83,7 +93,9 @@ class UpdateStoreFile(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CreateFileBatch(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /vector_stores/{id}/file_batches`: `file_ids` with their common fields, or `files`."""
+    """The body of `POST /vector_stores/{id}/file_batches`: `file_ids` with their common fields, or
+    `files`.
+    """
 
     file_ids: Annotated[list[FileId], Meta(min_length=1, max_length=MOST_IN_BATCH)] | None = None
     files: Annotated[list[AttachFile], Meta(min_length=1, max_length=MOST_IN_BATCH)] | None = None
@@ -110,7 +122,10 @@ Query = Annotated[str, Meta(min_length=1, max_length=8000)]
 
 
 class SearchVectorStore(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /vector_stores/{id}/search`. `filters` is checked by `search/filters.py`."""
+    """The body of `POST /vector_stores/{id}/search`.
+
+    `filters` is checked by `search/filters.py`.
+    """
 
     query: Query | Annotated[list[Query], Meta(min_length=1, max_length=10)]
     max_num_results: Annotated[int, Meta(ge=1, le=50)] = 10
@@ -132,6 +147,8 @@ class VectorStoresQuery(Struct, kw_only=True):
 
 
 class StoreFilesQuery(VectorStoresQuery, kw_only=True):
-    """`GET /vector_stores/{id}/files` and `GET …/file_batches/{id}/files`: the files with this status."""
+    """`GET /vector_stores/{id}/files` and `GET …/file_batches/{id}/files`: the files with this
+    status.
+    """
 
     filter: Literal["in_progress", "completed", "failed", "cancelled"] | None = None

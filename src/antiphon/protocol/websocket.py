@@ -1,4 +1,6 @@
-"""Messages of clients in WebSocket mode: `response.create` and `response.steer` (specification section 8)."""
+"""Messages of clients in WebSocket mode: `response.create` and `response.steer` (specification
+section 8).
+"""
 
 import re
 from collections.abc import Sequence
@@ -56,7 +58,11 @@ class Steer(Struct, kw_only=True, forbid_unknown_fields=True):
     @property
     def messages(self) -> list[InputItem]:
         """The input as items."""
-        provided = [SteerMessage(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        provided = (
+            [SteerMessage(role="user", content=self.input)]
+            if isinstance(self.input, str)
+            else self.input
+        )
         return [Message(role=message.role, content=_parts(message.content)) for message in provided]
 
 
@@ -65,7 +71,8 @@ def _parts(content: str | list[InputPart]) -> str | list[ContentPart]:
 
 
 def decode_message(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any], bytes]:
-    """Return a message as plain data, of a known `type`, and the JSON of its tools (see `decode_data`).
+    """Return a message as plain data, of a known `type`, and the JSON of its tools (see
+    `decode_data`).
 
     Raises `ClientError` (400).
     """
@@ -83,18 +90,23 @@ def decode_message(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[s
 def lane_of(body: bytes) -> str | None:
     """Return the `stream_id` of a large message that is rejected undecoded, None if none is found.
 
-    Clients write it before or after the input, which makes a message large, so only both ends are searched.
+    Clients write it before or after the input, which makes a message large, so only both ends are
+    searched.
     """
     ends = _LANE.findall(body[:END]) + _LANE.findall(body[-END:])
     return ends[0].decode() if ends else None
 
 
 def take_lane(data: dict[str, Any]) -> str | None:
-    """Remove the `stream_id` from a `response.create`, None if it has none. Raises `ClientError` (400)."""
+    """Remove the `stream_id` from a `response.create`, None if it has none.
+
+    Raises `ClientError` (400).
+    """
     lane = data.pop("stream_id", None)
     if lane is not None and not (isinstance(lane, str) and _STREAM_ID.fullmatch(lane)):
         raise ClientError(
-            "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain "
+            "The 'stream_id' field must be a non-empty string with at most 256 characters and may "
+            "only contain "
             "letters, numbers, underscores, hyphens, and periods.",
             code="invalid_stream_id",
             param="stream_id",
@@ -105,9 +117,9 @@ def take_lane(data: dict[str, Any]) -> str | None:
 def read_create(data: dict[str, Any], takes: Takes | None = None, tools: bytes = b"") -> Create:
     """Return a `response.create` without its lane, fully checked. Raises `ClientError` (400).
 
-    `tools` is the JSON of its tools, if they can be kept. `stream` can only have its implied value, and
-    `stream_options` takes effect: padding concerns events, not the transport. A warm-up needs no input. `takes`: see
-    `decode_request`.
+    `tools` is the JSON of its tools, if they can be kept. `stream` can only have its implied value,
+    and `stream_options` takes effect: padding concerns events, not the transport. A warm-up needs
+    no input. `takes`: see `decode_request`.
     """
     body = {name: value for name, value in data.items() if name not in ("type", "generate")}
     generates = data.get("generate")
@@ -120,7 +132,9 @@ def read_create(data: dict[str, Any], takes: Takes | None = None, tools: bytes =
         if provided is None:
             body[name] = value
     options = body.get("prompt_cache_options")
-    if generates is not False or (isinstance(options, dict) and options.get("prewarm") is True and body.get("input")):
+    if generates is not False or (
+        isinstance(options, dict) and options.get("prewarm") is True and body.get("input")
+    ):
         return Create(named(read_request(body, takes), tools))
     is_bare = not any(body.get(name) for name in ("input", "previous_response_id", "conversation"))
     request = named(read_request({**body, "input": "-"} if is_bare else body, takes), tools)
@@ -139,10 +153,16 @@ def read_steer(data: dict[str, Any]) -> Steer:
 def with_input(request: CreateResponse, before: Sequence[InputItem]) -> CreateResponse:
     """Return the request with these items before its input."""
     request_input = request.input or []
-    own = [Message(role="user", content=request_input)] if isinstance(request_input, str) else request_input
+    own = (
+        [Message(role="user", content=request_input)]
+        if isinstance(request_input, str)
+        else request_input
+    )
     return replace(request, input=[*before, *own])
 
 
-def following(request: CreateResponse, response_id: str, items: Sequence[InputItem]) -> CreateResponse:
+def following(
+    request: CreateResponse, response_id: str, items: Sequence[InputItem]
+) -> CreateResponse:
     """Return the request for a response that follows one with its settings."""
     return replace(request, previous_response_id=response_id, input=list(items))

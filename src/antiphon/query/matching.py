@@ -1,4 +1,6 @@
-"""Matches facts with filters like the store does, for responses that arrive while a list is open."""
+"""Matches facts with filters like the store does, for responses that arrive while a list is
+open.
+"""
 
 from collections.abc import Mapping
 from operator import eq, ge, gt, le, lt
@@ -12,13 +14,18 @@ OPERATORS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq}
 
 
 def matches(facts: Facts, filters: Filters) -> bool:
-    """Return whether the facts match all filters. A chain filter never matches: the chain is not known here."""
+    """Return whether the facts match all filters.
+
+    A chain filter never matches: the chain is not known here.
+    """
     if filters.since is not None and facts.began < filters.since:
         return False
     if filters.until is not None and facts.began >= filters.until:
         return False
     text = f"{facts.input} {facts.output}".lower() if filters.words else ""
-    return all(word in text for word in filters.words) and all(_holds(facts, one) for one in filters.conditions)
+    return all(word in text for word in filters.words) and all(
+        _holds(facts, one) for one in filters.conditions
+    )
 
 
 def with_key_ids(filters: Filters, names: Mapping[str, str]) -> Filters:

@@ -1,8 +1,9 @@
-"""The filters of lists of responses: one line such as `status:failed model:qwen3* took:>10s "lighthouse"`.
+"""The filters of lists of responses: one line such as `status:failed model:qwen3* took:>10s
+"lighthouse"`.
 
-A filter is `name:value`. Several values of one filter are separated by commas, and any of them can match. All filters
-must match, and so must all separate words: each is searched in the input and in the output, case-insensitively. A value
-or word in double quotes can contain spaces and colons.
+A filter is `name:value`. Several values of one filter are separated by commas, and any of them can
+match. All filters must match, and so must all separate words: each is searched in the input and in
+the output, case-insensitively. A value or word in double quotes can contain spaces and colons.
 """
 
 import re
@@ -46,14 +47,19 @@ class FilterError(ValueError):
 
 
 class AnyOf(Struct, frozen=True):
-    """A field has one of these texts. One that ends with `*` matches every text with this prefix."""
+    """A field has one of these texts.
+
+    One that ends with `*` matches every text with this prefix.
+    """
 
     field: str
     values: Sequence[str]
 
 
 class Compare(Struct, frozen=True):
-    """A number compares like this: `first` and `took` in milliseconds, `tokens` in and out together."""
+    """A number compares like this: `first` and `took` in milliseconds, `tokens` in and out
+    together.
+    """
 
     field: str
     operator: Comparison
@@ -84,7 +90,8 @@ Condition = AnyOf | Compare | Flag | Tag | Chain
 
 
 class Filters(Struct, frozen=True):
-    """The content of a line: all conditions, all words, and when the response began (milliseconds, `until` excluded).
+    """The content of a line: all conditions, all words, and when the response began (milliseconds,
+    `until` excluded).
 
     Words are in lower case.
     """
@@ -97,7 +104,10 @@ class Filters(Struct, frozen=True):
     @property
     def comparisons(self) -> int:
         """How many texts one response is compared with."""
-        texts = (len(one.values) if isinstance(one, AnyOf) else isinstance(one, Tag) for one in self.conditions)
+        texts = (
+            len(one.values) if isinstance(one, AnyOf) else isinstance(one, Tag)
+            for one in self.conditions
+        )
         return len(self.words) + sum(texts)
 
     @property
@@ -107,7 +117,8 @@ class Filters(Struct, frozen=True):
 
 
 def parse_filters(line: str, now: float) -> Filters:
-    """Return the filters of a line; `now` is the time (seconds since the epoch) from which `since:1h` counts back.
+    """Return the filters of a line; `now` is the time (seconds since the epoch) from which
+    `since:1h` counts back.
 
     Raises `FilterError`, which names the filter that is wrong and what is valid.
     """
@@ -117,7 +128,9 @@ def parse_filters(line: str, now: float) -> Filters:
         raise FilterError("The filter has the character NUL, which no response has.")
     terms = _terms(line)
     if len(terms) > MOST_TERMS:
-        raise FilterError(f"There are {len(terms)} filters and words. At most {MOST_TERMS} are allowed.")
+        raise FilterError(
+            f"There are {len(terms)} filters and words. At most {MOST_TERMS} are allowed."
+        )
     conditions: list[Condition] = []
     words: list[str] = []
     since: int | None = None
@@ -136,7 +149,8 @@ def parse_filters(line: str, now: float) -> Filters:
 
 def _terms(line: str) -> list[tuple[str, str]]:
     """Return the names, empty for words, and the values of a line."""
-    terms, place = [], 0
+    terms = []
+    place = 0
     while place < len(line):
         if line[place].isspace():
             place += 1
@@ -156,7 +170,8 @@ def _condition(name: str, value: str) -> Condition:
     read = READERS.get(name)
     if read is None:
         raise FilterError(
-            f"Unknown filter '{name}'. The filters are: {', '.join(NAMES)}. To search for text with a colon, write "
+            f"Unknown filter '{name}'. The filters are: {', '.join(NAMES)}. To search for text "
+            "with a colon, write "
             f'"{name}:{value}" in double quotes.'
         )
     return read(name, value)
@@ -172,7 +187,9 @@ def _any_of(name: str, value: str) -> AnyOf:
 def _status(name: str, value: str) -> AnyOf:
     found = _any_of(name, value)
     if unknown := [one for one in found.values if one not in STATUSES]:
-        raise FilterError(f"'{name}' cannot be '{unknown[0]}'. Valid values are: {', '.join(STATUSES)}.")
+        raise FilterError(
+            f"'{name}' cannot be '{unknown[0]}'. Valid values are: {', '.join(STATUSES)}."
+        )
     return found
 
 
@@ -188,7 +205,10 @@ def _compare(name: str, value: str) -> Compare:
     if found is None or found[3] not in units:
         example = "tokens:>20k" if name == "tokens" else f"{name}:>10s"
         known = ", ".join(unit for unit in units if unit)
-        raise FilterError(f"'{name}' cannot be '{value}'. Write a comparison such as {example}; units are {known}.")
+        raise FilterError(
+            f"'{name}' cannot be '{value}'. Write a comparison such as {example}; units are "
+            f"{known}."
+        )
     factor = units[found[3]] * (1 if name == "tokens" else 1_000)
     return Compare(name, cast("Comparison", found[1]), round(float(found[2]) * factor))
 
@@ -205,7 +225,8 @@ def _time(name: str, value: str, now: float) -> int:
     seconds = None if found is None else _seconds(*[int(part or 0) for part in found.groups()[:6]])
     if found is None or seconds is None:
         raise FilterError(
-            f"'{name}' cannot be '{value}'. Write how long ago, such as {name}:1h ({', '.join(AGES)}), or a time such "
+            f"'{name}' cannot be '{value}'. Write how long ago, such as {name}:1h "
+            f"({', '.join(AGES)}), or a time such "
             f"as {name}:2026-11-22T12:00 (UTC unless it has an offset)."
         )
     sign, hours, minutes = found.groups()[6:]

@@ -1,7 +1,8 @@
-"""Stores a chat completion: it is sent under an id of this server, and is durable before its end is sent.
+"""Stores a chat completion: it is sent under an id of this server, and is durable before its end is
+sent.
 
-The backend's own id is replaced, since backends repeat ids: Ollama's have three digits. An incomplete answer, or
-one that is not a chat completion, is passed on unchanged and is not stored.
+The backend's own id is replaced, since backends repeat ids: Ollama's have three digits. An
+incomplete answer, or one that is not a chat completion, is passed on unchanged and is not stored.
 """
 
 import json
@@ -72,8 +73,11 @@ class CompletionRecorder:
         *,
         is_large: bool,
     ) -> None:
-        self._shared, self._tenant, self._is_large = parts, tenant, is_large
-        self._request, self._reservation = request, reservation
+        self._shared = parts
+        self._tenant = tenant
+        self._is_large = is_large
+        self._request = request
+        self._reservation = reservation
         self._account = Account(parts.memory, tenant)
         self._size = 0
         self._parts: list[bytes] = []
@@ -136,7 +140,9 @@ class CompletionRecorder:
         return self._stored(completion), _of_pieces(completion)
 
     async def _pass_events(self, events: EventDecoder, part: bytes, *, is_last: bool) -> None:
-        passed = [COMMENT] if part.startswith(b":") else []  # a backend's comments keep the connection open
+        passed = (
+            [COMMENT] if part.startswith(b":") else []
+        )  # a backend's comments keep the connection open
         for data in events.finish() if is_last else events.feed(part):
             if data.strip() == DONE:
                 await self._store_stream(is_ended=True)
@@ -172,10 +178,18 @@ class CompletionRecorder:
         return None if completion is None else self._stored(completion)
 
     def _stored(self, completion: dict[str, Any]) -> StoredCompletion:
-        """Return a completion as it is stored: with the parameters of its request, as OpenAI shows it."""
-        request, now = self._request, int(self._shared.now())
+        """Return a completion as it is stored: with the parameters of its request, as OpenAI shows
+        it.
+        """
+        request = self._request
+        now = int(self._shared.now())
         displayed = {name: request.get(name) for name in ECHOED}
-        displayed |= {"input_user": request.get("user"), "request_id": self._request_id, **completion, "id": self._id}
+        displayed |= {
+            "input_user": request.get("user"),
+            "request_id": self._request_id,
+            **completion,
+            "id": self._id,
+        }
         displayed["created"] = completion.get("created") or now
         displayed["model"] = completion.get("model") or request["model"]
         return StoredCompletion(
@@ -202,5 +216,7 @@ class CompletionRecorder:
 
 
 def _of_pieces(value: Any) -> bytes:
-    """Return JSON, encoded piece by piece: one call for a large value would block the event loop."""
+    """Return JSON, encoded piece by piece: one call for a large value would block the event
+    loop.
+    """
     return b"".join(pieces(value, _encode))

@@ -1,4 +1,6 @@
-"""Facts about responses: the data that lists and timelines show, stored when a response is queued and when it ends."""
+"""Facts about responses: the data that lists and timelines show, stored when a response is queued
+and when it ends.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -69,10 +71,14 @@ MOST_SPANS = 500
 """Spans of one response that are stored: the first ones."""
 
 MOST_SENT = 1024 * 1024
-"""Bytes of backend requests that are stored per response: compressing them takes a few milliseconds."""
+"""Bytes of backend requests that are stored per response: compressing them takes a few
+milliseconds.
+"""
 
 MOST_TOKENS, MOST_COST = 10**12, 10**15
-"""Maximum tokens, and cost in nano-units, of one response that are counted: a backend can report any number."""
+"""Maximum tokens, and cost in nano-units, of one response that are counted: a backend can report
+any number.
+"""
 
 NO_USAGE = Usage()
 
@@ -91,7 +97,9 @@ class ResponseOrigin(Struct, frozen=True):
 
 
 def origin_of(request: CreateResponse, identity: RequestIdentity) -> ResponseOrigin:
-    """Return the origin of the response to a request, which is the request that this task serves."""
+    """Return the origin of the response to a request, which is the request that this task
+    serves.
+    """
     known = current.get()
     flags = STORED if request.store is not False else 0
     if request.background:
@@ -104,7 +112,9 @@ def origin_of(request: CreateResponse, identity: RequestIdentity) -> ResponseOri
 
 
 class _Times(Struct, frozen=True):
-    """When a response began and ended, in milliseconds since the epoch, and the moments in between."""
+    """When a response began and ended, in milliseconds since the epoch, and the moments in
+    between.
+    """
 
     began: int
     ended: int
@@ -124,13 +134,20 @@ def facts_of(
     cost: int | None = None,
     moments: Sequence[Moment] | None = None,
 ) -> Facts:
-    """Return the facts of a response in its current state; `now` is the time since the epoch, `cost` in nano-units.
+    """Return the facts of a response in its current state; `now` is the time since the epoch,
+    `cost` in nano-units.
 
-    Without a `record` it did not run here: it was just queued, or was ended from outside. `moments` are those of the
-    items of its output, if they were recorded.
+    Without a `record` it did not run here: it was just queued, or was ended from outside. `moments`
+    are those of the items of its output, if they were recorded.
     """
-    usage, output, flags = response.usage or NO_USAGE, response.output, origin.flags
-    times = _Times(int(now * 1000), int(now * 1000)) if record is None else _measured(record, now, moments)
+    usage = response.usage or NO_USAGE
+    output = response.output
+    flags = origin.flags
+    times = (
+        _Times(int(now * 1000), int(now * 1000))
+        if record is None
+        else _measured(record, now, moments)
+    )
     spans: Sequence[Span] = () if record is None else record.spans
     status, error, message = _outcome(response, spans, is_created_here=record is not None)
     if usage.input_tokens > MOST_TOKENS or usage.output_tokens > MOST_TOKENS:
@@ -141,7 +158,8 @@ def facts_of(
         flags |= WINDOWS.get(response.background_options["completion_window"], 0)
     if times.ended - times.began >= LATE:
         flags |= SUMMED
-    has_words, is_plain = bool(flags & STORED), len(output) == 1 and type(output[0]) is Message
+    has_words = bool(flags & STORED)
+    is_plain = len(output) == 1 and type(output[0]) is Message
     if has_words and message:
         flags |= HAS_MESSAGE
     return Facts(
@@ -178,37 +196,56 @@ def facts_of(
 
 
 def _bounded(usage: Usage) -> Usage:
-    """Return the tokens that a backend reported, clamped so that sums over many responses do not overflow."""
-    read, sent = usage.input_tokens_details, usage.output_tokens_details
+    """Return the tokens that a backend reported, clamped so that sums over many responses do not
+    overflow.
+    """
+    read = usage.input_tokens_details
+    sent = usage.output_tokens_details
     read = replace(read, cached_tokens=min(read.cached_tokens, MOST_TOKENS))
     sent = replace(sent, reasoning_tokens=min(sent.reasoning_tokens, MOST_TOKENS))
     most = [min(count, MOST_TOKENS) for count in (usage.input_tokens, usage.output_tokens)]
     return replace(
-        usage, input_tokens=most[0], output_tokens=most[1], input_tokens_details=read, output_tokens_details=sent
+        usage,
+        input_tokens=most[0],
+        output_tokens=most[1],
+        input_tokens_details=read,
+        output_tokens_details=sent,
     )
 
 
-def _outcome(response: Response, spans: Sequence[Span], *, is_created_here: bool) -> tuple[str, str, str]:
+def _outcome(
+    response: Response, spans: Sequence[Span], *, is_created_here: bool
+) -> tuple[str, str, str]:
     """Return a response's status, and the code and the message of its error.
 
-    A response that ended while in progress was not announced: its client received an error or had disconnected.
+    A response that ended while in progress was not announced: its client received an error or had
+    disconnected.
     """
     if response.status != "in_progress" or not is_created_here:
         error = response.error
-        return response.status, "" if error is None else error.code, "" if error is None else error.message
+        return (
+            response.status,
+            "" if error is None else error.code,
+            "" if error is None else error.message,
+        )
     if not spans or not spans[-1].error:
         return "cancelled", "", ""
     return "failed", spans[-1].error, spans[-1].message
 
 
 def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | None) -> _Times:
-    """Return the times of a response that ends now; the record has seconds of the monotonic clock."""
-    since, spans = record.began, record.spans
-    began, ended = int((now - time.monotonic() + since) * 1000), int(now * 1000)
+    """Return the times of a response that ends now; the record has seconds of the monotonic
+    clock.
+    """
+    since = record.began
+    spans = record.spans
+    began = int((now - time.monotonic() + since) * 1000)
+    ended = int(now * 1000)
     if not (spans or record.adjusted):
         return _Times(began, ended)
     rows = []
-    first, calls = None, 0
+    first = None
+    calls = 0
     for span in spans:
         calls += span.kind == "call"
         if first is None and span.first is not None:
@@ -228,7 +265,9 @@ def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | No
         stored += [("adjusted", name, 0, None, None, "") for name in record.adjusted]
     if moments and spans:
         stored += _items(moments, now - time.monotonic() + since)
-    waited = int((spans[0].began - since) * 1000) if spans else None  # an answer from the cache has none
+    waited = (
+        int((spans[0].began - since) * 1000) if spans else None
+    )  # an answer from the cache has none
     return _Times(began, ended, waited, first, calls, _encode((began, stored)))
 
 
@@ -245,7 +284,9 @@ def _items(moments: Sequence[Moment], began: float) -> list[list[Any]]:
 
 
 def _bodies(spans: Sequence[Span]) -> bytes:
-    """Return the requests that the backends received, compressed; empty if they are too large to store."""
+    """Return the requests that the backends received, compressed; empty if they are too large to
+    store.
+    """
     sent = [span.body for span in spans if span.kind == "call"]
     if sum(map(len, sent)) > MOST_SENT:
         return b""

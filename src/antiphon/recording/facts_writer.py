@@ -1,4 +1,6 @@
-"""Writes the facts of responses that are not stored themselves, and retries while the store fails."""
+"""Writes the facts of responses that are not stored themselves, and retries while the store
+fails.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -9,7 +11,9 @@ from antiphon.storage.records.facts import Facts
 from antiphon.storage.store import Store
 
 SOON = 0.25
-"""Seconds for which facts of responses that are not stored are collected before they are written."""
+"""Seconds for which facts of responses that are not stored are collected before they are
+written.
+"""
 
 TRY_AGAIN = 1.0
 """Seconds between two attempts to write them while the store fails."""
@@ -41,7 +45,8 @@ class FactsWriter:
 
     async def close(self) -> None:
         """Write the remaining facts, if the store accepts them soon."""
-        writing, self._writing = self._writing, None
+        writing = self._writing
+        self._writing = None
         if writing is not None:
             writing.cancel()
             with suppress(asyncio.CancelledError):
@@ -62,15 +67,20 @@ class FactsWriter:
     async def _write_all(self) -> None:
         """Write the waiting facts, and retry while the store fails.
 
-        After a failure, fewer are written at once. Facts that fail alone move to the end of the queue. They are dropped
-        if they fail alone again after others were written: the store rejects them, and the others must not wait.
+        After a failure, fewer are written at once. Facts that fail alone move to the end of the
+        queue. They are dropped if they fail alone again after others were written: the store
+        rejects them, and the others must not wait.
         """
-        count, failed, rejected = AT_ONCE, set[str](), set[str]()
+        count = AT_ONCE
+        failed = set[str]()
+        rejected = set[str]()
         was_logged = False
         while self._waiting:
             facts = self._waiting[:count]
             try:
-                await asyncio.shield(asyncio.ensure_future(self._store.write(stored_facts.put_new, facts)))
+                await asyncio.shield(
+                    asyncio.ensure_future(self._store.write(stored_facts.put_new, facts))
+                )
             except StoreError as error:
                 if not was_logged:
                     log.warning("Cannot write facts about responses; retrying: %s", error)
@@ -85,7 +95,9 @@ class FactsWriter:
                 count = min(2 * count, AT_ONCE)
 
     def _put_back(self, failed: set[str], rejected: set[str]) -> None:
-        """Move the facts that failed alone to the end of the queue, or drop those that the store rejects."""
+        """Move the facts that failed alone to the end of the queue, or drop those that the store
+        rejects.
+        """
         one = self._waiting.pop(0)
         if one.id in rejected:
             log.warning("The store rejects the facts about the response %s; dropping them.", one.id)

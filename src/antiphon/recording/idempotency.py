@@ -41,7 +41,9 @@ class ReplayLog:
 
 
 def check_key(key: str) -> None:
-    """Raise `ClientError` (400) if a key is empty, too long, or contains other than visible ASCII characters."""
+    """Raise `ClientError` (400) if a key is empty, too long, or contains other than visible ASCII
+    characters.
+    """
     if not 0 < len(key) <= LONGEST or not (key.isascii() and key.isprintable()):
         raise ClientError(
             f"Invalid 'Idempotency-Key': expected 1 to {LONGEST} visible ASCII characters.",
@@ -53,16 +55,22 @@ def check_key(key: str) -> None:
 class IdempotencyKeys:
     """The keys of one store, as this process reserves them."""
 
-    def __init__(self, store: Store, process: ProcessState, offload: Offload, new_id: NewId) -> None:
-        self._store, self._process, self._offload, self._new_id = store, process, offload, new_id
+    def __init__(
+        self, store: Store, process: ProcessState, offload: Offload, new_id: NewId
+    ) -> None:
+        self._store = store
+        self._process = process
+        self._offload = offload
+        self._new_id = new_id
 
     async def admit(
         self, tenant: str, key: str, path: str, body: bytes, prefix: str
     ) -> RequestIdentity | StoredReply | ReplayLog:
         """Return the stored answer for this request, or the ticket to process it here.
 
-        Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
-        request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
+        Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used
+        with another request, 409 if the other takes too long (specification of bad inputs: the IETF
+        draft defines both).
         """
         if len(body) <= LARGE:
             fingerprint = _fingerprint(path, body)
@@ -96,14 +104,21 @@ class IdempotencyKeys:
 
     @asynccontextmanager
     async def hold(self, identity: RequestIdentity) -> AsyncGenerator[None, None]:
-        """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
+        """Hold a reserved key while the request runs; if it fails, the key is free for the next
+        attempt.
+        """
         try:
             yield
         except BaseException:
             try:
-                await self._store.write(idempotency.free, identity.tenant, identity.key, identity.response_id)
+                await self._store.write(
+                    idempotency.free, identity.tenant, identity.key, identity.response_id
+                )
             except StoreError as trouble:
-                text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
+                text = (
+                    "Cannot release the Idempotency-Key of the failed response %s until the "
+                    "store works again: %s"
+                )
                 log.warning(text, identity.response_id, trouble)
             raise
         finally:

@@ -26,15 +26,19 @@ from antiphon.translation.wire import encode
 from antiphon.translation.writer import output_text
 
 UNSTORED = 600
-"""Seconds for which background work with `store: false` can be polled after it has ended (specification section 9)."""
+"""Seconds for which background work with `store: false` can be polled after it has ended
+(specification section 9).
+"""
 
 encode_json = msgspec.json.Encoder().encode
 
 
 class RequestIdentity(msgspec.Struct, frozen=True):
-    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty if it has none.
+    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty if it has
+    none.
 
-    `taken` is for a job: the API key of its request, and the tokens reserved from that key's budget.
+    `taken` is for a job: the API key of its request, and the tokens reserved from that key's
+    budget.
     """
 
     tenant: str = ""
@@ -65,12 +69,17 @@ class Recorder(Checkpoints, Protocol):
         """Record events that are sent."""
         ...
 
-    async def save(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+    async def save(
+        self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]
+    ) -> None:
         """Store a response that has ended, together with the events of its end."""
         ...
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """The client disconnected: store the cancelled response with its items so far. Return whether that ends it."""
+        """The client disconnected: store the cancelled response with its items so far.
+
+        Return whether that ends it.
+        """
         ...
 
     async def drop(self) -> None:
@@ -89,9 +98,16 @@ class Retention:
     is_streamed: bool = False
 
     def of(
-        self, response: Response, context: Context, sealed: Mapping[str, str], facts: Facts | None = None
+        self,
+        response: Response,
+        context: Context,
+        sealed: Mapping[str, str],
+        facts: Facts | None = None,
     ) -> StoredResponse:
-        """Return a response as it is stored, with its facts. One with a large context is encoded in a thread."""
+        """Return a response as it is stored, with its facts.
+
+        One with a large context is encoded in a thread.
+        """
         items = context.items if context.is_recalled else context.input
         return StoredResponse(
             id=response.id,
@@ -100,7 +116,9 @@ class Retention:
             previous_response_id=None if context.is_recalled else response.previous_response_id,
             body=encode_json(replace(response, output=[])),
             input=[store_item(item, is_large=context.is_large) for item in items],
-            output=stored_output(response, sealed, is_large=context.is_large) if response.output else (),
+            output=stored_output(response, sealed, is_large=context.is_large)
+            if response.output
+            else (),
             tenant=self.tenant,
             conversation_id=response.conversation.id if response.conversation else None,
             conversation_end=context.conversation_end,
@@ -112,11 +130,15 @@ class Retention:
 
 
 def ended(stored: StoredResponse, now: float) -> StoredResponse:
-    """Return a background response that ends now, as it is stored; with `store: false` it expires soon."""
+    """Return a background response that ends now, as it is stored; with `store: false` it expires
+    soon.
+    """
     return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
 
 
-def stored_output(response: Response, sealed: Mapping[str, str], *, is_large: bool) -> list[StoredItem]:
+def stored_output(
+    response: Response, sealed: Mapping[str, str], *, is_large: bool
+) -> list[StoredItem]:
     """Return a response's output items as they are stored."""
     created: Any = response.output  # items of a run: each is a struct, and has an id
     return [store_item(item, sealed.get(item.id), is_large=is_large) for item in created]
@@ -148,8 +170,12 @@ class ForegroundRecorder:
         """See `Recorder.see`; a stream with a key is stored as it was sent."""
         self._frames.append(encode(batch))
 
-    async def save(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Recorder.save`. Raises `StoreError`, also if this server lost its lease on the conversation or key."""
+    async def save(
+        self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]
+    ) -> None:
+        """See `Recorder.save`. Raises `StoreError`, also if this server lost its lease on the
+        conversation or key.
+        """
         is_good = response.status in CHAINABLE
         reply = self._reply(response, end) if self.identity.key and is_good else None
         try:
@@ -171,7 +197,9 @@ class ForegroundRecorder:
         return True
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
-        """See `Checkpoints`. Nothing is saved: the client receives a failure, and no server resumes the response."""
+        """See `Checkpoints`. Nothing is saved: the client receives a failure, and no server resumes
+        the response.
+        """
 
     async def drop(self) -> None:
         """See `Recorder.drop`."""
@@ -180,30 +208,45 @@ class ForegroundRecorder:
             self.reservation.release()
         try:
             if self.conversation_id is not None:
-                await self.store.write(conversations.let_go, self.conversation_id, self.identity.response_id)
+                await self.store.write(
+                    conversations.let_go, self.conversation_id, self.identity.response_id
+                )
             if self.identity.key:
                 await self._free_key()
         except StoreError as error:
             # The worker releases it when the store is available again.
-            text = "Cannot release the conversation or key of the failed response %s until the store works again: %s"
+            text = (
+                "Cannot release the conversation or key of the failed response %s until the "
+                "store works again: %s"
+            )
             log.warning(text, self.identity.response_id, error)
 
     async def _save(
-        self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: StoredReply | None
+        self,
+        response: Response,
+        sealed: Mapping[str, str],
+        *,
+        append: bool,
+        reply: StoredReply | None,
     ) -> None:
         context = self.context
         if context.is_large:
-            stored = await self.offload.run(context.tenant, self.retention.of, response, context, sealed, self.facts)
+            stored = await self.offload.run(
+                context.tenant, self.retention.of, response, context, sealed, self.facts
+            )
         else:
             stored = self.retention.of(response, context, sealed, self.facts)
         if not await self.store.save(stored, append=append, reply=reply):
             raise StoreError(
-                "Another server took over this response, because this server sent no heartbeat for too long."
+                "Another server took over this response, because this server sent no heartbeat "
+                "for too long."
             )
         self.facts = None
 
     async def _free_key(self) -> None:
-        await self.store.write(idempotency.free, self.identity.tenant, self.identity.key, self.identity.response_id)
+        await self.store.write(
+            idempotency.free, self.identity.tenant, self.identity.key, self.identity.response_id
+        )
 
     def _reply(self, response: Response, end: Sequence[Event]) -> StoredReply:
         if self.is_stream:

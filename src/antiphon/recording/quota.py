@@ -1,9 +1,10 @@
-"""Checks the storage quota of a tenant before a request is processed, also for many requests at once.
+"""Checks the storage quota of a tenant before a request is processed, also for many requests at
+once.
 
-A response's size is known only when it is stored. So each request reserves an estimate, and a request is
-admitted if the stored bytes plus the reservations of earlier requests here are below the quota. A tenant can therefore
-exceed the quota by one request, plus the part of its responses in progress above their reservations. Other
-processes do not know of these reservations.
+A response's size is known only when it is stored. So each request reserves an estimate, and a
+request is admitted if the stored bytes plus the reservations of earlier requests here are below the
+quota. A tenant can therefore exceed the quota by one request, plus the part of its responses in
+progress above their reservations. Other processes do not know of these reservations.
 """
 
 from types import TracebackType
@@ -21,21 +22,28 @@ OUTPUT = 32 * 1024
 
 
 class StorageReservation:
-    """Bytes of a tenant's quota that are reserved for one request, until `release` or the end of `with`."""
+    """Bytes of a tenant's quota that are reserved for one request, until `release` or the end of
+    `with`.
+    """
 
     def __init__(self, reserved: dict[str, int], tenant: str, size: int) -> None:
-        self._reserved, self._tenant, self._size = reserved, tenant, size
+        self._reserved = reserved
+        self._tenant = tenant
+        self._size = size
         reserved[tenant] = reserved.get(tenant, 0) + size
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
+    ) -> None:
         self.release()
 
     def release(self) -> None:
         """Release the bytes: they are stored, or will not be. A second release does nothing."""
-        size, self._size = self._size, 0
+        size = self._size
+        self._size = 0
         left = self._reserved.get(self._tenant, 0) - size
         if left > 0:
             self._reserved[self._tenant] = left
@@ -47,15 +55,20 @@ class StorageQuota:
     """Enforces the storage limit of tenants, `Bounds.stored_bytes`."""
 
     def __init__(self, store: Store, bounds: Bounds) -> None:
-        self._store, self.bounds = store, bounds
+        self._store = store
+        self.bounds = bounds
         self._reserved: dict[str, int] = {}
         """Reserved bytes of the requests in progress here, by tenant."""
 
     async def reserve(self, tenant: str, size: int = 0) -> StorageReservation:
-        """Reserve storage for a request of `size` bytes. Raises `ClientError` (429) if the quota is exhausted."""
+        """Reserve storage for a request of `size` bytes.
+
+        Raises `ClientError` (429) if the quota is exhausted.
+        """
         if not self.bounds.stored_bytes:
             return StorageReservation(self._reserved, tenant, 0)
-        # Earlier requests can be stored meanwhile and then count twice: never counting them would be worse.
+        # Earlier requests can be stored meanwhile and then count twice: never counting them would
+        # be worse.
         before = self._reserved.get(tenant, 0)
         reservation = StorageReservation(self._reserved, tenant, COPIES * size + OUTPUT)
         try:

@@ -1,4 +1,5 @@
-"""Computes embeddings with a model of this server's backends: routed, limited and measured like other calls.
+"""Computes embeddings with a model of this server's backends: routed, limited and measured like
+other calls.
 
 A failure is one of four kinds, and only the first concerns the texts:
 
@@ -8,7 +9,7 @@ A failure is one of four kinds, and only the first concerns the texts:
 | limited | 429, 503, a full queue | another attempt after the requested time |
 | away | no connection, a time limit, 502, a rejected key | the same, and searches do not call the model meanwhile |
 | unusable | not embeddings, an unknown model | an error at once, or after two more attempts |
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -37,7 +38,9 @@ LARGEST_REPLY = 32 * 1024 * 1024
 """Maximum bytes of a reply with vectors."""
 
 MOST_NUMBERS = 128 * 1024
-"""Numbers of the vectors of one call, once their size is known: a reply is decoded at once, these in about 10 ms."""
+"""Numbers of the vectors of one call, once their size is known: a reply is decoded at once, these
+in about 10 ms.
+"""
 
 AT_ONCE = 8
 """Vectors that are normalized before other tasks run: each takes about 0.2 ms."""
@@ -46,13 +49,17 @@ Charge = Callable[[str, ModelTarget, int], None]
 """Charges a tenant for tokens that a model at a backend has read."""
 
 PATIENCE = 120.0
-"""Seconds for which a file keeps its slot while it waits for the next vectors; then it returns to the queue."""
+"""Seconds for which a file keeps its slot while it waits for the next vectors; then it returns to
+the queue.
+"""
 
 QUICK = 1.0
 """Seconds of the same for a search, which can answer without vectors."""
 
 LONGEST_SEARCH = 30.0
-"""Time limit in seconds of the embeddings of a search: some servers load the model for the first one."""
+"""Time limit in seconds of the embeddings of a search: some servers load the model for the first
+one.
+"""
 
 ATTEMPTS = 3
 """Calls until an answer without usable vectors is an error."""
@@ -108,13 +115,19 @@ class Embedder:
         texts: int = MOST_TEXTS,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.model, self._charge, self._outages = model, charge, outages
-        self._router, self._observers, self._pause = router, observers, pause
+        self.model = model
+        self._charge = charge
+        self._outages = outages
+        self._router = router
+        self._observers = observers
+        self._pause = pause
         self._most_texts = texts
         self._learned: dict[tuple[str, ...], tuple[float, EmbeddingLimits]] = {}
-        """By backend and model there, lengths of texts also by tenant, with the time of the last lesson.
+        """By backend and model there, lengths of texts also by tenant, with the time of the last
+        lesson.
 
-        The texts of one tenant can have more tokens than estimated: that must not split the texts of others.
+        The texts of one tenant can have more tokens than estimated: that must not split the texts
+        of others.
         """
 
     async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
@@ -131,19 +144,27 @@ class Embedder:
     async def _quickly(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
         try:
             async with asyncio.timeout(LONGEST_SEARCH):
-                return await self._parts(texts, tenant, QUICK if self._outages.lasts(self.model) is None else 0.0)
+                return await self._parts(
+                    texts, tenant, QUICK if self._outages.lasts(self.model) is None else 0.0
+                )
         except TimeoutError:
-            error = BackendError(f"The embedding model '{self.model}' did not answer within {LONGEST_SEARCH:.0f} s.")
+            error = BackendError(
+                f"The embedding model '{self.model}' did not answer within {LONGEST_SEARCH:.0f} s."
+            )
             self._outages.failed(self.model, error)
             raise error from None
         except UnavailableError as error:
             raise error.cause from None
 
-    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
+    async def embed_parts(
+        self, texts: Sequence[str], tenant: str
+    ) -> Sequence[Sequence[EmbeddedPart]]:
         """See `Embeddings.embed_parts`."""
         return await self._parts(texts, tenant, PATIENCE)
 
-    async def _parts(self, texts: Sequence[str], tenant: str, patience: float) -> Sequence[Sequence[EmbeddedPart]]:
+    async def _parts(
+        self, texts: Sequence[str], tenant: str, patience: float
+    ) -> Sequence[Sequence[EmbeddedPart]]:
         fitting = Fitting(texts, before := await self._limits(tenant))
         sizes = set[int]()
         target = None
@@ -158,13 +179,18 @@ class Embedder:
             if len(sizes) > 1:
                 raise self._error("returned vectors of different sizes")
             fitting.accepted(vectors)
-        if target is not None and fitting.limits != before:  # a text that is refused at any length teaches nothing
+        if (
+            target is not None and fitting.limits != before
+        ):  # a text that is refused at any length teaches nothing
             self._learn(target, tenant, fitting.limits)
         return fitting.parts
 
     async def _limits(self, tenant: str) -> EmbeddingLimits:
-        """Return the limits that every backend of the model accepts: a call can fail over from one to another."""
-        limits, since = EmbeddingLimits(self._most_texts), self._outages.now() - RETAINED
+        """Return the limits that every backend of the model accepts: a call can fail over from one
+        to another.
+        """
+        limits = EmbeddingLimits(self._most_texts)
+        since = self._outages.now() - RETAINED
         for target in await self._router.registry.candidates(self.model):
             for place in (_place(target), (*_place(target), tenant)):
                 learned_at, learned = self._learned.get(place, (since, limits))
@@ -173,7 +199,8 @@ class Embedder:
         return limits
 
     def _learn(self, target: ModelTarget, tenant: str, limits: EmbeddingLimits) -> None:
-        now, place = self._outages.now(), _place(target)
+        now = self._outages.now()
+        place = _place(target)
         self._learned = {key: one for key, one in self._learned.items() if one[0] > now - RETAINED}
         self._learned[place] = now, EmbeddingLimits(limits.texts)
         if limits.tokens is not None:
@@ -184,9 +211,14 @@ class Embedder:
             *(self.model, target.state.name, limits.texts, length),
         )
 
-    async def _patiently(self, texts: Sequence[str], tenant: str, patience: float) -> tuple[ModelTarget, list[bytes]]:
-        """Embed one batch. Raises `_RefusedError`, and `UnavailableError` once the patience is exhausted."""
-        began, attempts = self._outages.now(), 0
+    async def _patiently(
+        self, texts: Sequence[str], tenant: str, patience: float
+    ) -> tuple[ModelTarget, list[bytes]]:
+        """Embed one batch. Raises `_RefusedError`, and `UnavailableError` once the patience is
+        exhausted.
+        """
+        began = self._outages.now()
+        attempts = 0
         while True:
             try:
                 target, vectors = await self._call(texts, tenant)
@@ -194,7 +226,9 @@ class Embedder:
                 attempts += 1
                 elapsed = self._outages.now() - began
                 wait = await self._pause_after(error, attempts, elapsed, patience, tenant)
-                log.warning("Retrying the embedding model '%s' in %.1f s: %s", self.model, wait, error.gist)
+                log.warning(
+                    "Retrying the embedding model '%s' in %.1f s: %s", self.model, wait, error.gist
+                )
                 await self._pause(wait)
             else:
                 self._outages.succeeded(self.model)
@@ -203,7 +237,9 @@ class Embedder:
     async def _pause_after(
         self, error: AntiphonError, attempts: int, elapsed: float, patience: float, tenant: str
     ) -> float:
-        """Return the seconds until the next attempt. Raises the error, or what `_patiently` raises, after the last one.
+        """Return the seconds until the next attempt.
+
+        Raises the error, or what `_patiently` raises, after the last one.
 
         `elapsed` are the seconds since the first of the failed attempts.
         """
@@ -222,7 +258,9 @@ class Embedder:
         return wait
 
     async def _works(self, tenant: str) -> bool:
-        """Whether the server embeds a tiny text: then a failure concerns the texts of the call that failed."""
+        """Whether the server embeds a tiny text: then a failure concerns the texts of the call that
+        failed.
+        """
         try:
             await self._call([_TINY], tenant)
         except (AntiphonError, _RefusedError):
@@ -268,10 +306,15 @@ class Embedder:
         return vectors
 
     def _error(self, what: str) -> BackendError:
-        return _UnusableError(f"The embedding model '{self.model}' {what}. Check the setting `search_embeddings`.")
+        return _UnusableError(
+            f"The embedding model '{self.model}' {what}. Check the setting `search_embeddings`."
+        )
 
     def _refusal(self, text: str, error: AntiphonError) -> BackendError:
-        what = f"The embedding model '{self.model}' refused a text of about {estimate_tokens(text)} tokens"
+        what = (
+            f"The embedding model '{self.model}' refused a text of about "
+            f"{estimate_tokens(text)} tokens"
+        )
         return BackendError(f"{what}: {error.message}", gist=f"{what}: {error.gist}")
 
 
@@ -280,7 +323,9 @@ def _place(target: ModelTarget) -> tuple[str, str]:
 
 
 def _raise_refusal(refusal: BackendRefusal) -> bytes | None:
-    """Raise the error of an answer of 400 or above, or `_RefusedError` if smaller texts can avoid it."""
+    """Raise the error of an answer of 400 or above, or `_RefusedError` if smaller texts can avoid
+    it.
+    """
     error = refusal.error
     if isinstance(error, BackendError):
         error.refusal = refusal.status, refusal.body
@@ -299,7 +344,9 @@ def _is_final(error: AntiphonError) -> bool:
 
 
 def _is_doubtful(error: AntiphonError) -> bool:
-    """Whether the texts may have caused a failure: a 500 (Ollama, llama.cpp), or an answer that broke off."""
+    """Whether the texts may have caused a failure: a 500 (Ollama, llama.cpp), or an answer that
+    broke off.
+    """
     if not isinstance(error, BackendError) or _is_limit(error) or isinstance(error, _UnusableError):
         return False
     return error.is_broken if error.refusal is None else error.refusal[0] not in _AWAY

@@ -1,7 +1,8 @@
 """A cache of how many chunks contain the frequent terms of recently searched stores.
 
-Counting a word that is in most of 100,000 chunks takes 6 ms, longer than the rest of a search by keywords.
-Queries share such words. A count is valid for one revision of its store, so the scores equal those of a new count.
+Counting a word that is in most of 100,000 chunks takes 6 ms, longer than the rest of a search by
+keywords. Queries share such words. A count is valid for one revision of its store, so the scores
+equal those of a new count.
 """
 
 from collections import OrderedDict

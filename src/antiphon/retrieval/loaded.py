@@ -1,4 +1,6 @@
-"""Signatures of vectors in memory: those of recently searched stores, within a limit that tenants share."""
+"""Signatures of vectors in memory: those of recently searched stores, within a limit that tenants
+share.
+"""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ PER_STORE, PER_FILE, PER_CHUNK = 1024, 128, 48
 
 @dataclass(frozen=True)
 class Loaded:
-    """The signatures of one revision of a store, and in the same order the numbers of their chunks."""
+    """The signatures of one revision of a store, and in the same order the numbers of their
+    chunks.
+    """
 
     revision: int
     files: frozenset[int]
@@ -27,13 +31,17 @@ class Loaded:
 
     @cached_property
     def size(self) -> int:
-        """Bytes of memory. All vectors of a store are from one model, so all signatures are as large as the first."""
+        """Bytes of memory. All vectors of a store are from one model, so all signatures are as
+        large as the first.
+        """
         each = PER_CHUNK + getsizeof(self.signatures[0]) if self.signatures else 0
         return PER_STORE + PER_FILE * len(self.files) + each * len(self.signatures)
 
 
 class LoadedStores:
-    """Holds loaded stores. Above the limit, the tenant with the most loses its least recently used store."""
+    """Holds loaded stores. Above the limit, the tenant with the most loses its least recently used
+    store.
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -43,7 +51,9 @@ class LoadedStores:
     @property
     def usage(self) -> SchedulerUsage:
         """The memory in use, in MiB."""
-        return SchedulerUsage(round(sum(self._sizes.values()) / MEBIBYTE), self._most // MEBIBYTE, 0, 0)
+        return SchedulerUsage(
+            round(sum(self._sizes.values()) / MEBIBYTE), self._most // MEBIBYTE, 0, 0
+        )
 
     def get(self, tenant: str, store_id: str) -> Loaded | None:
         """Return the loaded data of a store, and mark it as used."""
@@ -59,7 +69,9 @@ class LoadedStores:
         self._tenants.setdefault(tenant, OrderedDict())[store_id] = loaded
         self._sizes[tenant] = self._sizes.get(tenant, 0) + loaded.size
         while sum(self._sizes.values()) > self._most:
-            others = [name for name, stores in self._tenants.items() if len(stores) > (name == tenant)]
+            others = [
+                name for name, stores in self._tenants.items() if len(stores) > (name == tenant)
+            ]
             if not others:
                 break
             largest = max(others, key=self._sizes.__getitem__)

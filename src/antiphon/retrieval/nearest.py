@@ -1,7 +1,8 @@
-"""The chunks of a store with the vectors nearest to one: signatures in memory select candidates for exact comparison.
+"""The chunks of a store with the vectors nearest to one: signatures in memory select candidates for
+exact comparison.
 
-Published data never changes, so the signatures of a file are loaded once. Each search reads the revision of its
-store first, and loads new data.
+Published data never changes, so the signatures of a file are loaded once. Each search reads the
+revision of its store first, and loads new data.
 """
 
 import asyncio
@@ -27,19 +28,25 @@ class Nearest:
     """Finds chunks by their vectors."""
 
     def __init__(self, store: Store, offload: Offload, most: int = MOST) -> None:
-        self._store, self._offload = store, offload
+        self._store = store
+        self._offload = offload
         self.loaded = LoadedStores(most)
         self._loading: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def find(
         self, tenant: str, store_id: str, vector: bytes, filters: Filter | None, most: int
     ) -> list[tuple[int, float]]:
-        """Return the numbers of at most this many chunks and their cosines, 0 to 1, best first. Raises `StoreError`."""
+        """Return the numbers of at most this many chunks and their cosines, 0 to 1, best first.
+
+        Raises `StoreError`.
+        """
         loaded = await self._fresh(tenant, store_id)
         if loaded is None or not loaded.numbers:
             return []
         passing = (
-            None if filters is None else await self._store.read(stored_chunks.found_files, tenant, store_id, filters)
+            None
+            if filters is None
+            else await self._store.read(stored_chunks.found_files, tenant, store_id, filters)
         )
         wanted = signature(vector)
         if len(loaded.numbers) > FEW:
@@ -70,7 +77,9 @@ class Nearest:
             return known
 
     async def _load(self, tenant: str, store_id: str, known: Loaded | None, chunks: int) -> Loaded:
-        news = await self._store.read(stored_chunks.signatures, tenant, store_id, known.files if known else frozenset())
+        news = await self._store.read(
+            stored_chunks.signatures, tenant, store_id, known.files if known else frozenset()
+        )
         if chunks > FEW:
             loaded = await self._offload.run(tenant, _renewed, known, news)
         else:
@@ -85,9 +94,12 @@ def _renewed(known: Loaded | None, news: Signatures) -> Loaded:
     signatures: list[int] = []
     if known is not None:
         if known.files <= news.files:
-            numbers, signatures = known.numbers.copy(), known.signatures.copy()
+            numbers = known.numbers.copy()
+            signatures = known.signatures.copy()
         else:
-            stored = [place for place, number in enumerate(known.numbers) if file_of(number) in news.files]
+            stored = [
+                place for place, number in enumerate(known.numbers) if file_of(number) in news.files
+            ]
             numbers = [known.numbers[place] for place in stored]
             signatures = [known.signatures[place] for place in stored]
     for first, count, packed in news.parts:
@@ -102,6 +114,7 @@ def _choose(loaded: Loaded, wanted: bytes, passing: frozenset[int] | None) -> li
     signatures: Sequence[int] = loaded.signatures
     if passing is not None:
         places = [place for place, number in enumerate(numbers) if file_of(number) in passing]
-        numbers, signatures = [numbers[place] for place in places], [signatures[place] for place in places]
+        numbers = [numbers[place] for place in places]
+        signatures = [signatures[place] for place in places]
     most = compared(len(numbers), 8 * len(wanted))
     return candidates(numbers, signatures, int.from_bytes(wanted, "big"), most)

@@ -1,7 +1,8 @@
-"""Searches vector stores: every query in every store at once, by keywords and by vectors, ranked together.
+"""Searches vector stores: every query in every store at once, by keywords and by vectors, ranked
+together.
 
-query ── embed (once for each model) ─┐
-store ── keywords ──> BM25 ───────────┼──> fused ──> best of all queries and stores ──> threshold ──> chunks
+query ── embed (once for each model) ─┐ store ── keywords ──> BM25 ───────────┼──> fused ──> best of
+all queries and stores ──> threshold ──> chunks
       └─ signatures ──> cosines ──────┘
 """
 
@@ -58,8 +59,8 @@ def search_turns() -> FairScheduler:
 class Searching:
     """See `StoreSearch`. `embeddings` returns the embeddings client for a model.
 
-    `degraded` is called with each model that a search has to do without. `check_model` raises `ClientError` for a
-    model that the key of the current request does not allow.
+    `degraded` is called with each model that a search has to do without. `check_model` raises
+    `ClientError` for a model that the key of the current request does not allow.
     """
 
     def __init__(
@@ -73,8 +74,13 @@ class Searching:
         degraded: Callable[[str], None] = lambda model: None,
         check_model: Callable[[str], None] = lambda model: None,
     ) -> None:
-        self._store, self._known, self._embeddings = store, known, embeddings
-        self._turns, self._offload, self._now, self._degraded = turns, offload, now, degraded
+        self._store = store
+        self._known = known
+        self._embeddings = embeddings
+        self._turns = turns
+        self._offload = offload
+        self._now = now
+        self._degraded = degraded
         self._check_model = check_model
         self.nearest = Nearest(store, offload)
         self._frequent = FrequentTerms()
@@ -93,10 +99,18 @@ class Searching:
             self._check_model(model)
         await self._mark_used(request.tenant, found.values())
         vectors = {model: self._embed(model, request) for model in models}
-        embedded = dict(zip(vectors, await asyncio.gather(*vectors.values(), return_exceptions=True), strict=True))
+        embedded = dict(
+            zip(
+                vectors,
+                await asyncio.gather(*vectors.values(), return_exceptions=True),
+                strict=True,
+            )
+        )
         by_keywords = self._by_keywords_only(request, found.values(), embedded)
         searches = [self._search_in(store, request, embedded) for store in found.values()]
-        answers = dict(zip(found, await asyncio.gather(*searches, return_exceptions=True), strict=True))
+        answers = dict(
+            zip(found, await asyncio.gather(*searches, return_exceptions=True), strict=True)
+        )
         ranked, failures = _parted(answers)
         if failures and not ranked:
             raise next(iter(failures.values()))
@@ -115,7 +129,10 @@ class Searching:
         return store
 
     async def _mark_used(self, tenant: str, stores: Iterable[StoredVectorStore]) -> None:
-        """Extend the expiry of the stores. It is written once a minute, so that most searches only read."""
+        """Extend the expiry of the stores.
+
+        It is written once a minute, so that most searches only read.
+        """
         since = self._now() - USED_EVERY
         if used := [store.id for store in stores if store.last_active_at <= since]:
             await self._known.write(vector_stores.use, tenant, used)
@@ -129,16 +146,23 @@ class Searching:
         stores: Iterable[StoredVectorStore],
         embedded: Mapping[str, Sequence[bytes] | BaseException],
     ) -> Mapping[str, str]:
-        """Return the reason for each store that is searched without the vectors that the request asks for."""
+        """Return the reason for each store that is searched without the vectors that the request
+        asks for.
+        """
         reasons: dict[str, str] = {}
         for model, error in embedded.items():
             if isinstance(error, AntiphonError) and _can_do_without(request.ranking, error):
                 self._degraded(model)
-                reasons |= {store.id: error.message for store in stores if store.embedding_model == model}
+                reasons |= {
+                    store.id: error.message for store in stores if store.embedding_model == model
+                }
         return reasons
 
     async def _search_in(
-        self, store: StoredVectorStore, request: SearchRequest, embedded: Mapping[str, Sequence[bytes] | BaseException]
+        self,
+        store: StoredVectorStore,
+        request: SearchRequest,
+        embedded: Mapping[str, Sequence[bytes] | BaseException],
     ) -> Scores:
         """Return the scores of the chunks of one store: the best of all queries."""
         vectors = embedded.get(store.embedding_model)
@@ -149,19 +173,25 @@ class Searching:
         try:
             async with self._turns.slot(request.tenant):
                 requested = [
-                    self._send_request(store.id, query, vectors[place] if vectors else None, request)
+                    self._send_request(
+                        store.id, query, vectors[place] if vectors else None, request
+                    )
                     for place, query in enumerate(request.queries)
                 ]
                 return best_of(await asyncio.gather(*requested))
         except NoRoomError as error:
             raise AntiphonError.overloaded(OVERLOADED) from error
 
-    async def _send_request(self, store_id: str, query: str, vector: bytes | None, request: SearchRequest) -> Scores:
+    async def _send_request(
+        self, store_id: str, query: str, vector: bytes | None, request: SearchRequest
+    ) -> Scores:
         """Return the scores of the chunks of one store for one query."""
         ranking = request.ranking
         lists: list[tuple[float, Scores]] = []
         if vector is not None:
-            near = await self.nearest.find(request.tenant, store_id, vector, request.filters, LONGEST)
+            near = await self.nearest.find(
+                request.tenant, store_id, vector, request.filters, LONGEST
+            )
             lists.append((ranking.embedding_weight, dict(near)))
         if vector is None or ranking.text_weight > 0:
             lists.append((ranking.text_weight, await self._by_keywords(store_id, query, request)))
@@ -183,7 +213,8 @@ class Searching:
     async def _hits(self, request: SearchRequest, ranked: Mapping[str, Scores]) -> list[ChunkHit]:
         """Read the best chunks of all stores; the threshold applies here, once."""
         final = best_of(
-            {(store_id, number): score for number, score in one.items()} for store_id, one in ranked.items()
+            {(store_id, number): score for number, score in one.items()}
+            for store_id, one in ranked.items()
         )
         best = dict(islice(above(final, request.ranking.threshold).items(), request.most))
         hits: dict[tuple[str, int], ChunkHit] = {}
@@ -191,9 +222,16 @@ class Searching:
             numbers = [number for place, number in best if place == store_id]
             for chunk in await self._store.read(chunks.found_chunks, request.tenant, numbers):
                 place = store_id, chunk.number
-                attributes, text = chunk.attributes, chunk.text
+                attributes = chunk.attributes
+                text = chunk.text
                 hits[place] = ChunkHit(
-                    chunk.file_id, chunk.filename, store_id, best[place], attributes, text, chunk.position
+                    chunk.file_id,
+                    chunk.filename,
+                    store_id,
+                    best[place],
+                    attributes,
+                    text,
+                    chunk.position,
                 )
         return [hits[place] for place in best if place in hits]
 
@@ -206,14 +244,19 @@ def _models(stores: Iterable[StoredVectorStore], ranking: Ranking) -> set[str]:
 
 
 def _can_do_without(ranking: Ranking, error: BaseException) -> bool:
-    """Whether a search without embeddings of its queries can use keywords: unless the request excludes them."""
+    """Whether a search without embeddings of its queries can use keywords: unless the request
+    excludes them.
+    """
     return isinstance(error, AntiphonError) and ranking.text_weight > 0
 
 
 def _parted(
     answers: Mapping[str, Scores | BaseException],
 ) -> tuple[dict[str, Scores], dict[str, AntiphonError]]:
-    """Return the results by store, and the failed stores. Raises errors that do not concern a store."""
+    """Return the results by store, and the failed stores.
+
+    Raises errors that do not concern a store.
+    """
     found: dict[str, Scores] = {}
     failures: dict[str, AntiphonError] = {}
     for store_id, answer in answers.items():
@@ -229,5 +272,7 @@ def _parted(
 def _scored(found: KeywordMatches) -> Scores:
     """Return the scores of chunks that contain terms of a query."""
     texts = [(text, length) for _, text, length in found.chunks]
-    scored = zip((number for number, _, _ in found.chunks), scores(texts, found.corpus), strict=True)
+    scored = zip(
+        (number for number, _, _ in found.chunks), scores(texts, found.corpus), strict=True
+    )
     return best_of([{number: score for number, score in scored if score > 0}])

@@ -1,13 +1,15 @@
-"""The turns of responses that can run server-side tools, search for tools, compact the context or repair a call.
+"""The turns of responses that can run server-side tools, search for tools, compact the context or
+repair a call.
 
-next() ──> [AuxiliaryCall for a summary ──> Compact]                  if the context is already too long
+next() ──> [AuxiliaryCall for a summary ──> Compact]                  if the context is already too
+long
        ──> ListTools of MCP servers ──> RunTools that the client approved
        ──> CallModel ── refused(error) ──> next()                without the parameter, or with less history
               └──────── answered(ending) ──> AuxiliaryCall, to repair a call's input ──> Settle
                                          ──> RunTools that the model called ──> CallModel
                                          ──> EmitItem for each result of a tool search ──> CallModel
                                          ──> [AuxiliaryCall for a summary ──> Compact] ──> FinishRun
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
@@ -59,16 +61,21 @@ THRESHOLD = 100_000
 
 
 CROWDED = 0.8
-"""Fraction of the model's window at which a context is always compacted: the rest is for the summary."""
+"""Fraction of the model's window at which a context is always compacted: the rest is for the
+summary.
+"""
 
 
 class AgenticTurn(Turn):
-    """A turn that can run server-side tools, search for tools, compact the context, or repair a call's input.
+    """A turn that can run server-side tools, search for tools, compact the context, or repair a
+    call's input.
 
     It resumes an earlier attempt if the plan has one.
     """
 
-    def __init__(self, builder: RequestBuilder, plan: RunPlan, created: Callable[[], Sequence[Any]]) -> None:
+    def __init__(
+        self, builder: RequestBuilder, plan: RunPlan, created: Callable[[], Sequence[Any]]
+    ) -> None:
         super().__init__(builder)
         resume = plan.resume
         work = resume.work if resume else Checkpoint()
@@ -151,7 +158,9 @@ class AgenticTurn(Turn):
         return RunTools(buffered, approved, left, self.usage, self._hosted.rounds)
 
     def _carry_out(self, ending: Finish) -> Generator[Step, None, bool]:
-        """Execute the server-side calls of the model; return whether to call the model again with their results."""
+        """Execute the server-side calls of the model; return whether to call the model again with
+        their results.
+        """
         calls = [call for call in ending.retained if isinstance(call, HostedCall)]
         if calls:
             yield self._run_tools(calls)
@@ -161,7 +170,9 @@ class AgenticTurn(Turn):
         return bool(calls or found)
 
     def _relax(self) -> None:
-        """Relax `tool_choice` after a call met its requirement, even one that awaits approval: the model can answer."""
+        """Relax `tool_choice` after a call met its requirement, even one that awaits approval: the
+        model can answer.
+        """
         if self._hosted.were_called:
             self.builder.request = replace_struct(
                 self.builder.request, tool_choice=relaxed(self.builder.request.tool_choice)
@@ -171,7 +182,9 @@ class AgenticTurn(Turn):
         return bool(open_calls(self._created())) or self._hosted.waits_for_client
 
     def _prepare(self) -> Steps:
-        """Before the first Chat call: list the tools of the MCP servers, and run the calls that the client approved."""
+        """Before the first Chat call: list the tools of the MCP servers, and run the calls that the
+        client approved.
+        """
         if not self._hosted.begins():
             return
         self._hosted.check()
@@ -182,21 +195,33 @@ class AgenticTurn(Turn):
             yield self._run_tools(approved=approved)
 
     def _compact_below(self, limit: int) -> Steps:
-        """Compact the context, unless the retained part is too long: then every turn would compact again."""
-        stored = [item for item in self._conversation() if isinstance(item, Message) and item.role != "assistant"]
+        """Compact the context, unless the retained part is too long: then every turn would compact
+        again.
+        """
+        stored = [
+            item
+            for item in self._conversation()
+            if isinstance(item, Message) and item.role != "assistant"
+        ]
         if self._size(stored) >= limit:
             yield SkipCompaction()
         else:
             yield from self._compact()
 
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
-        """Have the conversation summarized; return why it failed. Only a summary that `is_wanted` is mandatory."""
-        self._is_optional, self.builder.thins_out = not is_wanted, True
+        """Have the conversation summarized; return why it failed.
+
+        Only a summary that `is_wanted` is mandatory.
+        """
+        self._is_optional = not is_wanted
+        self.builder.thins_out = True
         answer = yield from self._call_auxiliary(
             lambda: summary_of(self.builder.request, self._conversation()), compacts=is_wanted
         )
-        self._is_optional, self.builder.thins_out = False, False
-        text, error = text_of(answer.items), answer.ending.error
+        self._is_optional = False
+        self.builder.thins_out = False
+        text = text_of(answer.items)
+        error = answer.ending.error
         if text and error is None:
             yield Compact(text)
             return None
@@ -212,7 +237,8 @@ class AgenticTurn(Turn):
 
     def _send_request(self, more: Sequence[InputItem] = ()) -> Generator[Step, None, ModelResult]:
         """Call the model with the conversation; `more` follows it for this call alone."""
-        builder, hosted = self.builder, self._hosted
+        builder = self.builder
+        hosted = self._hosted
         while (result := self._taken()) is None:
             if builder.api_for(builder.request, self._conversation()) == "chat":
                 yield from self._prepare()
@@ -220,11 +246,15 @@ class AgenticTurn(Turn):
                     return ModelResult(Finish("completed", None))
                 self._relax()
             try:
-                built = builder.build(builder.request, joined(self._conversation(), more), self._limit_tools)
+                built = builder.build(
+                    builder.request, joined(self._conversation(), more), self._limit_tools
+                )
                 if builder.target.may_have_window:
                     built = builder.fitted(
                         built,
-                        lambda: builder.build(builder.request, joined(self._conversation(), more), self._limit_tools),
+                        lambda: builder.build(
+                            builder.request, joined(self._conversation(), more), self._limit_tools
+                        ),
                     )
             except UnreadFile as unread:
                 yield AttachFiles(unread.part, unread.form)
@@ -248,7 +278,9 @@ class AgenticTurn(Turn):
         return result
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
-        """Remove tools that have reached their limit of calls from the tools offered to the model."""
+        """Remove tools that have reached their limit of calls from the tools offered to the
+        model.
+        """
         if self._searches >= (self.builder.request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
         toolbox.are_used_up = self._hosted.left == 0
@@ -263,7 +295,11 @@ class AgenticTurn(Turn):
         if self.builder.api == "responses":
             return []  # the backend has already answered them
         created = self._created()
-        searches = [item for item in created if isinstance(item, ToolSearchCall) and item.execution == "server"]
+        searches = [
+            item
+            for item in created
+            if isinstance(item, ToolSearchCall) and item.execution == "server"
+        ]
         answered = sum(isinstance(item, ToolSearchOutput) for item in created)
         new = searches[answered:]
         if not new:
@@ -272,24 +308,39 @@ class AgenticTurn(Turn):
         toolbox = self.builder.toolbox(self._conversation())
         return [
             ToolSearchOutput(
-                call_id=None, execution="server", status="completed", tools=search(toolbox.deferred, item.arguments)
+                call_id=None,
+                execution="server",
+                status="completed",
+                tools=search(toolbox.deferred, item.arguments),
             )
             for item in new
         ]
 
     @property
     def _limit(self) -> int | None:
-        """Tokens at which the context is compacted: at most a fixed fraction of the model's window, if it is known."""
-        wanted = [entry.compact_threshold or THRESHOLD for entry in self.builder.request.context_management or ()]
+        """Tokens at which the context is compacted: at most a fixed fraction of the model's window,
+        if it is known.
+        """
+        wanted = [
+            entry.compact_threshold or THRESHOLD
+            for entry in self.builder.request.context_management or ()
+        ]
         if wanted and (window := self.builder.target.window) is not None:
             wanted.append(int(window * CROWDED))
         return min(wanted, default=None)
 
     def _is_crowded(self, limit: int) -> Generator[Step, None, bool]:
-        """Whether the context for the next call is too long, and contains items that can be compacted."""
-        folded = [place for place, item in enumerate(self.builder.items) if type(item) is Compaction]
+        """Whether the context for the next call is too long, and contains items that can be
+        compacted.
+        """
+        folded = [
+            place for place, item in enumerate(self.builder.items) if type(item) is Compaction
+        ]
         new = self.builder.items[folded[-1] + 1 :] if folded else self.builder.items
-        is_worth = any(type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant") for item in new)
+        is_worth = any(
+            type(item) in CALLS or (isinstance(item, Message) and item.role == "assistant")
+            for item in new
+        )
         while is_worth:
             try:
                 return self._size(self.builder.items) >= limit
@@ -305,7 +356,10 @@ class AgenticTurn(Turn):
         return tokens_of(countable(built.body) if built.api == "responses" else built.body)
 
     def _is_too_long(self, ending: Finish, limit: int) -> bool:
-        """Whether the input and output of the model are too long. Calls that wait for the client are not compacted."""
+        """Whether the input and output of the model are too long.
+
+        Calls that wait for the client are not compacted.
+        """
         if ending.error is not None or ending.outcome != "completed" or self._waits_for_client():
             return False
         return ending.usage is not None and ending.usage.total_tokens >= limit
@@ -314,4 +368,6 @@ class AgenticTurn(Turn):
 def text_of(items: Sequence[Item]) -> str:
     """Return the text of messages."""
     content = [item.content for item in items if isinstance(item, Message)]
-    return "".join(part.text for content in content for part in content if isinstance(part, OutputText)).strip()
+    return "".join(
+        part.text for content in content for part in content if isinstance(part, OutputText)
+    ).strip()

@@ -1,7 +1,9 @@
-"""`prompt_cache_diagnostics`: what a backend could reuse of the prompt of another response (specification section 24).
+"""`prompt_cache_diagnostics`: what a backend could reuse of the prompt of another response
+(specification section 24).
 
-Both prompts are compared as the backend received them. If the other prompt is not kept, the result is
-`unavailable`: `PromptMemory` keeps prompts for the families that cache them (`dialect.prefix_cache`).
+Both prompts are compared as the backend received them. If the other prompt is not kept, the result
+is `unavailable`: `PromptMemory` keeps prompts for the families that cache them
+(`dialect.prefix_cache`).
 """
 
 from collections.abc import Callable
@@ -38,7 +40,9 @@ REASONS: dict[str, Read] = {
     "verbosity_changed": lambda response: (response.get("text") or {}).get("verbosity"),
     "service_tier_changed": lambda response: response.get("service_tier"),
 }
-"""Why a prompt misses the cache, by the field that both responses echo; the first that differs is the reason."""
+"""Why a prompt misses the cache, by the field that both responses echo; the first that differs is
+the reason.
+"""
 
 
 def compared_id(response: Response) -> str | None:
@@ -56,11 +60,15 @@ async def diagnose(
     response: Response,
     usage: Usage | None,
 ) -> dict[str, Any]:
-    """Return the diagnostics of a response. `prompt` is the one that `target` received, None if it is not kept.
+    """Return the diagnostics of a response.
 
-    `usage` has the tokens of the prompt, if the backend reported any: their ratio to the bytes estimates the others.
+    `prompt` is the one that `target` received, None if it is not kept.
+
+    `usage` has the tokens of the prompt, if the backend reported any: their ratio to the bytes
+    estimates the others.
     """
-    tenant, other_id = plan.context.tenant, str(compared_id(response))
+    tenant = plan.context.tenant
+    other_id = str(compared_id(response))
     try:
         stored = await store.read(responses.load, tenant, other_id, few=True)
     except StoreError:
@@ -72,10 +80,13 @@ async def diagnose(
     before = memory.find(tenant, target, [f"{tenant}\0{other_id}"]) if memory is not None else None
     if prompt is None or (before is None and not is_other_model):
         return UNAVAILABLE
-    size, same = sum(prompt.sizes), same_parts(before, prompt) if before is not None else 0
+    size = sum(prompt.sizes)
+    same = same_parts(before, prompt) if before is not None else 0
     if before is not None and same == len(before.sizes):
         return {"type": "cache_hit"}
-    tokens = usage.input_tokens if usage is not None and usage.input_tokens else size // BYTES_PER_TOKEN
+    tokens = (
+        usage.input_tokens if usage is not None and usage.input_tokens else size // BYTES_PER_TOKEN
+    )
     reusable = tokens * sum(prompt.sizes[:same]) // max(size, 1)
     return {
         "type": "cache_miss",
@@ -86,7 +97,9 @@ async def diagnose(
 
 
 def _reason(other: dict[str, Any], own: dict[str, Any], plan: RunPlan) -> str:
-    """Return the first difference of two responses that explains why the second repeats too little."""
+    """Return the first difference of two responses that explains why the second repeats too
+    little.
+    """
     changed = (reason for reason, read in REASONS.items() if read(other) != read(own))
     is_compacted = not COMPACTED.isdisjoint(kinds_of(plan.items))
     return next(changed, "context_compacted" if is_compacted else "input_changed")

@@ -1,4 +1,6 @@
-"""`POST /responses/compact`: shortens a context so that the client can continue from it (specification section 11)."""
+"""`POST /responses/compact`: shortens a context so that the client can continue from it
+(specification section 11).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,11 +27,13 @@ async def compact(
     *,
     is_large: bool = False,
 ) -> dict[str, Any]:
-    """Return the object `response.compaction`: the unchanged messages of users and systems, then a compaction.
+    """Return the object `response.compaction`: the unchanged messages of users and systems, then a
+    compaction.
 
     `watch` receives the response that generates it.
 
-    Raises `ClientError` as a response to the same input would, `BackendError` if the model returned no summary.
+    Raises `ClientError` as a response to the same input would, `BackendError` if the model returned
+    no summary.
     """
     items = _items(request.input)
     if not items and request.previous_response_id is None:
@@ -55,7 +59,11 @@ async def compact(
 
 
 def _compacted(parts: RunParts, run: Run, response: Response) -> dict[str, Any]:
-    stored = [_renewed(parts, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
+    stored = [
+        _renewed(parts, item)
+        for item in run.context.items
+        if isinstance(item, Message) and _stays(item)
+    ]
     return {
         "id": response.id,
         "object": "response.compaction",

@@ -1,4 +1,6 @@
-"""The containers for the code and the commands of one response: resolved once, before the model is called."""
+"""The containers for the code and the commands of one response: resolved once, before the model is
+called.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,11 +27,16 @@ WITH_CONTAINER = frozenset[type]({CodeInterpreterCall, ShellCall})
 
 async def contained(parts: RunParts, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools. Raises `ClientError` as `containers_of`."""
-    request, items, target = plan.request, plan.items, plan.route.target
+    request = plan.request
+    items = plan.items
+    target = plan.route.target
     found = await containers_of(parts, request, items, target, plan.context.tenant, plan.resume)
-    # A background response was resolved when it was queued, and a backend that runs the tools has its own containers.
+    # A background response was resolved when it was queued, and a backend that runs the tools has
+    # its own containers.
     is_ours = plan.resume is None and target.api_for(request, items) == "chat"
-    return replace(plan, containers=found, response=echoed(plan.response, found) if is_ours else plan.response)
+    return replace(
+        plan, containers=found, response=echoed(plan.response, found) if is_ours else plan.response
+    )
 
 
 async def containers_of(
@@ -40,23 +47,29 @@ async def containers_of(
     tenant: str,
     resume: ResumeState | None = None,
 ) -> Mapping[Kind, str]:
-    """Return the container of each kind of tool, which all calls of that kind use; empty without such tools.
+    """Return the container of each kind of tool, which all calls of that kind use; empty without
+    such tools.
 
-    Tools that name no container share one. Raises `ClientError`: 404 for an unknown container or file of the request,
-    400 for an expired container.
+    Tools that name no container share one. Raises `ClientError`: 404 for an unknown container or
+    file of the request, 400 for an expired container.
     """
-    tools = [tool for tool in tools_of(request, items) if isinstance(tool, CodeTool) and _runs_here(tool)]
+    tools = [
+        tool for tool in tools_of(request, items) if isinstance(tool, CodeTool) and _runs_here(tool)
+    ]
     behind = parts.toolset.code
     if behind is None or not tools:
         return {}
     if target.api_for(request, items) != "chat":
-        # The backend runs them. If a Chat backend has to replace it, the first call reports an invalid container.
+        # The backend runs them. If a Chat backend has to replace it, the first call reports an
+        # invalid container.
         new = parts.new_id("cntr")
         return {_kind_of(tool): named_container(tool) or new for tool in tools}
     return await _found(behind, tools, tenant, newest_container(items, resume))
 
 
-async def _found(behind: ContainerTools, tools: Sequence[CodeTool], tenant: str, newest: str) -> Mapping[Kind, str]:
+async def _found(
+    behind: ContainerTools, tools: Sequence[CodeTool], tenant: str, newest: str
+) -> Mapping[Kind, str]:
     found: dict[Kind, str] = {}
     for tool in sorted(tools, key=lambda tool: not named_container(tool)):
         container_id = await behind.container_for(tool, tenant, newest)
@@ -83,7 +96,11 @@ def named_container(tool: CodeTool) -> str:
 
 def newest_container(items: Sequence[InputItem], resume: ResumeState | None = None) -> str:
     """Return the container of the newest code or shell call, empty without such a call."""
-    begun = [record.container_id for record in resume.work.calls if record.container_id] if resume else []
+    begun = (
+        [record.container_id for record in resume.work.calls if record.container_id]
+        if resume
+        else []
+    )
     if begun:
         return begun[-1]
     created = [*reversed(resume.stored)] if resume else []
@@ -111,5 +128,8 @@ def echoed(response: Response, containers: Mapping[Kind, str]) -> Response:
 
 
 def _with(tool: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
-    is_auto = tool.get("type") == "shell" and (tool.get("environment") or {}).get("type") == "container_auto"
+    is_auto = (
+        tool.get("type") == "shell"
+        and (tool.get("environment") or {}).get("type") == "container_auto"
+    )
     return {**tool, "environment": environment} if is_auto else tool

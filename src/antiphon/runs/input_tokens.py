@@ -1,4 +1,6 @@
-"""The number of tokens the model would see: from its own backend if it counts them, else the best estimate here."""
+"""The number of tokens the model would see: from its own backend if it counts them, else the best
+estimate here.
+"""
 
 import asyncio
 import hashlib
@@ -48,7 +50,9 @@ NEWEST = "o200k_base"
 
 
 def vocabulary_of(model: str) -> str | None:
-    """Return the name of a model's vocabulary, None if the model is not OpenAI's, or tiktoken is not installed."""
+    """Return the name of a model's vocabulary, None if the model is not OpenAI's, or tiktoken is
+    not installed.
+    """
     models = load_optional("tiktoken.model")
     if models is None:
         return None
@@ -60,7 +64,9 @@ def vocabulary_of(model: str) -> str | None:
 
 
 def tokens_by(name: str) -> Callable[[str], int] | None:
-    """Return a function that counts the tokens of a text in a vocabulary; None if its data is not available."""
+    """Return a function that counts the tokens of a text in a vocabulary; None if its data is not
+    available.
+    """
     tiktoken = load_optional("tiktoken")
     if tiktoken is None:
         return None
@@ -94,13 +100,17 @@ Encode = Callable[[dict[str, Any]], Awaitable[bytes]]
 """Returns a request to a backend as JSON."""
 
 LARGEST = 1_000_000
-"""Characters of messages up to which tiktoken counts them: it needs about a second for this many."""
+"""Characters of messages up to which tiktoken counts them: it needs about a second for this
+many.
+"""
 
 OPENAI = {"openai", "azure"}
 """Families that serve OpenAI's models; the vocabularies of these are public."""
 
 PRIMINGS = {"gpt-3": 3, "gpt-4": 3, "o3": 2, "o4": 2, "gpt-5": 2}
-"""Prefix of a model's name -> the tokens that open its answer. Recordings: 14 for gpt-4o are 13 for gpt-5."""
+"""Prefix of a model's name -> the tokens that open its answer. Recordings: 14 for gpt-4o are 13 for
+gpt-5.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +124,11 @@ class Count:
 async def count_input_tokens(
     parts: RunParts, request: CreateResponse, tenant: str = "", *, is_large: bool = False
 ) -> Count:
-    """Return the input tokens that a response to this request would be charged; nothing is generated or stored.
+    """Return the input tokens that a response to this request would be charged; nothing is
+    generated or stored.
 
-    Raises `ClientError` for a request that would be rejected before the model is called; a backend that cannot count
-    is not an error.
+    Raises `ClientError` for a request that would be rejected before the model is called; a backend
+    that cannot count is not an error.
     """
     context = await load_context(parts.history, request, tenant, is_large=is_large)
     try:
@@ -135,9 +146,12 @@ async def _count(parts: RunParts, request: CreateResponse, context: Context) -> 
         return await parts.offload.run(tenant, encode_large_body, body)
 
     found = await translated(parts, request, context, await parts.models.find(request.model))
-    target, body = found.target, found.body
+    target = found.target
+    body = found.body
     if found.api == "responses":
-        count = await _count_at(target.backend, encoded, by_responses, body | {"model": target.model})
+        count = await _count_at(
+            target.backend, encoded, by_responses, body | {"model": target.model}
+        )
         if count is not None:
             return Count(count, is_exact=True)
         return await parts.offload.run(tenant, _worked_out, countable(body), target)
@@ -156,7 +170,9 @@ async def _count_at(backend: Backend, encode: Encode, way: Way, body: dict[str, 
         async with asyncio.timeout(PATIENCE):
             request = next(steps)
             while True:
-                request = steps.send(await _answer(backend, request.path, await encode(request.body)))
+                request = steps.send(
+                    await _answer(backend, request.path, await encode(request.body))
+                )
     except StopIteration as end:
         count: int | None = end.value
         return count
@@ -179,6 +195,8 @@ def _worked_out(body: dict[str, Any], target: ModelTarget) -> Count:
     is_openai = target.dialect.name in OPENAI
     name = vocabulary_of(target.model) if is_openai else None
     measure = tokens_by(name or NEWEST) if tokens_of(body, len) <= LARGEST else None
-    priming = next((tokens for begin, tokens in PRIMINGS.items() if target.model.startswith(begin)), None)
+    priming = next(
+        (tokens for begin, tokens in PRIMINGS.items() if target.model.startswith(begin)), None
+    )
     is_known = None not in (name, measure, priming)
     return Count(tokens_of(body, measure, priming or PRIMING), is_known and is_plain(body))

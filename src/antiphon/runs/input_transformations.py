@@ -1,4 +1,6 @@
-"""Which reasoning items of a request the model did not receive, and why (specification section 24)."""
+"""Which reasoning items of a request the model did not receive, and why (specification section
+24).
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,15 +12,21 @@ from antiphon.protocol.items.messages import InputItem, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat_completions.hosted import RETOLD
-from antiphon.translation.to_chat_completions.reasoning import displayed_text, is_signed, plain_text, replays
+from antiphon.translation.to_chat_completions.reasoning import (
+    displayed_text,
+    is_signed,
+    plain_text,
+    replays,
+)
 from antiphon.upstream.backend_state import ModelTarget
 
 
 class Replay(Struct, frozen=True):
-    """How reasoning went back to the model: the target, the API by which it was called, and `reasoning.context`.
+    """How reasoning went back to the model: the target, the API by which it was called, and
+    `reasoning.context`.
 
-    `removed` is what a backend with a Responses API did not use of it: only such a backend knows the end user and the
-    prefix to which it tied its reasoning.
+    `removed` is what a backend with a Responses API did not use of it: only such a backend knows
+    the end user and the prefix to which it tied its reasoning.
     """
 
     target: ModelTarget
@@ -33,14 +41,17 @@ def input_transformations(
 ) -> list[dict[str, Any]] | None:
     """Return `input_transformations` of a response, None if nothing was removed.
 
-    `items` is the input of the request, and `conversation` all that the model could receive. Sealed reasoning counts as
-    used if the model receives its text, even if another backend's signatures are dropped.
+    `items` is the input of the request, and `conversation` all that the model could receive. Sealed
+    reasoning counts as used if the model receives its text, even if another backend's signatures
+    are dropped.
     """
     sealed = [item for item in items if isinstance(item, Reasoning) and item.encrypted_content]
     if not sealed:
         return None
     behind = set() if replay.api == "responses" else _behind(conversation, replay)
-    reasons = [(item.id, _reason(item, replay, is_behind=str(item.id) in behind)) for item in sealed]
+    reasons = [
+        (item.id, _reason(item, replay, is_behind=str(item.id) in behind)) for item in sealed
+    ]
     return [_removal(str(item_id), reason) for item_id, reason in reasons if reason] or None
 
 
@@ -49,8 +60,12 @@ def _removal(item_id: str, reason: str) -> dict[str, Any]:
 
 
 def _behind(conversation: Sequence[InputItem], replay: Replay) -> set[str]:
-    """Return the ids of the reasoning items that do not go back to the model because of their turn."""
-    turn, with_calls, turns = 0, set[int](), dict[str, int]()
+    """Return the ids of the reasoning items that do not go back to the model because of their
+    turn.
+    """
+    turn = 0
+    with_calls = set[int]()
+    turns = dict[str, int]()
     for item in conversation:
         if isinstance(item, Message):
             turn += item.role == "user"
@@ -58,7 +73,8 @@ def _behind(conversation: Sequence[InputItem], replay: Replay) -> set[str]:
             turns[str(item.id)] = turn
         elif type(item) in CALLS or type(item) in RETOLD:
             with_calls.add(turn)
-    dialect, context = replay.target.dialect, replay.context
+    dialect = replay.target.dialect
+    context = replay.context
     return {
         item_id
         for item_id, its in turns.items()
@@ -68,7 +84,8 @@ def _behind(conversation: Sequence[InputItem], replay: Replay) -> set[str]:
 
 def _reason(item: Reasoning, replay: Replay, *, is_behind: bool) -> str:
     """Return why the item was removed, empty if it was not."""
-    target, dialect = replay.target, replay.target.dialect
+    target = replay.target
+    dialect = replay.target.dialect
     state = replay.unseal(str(item.encrypted_content))
     is_own = state.get("family") == dialect.name
     if is_own and replay.api == "chat" and (not is_behind or is_signed(state)):
@@ -76,7 +93,11 @@ def _reason(item: Reasoning, replay: Replay, *, is_behind: bool) -> str:
     has_text = bool(displayed_text(item) or plain_text(state.get("reasoning")))
     takes_text = dialect.replay != "never"
     if replay.api == "responses":
-        is_own = is_own and state.get("origin") == state_origin(target) and isinstance(state.get("native"), dict)
+        is_own = (
+            is_own
+            and state.get("origin") == state_origin(target)
+            and isinstance(state.get("native"), dict)
+        )
         if not (is_own or (takes_text and has_text)):
             return _mismatch(state)
         return _reported(replay.removed, state["native"].get("id") if is_own else item.id)
@@ -90,6 +111,12 @@ def _mismatch(state: dict[str, Any]) -> str:
 
 
 def _reported(removed: Sequence[Mapping[str, Any]], sent_id: object) -> str:
-    """Return why the backend removed the item that it received under this id, empty if it reports none."""
-    reasons = (one.get("reason") for one in removed if one.get("type") == "reasoning" and one.get("id") == sent_id)
+    """Return why the backend removed the item that it received under this id, empty if it reports
+    none.
+    """
+    reasons = (
+        one.get("reason")
+        for one in removed
+        if one.get("type") == "reasoning" and one.get("id") == sent_id
+    )
     return str(next(reasons, None) or "")

@@ -1,4 +1,6 @@
-"""Counts identical rounds of calls in a conversation, and adds a note for a model that repeats them."""
+"""Counts identical rounds of calls in a conversation, and adds a note for a model that repeats
+them.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +10,13 @@ from typing import Any
 import msgspec
 
 from antiphon.protocol.items.content import InputText
-from antiphon.protocol.items.hosted import CodeInterpreterCall, FileSearchCall, McpCall, McpListTools, WebSearchCall
+from antiphon.protocol.items.hosted import (
+    CodeInterpreterCall,
+    FileSearchCall,
+    McpCall,
+    McpListTools,
+    WebSearchCall,
+)
 from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, tie
 from antiphon.translation.to_chat_completions.prefix import joined
@@ -36,7 +44,9 @@ _VOLATILE = re.compile(
     r"\b[0-9a-f]{6,64}\b|\b[0-9]{1,9}(?:\.[0-9]{1,9})? ?(?:ms|s|secs?|seconds?)\b"
     r"|\b[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?\b|\b[0-9]{4}-[0-9]{2}-[0-9]{2}"
 )
-"""Differences to ignore when results are compared: Codex adds an id and a duration to each command."""
+"""Differences to ignore when results are compared: Codex adds an id and a duration to each
+command.
+"""
 
 _COMPARED_CHARACTERS = 2000
 """Characters of a result that are compared, at its beginning and at its end."""
@@ -46,11 +56,12 @@ STOPPED: Note = ("loop", "stopped")
 
 NUDGE = """\
 The last {count} rounds of calls were identical, and so were their results: the same call again will not help. \
-Do something else: call another tool, use other arguments, or answer with what is known, and say what failed."""
+Do something else: call another tool, use other arguments, or answer with what is known, and say what failed."""  # noqa: E501 - the lines of a text
 
 
 def repetitions(items: Sequence[InputItem]) -> int:
-    """Return how often the newest calls were repeated with the same results, in a row; 0 on their first occurrence.
+    """Return how often the newest calls were repeated with the same results, in a row; 0 on their
+    first occurrence.
 
     A call counts once it has its output. A user's message resets the count.
     """
@@ -62,9 +73,11 @@ def repetitions(items: Sequence[InputItem]) -> int:
 
 
 def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem], Note | None]:
-    """Return the conversation with the note for the model, if any, and whether it was added or the model is stopped.
+    """Return the conversation with the note for the model, if any, and whether it was added or the
+    model is stopped.
 
-    `limit` is the number of repetitions at which the note is added, 0 for no limit; at `STUCK` times the limit it ends.
+    `limit` is the number of repetitions at which the note is added, 0 for no limit; at `STUCK`
+    times the limit it ends.
     """
     if not limit or (isinstance(items, ItemList) and items.kinds.isdisjoint(_CREATED)):
         return items, None
@@ -78,12 +91,16 @@ def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem],
 def _run(calls: Sequence[Any], period: int) -> int:
     """Return how often the newest `period` calls occur at the end; fewer than two counts as 0."""
     pairs = zip(calls, calls[period:], strict=False)
-    same = next((place for place, (one, other) in enumerate(pairs) if one != other), len(calls) - period)
+    same = next(
+        (place for place, (one, other) in enumerate(pairs) if one != other), len(calls) - period
+    )
     return same // period + 1 if same >= period else 0
 
 
 def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
-    """Yield calls with their outputs in comparable form, newest first, back to the last message of a user."""
+    """Yield calls with their outputs in comparable form, newest first, back to the last message of
+    a user.
+    """
     outputs: dict[str, Any] = {}
     for item in _newest(items):
         if type(item) in OUTPUTS:
@@ -91,7 +108,9 @@ def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
         elif type(item) in CALLS and (output := outputs.pop(tie(item), None)) is not None:
             yield _signature(item, output)
         elif (
-            isinstance(item, WebSearchCall) and isinstance(item.action, dict) and item.action.get("type") == "open_page"
+            isinstance(item, WebSearchCall)
+            and isinstance(item.action, dict)
+            and item.action.get("type") == "open_page"
         ):
             yield (item.id,)  # the item does not contain which part of the page was read
         elif isinstance(item, _HOSTED):
@@ -119,12 +138,15 @@ def _values(items: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Result:
-    """An output, compared without the parts that always differ, and only where the calls are the same."""
+    """An output, compared without the parts that always differ, and only where the calls are the
+    same.
+    """
 
     __slots__ = ("_output", "_steady")
 
     def __init__(self, output: Any) -> None:
-        self._output, self._steady = output, ""
+        self._output = output
+        self._steady = ""
 
     @property
     def steady(self) -> str:
@@ -139,5 +161,9 @@ class _Result:
 
 def _steady(output: Any) -> str:
     text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-    ends = text if len(text) <= 2 * _COMPARED_CHARACTERS else text[:_COMPARED_CHARACTERS] + text[-_COMPARED_CHARACTERS:]
+    ends = (
+        text
+        if len(text) <= 2 * _COMPARED_CHARACTERS
+        else text[:_COMPARED_CHARACTERS] + text[-_COMPARED_CHARACTERS:]
+    )
     return _VOLATILE.sub("#", ends)

@@ -1,4 +1,5 @@
-"""Calls models for one response: selects the stream reader for each API, and reports the outcome to the turn.
+"""Calls models for one response: selects the stream reader for each API, and reports the outcome to
+the turn.
 
 The turn receives how a call ended, the writer the model's output, and the observers everything.
 """
@@ -52,7 +53,9 @@ JSON_TYPES = {"application/json", "text/json"}
 
 
 class Unreported(NamedTuple):
-    """A call with unreported tokens: the backend omitted them, or the client disconnected before they came."""
+    """A call with unreported tokens: the backend omitted them, or the client disconnected before
+    they came.
+    """
 
     body: Mapping[str, Any]
     stated: Callable[[], list[Item]] = list
@@ -60,7 +63,9 @@ class Unreported(NamedTuple):
 
 
 class ModelStream:
-    """An answer of the model while it is read: for the client, or one that the turn requested internally."""
+    """An answer of the model while it is read: for the client, or one that the turn requested
+    internally.
+    """
 
     __slots__ = (
         "before",
@@ -94,13 +99,18 @@ class ModelStream:
         self.upstream = upstream
         self.writer = writer
         self.stream = stream
-        # Some backends answer a request for a stream with one JSON object: it is read as it comes, as a stream is.
-        is_json = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
+        # Some backends answer a request for a stream with one JSON object: it is read as it comes,
+        # as a stream is.
+        is_json = (
+            reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
+        )
         self.is_plain = is_json and not is_stream
         """The answer is awaited as a whole: no stream was requested, and none is announced."""
         self.reader = AnswerReader(stream, is_json)
         self.is_checked = is_checked
-        """Its text is searched for calls or checked against a schema: work that grows with its size."""
+        """Its text is searched for calls or checked against a schema: work that grows with its
+        size.
+        """
         self.size = self.unread = 0
         """Bytes of an answer that is checked: in total, and since its last whole event."""
         self.ending: Finish | None = None
@@ -111,7 +121,9 @@ class ModelStream:
         """It broke off before its end."""
         self.before = before = writer.newest
         """The newest item of the writer when the answer began."""
-        reply.has_begun = lambda: writer.newest != before  # no reference to this object, which refers to the reply
+        reply.has_begun = lambda: (
+            writer.newest != before
+        )  # no reference to this object, which refers to the reply
         if not self.is_plain:
             self.parts = aiter(reply.body)
             self.clock = asyncio.get_running_loop().time
@@ -127,18 +139,24 @@ class ModelStream:
         return self.writer.newest != self.before
 
     def check_silence(self) -> None:
-        """Note bytes without a chunk. Raises `BackendError` if an answer that began has had no chunk for too long.
+        """Note bytes without a chunk.
+
+        Raises `BackendError` if an answer that began has had no chunk for too long.
 
         The backend's client handles complete silence, and silence before the first chunk.
         """
-        if self.has_output() and self.clock() - self.last_chunk_at > self.upstream.reply.idle_timeout:
+        if (
+            self.has_output()
+            and self.clock() - self.last_chunk_at > self.upstream.reply.idle_timeout
+        ):
             raise BackendError("The backend keeps the connection open, but sends no data.")
 
 
 class ModelCaller:
     """All calls of models for one response, along one route.
 
-    open(step) ──> conclude(stream), after it was read to its end ──> close()    for each step that calls a model
+    open(step) ──> conclude(stream), after it was read to its end ──> close()    for each step that
+    calls a model
     """
 
     def __init__(
@@ -148,7 +166,8 @@ class ModelCaller:
         writer: ResponseWriter,
         parts: RunParts,
     ) -> None:
-        self._plan, self._offload = plan, parts.offload
+        self._plan = plan
+        self._offload = parts.offload
         self._turn = turn
         self._writer = writer
         self._route = plan.route
@@ -196,18 +215,30 @@ class ModelCaller:
         if target is not self._turn.builder.target or target.name != self._writer.response.model:
             self._follow()
 
-    async def open(self, record: ResponseRecord, step: CallModel | AuxiliaryCall) -> ModelStream | None:
-        """Call the model; return its answer, to be read. None: the turn decides what to do instead."""
-        route, plan = self._route, self._plan
-        # The turn built the body for one target, which was paused meanwhile: another one may need another body.
+    async def open(
+        self, record: ResponseRecord, step: CallModel | AuxiliaryCall
+    ) -> ModelStream | None:
+        """Call the model; return its answer, to be read.
+
+        None: the turn decides what to do instead.
+        """
+        route = self._route
+        plan = self._plan
+        # The turn built the body for one target, which was paused meanwhile: another one may need
+        # another body.
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
         # Loaded in a thread, and before the slot is acquired: few responses need this large module.
-        if isinstance(step, CallModel) and (step.check is not None or step.toolbox.offers) and JUDGE not in sys.modules:
+        if (
+            isinstance(step, CallModel)
+            and (step.check is not None or step.toolbox.offers)
+            and JUDGE not in sys.modules
+        ):
             await self._load_judge(step)
         context = plan.context
-        # A model without vision would ignore an image, or reject the request: another model describes it first.
+        # A model without vision would ignore an image, or reject the request: another model
+        # describes it first.
         profile = route.target.profile
         if profile is not None and profile.vision is False and self._vision is not None:
             try:
@@ -215,16 +246,19 @@ class ModelCaller:
             except AntiphonError as error:
                 self._turn.failed(error)
                 return None
-        # Without it, a tenant could find out by the speed of an answer what others have sent (vLLM's prefix cache).
+        # Without it, a tenant could find out by the speed of an answer what others have sent
+        # (vLLM's prefix cache).
         if route.target.state.options.cache_salt:
             step.body[PARAMETER] = salt_of(context.tenant)
-        # The messages of a chain are stored as JSON too, so most of a long body may need no encoding at all.
+        # The messages of a chain are stored as JSON too, so most of a long body may need no
+        # encoding at all.
         is_small = not (context.is_large or context.prefix) or not context.is_translated_in_thread
         if is_small or is_quick(step.body):
             body = encode_body(step.body)
         else:
             body = await self._offload.run(context.tenant, encode_large_body, step.body)
-        # What the backend's prefix cache can reuse of the prompt before: compared once the answer is complete.
+        # What the backend's prefix cache can reuse of the prompt before: compared once the answer
+        # is complete.
         self._prompt = None
         if route.target.dialect.prefix_cache and self._prompts is not None:
             self._prompt = await prompt_of(step, plan, self._offload)
@@ -245,7 +279,8 @@ class ModelCaller:
         except AntiphonError as error:
             self._turn.failed(error)
             return None
-        # Another target, or a rejection that taught the turn something: in both cases the body must be built again.
+        # Another target, or a rejection that taught the turn something: in both cases the body must
+        # be built again.
         if upstream is None:
             self._follow()
             return None
@@ -258,7 +293,9 @@ class ModelCaller:
             self._note_adjusted(record, step)
         if ignored or plan.request.tools is not None or plan.tools is not None:
             self._note_tools(record, step.api, ignored)
-        is_checked = bool(step.toolbox.offers) or (isinstance(step, CallModel) and step.check is not None)
+        is_checked = bool(step.toolbox.offers) or (
+            isinstance(step, CallModel) and step.check is not None
+        )
         self._stream = ModelStream(
             upstream,
             writer,
@@ -269,7 +306,9 @@ class ModelCaller:
         return self._stream
 
     def _note_adjusted(self, record: ResponseRecord, step: CallModel) -> None:
-        """Record what the backend is sent differently than the client wrote it, in the response too."""
+        """Record what the backend is sent differently than the client wrote it, in the response
+        too.
+        """
         record.adjusted = [*dict.fromkeys((*record.adjusted, *step.adjusted))]
         changed = applied(self._writer.response, step.adjusted, effort_in(step.body))
         self._writer.applied = {**self._writer.applied, **changed}
@@ -289,10 +328,15 @@ class ModelCaller:
         stream.reader.feed(body)
 
     async def close(self) -> None:
-        """Release the backend. An answer that was not read to its end is closed as incomplete, to be stored."""
-        stream, self._stream = self._stream, None
-        upstream, self._upstream = self._upstream, None
-        call, self._call = self._call, None
+        """Release the backend. An answer that was not read to its end is closed as incomplete, to
+        be stored.
+        """
+        stream = self._stream
+        self._stream = None
+        upstream = self._upstream
+        self._upstream = None
+        call = self._call
+        self._call = None
         try:
             if stream is not None:
                 self._turn.abandoned(self._end(stream).usage)
@@ -306,7 +350,8 @@ class ModelCaller:
         """Return the tokens used: as reported, else estimated from the texts."""
         seen = self._seen or Usage()
         usage = added(self._turn.own_usage, seen) or seen
-        cached, target = usage.input_tokens_details.cached_tokens, self._route.target
+        cached = usage.input_tokens_details.cached_tokens
+        target = self._route.target
         model = name_of(target)
         if not self._unreported:
             return SpentTokens(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
@@ -324,20 +369,27 @@ class ModelCaller:
         )
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
-        """Note which tools are omitted: here, or by another Antiphon as the backend, from its header."""
+        """Note which tools are omitted: here, or by another Antiphon as the backend, from its
+        header.
+        """
         plan = self._plan
         if header:
             record.ignored_tools = plain_types(header)
         else:
             supported = plan.tools.supported if plan.tools else ()
-            record.ignored_tools = inspect_tools(plan.request, plan.items, api, supported, refuses=False)
+            record.ignored_tools = inspect_tools(
+                plan.request, plan.items, api, supported, refuses=False
+            )
 
-    def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, body: bytes) -> AnswerStream:
+    def _reader(
+        self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, body: bytes
+    ) -> AnswerStream:
         """Return the reader of the answer for its API."""
         only_one = self._request.parallel_tool_calls is False
-        # `own` is the step if its output is for the client: an internal answer cites nothing, and calls no tool of
-        # this server.
-        own, target = step if isinstance(step, CallModel) else None, self._route.target
+        # `own` is the step if its output is for the client: an internal answer cites nothing, and
+        # calls no tool of this server.
+        own = step if isinstance(step, CallModel) else None
+        target = self._route.target
         stream: AnswerStream
         writer.cite_files = own.cite_files if own is not None and step.api == "chat" else None
         if step.api == "responses":
@@ -370,9 +422,13 @@ class ModelCaller:
         """The answer was read to its end: report to the turn how it ended."""
         self._stream = None
         ending = self._end(stream)
-        call, answer = stream.upstream.record, stream.stream
-        call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
-        # Without output, the client knows nothing of this attempt, so another backend, or the turn, can replace it.
+        call = stream.upstream.record
+        answer = stream.stream
+        call.ending = ending
+        call.error = ending.error
+        call.has_calls = answer.has_calls
+        # Without output, the client knows nothing of this attempt, so another backend, or the turn,
+        # can replace it.
         is_silent = ending.error is not None and not stream.has_output()
         if ending.error is None:
             if not stream.has_begun:
@@ -383,25 +439,46 @@ class ModelCaller:
             # From now on this backend is preferred, because the prompt's beginning is in its cache.
             self._route.succeeded(self._chain)
             if self._prompt is not None and self._prompts is not None:
-                compare(self._prompts, self._prompt, call.body, plan=self._plan, to=call.target, chain=self._chain)
+                compare(
+                    self._prompts,
+                    self._prompt,
+                    call.body,
+                    plan=self._plan,
+                    to=call.target,
+                    chain=self._chain,
+                )
         elif not self._is_settled(stream, ending.error, is_silent=is_silent):
             return
-        # The items of an answer for the client are in the response already; the turn needs those of its own calls.
+        # The items of an answer for the client are in the response already; the turn needs those of
+        # its own calls.
         items = [] if stream.writer is self._writer else stream.writer.output
         self._turn.answered(ending, items, is_silent=is_silent, has_calls=call.has_calls)
         self._route.target.preopened = answer.preopened
 
     def _check_prompt(self, stream: ModelStream, ending: Finish) -> None:
         """Turn the answer to a prompt that the backend has truncated into an error."""
-        target, body, usage = stream.upstream.target, stream.upstream.record.body, ending.usage
-        if usage is None or "messages" not in body or not is_cut(body, usage.input_tokens, target.window):
+        target = stream.upstream.target
+        body = stream.upstream.record.body
+        usage = ending.usage
+        if (
+            usage is None
+            or "messages" not in body
+            or not is_cut(body, usage.input_tokens, target.window)
+        ):
             return
         message = message_of(target.name, usage.input_tokens, tokens_of(body))
         ending.error = ClientError(message, code="context_length_exceeded", param="input")
 
-    async def _with_descriptions(self, step: CallModel | AuxiliaryCall, vision: "Vision") -> CallModel | AuxiliaryCall:
-        """Return the step for a model without vision. Raises `BackendError` if an image cannot be described."""
-        plan, target, images = self._plan, self._route.target, images_in(step.body, step.api)
+    async def _with_descriptions(
+        self, step: CallModel | AuxiliaryCall, vision: "Vision"
+    ) -> CallModel | AuxiliaryCall:
+        """Return the step for a model without vision.
+
+        Raises `BackendError` if an image cannot be described.
+        """
+        plan = self._plan
+        target = self._route.target
+        images = images_in(step.body, step.api)
         if not images or plan.request.model == vision.model:
             return step
         check_permitted(vision.model, "The description of images", "input")
@@ -412,14 +489,26 @@ class ModelCaller:
             self._cost += highest_cost(self._models.known.get(vision.model, ()), usage)
 
         texts = await vision.describe(images, plan.context.tenant, see, is_stored=is_stored)
-        log.info("The model '%s' has no vision. Images described by '%s': %d.", target.name, vision.model, len(texts))
+        log.info(
+            "The model '%s' has no vision. Images described by '%s': %d.",
+            target.name,
+            vision.model,
+            len(texts),
+        )
         return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
 
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
-        refused = ending.error if isinstance(ending.error, BackendError) and ending.error.refusal else None
+        refused = (
+            ending.error
+            if isinstance(ending.error, BackendError) and ending.error.refusal
+            else None
+        )
         if refused is not None and stream.has_output():
-            refused.refusal, refused.status, refused = None, BackendError.status, None  # a failure, after output
+            # a failure, after output
+            refused.refusal = None
+            refused.status = BackendError.status
+            refused = None
         if ending.usage is not None:
             if stream.upstream.target.prices is not None:
                 self._cost += cost_of(stream.upstream.target, ending.usage)
@@ -431,11 +520,13 @@ class ModelCaller:
     # Failures.
 
     def _refused(self, step: CallModel | AuxiliaryCall, refusal: BackendRefusal) -> bytes | None:
-        """The backend answered 400 or above, and no other is called: the turn finds another way, or raises an error.
+        """The backend answered 400 or above, and no other is called: the turn finds another way, or
+        raises an error.
 
         Returns an answer that is inside the refusal.
         """
-        offers, allowed = step.toolbox.offers, step.allowed
+        offers = step.toolbox.offers
+        allowed = step.allowed
         if allowed is not None:
             offers = {name: offer for name, offer in offers.items() if name in allowed}
         if offers and (answer := answer_of(refusal.body, offers)) is not None:
@@ -444,7 +535,9 @@ class ModelCaller:
         return None
 
     def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
-        """Return whether a failed answer counts; if it produced no output, another backend can replace it."""
+        """Return whether a failed answer counts; if it produced no output, another backend can
+        replace it.
+        """
         if is_silent and self._turn.requests_plain():
             return False
         failure = BROKEN if stream.is_broken else rejected(error.status, {}, error)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from antiphon.history.vision import Vision
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RunRules:
     """The settings of responses."""
 
@@ -40,7 +40,7 @@ class RunRules:
     """Model that embeds the chunks of new vector stores; empty for none."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RunParts:
     """What a response needs. `new_id` and `now` are passed in, so that a trace is reproducible."""
 

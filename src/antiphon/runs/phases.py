@@ -22,7 +22,9 @@ class Phase(Enum):
     STREAMING = "streaming"
     """It was announced."""
     EMITTING = "emitting"
-    """The reader of `Run.events` is processing a batch: the run's task awaits nothing of its own."""
+    """The reader of `Run.events` is processing a batch: the run's task awaits nothing of its
+    own.
+    """
     FINISHING = "finishing"
     """How it ends is decided and cannot change; the end is being stored."""
     ENDED = "ended"
@@ -43,8 +45,9 @@ OVER = {Phase.FINISHING, Phase.ENDED}
 """Phases in which the end of the response is decided."""
 
 StopReason = Enum("StopReason", ["DISCONNECTED", "STEERED", "SHUTDOWN", "HANDED_ON"])
-"""Why a response ends before its model has finished: its reader disconnected, the client sends new input, this process
-shuts down, or another process continues it."""
+"""Why a response ends before its model has finished: its reader disconnected, the client sends new
+input, this process shuts down, or another process continues it.
+"""
 
 
 class Stop(Struct, frozen=True):

@@ -1,4 +1,6 @@
-"""The decisions about a response before it runs: an object for each capability that it uses, None for the others."""
+"""The decisions about a response before it runs: an object for each capability that it uses, None
+for the others.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,7 +40,9 @@ class ResumeState(Struct, frozen=True):
 
     @property
     def stands(self) -> bool:
-        """Whether all existing items remain, up to the end of an answer, and the model is not called for it again."""
+        """Whether all existing items remain, up to the end of an answer, and the model is not
+        called for it again.
+        """
         return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.stored)
 
     @property
@@ -49,11 +53,18 @@ class ResumeState(Struct, frozen=True):
     @property
     def remaining(self) -> Sequence[ToolCallRecord] | None:
         """The rest of that answer that must still be emitted; None if the attempt was not in it."""
-        return [one for one in self.work.calls if one.index >= len(self.stored)] if self.stands else None
+        return (
+            [one for one in self.work.calls if one.index >= len(self.stored)]
+            if self.stands
+            else None
+        )
 
 
 class RunPlan(Struct, frozen=True):
-    """One response, prepared. Capabilities that it does not use are None, and cost nothing at run time."""
+    """One response, prepared.
+
+    Capabilities that it does not use are None, and cost nothing at run time.
+    """
 
     request: CreateResponse
     context: Context
@@ -71,12 +82,16 @@ class RunPlan(Struct, frozen=True):
     recorder: Recorder | None
     """Stores the response; None if nothing of it is stored, and it holds no lease."""
     tools: Toolset | None
-    """The tools that this server runs; None if neither the request nor the conversation uses any."""
+    """The tools that this server runs; None if neither the request nor the conversation uses
+    any.
+    """
     compacts: bool
     """The context may have to be compacted."""
     cache: Lookup | None
     resume: ResumeState | None
-    """The state of an earlier attempt, or of the queue; None for a response that a client waits for."""
+    """The state of an earlier attempt, or of the queue; None for a response that a client waits
+    for.
+    """
     ignored_tools: Sequence[str]
     """Types of tools that are not offered to the model, because only a server can run them."""
     is_stream: bool
@@ -87,4 +102,6 @@ class RunPlan(Struct, frozen=True):
     call_ids: frozenset[str] = frozenset()
     """The ids of the calls in the conversation: new calls must not repeat them."""
     containers: Mapping[Kind, str] = {}
-    """The container in which calls of a tool run, by its kind; empty if the request has no such tool."""
+    """The container in which calls of a tool run, by its kind; empty if the request has no such
+    tool.
+    """

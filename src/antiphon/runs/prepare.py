@@ -1,7 +1,7 @@
 """Turns a request into a `RunPlan`: all capabilities that it can use are decided here, once.
 
-The plan also holds the response object before anything was generated: the request's settings, echoed as the API
-echoes them (specification section 3).
+The plan also holds the response object before anything was generated: the request's settings,
+echoed as the API echoes them (specification section 3).
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,12 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.unseal import Unsealer
-from antiphon.history.context import Context, conversation_locked, conversation_not_found, load_context
+from antiphon.history.context import (
+    Context,
+    conversation_locked,
+    conversation_not_found,
+    load_context,
+)
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
 from antiphon.protocol.requests import (
@@ -75,7 +80,13 @@ MCP_DEFAULTS = {"allowed_tools": None, "require_approval": "always", "server_des
 WEB_SEARCH_DEFAULTS: dict[str, Any] = {
     "filters": None,
     "search_context_size": "medium",
-    "user_location": {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None},
+    "user_location": {
+        "type": "approximate",
+        "city": None,
+        "country": None,
+        "region": None,
+        "timezone": None,
+    },
 }
 """The echo of these tools if the request sets nothing (recorded; OpenAI looks the country up)."""
 
@@ -103,7 +114,15 @@ OWN_CACHE_OPTIONS = frozenset({"prewarm", "comparison_response_id"})
 ECHOED = (
     *("background", "instructions", "max_output_tokens", "max_tool_calls", "parallel_tool_calls"),
     *("previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
-    *("safety_identifier", "store", "temperature", "tool_choice", "top_logprobs", "top_p", "presence_penalty"),
+    *(
+        "safety_identifier",
+        "store",
+        "temperature",
+        "tool_choice",
+        "top_logprobs",
+        "top_p",
+        "presence_penalty",
+    ),
     *("frequency_penalty", "truncation", "user", "metadata"),
 )
 """Fields that are echoed unchanged. `Response` has the API's defaults for unset ones."""
@@ -117,23 +136,29 @@ async def prepare(
     *,
     generates: bool = True,
 ) -> RunPlan:
-    """Return the plan of a response that a client waits for. Raises `ClientError` if the request can be rejected now.
+    """Return the plan of a response that a client waits for.
 
-    `recalled` is the state that the previous response left for this one, if it is known without the store.
+    Raises `ClientError` if the request can be rejected now.
+
+    `recalled` is the state that the previous response left for this one, if it is known without the
+    store.
     """
-    tenant, context = identity.tenant, None
-    # Most of what follows is skipped for a request that uses none of it: see "Unused features cost nothing" in
-    # `docs/why/life-of-a-request.md`.
+    tenant = identity.tenant
+    context = None
+    # Most of what follows is skipped for a request that uses none of it: see "Unused features cost
+    # nothing" in `docs/why/life-of-a-request.md`.
     is_recorded = request.store is not False or request.conversation is not None or identity.key
     recorder = _recorder_of(parts, request, identity) if is_recorded else None
     try:
-        # The lease first: another response in the same conversation could change the history that is loaded next.
+        # The lease first: another response in the same conversation could change the history that
+        # is loaded next.
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
             await _hold(parts, recorder)
         # Before the model works: afterwards, its answer could not be stored.
         if recorder is not None and parts.history.bounds.stored_bytes:
             recorder.reservation = await parts.quota.reserve(tenant, identity.size)
-        # Most requests begin with a few messages: their context needs no store, no memory account and no check.
+        # Most requests begin with a few messages: their context needs no store, no memory account
+        # and no check.
         is_small = recalled is None and not identity.is_large
         context = _new_context(parts, request, tenant) if is_small else None
         if context is None:
@@ -143,11 +168,17 @@ async def prepare(
             )
         if recorder is not None:
             recorder.context = context
-        # Usually one look-up; for an unknown model, the registry may ask the backends for their lists of models.
-        candidates = parts.models.known.get(request.model) or await parts.models.candidates(request.model)
+        # Usually one look-up; for an unknown model, the registry may ask the backends for their
+        # lists of models.
+        candidates = parts.models.known.get(request.model) or await parts.models.candidates(
+            request.model
+        )
         response = open_response(request, identity.response_id, int(parts.now()))
-        plan = _plan_of(parts, request, context, candidates, response, recorder, uses_cache=generates)
-        # Only tools need more than the plan: unknown vector stores are rejected now, while that can be a 404.
+        plan = _plan_of(
+            parts, request, context, candidates, response, recorder, uses_cache=generates
+        )
+        # Only tools need more than the plan: unknown vector stores are rejected now, while that can
+        # be a 404.
         if plan.tools is not None:
             await check_stores(parts, request, plan.items, plan.route.target, tenant)
             plan = await with_containers(parts, plan)
@@ -170,7 +201,8 @@ async def prepare_again(
     resume: ResumeState,
     memory: Account,
 ) -> RunPlan:
-    """Return the plan of a response that was queued, or that an earlier attempt began: its log is a stream.
+    """Return the plan of a response that was queued, or that an earlier attempt began: its log is a
+    stream.
 
     `memory` is the account of its worker, which closes it.
     """
@@ -178,7 +210,16 @@ async def prepare_again(
     candidates = await parts.models.candidates(request.model)
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
-    plan = _plan_of(parts, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+    plan = _plan_of(
+        parts,
+        request,
+        context,
+        candidates,
+        response,
+        recorder,
+        uses_cache=resume.begins,
+        resume=resume,
+    )
     return plan if plan.tools is None else await with_containers(parts, plan)
 
 
@@ -193,30 +234,42 @@ def _plan_of(
     uses_cache: bool,
     resume: ResumeState | None = None,
 ) -> RunPlan:
-    """Decide which capabilities a response uses. Raises `ClientError` if no candidate backend has them."""
+    """Decide which capabilities a response uses.
+
+    Raises `ClientError` if no candidate backend has them.
+    """
     # Parameters that are not in the API, which only some backends accept.
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
-    items, tenant = context.items, context.tenant
+    items = context.items
+    tenant = context.tenant
     # The options that this server applies itself must not reach the backend.
     warms = diagnoses = False
     if request.prompt_cache_options is not None:
         warms = request.prompt_cache_options.get("prewarm") is True
         diagnoses = request.prompt_cache_options.get("comparison_response_id") is not None
-        request = replace(request, prompt_cache_options=forwarded_options(request.prompt_cache_options))
-    # A warm-up has no output to store. Else the request or a backend's settings must want the cache.
+        request = replace(
+            request, prompt_cache_options=forwarded_options(request.prompt_cache_options)
+        )
+    # A warm-up has no output to store. Else the request or a backend's settings must want the
+    # cache.
     uses_cache = uses_cache and not warms and (request.antiphon is not None or candidates.caches)
     cache = parts.cache.lookup(request, items, tenant, candidates) if uses_cache else None
     # A backend that has the beginning of this prompt in its own cache is preferred.
     has_chain = request.previous_response_id or request.conversation or request.prompt_cache_key
     chains = chains_of(request, tenant) if has_chain else ()
     preferred = with_continuation(chains, request, tenant) if request.background_options else chains
-    # A client waits for a new response, so it is rejected if no backend is free. A queued one waits itself: it is
-    # patient. With a cache, the answer may need no backend, so a rejection has to wait for the lookup.
+    # A client waits for a new response, so it is rejected if no backend is free. A queued one waits
+    # itself: it is patient. With a cache, the answer may need no backend, so a rejection has to
+    # wait for the lookup.
     is_new = resume is None
-    is_late, defers_for = is_new and cache is not None, 0.0 if resume is None else resume.defers_for
+    is_late = is_new and cache is not None
+    defers_for = 0.0 if resume is None else resume.defers_for
     route = Route(
-        *(parts.router, candidates, preferred, tenant), is_patient=not is_new, is_late=is_late, defers_for=defers_for
+        *(parts.router, candidates, preferred, tenant),
+        is_patient=not is_new,
+        is_late=is_late,
+        defers_for=defers_for,
     )
     # `kinds` was collected when the items were, so these questions cost no loop over them.
     is_plain = request.tools is None and BRINGS_WORK.isdisjoint(items.kinds)
@@ -238,7 +291,9 @@ def _plan_of(
         compacts=may_compact and compacts(request, items),
         cache=cache,
         resume=resume,
-        ignored_tools=checked_tools(parts, request, items, route.target) if is_new and not is_plain else (),
+        ignored_tools=checked_tools(parts, request, items, route.target)
+        if is_new and not is_plain
+        else (),
         is_stream=bool(request.stream),
         warms=warms,
         diagnoses=diagnoses,
@@ -247,19 +302,32 @@ def _plan_of(
 
 
 async def gather(
-    parts: RunParts, request: CreateResponse, tenant: str, *, is_large: bool = False, memory: Account | None = None
+    parts: RunParts,
+    request: CreateResponse,
+    tenant: str,
+    *,
+    is_large: bool = False,
+    memory: Account | None = None,
 ) -> Context:
     """Return the context of a request, by the shortest way. See `load_context`."""
     context = None if is_large else _new_context(parts, request, tenant)
     if context is not None:
         context.memory = memory  # memory for its files is reserved as patiently as for a history
-    return context or await load_context(parts.history, request, tenant, is_large=is_large, memory=memory)
+    return context or await load_context(
+        parts.history, request, tenant, is_large=is_large, memory=memory
+    )
 
 
 def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Context | None:
-    """Return the context of a request that begins with messages alone; None if more must be loaded or checked."""
+    """Return the context of a request that begins with messages alone; None if more must be loaded
+    or checked.
+    """
     request_input = request.input
-    if not request_input or request.previous_response_id is not None or request.conversation is not None:
+    if (
+        not request_input
+        or request.previous_response_id is not None
+        or request.conversation is not None
+    ):
         return None
     most = min(MANY, parts.history.bounds.items)
     if not isinstance(request_input, str) and (
@@ -270,7 +338,9 @@ def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Conte
     return Context(input=items, tenant=tenant, items=ModelConversation(items))
 
 
-def tools_of(toolset: Toolset, request: CreateResponse, items: Sequence[InputItem]) -> Toolset | None:
+def tools_of(
+    toolset: Toolset, request: CreateResponse, items: Sequence[InputItem]
+) -> Toolset | None:
     """Return the tools if more than the model's own answer may be required, else None."""
     if request.tools is not None and not {FunctionTool}.issuperset(map(type, request.tools)):
         return toolset
@@ -278,12 +348,19 @@ def tools_of(toolset: Toolset, request: CreateResponse, items: Sequence[InputIte
 
 
 def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
-    """Whether the context may have to be compacted: the client requests it, now or above a threshold."""
-    return bool(request.context_management) or (bool(items) and isinstance(items[-1], CompactionTrigger))
+    """Whether the context may have to be compacted: the client requests it, now or above a
+    threshold.
+    """
+    return bool(request.context_management) or (
+        bool(items) and isinstance(items[-1], CompactionTrigger)
+    )
 
 
-def _recorder_of(parts: RunParts, request: CreateResponse, identity: RequestIdentity) -> ForegroundRecorder | None:
-    is_stored, conversation_id = request.store is not False, request.conversation_id
+def _recorder_of(
+    parts: RunParts, request: CreateResponse, identity: RequestIdentity
+) -> ForegroundRecorder | None:
+    is_stored = request.store is not False
+    conversation_id = request.conversation_id
     if not (is_stored or conversation_id or identity.key):
         return None
     return ForegroundRecorder(
@@ -299,8 +376,12 @@ def _recorder_of(parts: RunParts, request: CreateResponse, identity: RequestIden
 
 
 async def _hold(parts: RunParts, recorder: ForegroundRecorder) -> None:
-    """Acquire the leases that exclude other responses. Raises `ClientError` for a conversation that is in use."""
-    identity, conversation_id = recorder.identity, recorder.conversation_id
+    """Acquire the leases that exclude other responses.
+
+    Raises `ClientError` for a conversation that is in use.
+    """
+    identity = recorder.identity
+    conversation_id = recorder.conversation_id
     parts.process.leases.add(identity.response_id)
     if conversation_id is None:
         return
@@ -316,11 +397,16 @@ async def _hold(parts: RunParts, recorder: ForegroundRecorder) -> None:
 def checked_tools(
     parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: ModelTarget
 ) -> Sequence[str]:
-    """Return the types of tools that are omitted. Raises `ClientError` for a tool that cannot be used as it is."""
+    """Return the types of tools that are omitted.
+
+    Raises `ClientError` for a tool that cannot be used as it is.
+    """
     if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
         return ()
     api: Api = target.api_for(request, items)
-    ignored = inspect_tools(request, items, api, parts.toolset.supported, refuses=parts.rules.strict_tools)
+    ignored = inspect_tools(
+        request, items, api, parts.toolset.supported, refuses=parts.rules.strict_tools
+    )
     if api == "chat":
         parts.toolset.check(request.tools or ())
     if restriction.get():
@@ -332,7 +418,10 @@ def checked_tools(
 
 def _model_of(parts: RunParts, tool: Tool) -> str:
     """Return the model that a tool of this server calls; empty for none."""
-    models = {ImageGenerationTool: parts.rules.images_model, FileSearchTool: parts.rules.embedding_model}
+    models = {
+        ImageGenerationTool: parts.rules.images_model,
+        FileSearchTool: parts.rules.embedding_model,
+    }
     return models.get(type(tool), "") if parts.toolset.runs(tool) else ""
 
 
@@ -345,9 +434,14 @@ def _model_at_backend(tool: Tool) -> str:
 
 
 async def check_stores(
-    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: ModelTarget, tenant: str
+    parts: RunParts,
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    target: ModelTarget,
+    tenant: str,
 ) -> None:
-    """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown, 400 if expired.
+    """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown, 400 if
+    expired.
 
     A backend with a Responses API has its own vector stores.
     """
@@ -357,7 +451,10 @@ async def check_stores(
 
 
 async def with_containers(parts: RunParts, plan: RunPlan) -> RunPlan:
-    """Return the plan with the containers of its tools. Raises `ClientError` as `containers.containers_of`."""
+    """Return the plan with the containers of its tools.
+
+    Raises `ClientError` as `containers.containers_of`.
+    """
     if not runs_code(parts, plan.request, plan.items):
         return plan
     from antiphon.runs.containers import contained  # noqa: PLC0415 - few requests run code
@@ -369,7 +466,10 @@ def runs_code(parts: RunParts, request: CreateResponse, items: Sequence[InputIte
     """Whether this server can run code or commands in a container for a request."""
     if parts.toolset.code is None:
         return False
-    return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in requested_tools(request, items))
+    return any(
+        is_of("code_interpreter", tool) or is_of("shell", tool)
+        for tool in requested_tools(request, items)
+    )
 
 
 def forwarded_options(options: dict[str, Any]) -> dict[str, Any] | None:
@@ -404,16 +504,22 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
 
 def _background_options(request: CreateResponse, options: BackgroundOptions) -> dict[str, str]:
     echoed = {"completion_window": background_window(request)}
-    return echoed if options.continuation_id is None else echoed | {"continuation_id": options.continuation_id}
+    return (
+        echoed
+        if options.continuation_id is None
+        else echoed | {"continuation_id": options.continuation_id}
+    )
 
 
 def view_of(request: CreateResponse) -> View:
     """Return the parts of the response that this request includes.
 
-    Without storage, reasoning items always contain their `encrypted_content` (specification section 10.4).
+    Without storage, reasoning items always contain their `encrypted_content` (specification section
+    10.4).
     """
     include = request.include or ()
-    options, keeps_reasoning = request.stream_options, "reasoning.encrypted_content" in include
+    options = request.stream_options
+    keeps_reasoning = "reasoning.encrypted_content" in include
     return View(
         summary=request.reasoning is not None and request.reasoning.summary is not None,
         encrypted=keeps_reasoning or request.store is False,
@@ -424,12 +530,15 @@ def view_of(request: CreateResponse) -> View:
         code_outputs="code_interpreter_call.outputs" in include,
         logprobs="message.output_text.logprobs" in include or bool(request.top_logprobs),
         rivals=request.top_logprobs or 0,
-        obfuscation=bool(request.stream) and (options is None or options.include_obfuscation is not False),
+        obfuscation=bool(request.stream)
+        and (options is None or options.include_obfuscation is not False),
     )
 
 
 def _reasoning(reasoning: ReasoningConfig) -> dict[str, Any]:
-    set_fields = {name: value for name, value in to_builtins(reasoning).items() if value is not None}
+    set_fields = {
+        name: value for name, value in to_builtins(reasoning).items() if value is not None
+    }
     return REASONING | set_fields
 
 
@@ -445,7 +554,9 @@ def _echoed_tools(tools: list[AnyTool]) -> list[dict[str, Any]]:
 
 
 def _echoed_tool(tool: Tool) -> dict[str, Any]:
-    """Echo a tool with its defaults filled in (specification section 3); credentials are not echoed."""
+    """Echo a tool with its defaults filled in (specification section 3); credentials are not
+    echoed.
+    """
     requested: dict[str, Any] = to_builtins(tool)
     if isinstance(tool, FunctionTool):
         # `strict` is false if the request does not set it (specification section 6).
@@ -463,7 +574,10 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
         ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (requested.get("ranking_options") or {})
         return {**FILE_SEARCH_DEFAULTS, **set_fields, "ranking_options": ranking}
     if isinstance(tool, ImageGenerationTool):
-        return {**IMAGE_DEFAULTS, **{name: value for name, value in requested.items() if value is not None}}
+        return {
+            **IMAGE_DEFAULTS,
+            **{name: value for name, value in requested.items() if value is not None},
+        }
     if isinstance(tool, WebSearchTool):
         place = WEB_SEARCH_DEFAULTS["user_location"] | (requested.get("user_location") or {})
         return {**WEB_SEARCH_DEFAULTS, **requested, "user_location": place}

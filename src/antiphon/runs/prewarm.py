@@ -1,4 +1,6 @@
-"""A response that only fills the backend's prompt cache: `prompt_cache_options.prewarm` (specification section 24)."""
+"""A response that only fills the backend's prompt cache: `prompt_cache_options.prewarm`
+(specification section 24).
+"""
 
 from collections.abc import Sequence
 
@@ -13,7 +15,8 @@ from antiphon.translation.wire import Finish
 
 
 class WarmingTurn(Turn):
-    """Sends the prompt for one token of output, which no client sees, to a backend that caches prompts.
+    """Sends the prompt for one token of output, which no client sees, to a backend that caches
+    prompts.
 
     Another backend is not called. The response has no output, and its usage has no output tokens.
     """
@@ -32,7 +35,9 @@ class WarmingTurn(Turn):
 
     def _least(self) -> tuple[CreateResponse, Sequence[InputItem]]:
         """Return the request for the same prompt and the shortest answer."""
-        return replace(self.builder.request, max_output_tokens=1, top_logprobs=None, include=None), self.builder.items
+        return replace(
+            self.builder.request, max_output_tokens=1, top_logprobs=None, include=None
+        ), self.builder.items
 
 
 def _without_output(usage: Usage) -> Usage:

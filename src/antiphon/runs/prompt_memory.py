@@ -1,7 +1,8 @@
 """The newest prompt of each session, as fingerprints: a new prompt is compared with it.
 
-A session is an entry of `plan.chains`: the previous response, a conversation, or a `prompt_cache_key`. Each backend
-and each model has its own prefix cache, so the prompts of a session are stored separately for each of them.
+A session is an entry of `plan.chains`: the previous response, a conversation, or a
+`prompt_cache_key`. Each backend and each model has its own prefix cache, so the prompts of a
+session are stored separately for each of them.
 """
 
 from collections.abc import Iterable
@@ -28,7 +29,9 @@ class PromptMemory:
         found = (self._known.find(tenant, _key(target, chain)) for chain in chains)
         return next((prompt for prompt in found if prompt is not None), None)
 
-    def put(self, tenant: str, target: ModelTarget, chains: Iterable[str], prompt: Fingerprint) -> None:
+    def put(
+        self, tenant: str, target: ModelTarget, chains: Iterable[str], prompt: Fingerprint
+    ) -> None:
         """Store the newest prompt of these chains."""
         for chain in chains:
             self._known.put(tenant, _key(target, chain), prompt)

@@ -1,4 +1,6 @@
-"""The data that the model received and did not generate: the users' words, and the output of tools (threat 22)."""
+"""The data that the model received and did not generate: the users' words, and the output of tools
+(threat 22).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,14 +29,22 @@ class _Received:
         return text in self.text and text.casefold() not in self.requested
 
 
-def provenance_of(request: CreateResponse, items: Sequence[InputItem], unseal: Unseal) -> Callable[[str], bool]:
+def provenance_of(
+    request: CreateResponse, items: Sequence[InputItem], unseal: Unseal
+) -> Callable[[str], bool]:
     """Return whether a text occurs word for word in the data that the model received."""
 
     @cache
     def provided() -> list[_Received]:
-        calls = {str(item.call_id): _written(item) for item in items if isinstance(item, FunctionCall | CustomToolCall)}
+        calls = {
+            str(item.call_id): _written(item)
+            for item in items
+            if isinstance(item, FunctionCall | CustomToolCall)
+        }
         seen = (*opening_of(request), *items)
-        texts = (_of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in seen)
+        texts = (
+            _of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in seen
+        )
         return [_Received(request.instructions or ""), *chain.from_iterable(texts)]
 
     return lambda text: any(one.has(text) for one in provided())
@@ -54,20 +64,29 @@ def _of(item: InputItem, unseal: Unseal, requested: str) -> Iterator[_Received]:
 
 
 def _written(item: InputItem) -> str:
-    """Return what the model wrote into a call: the input of a custom tool, or all texts of a function's arguments."""
+    """Return what the model wrote into a call: the input of a custom tool, or all texts of a
+    function's arguments.
+    """
     written = getattr(item, "input", None)
-    return written.casefold() if isinstance(written, str) else _strings(getattr(item, "arguments", None))
+    return (
+        written.casefold()
+        if isinstance(written, str)
+        else _strings(getattr(item, "arguments", None))
+    )
 
 
 def _strings(arguments: Any) -> str:
-    """Return the texts in a JSON value, with escapes decoded; if the text is not JSON, all of it."""
+    """Return the texts in a JSON value, with escapes decoded; if the text is not JSON, all of
+    it.
+    """
     if not isinstance(arguments, str):
         return ""
     try:
         value = msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
         return arguments.casefold()
-    texts, left = [], [value]
+    texts = []
+    left = [value]
     while left:
         one = left.pop()
         if isinstance(one, str):

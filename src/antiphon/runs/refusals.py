@@ -1,7 +1,9 @@
-"""What follows from the refusals of one response's requests: a lesson, another form of the request, or the error.
+"""What follows from the refusals of one response's requests: a lesson, another form of the request,
+or the error.
 
-A refusal is an HTTP reply of 400 or above, or an error that a backend sends with status 200 instead of an answer. This
-is loaded after the first one, and for a model that refusals taught something about.
+A refusal is an HTTP reply of 400 or above, or an error that a backend sends with status 200 instead
+of an answer. This is loaded after the first one, and for a model that refusals taught something
+about.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -37,7 +39,9 @@ MOST = 8
 """Rejected parameters of one response; a backend that rejects more has another problem."""
 
 UNOPENED = "invalid_encrypted_content"
-"""Error code for reasoning that a backend did not seal, or can no longer open (specification section 13)."""
+"""Error code for reasoning that a backend did not seal, or can no longer open (specification
+section 13).
+"""
 
 _ADJUSTMENTS: Mapping[str, str] = {**OMITTED, **dict.fromkeys(EFFORT_PARAMETERS, EFFORT)}
 """Parameters -> the name for the omission of one; the others are hints."""
@@ -59,7 +63,9 @@ class Builder(Protocol):
 
 
 class Refusals:
-    """The refusals of one response's requests, and what its next request is like because of them."""
+    """The refusals of one response's requests, and what its next request is like because of
+    them.
+    """
 
     def __init__(self, builder: Builder) -> None:
         self._builder: Builder = proxy(builder)  # the builder has this object
@@ -75,22 +81,33 @@ class Refusals:
         self._is_simplified = False
         """A request of this response was sent once more in its plainest form."""
         self._is_repeated = False
-        """The request was sent again unchanged, because the service could not parse the model's call."""
+        """The request was sent again unchanged, because the service could not parse the model's
+        call.
+        """
 
     # Before a request.
 
     def lessons(self) -> frozenset[str]:
         """Return the lessons for this response, and what is simplified for it."""
-        builder, simplified = self._builder, self._current()
+        builder = self._builder
+        simplified = self._current()
         lessons = builder.target.lessons
-        mine = lessons.by_tenant.get(builder.tenant, NOTHING) | (simplified.lessons if simplified else NOTHING)
-        # A parameter that the client wrote for the backend itself is refused by the backend, and not here.
+        mine = lessons.by_tenant.get(builder.tenant, NOTHING) | (
+            simplified.lessons if simplified else NOTHING
+        )
+        # A parameter that the client wrote for the backend itself is refused by the backend, and
+        # not here.
         return lessons.refused | mine.difference(own_parameters(builder.request))
 
-    def adapt(self, request: CreateResponse, items: Sequence[InputItem], refused: Collection[str]) -> list[str]:
-        """Change the request that was just built as the lessons `refused` say; return the names of what differs."""
+    def adapt(
+        self, request: CreateResponse, items: Sequence[InputItem], refused: Collection[str]
+    ) -> list[str]:
+        """Change the request that was just built as the lessons `refused` say; return the names of
+        what differs.
+        """
         builder = self._builder
-        body, own = builder.body, own_parameters(request)
+        body = builder.body
+        own = own_parameters(request)
         omitted = omit(body, refused, own)
         if builder.api == "chat":
             return [_ADJUSTMENTS[name] for name in omitted if name in _ADJUSTMENTS]
@@ -103,36 +120,52 @@ class Refusals:
         builder = self._builder
         if self._current() is not None:
             return False
-        self._simplified = tested(builder.target, builder.tenant, request, (builder.body, builder.api))
+        self._simplified = tested(
+            builder.target, builder.tenant, request, (builder.body, builder.api)
+        )
         return self._simplified is not None and bool(self._simplified.lessons)
 
     # After a request.
 
     def accepted(self) -> None:
-        """The backend answered: conclude from what was simplified for it, and from what it did not accept before."""
+        """The backend answered: conclude from what was simplified for it, and from what it did not
+        accept before.
+        """
         builder = self._builder
-        suspects, self._suspects = self._suspects, None
+        suspects = self._suspects
+        self._suspects = None
         if suspects is not None and suspects[0] is builder.target:
-            for name in suspects[1]:  # Chat accepted what the Responses API rejected: so the request was not invalid
+            for name in suspects[
+                1
+            ]:  # Chat accepted what the Responses API rejected: so the request was not invalid
                 builder.target.learn(name, "")
         if (one := self._current()) is not None:
             one.accepted()
 
     @property
     def first(self) -> AntiphonError | None:
-        """The error of the request that is sent once more in its plainest form, until that is accepted."""
+        """The error of the request that is sent once more in its plainest form, until that is
+        accepted.
+        """
         one = self._current()
         return one.refusal if one else None
 
     def learn(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """The backend answered 400 or above. Return if another request may succeed; else raise the error to report."""
+        """The backend answered 400 or above.
+
+        Return if another request may succeed; else raise the error to report.
+        """
         builder = self._builder
-        target, rename = builder.target, RENAMES[builder.api]
+        target = builder.target
+        rename = RENAMES[builder.api]
         error = read_failure(status, headers, body, target.model, target.state.identity, rename)
         self._learn(status, error, body)
 
     def learn_inside(self, error: AntiphonError) -> None:
-        """The answer was this error. Return if another request may succeed; else raise the error to report."""
+        """The answer was this error.
+
+        Return if another request may succeed; else raise the error to report.
+        """
         status, body = (isinstance(error, BackendError) and error.refusal) or (0, b"")
         if is_overflow(error):
             self._learn(status, too_long(), body)
@@ -143,7 +176,8 @@ class Refusals:
 
     def _learn(self, status: int, error: AntiphonError, body: bytes) -> None:
         builder = self._builder
-        target, sent = builder.target, builder.body
+        target = builder.target
+        sent = builder.body
         if (first := self.first) is not None:
             raise first
         if is_overflow(error):
@@ -166,10 +200,14 @@ class Refusals:
             self._simplify(status, error, body)
         else:
             words = own_words(body, sent)
-            target.learn(name, words, EVERYONE if is_credible(status, words, name, sent) else builder.tenant)
+            target.learn(
+                name, words, EVERYONE if is_credible(status, words, name, sent) else builder.tenant
+            )
 
     def _repeats(self, error: AntiphonError) -> bool:
-        """Return whether to send the request again unchanged: the service could not parse the model's call."""
+        """Return whether to send the request again unchanged: the service could not parse the
+        model's call.
+        """
         if error.code != UNPARSED or self._is_repeated:
             return False
         self._is_repeated = True
@@ -182,7 +220,8 @@ class Refusals:
         return refused_parameter(status, body, builder.body)
 
     def _falls_back(self, status: int, body: bytes) -> bool:
-        """Whether a backend with an apparent Responses API rejected a request that may succeed over Chat.
+        """Whether a backend with an apparent Responses API rejected a request that may succeed over
+        Chat.
 
         The rejected parameter is not sent to that API any more once Chat has succeeded.
         """
@@ -198,10 +237,13 @@ class Refusals:
     def _has_blobs(self) -> bool:
         """Whether the backend was sent reasoning that it had sealed itself."""
         builder = self._builder
-        return builder.api == "responses" and any("encrypted_content" in item for item in builder.body["input"])
+        return builder.api == "responses" and any(
+            "encrypted_content" in item for item in builder.body["input"]
+        )
 
     def _learns_schema(self, status: int, body: bytes) -> bool:
-        """Return whether a schema error teaches what to omit; without a lesson, services report it to their client.
+        """Return whether a schema error teaches what to omit; without a lesson, services report it
+        to their client.
 
         Each lesson removes something from the schemas, so the retries end.
         """
@@ -220,15 +262,20 @@ class Refusals:
     def _simplify(self, status: int, error: AntiphonError, body: bytes) -> None:
         """Send the next request in its plainest form. Raises the error if that does not help."""
         builder = self._builder
-        is_explained = builder.api == "responses" and refused_types(body, extras(builder.request, builder.items))
+        is_explained = builder.api == "responses" and refused_types(
+            body, extras(builder.request, builder.items)
+        )
         if self._is_simplified or is_explained:
             raise error
         refusal = status, error, body
         sent = builder.body, builder.api
-        after = plainest(builder.target, builder.tenant, builder.request, sent, self._current(), refusal)
+        after = plainest(
+            builder.target, builder.tenant, builder.request, sent, self._current(), refusal
+        )
         if after is None:
             raise error
-        self._is_simplified, self._simplified = True, after
+        self._is_simplified = True
+        self._simplified = after
 
     def _current(self) -> Simplified | None:
         """Return what is simplified for the backend in use."""

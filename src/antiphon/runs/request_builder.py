@@ -1,4 +1,6 @@
-"""Builds the requests of one response for a backend, and adapts them after the backend rejects one."""
+"""Builds the requests of one response for a backend, and adapts them after the backend rejects
+one.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
@@ -58,7 +60,10 @@ class BuiltRequest(Struct, frozen=True):
 
 
 class RequestBuilder:
-    """Builds the requests of one response. `items` is its conversation; the first `history` items came before it."""
+    """Builds the requests of one response.
+
+    `items` is its conversation; the first `history` items came before it.
+    """
 
     def __init__(
         self,
@@ -76,7 +81,9 @@ class RequestBuilder:
         self.files = NONE_READ
         """The files of the conversation that were read."""
         self.thins_out = False
-        """The request is for a summary: details can be missing from the context, but the summary must be generated."""
+        """The request is for a summary: details can be missing from the context, but the summary
+        must be generated.
+        """
         self.api: Api = "chat"
         """The API of the request that was built last."""
         self._history = history
@@ -115,12 +122,16 @@ class RequestBuilder:
         items: Sequence[InputItem],
         limit: Callable[[Toolbox], None] | None = None,
     ) -> BuiltRequest:
-        """Return the request to send; `limit` removes offered tools. Raises `ClientError` if it cannot be served here.
+        """Return the request to send; `limit` removes offered tools.
+
+        Raises `ClientError` if it cannot be served here.
 
         Raises `UnreadFile` if a file has to be read first.
         """
         target = self.target
-        dialect, lessons, defaults = target.dialect, target.lessons, target.defaults
+        dialect = target.dialect
+        lessons = target.lessons
+        defaults = target.defaults
         provided = request, items
         is_usual = self.refusals is None and not lessons.by_tenant
         refused = lessons.refused if is_usual else self.refused().lessons()
@@ -135,7 +146,11 @@ class RequestBuilder:
         if isinstance(items, ItemList) and ConfigurationUpdate in items.kinds:
             request = configured(request, items)
         taught = dialect.taught(refused) if refused else dialect
-        is_bare = request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS)
+        is_bare = (
+            request.tools is None
+            and isinstance(items, ItemList)
+            and items.kinds.isdisjoint(WITH_TOOLS)
+        )
         toolbox = Toolbox() if is_bare else toolbox_of(request, items, taught, self._supported)
         if limit is not None:
             limit(toolbox)
@@ -165,21 +180,37 @@ class RequestBuilder:
             self.body.pop("stream_options", None)
         if lessons.suspicions is not None and self.refused().tests(request):
             return self.build(*provided, limit)
-        allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice, taught)
+        allowed = (
+            None
+            if request.tool_choice is None
+            else allowed_names(toolbox, request.tool_choice, taught)
+        )
         self.demands_call = not taught.forces_calls and CHOICE in adjusted
         check = None
-        if request.text is not None and (dialect.checks_answers or not taught.formats_here(toolbox.offers)):
+        if request.text is not None and (
+            dialect.checks_answers or not taught.formats_here(toolbox.offers)
+        ):
             check = text_check(request, items, self.body, is_doubtful=target.is_loose)
         return BuiltRequest(self.body, toolbox, allowed, api, check, note, adjusted)
 
     def _for_responses(
         self, request: CreateResponse, items: Sequence[InputItem], refused: frozenset[str]
     ) -> BuiltRequest:
-        """Return the request for the backend's own Responses API; it is complete with the operator's defaults."""
-        target, refusals, self.demands_call = self.target, self.refusals, False
+        """Return the request for the backend's own Responses API; it is complete with the
+        operator's defaults.
+        """
+        target = self.target
+        refusals = self.refusals
+        self.demands_call = False
         origin = "" if refusals is not None and refusals.is_without_blobs else state_origin(target)
         self.body = to_responses(
-            request, items, target.dialect, refused, unseal=self._unseal, origin=origin, files=self.files
+            request,
+            items,
+            target.dialect,
+            refused,
+            unseal=self._unseal,
+            origin=origin,
+            files=self.files,
         )
         self.body["model"] = target.model
         if target.defaults is not None:
@@ -188,17 +219,22 @@ class RequestBuilder:
         return BuiltRequest(self.body, Toolbox(), None, "responses", adjusted=adjusted)
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
-        """Return a request to a model with a known window, shortened and built again until it fits the window.
+        """Return a request to a model with a known window, shortened and built again until it fits
+        the window.
 
-        Some backends truncate a longer prompt silently, so it is not sent. A prompt that must not be shortened is sent
-        as it is, because the window can be larger than when it was measured. But if a backend is known to truncate,
-        a prompt that is too long by any count raises `ClientError` (400, `context_length_exceeded`).
+        Some backends truncate a longer prompt silently, so it is not sent. A prompt that must not
+        be shortened is sent as it is, because the window can be larger than when it was measured.
+        But if a backend is known to truncate, a prompt that is too long by any count raises
+        `ClientError` (400, `context_length_exceeded`).
         """
-        window, limit = self.target.window, 0
+        window = self.target.window
+        limit = 0
         while window is not None and (size := self._size(built)) > window - self._room(window):
             limit = limit * 3 // 4 or self._limit(window, built)
             if not self.shorten(limit):
-                is_doubtful = size <= window or built.api != "chat" or not self.target.dialect.cuts_prompts
+                is_doubtful = (
+                    size <= window or built.api != "chat" or not self.target.dialect.cuts_prompts
+                )
                 if is_doubtful or not is_longer(built.body, window):
                     break
                 raise beyond_window(self.target.name, window)
@@ -206,13 +242,21 @@ class RequestBuilder:
         return built
 
     def _room(self, window: int) -> int:
-        """Return the tokens of the window that are reserved for the answer, if the prompt can be shortened for it."""
+        """Return the tokens of the window that are reserved for the answer, if the prompt can be
+        shortened for it.
+        """
         return self.request.max_output_tokens or min(ANSWER, window // ANSWER_SHARE)
 
     def _limit(self, window: int, built: BuiltRequest) -> int:
-        """Return the token limit of the turns, in steps so that small changes of the instructions do not change it."""
+        """Return the token limit of the turns, in steps so that small changes of the instructions
+        do not change it.
+        """
         body = _countable(built)
-        instructions = [one for one in body["messages"] if one.get("role", one.get("type", "system")) in INSTRUCTING]
+        instructions = [
+            one
+            for one in body["messages"]
+            if one.get("role", one.get("type", "system")) in INSTRUCTING
+        ]
         others = tokens_of({**body, "messages": instructions}) + self._all_turns().retained_tokens
         step = max(1, window // STEPS)
         return max(1, (window - self._room(window) - others) // step) * step
@@ -224,11 +268,17 @@ class RequestBuilder:
     # After a rejection.
 
     def requests_plain(self) -> bool:
-        """The answer broke off without output. Return whether to send the request again without a stream.
+        """The answer broke off without output.
+
+        Return whether to send the request again without a stream.
 
         llama-cpp-python reports an invalid request only if it is not streamed.
         """
-        if self._is_plain or not self.body.get("stream") or not self.target.dialect.streams_hide_errors:
+        if (
+            self._is_plain
+            or not self.body.get("stream")
+            or not self.target.dialect.streams_hide_errors
+        ):
             return False
         self._is_plain = True
         return True
@@ -242,9 +292,12 @@ class RequestBuilder:
         return self.refusals
 
     def shortens_next(self) -> bool:
-        """The backend found the request too long. Return whether the next one can be shorter: `next` shortens it.
+        """The backend found the request too long.
 
-        Measuring a long conversation takes a while, and the next step is decided outside the event loop.
+        Return whether the next one can be shorter: `next` shortens it.
+
+        Measuring a long conversation takes a while, and the next step is decided outside the event
+        loop.
         """
         if self.thins_out:
             self.is_too_long = has_older_turns(self.items) or thin_out(self.items) is not None
@@ -253,10 +306,12 @@ class RequestBuilder:
         return self.is_too_long
 
     def shorten(self, limit: int | None = None) -> bool:
-        """Drop the oldest turns until a conversation of `limit` tokens remains; return whether any were dropped.
+        """Drop the oldest turns until a conversation of `limit` tokens remains; return whether any
+        were dropped.
 
-        Without `limit`, it is the largest power of two below the tokens of the request that the backend rejected,
-        so that it stays the same for many turns. A conversation that must not be shortened is left unchanged.
+        Without `limit`, it is the largest power of two below the tokens of the request that the
+        backend rejected, so that it stays the same for many turns. A conversation that must not be
+        shortened is left unchanged.
         """
         self.is_too_long = False
         if not (self.thins_out or self.request.truncation == "auto"):

@@ -37,12 +37,17 @@ from antiphon.upstream.backend_state import ModelTarget
 
 
 class Run(StepLoop):
-    """A running response. Iterate `events`, or await `result`; only one of the two, and only once."""
+    """A running response. Iterate `events`, or await `result`; only one of the two, and only
+    once.
+    """
 
     def __init__(self, plan: RunPlan, parts: RunParts) -> None:
         self._recorder = plan.recorder
-        # No reference from these back to the run: all of a request is freed when it ends, without garbage collection.
-        route, tenant, keyring = plan.route, plan.context.tenant, parts.keyring
+        # No reference from these back to the run: all of a request is freed when it ends, without
+        # garbage collection.
+        route = plan.route
+        tenant = plan.context.tenant
+        keyring = parts.keyring
         writer = ResponseWriter(
             plan.response,
             parts.new_id,
@@ -69,7 +74,8 @@ class Run(StepLoop):
             self._resume(plan.resume)
 
     def _resume(self, resume: ResumeState) -> None:
-        self.record.is_background, self.record.is_resumed = True, not resume.begins
+        self.record.is_background = True
+        self.record.is_resumed = not resume.begins
         self._writer.resume(resume.stored, resume.next_number, resume.settled)
         self._writer.sealed.update(resume.sealed)
         self._enter(Phase.STREAMING)
@@ -96,7 +102,9 @@ class Run(StepLoop):
 
     @property
     def cache(self) -> CacheStatus | None:
-        """The result of the cache lookup; None if the cache is not used, or the lookup is in progress."""
+        """The result of the cache lookup; None if the cache is not used, or the lookup is in
+        progress.
+        """
         return self._cache.outcome if self._cache else None
 
     @property
@@ -115,19 +123,27 @@ class Run(StepLoop):
         return self.phase in OVER
 
     async def chain_items(self) -> list[StoredItem]:
-        """Return the items with which a following response begins, as they are stored. A thread encodes large ones."""
+        """Return the items with which a following response begins, as they are stored.
+
+        A thread encodes large ones.
+        """
         if not self.context.is_translated_in_thread:
             return self._chain_items(is_large=False)
         return await self._in_thread(self._chain_items, is_large=True)
 
     def _chain_items(self, *, is_large: bool) -> list[StoredItem]:
         stored = [store_item(item, is_large=is_large) for item in self.plan.items]
-        return [*stored, *stored_output(self._writer.response, self._writer.sealed, is_large=is_large)]
+        return [
+            *stored,
+            *stored_output(self._writer.response, self._writer.sealed, is_large=is_large),
+        ]
 
     # What others can request of it.
 
     def heartbeat(self) -> list[Event]:
-        """Return the events to send after a silence: the beginning of the response, else a keep-alive."""
+        """Return the events to send after a silence: the beginning of the response, else a
+        keep-alive.
+        """
         if self.is_over:
             return []
         if not self._start():
@@ -135,7 +151,9 @@ class Run(StepLoop):
         return self._drain()
 
     def append_event(self, event: Event) -> list[Event]:
-        """Add an event of the client that requested the response to its stream; return the events to send now."""
+        """Add an event of the client that requested the response to its stream; return the events
+        to send now.
+        """
         self._writer.emit(event)
         return self._drain()
 
@@ -149,21 +167,31 @@ class Run(StepLoop):
         self._turn.answered(Finish("completed", None))
 
     def steer(self) -> None:
-        """Stop at the next clean point: at once in a text or in reasoning, not at all once a call began."""
-        self._interrupt(Stop(StopReason.STEERED, interrupts=self._can_be_cancelled and not self._has_calls))
+        """Stop at the next clean point: at once in a text or in reasoning, not at all once a call
+        began.
+        """
+        self._interrupt(
+            Stop(StopReason.STEERED, interrupts=self._can_be_cancelled and not self._has_calls)
+        )
 
     def stop(self, error: AntiphonError) -> None:
-        """Make the response fail with this error, as soon as possible; has no effect once its end is decided."""
+        """Make the response fail with this error, as soon as possible; has no effect once its end
+        is decided.
+        """
         self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._can_be_cancelled))
 
     @property
     def _can_be_cancelled(self) -> bool:
-        """Whether its task is generating the answer: not sending a batch, closing a failed step or storing the end."""
+        """Whether its task is generating the answer: not sending a batch, closing a failed step or
+        storing the end.
+        """
         is_apart = self.phase is Phase.EMITTING or self._is_closing or self.is_over
         return self._task is not None and not is_apart
 
     def _interrupt(self, stop: Stop) -> None:
-        """Record why it stops, and cancel its task once; the shutdown of the process takes precedence."""
+        """Record why it stops, and cancel its task once; the shutdown of the process takes
+        precedence.
+        """
         before = self.stop_cause
         if before is not None and before.reason is StopReason.SHUTDOWN:
             return
@@ -179,11 +207,19 @@ class Run(StepLoop):
     # How it ends.
 
     def _fail(self, error: BaseException) -> None:
-        """End with an error, or stopped early. Raises errors that the client does not receive as an event."""
+        """End with an error, or stopped early.
+
+        Raises errors that the client does not receive as an event.
+        """
         stop = self.stop_cause
         try:
             if isinstance(error, asyncio.CancelledError):
-                if stop is None or not stop.interrupts or self._task is None or self._task.uncancel():
+                if (
+                    stop is None
+                    or not stop.interrupts
+                    or self._task is None
+                    or self._task.uncancel()
+                ):
                     raise error
                 error = stop.error or Steered()
             if isinstance(error, Steered):  # open items are already closed as incomplete
@@ -199,7 +235,8 @@ class Run(StepLoop):
     async def _end(self, step: FinishRun | None) -> list[Event]:
         """Store the response, then emit its end: as the turn decided, unless it has failed."""
         if step is not None:
-            # Nothing was sent: the failure is the HTTP reply, and nothing of the response is stored.
+            # Nothing was sent: the failure is the HTTP reply, and nothing of the response is
+            # stored.
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
                 raise step.ending.error
             # Both add to the response object, so they come before its last snapshot.
@@ -207,7 +244,8 @@ class Run(StepLoop):
                 self._note_removed(step)
             if self.plan.diagnoses:
                 await self._diagnose(step)
-            # A turn can end without a call of the model, after too many repetitions: the stream still begins.
+            # A turn can end without a call of the model, after too many repetitions: the stream
+            # still begins.
             if self.is_stream and self.phase is Phase.PENDING:
                 self._start()
             conclude(self._writer, step.ending)
@@ -215,20 +253,24 @@ class Run(StepLoop):
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
         writer = self._writer
-        # The end can be taken back to this number: its events are not sent before the store has them.
-        before, number = writer.take(), writer.next_number
+        # The end can be taken back to this number: its events are not sent before the store has
+        # them.
+        before = writer.take()
+        number = writer.next_number
         if self._cache is not None:
             self._cache.see(before)
         writer.end()
         batch = [*before, *writer.take()] if writer.has_reader else before
         if self._recorder is not None:
-            # In the same transaction as the response, so that lists and figures never contradict it.
+            # In the same transaction as the response, so that lists and figures never contradict
+            # it.
             if self.origin is not None:
                 self._note_facts(self._recorder)
             try:
                 await self._recorder.save(writer.response, writer.sealed, batch)
             except AntiphonError as error:
-                # The client must not receive `completed` for a response that it cannot retrieve: it fails instead.
+                # The client must not receive `completed` for a response that it cannot retrieve: it
+                # fails instead.
                 await self._recorder.drop()
                 if not is_announced:
                     raise
@@ -238,25 +280,35 @@ class Run(StepLoop):
                 return before + writer.take()
         # Last: other requests can find this answer as soon as the cache has it.
         if self._cache is not None:
-            record, target = self.record, self.plan.route.target
-            await self._cache.end(writer.response, writer.sealed, target, record.ignored_tools, record.adjusted)
+            record = self.record
+            target = self.plan.route.target
+            await self._cache.end(
+                writer.response, writer.sealed, target, record.ignored_tools, record.adjusted
+            )
         return batch
 
     async def _diagnose(self, step: FinishRun) -> None:
         """Compare the prompt with that of the response that the request names."""
         from antiphon.runs.cache_diagnostics import diagnose  # noqa: PLC0415 - few requests ask for it
 
-        parts, writer, prompt = self._parts, self._writer, self._requesting.prompt
-        store, usage = parts.store, step.ending.usage
-        found = await diagnose(store, parts.prompts, self.plan, self.target, prompt, writer.response, usage)
+        parts = self._parts
+        writer = self._writer
+        prompt = self._requesting.prompt
+        store = parts.store
+        usage = step.ending.usage
+        found = await diagnose(
+            store, parts.prompts, self.plan, self.target, prompt, writer.response, usage
+        )
         writer.applied = {**writer.applied, "prompt_cache_diagnostics": found}
 
     def _note_removed(self, step: FinishRun) -> None:
         """Report the reasoning of the request that the model did not receive."""
         from antiphon.runs.input_transformations import Replay, input_transformations  # noqa: PLC0415 - few requests have any
 
-        plan, writer = self.plan, self._writer
-        builder, reasoning = self._turn.builder, plan.request.reasoning
+        plan = self.plan
+        writer = self._writer
+        builder = self._turn.builder
+        reasoning = plan.request.reasoning
         context = reasoning.context if reasoning else None
         replay = Replay(self.target, builder.api, plan.unseal, context, step.ending.removed)
         removed = input_transformations(self.context.input, builder.items, replay)
@@ -283,7 +335,8 @@ class Run(StepLoop):
         """The client disconnected, or the response failed: store the items so far, as cancelled."""
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
-        recorder, response = self._recorder, self._writer.response
+        recorder = self._recorder
+        response = self._writer.response
         if not is_announced or response.status != "in_progress":
             if recorder is not None:
                 await recorder.drop()
@@ -291,20 +344,27 @@ class Run(StepLoop):
         self._writer.cancel(self._turn.usage)
         if recorder is not None and self.origin is not None:
             self._note_facts(recorder)
-        is_final = recorder is None or await recorder.leave(self._writer.response, self._writer.sealed)
+        is_final = recorder is None or await recorder.leave(
+            self._writer.response, self._writer.sealed
+        )
         self.stop_cause = Stop(StopReason.DISCONNECTED if is_final else StopReason.HANDED_ON)
 
     def _hand_over(self) -> None:
         """Fill in the record how it ended, and pass it on."""
-        record, response, stop = self.record, self._writer.response, self.stop_cause
+        record = self.record
+        response = self._writer.response
+        stop = self.stop_cause
         status = "refused" if response.status == "in_progress" else response.status
         record.response = response
-        record.outcome = "queued" if stop is not None and stop.reason is StopReason.HANDED_ON else status
+        record.outcome = (
+            "queued" if stop is not None and stop.reason is StopReason.HANDED_ON else status
+        )
         record.target = target = self.plan.route.target
         record.model = target.name
         record.notes = self._writer.notes
         if self._cache is not None:
-            record.target, record.cache = self.target, self.cache
+            record.target = self.target
+            record.cache = self.cache
         for hand_over in self._parts.observers.ended:
             hand_over(record)
         if self.origin is not None and self._parts.facts is not None and self._misses_facts:
@@ -315,14 +375,23 @@ class Run(StepLoop):
     def _note_facts(self, recorder: Recorder) -> None:
         """Store facts with the response."""
         if self.origin is not None:
-            recorder.facts, self._has_facts = self._facts(self.origin), True
+            recorder.facts = self._facts(self.origin)
+            self._has_facts = True
 
     def facts_so_far(self) -> Facts | None:
         """Return its current facts, if a client waits for it and facts are stored."""
         if self.origin is None or self.record.is_background:
             return None
-        writer, now = self._writer, self._parts.now()
-        facts = facts_of(self.origin, writer.response, self.context.input, now, self.record, moments=writer.moments)
+        writer = self._writer
+        now = self._parts.now()
+        facts = facts_of(
+            self.origin,
+            writer.response,
+            self.context.input,
+            now,
+            self.record,
+            moments=writer.moments,
+        )
         return replace(facts, status="in_progress", ended=None, error="")
 
     def _facts(self, origin: ResponseOrigin) -> Facts:
@@ -333,11 +402,16 @@ class Run(StepLoop):
         cost = None if record.target.prices is None else self.spent().cost
         writer = self._writer
         now = self._parts.now()
-        return facts_of(origin, writer.response, self.context.input, now, record, cost, writer.moments)
+        return facts_of(
+            origin, writer.response, self.context.input, now, record, cost, writer.moments
+        )
 
     @property
     def _misses_facts(self) -> bool:
-        """Whether its facts are stored separately. The process that ends a background response stores its facts."""
+        """Whether its facts are stored separately.
+
+        The process that ends a background response stores its facts.
+        """
         is_stored = self._has_facts and self._recorder is not None and self._recorder.facts is None
         return not (is_stored or self.record.is_background)
 
@@ -349,7 +423,9 @@ def turn_of(plan: RunPlan, created: Callable[[], Sequence[Any]]) -> Turn:
     """
     supported = plan.tools.supported if plan.tools else NOTHING
     before = len(plan.context.history)
-    builder = RequestBuilder(plan.request, plan.items, before, plan.route.target, plan.unseal, supported)
+    builder = RequestBuilder(
+        plan.request, plan.items, before, plan.route.target, plan.unseal, supported
+    )
     if plan.warms:
         from antiphon.runs.prewarm import WarmingTurn  # noqa: PLC0415 - few requests only fill a cache
 

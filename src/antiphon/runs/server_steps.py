@@ -1,4 +1,6 @@
-"""The steps of a response that this server performs itself: its tools, and items and calls that no model finished."""
+"""The steps of a response that this server performs itself: its tools, and items and calls that no
+model finished.
+"""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
@@ -9,7 +11,16 @@ from antiphon.access.keyring import Keyring
 from antiphon.history.decoding import WITH_STATE
 from antiphon.protocol.items.messages import ID_PREFIXES
 from antiphon.runs.plan import RunPlan
-from antiphon.runs.steps import Compact, EmitItem, ListTools, LoadModules, RunTools, Settle, SkipCompaction, Step
+from antiphon.runs.steps import (
+    Compact,
+    EmitItem,
+    ListTools,
+    LoadModules,
+    RunTools,
+    Settle,
+    SkipCompaction,
+    Step,
+)
 from antiphon.runs.tool_calls import ToolExecutor
 from antiphon.runs.turn import Turn
 from antiphon.sharing.loading import load_if_installed
@@ -36,8 +47,12 @@ class ServerSteps:
         offload: Offload,
     ) -> None:
         self._offload = offload
-        self._plan, self._turn, self._writer, self._record = plan, turn, writer, record
-        self._observers, self._keyring = observers, keyring
+        self._plan = plan
+        self._turn = turn
+        self._writer = writer
+        self._record = record
+        self._observers = observers
+        self._keyring = keyring
         self._executor: ToolExecutor | None = None
         self._moments: AsyncGenerator[None, None] | None = None
         """The running server-side tools."""
@@ -60,7 +75,9 @@ class ServerSteps:
         await self.proceed()
 
     async def proceed(self) -> bool:
-        """Continue with the tools until there may be events to send; return whether more work remains."""
+        """Continue with the tools until there may be events to send; return whether more work
+        remains.
+        """
         if self._moments is None:
             return False
         async for _ in self._moments:
@@ -72,7 +89,8 @@ class ServerSteps:
 
     async def close(self) -> None:
         """Cancel the tools that are still running."""
-        moments, self._moments = self._moments, None
+        moments = self._moments
+        self._moments = None
         if moments is not None:
             await moments.aclose()
 
@@ -81,8 +99,12 @@ class ServerSteps:
         self._compaction = self._compaction or StreamingCompaction(self._writer)
 
     def _new_executor(self) -> ToolExecutor:
-        plan, writer, items = self._plan, self._writer, self._plan.items
-        return ToolExecutor(plan, writer, self._observers, lambda: [*items, *created_items(writer)], self._offload)
+        plan = self._plan
+        writer = self._writer
+        items = self._plan.items
+        return ToolExecutor(
+            plan, writer, self._observers, lambda: [*items, *created_items(writer)], self._offload
+        )
 
     def _perform(self, step: Step) -> None:
         """Perform the turn's decision, if it awaits nothing."""
@@ -92,7 +114,9 @@ class ServerSteps:
                 for hand_over in self._observers.used:
                     hand_over(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))
-                self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
+                self._writer.close_item(
+                    self._writer.open_item(replace(item, status="in_progress")), item
+                )
                 for hand_over in self._observers.returned:
                     hand_over(use)
             case Settle(retained, text, note):
@@ -103,11 +127,15 @@ class ServerSteps:
                 self._record.skipped_compactions += 1
             case Compact(summary):
                 compaction = self._compaction or StreamingCompaction(self._writer)
-                compaction.close(self._keyring.seal({"summary": summary}, self._plan.context.tenant))
+                compaction.close(
+                    self._keyring.seal({"summary": summary}, self._plan.context.tenant)
+                )
 
 
 def created_items(writer: ResponseWriter) -> Sequence[Any]:
-    """Return the items of a response so far, each with its sealed content, whether or not the client receives that."""
+    """Return the items of a response so far, each with its sealed content, whether or not the
+    client receives that.
+    """
     return [_with_state(item, writer.sealed) for item in writer.created]
 
 

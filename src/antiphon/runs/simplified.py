@@ -1,7 +1,9 @@
-"""Simplifies the requests of one response after a refusal that nothing explains: what is sent, and what it teaches.
+"""Simplifies the requests of one response after a refusal that nothing explains: what is sent, and
+what it teaches.
 
-A refused request is sent once more in its plainest form (`dialects.plainest`). While a suspicion about a model is open,
-a request with suspects is sent with some of them simplified, as a test (`upstream.suspicions`).
+A refused request is sent once more in its plainest form (`dialects.plainest`). While a suspicion
+about a model is open, a request with suspects is sent with some of them simplified, as a test
+(`upstream.suspicions`).
 """
 
 from msgspec import Struct
@@ -35,7 +37,8 @@ class Simplified(Struct):
 
     def accepted(self) -> None:
         """The backend accepted the request: conclude from that."""
-        lessons, trial = self.target.lessons, self.trial
+        lessons = self.target.lessons
+        trial = self.trial
         if lessons.suspicions is None:
             return
         if self.refusal is None:
@@ -44,7 +47,8 @@ class Simplified(Struct):
             self.trial = None
             return
         log.warning(
-            "The backend '%s' refused a request for the model '%s' without a known reason, and accepted its plainest "
+            "The backend '%s' refused a request for the model '%s' without a known reason, and "
+            "accepted its plainest "
             "form. It said: %s",
             self.target.state.backend.name,
             self.target.name,
@@ -60,7 +64,9 @@ Sent = tuple[Body, Api]
 """The body of a request, and the API that it is for."""
 
 
-def tested(target: ModelTarget, tenant: str, request: CreateResponse, sent: Sent) -> Simplified | None:
+def tested(
+    target: ModelTarget, tenant: str, request: CreateResponse, sent: Sent
+) -> Simplified | None:
     """Return how to send a request that was built as `sent`; None to send it as it is."""
     lessons = target.lessons
     if lessons.suspicions is None or not lessons.suspicions.is_open(tenant):
@@ -77,10 +83,11 @@ def plainest(
     before: Simplified | None,
     refusal: tuple[int, AntiphonError, bytes],
 ) -> Simplified | None:
-    """Return how to send a refused request once more; None if its form is not the reason, or was tried too often.
+    """Return how to send a refused request once more; None if its form is not the reason, or was
+    tried too often.
 
-    `sent` is the request that was refused, simplified as `before` says; `refusal` is the status, the error for the
-    client, and the backend's body.
+    `sent` is the request that was refused, simplified as `before` says; `refusal` is the status,
+    the error for the client, and the backend's body.
     """
     status, error, answer = refusal
     if not (target.state.options.plain_retry and may_be_form(status, spoken(answer))):
@@ -90,10 +97,16 @@ def plainest(
     found = _suspects(target, request, sent)
     suspicions = target.lessons.suspect()
     if trial is not None and trial.tested:
-        suspicions.attempt(tenant, trial.left)  # the test is the reason, so the client must not notice it
-    elif not found or not (suspicions.is_proven(tenant, found) or suspicions.attempt(tenant, found)):
+        suspicions.attempt(
+            tenant, trial.left
+        )  # the test is the reason, so the client must not notice it
+    elif not found or not (
+        suspicions.is_proven(tenant, found) or suspicions.attempt(tenant, found)
+    ):
         return None
-    return Simplified(target, tenant, applied | found, trial, found, error, own_words(answer, sent[0]))
+    return Simplified(
+        target, tenant, applied | found, trial, found, error, own_words(answer, sent[0])
+    )
 
 
 def _suspects(target: ModelTarget, request: CreateResponse, sent: Sent) -> Suspects:

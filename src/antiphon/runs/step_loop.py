@@ -2,9 +2,10 @@
 
 Theory of operation.
 
-Three parts work on a response. The turn (`turn.py`) decides the next step and never waits. The loop performs the step
-and decides nothing. The writer (`translation/writer.py`) makes numbered events of all output, and keeps them until
-the loop takes them. `Run` completes the loop: what others can request of a response, and how it ends.
+Three parts work on a response. The turn (`turn.py`) decides the next step and never waits. The loop
+performs the step and decides nothing. The writer (`translation/writer.py`) makes numbered events of
+all output, and keeps them until the loop takes them. `Run` completes the loop: what others can
+request of a response, and how it ends.
 
     step = turn.next()                 a thread decides it, if the conversation is large
     begin the step                     waits for a slot, for a backend to accept, for a file
@@ -14,17 +15,19 @@ the loop takes them. `Run` completes the loop: what others can request of a resp
     until the step is done; then the next step, until `FinishRun`
     `_fail` after an error ──> `_end` stores, then emits the end ──> `_close` on every path
 
-A stream reads `events`. A plain request awaits `result`: the same steps, and no events unless the cache needs them.
+A stream reads `events`. A plain request awaits `result`: the same steps, and no events unless the
+cache needs them.
 
 The phase (`phases.py`) says what a failure can still become, and who holds the task.
 
-- PENDING: nothing was sent, so a failure is raised and becomes an HTTP status. This is why a step begins before the
-  response is announced. A keep-alive ends this phase early if the client has waited for long. A plain response stays
-  in it to its end.
-- STREAMING: the client has the first event, so a failure is an event. The task awaits a backend, a tool or the store.
-- EMITTING: exactly while the generator is suspended at a `yield`. The task executes the reader's code, such as a
-  write to a slow socket. A cancellation would cut an event in half, so a stop only sets its cause, and the loop looks
-  at that after the `yield`.
+- PENDING: nothing was sent, so a failure is raised and becomes an HTTP status. This is why a step
+  begins before the response is announced. A keep-alive ends this phase early if the client has
+  waited for long. A plain response stays in it to its end.
+- STREAMING: the client has the first event, so a failure is an event. The task awaits a backend, a
+  tool or the store.
+- EMITTING: exactly while the generator is suspended at a `yield`. The task executes the reader's
+  code, such as a write to a slow socket. A cancellation would cut an event in half, so a stop only
+  sets its cause, and the loop looks at that after the `yield`.
 - FINISHING, ENDED: the end is decided. Whatever arrives now changes nothing.
 
 A run ends early for one reason at most (`StopReason`):
@@ -38,12 +41,13 @@ A run ends early for one reason at most (`StopReason`):
 
 What holds always:
 
-- Every batch passes the cache and the recorder before the client. The last batch is yielded once it is durable.
-- A step that has begun is closed before the response ends. No stop cancels that: the first failure is the one that is
-  reported.
-- Work on a large conversation or a large answer is done in a thread. `_is_small` and `_is_checked_in_thread` decide
-  that; a small request pays one comparison for it.
-"""
+- Every batch passes the cache and the recorder before the client. The last batch is yielded once it
+  is durable.
+- A step that has begun is closed before the response ends. No stop cancels that: the first failure
+  is the one that is reported.
+- Work on a large conversation or a large answer is done in a thread. `_is_small` and
+  `_is_checked_in_thread` decide that; a small request pays one comparison for it.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
 import time
@@ -62,7 +66,15 @@ from antiphon.runs.parts import RunParts
 from antiphon.runs.phases import TRANSITIONS, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.server_steps import ServerSteps
-from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ListTools, RunTools, Step
+from antiphon.runs.steps import (
+    AttachFiles,
+    AuxiliaryCall,
+    CallModel,
+    FinishRun,
+    ListTools,
+    RunTools,
+    Step,
+)
 from antiphon.runs.turn import Turn
 from antiphon.telemetry.observers import ResponseRecord
 from antiphon.translation.to_chat_completions.adjustments import applied
@@ -79,10 +91,17 @@ MODEL_CALLS = (CallModel, AuxiliaryCall)
 
 
 class StepLoop(ABC):
-    """Runs one response, in this order: steps of the turn, `_fail` after an error, `_end`, `_close`."""
+    """Runs one response, in this order: steps of the turn, `_fail` after an error, `_end`,
+    `_close`.
+    """
 
     def __init__(
-        self, plan: RunPlan, parts: RunParts, writer: ResponseWriter, turn: Turn, record: ResponseRecord
+        self,
+        plan: RunPlan,
+        parts: RunParts,
+        writer: ResponseWriter,
+        turn: Turn,
+        record: ResponseRecord,
     ) -> None:
         self.plan = plan
         self.context = plan.context
@@ -98,8 +117,11 @@ class StepLoop(ABC):
         self.stop_cause: Stop | None = None
         self._parts = parts
         self._cache = plan.cache
-        # A recorder that needs no events, or receives them elsewhere, is not on the path of a batch.
-        self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
+        # A recorder that needs no events, or receives them elsewhere, is not on the path of a
+        # batch.
+        self._frames = (
+            plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
+        )
         self._writer = writer
         self._turn = turn
         self._requesting = ModelCaller(plan, turn, writer, parts)
@@ -120,7 +142,10 @@ class StepLoop(ABC):
 
     @abstractmethod
     def _fail(self, error: BaseException) -> None:
-        """End with an error, or stopped early. Raises errors that the client does not receive as an event."""
+        """End with an error, or stopped early.
+
+        Raises errors that the client does not receive as an event.
+        """
 
     @abstractmethod
     async def _end(self, step: FinishRun | None) -> list[Event]:
@@ -132,13 +157,15 @@ class StepLoop(ABC):
 
     async def result(self) -> Response:
         """Run the response and return it. Raises `AntiphonError` if it failed."""
-        # The request has `stream`, but its caller wants the response alone: the same path, without a reader.
+        # The request has `stream`, but its caller wants the response alone: the same path, without
+        # a reader.
         if self.is_stream:
             async with aclosing(self.events()) as batches:
                 async for _ in batches:
                     pass
             return self._writer.response
-        # No client reads events here. They are built only for the cache, from which a later stream can replay them.
+        # No client reads events here. They are built only for the cache, from which a later stream
+        # can replay them.
         self._writer.has_reader = self._cache is not None
         self._begin()
         try:
@@ -150,42 +177,54 @@ class StepLoop(ABC):
                         if self._cache is not None:
                             self._drain()
                     step = self._turn.next() if self._is_small else await self._next()
-            except BaseException as error:  # also a cancellation: `_fail` knows whether a stop caused it
+            except (
+                BaseException
+            ) as error:  # also a cancellation: `_fail` knows whether a stop caused it
                 await self._close_step()
                 self._fail(error)
                 step = None
-            # Not inside: if the end cannot be stored, no step has failed, and `_end` knows what follows.
+            # Not inside: if the end cannot be stored, no step has failed, and `_end` knows what
+            # follows.
             await self._end(step)
         finally:
             await self._close()
         return self._writer.response
 
     async def events(self) -> AsyncGenerator[list[Event], None]:
-        """Run the response; yield its events in batches as they occur. The last batch is yielded once it is durable.
+        """Run the response; yield its events in batches as they occur.
 
-        Raises `AntiphonError` until an event was yielded, afterwards every failure is an event. A request without a
-        stream yields no event before it is known to succeed. Closing the iterator early ends the backend's work.
+        The last batch is yielded once it is durable.
+
+        Raises `AntiphonError` until an event was yielded, afterwards every failure is an event. A
+        request without a stream yields no event before it is known to succeed. Closing the iterator
+        early ends the backend's work.
         """
         self._begin()
         try:
             try:
-                # Only a response that was queued has events before its first step: it was announced then.
+                # Only a response that was queued has events before its first step: it was announced
+                # then.
                 if self._writer.pending:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
                     self._enter(Phase.STREAMING)
                     if self.stop_cause is not None:
                         self._check_stopped()
-                # Found once, since each delta passes here: a batch that no cache and no recorder needs costs one call.
-                writer, is_unseen = self._writer, self._cache is None and self._frames is None
+                # Found once, since each delta passes here: a batch that no cache and no recorder
+                # needs costs one call.
+                writer = self._writer
+                is_unseen = self._cache is None and self._frames is None
                 step = await self._first_step()
                 while not isinstance(step, FinishRun):
                     await self._begin_step(step)
                     goes_on = True
                     while goes_on:
-                        # What exists is sent before the loop waits for more; while PENDING, the step can still fail.
+                        # What exists is sent before the loop waits for more; while PENDING, the
+                        # step can still fail.
                         if self.phase is Phase.STREAMING and self._writer.pending:
-                            self.phase = Phase.EMITTING  # once per batch: the condition above is the check
+                            self.phase = (
+                                Phase.EMITTING
+                            )  # once per batch: the condition above is the check
                             yield writer.take() if is_unseen else self._drain()
                             self.phase = Phase.STREAMING
                             if self.stop_cause is not None:
@@ -217,7 +256,8 @@ class StepLoop(ABC):
         if stored is None:
             self._requesting.choose()
             return self._turn.next() if self._is_small else await self._next()
-        self.record.ignored_tools, self.record.adjusted = stored.ignored_tools, stored.adjusted
+        self.record.ignored_tools = stored.ignored_tools
+        self.record.adjusted = stored.adjusted
         self._writer.applied = applied(self._writer.response, stored.adjusted, stored.effort)
         if self.is_stream:
             self._start()
@@ -225,7 +265,9 @@ class StepLoop(ABC):
         return FinishRun(Finish("completed", stored.usage))
 
     async def _next(self) -> Step:
-        """Return the next step, decided in a thread if the conversation takes a while to translate."""
+        """Return the next step, decided in a thread if the conversation takes a while to
+        translate.
+        """
         if not (self.context.is_translated_in_thread or self._is_checked_in_thread):
             return self._turn.next()
         return await self._in_thread(self._turn.next)
@@ -256,7 +298,12 @@ class StepLoop(ABC):
 
         builder = self._turn.builder
         builder.files = await attach(
-            self._parts.attachments.get(), self.plan.request, self.context, builder.items, builder.files, step
+            self._parts.attachments.get(),
+            self.plan.request,
+            self.context,
+            builder.items,
+            builder.files,
+            step,
         )
         self._is_small = self._is_small and not self.context.is_large
 
@@ -273,8 +320,8 @@ class StepLoop(ABC):
                 await self._requesting.read_whole(answer)
             elif (part := await anext(answer.parts, None)) is not None:
                 reader = answer.reader
-                # A search for calls and a check against a schema process an event at once: a large one would hold
-                # the event loop, so a thread feeds it.
+                # A search for calls and a check against a schema process an event at once: a large
+                # one would hold the event loop, so a thread feeds it.
                 if answer.is_checked:
                     answer.size += len(part)
                     answer.unread += len(part)
@@ -287,20 +334,28 @@ class StepLoop(ABC):
                     answer.has_begun = True
                     answer.upstream.spoke()
                 if not reader.is_over:
-                    # Comments and empty lines keep a connection open, although the model is stuck: only chunks count.
+                    # Comments and empty lines keep a connection open, although the model is stuck:
+                    # only chunks count.
                     if reader.chunks != answer.seen:
-                        answer.seen, answer.last_chunk_at, answer.unread = reader.chunks, answer.clock(), 0
+                        answer.seen, answer.last_chunk_at, answer.unread = (
+                            reader.chunks,
+                            answer.clock(),
+                            0,
+                        )
                     else:
                         answer.check_silence()
                     return True
         except BackendError as error:
-            # What arrived before counts: its items are closed, and the turn decides between a failure and a failover.
+            # What arrived before counts: its items are closed, and the turn decides between a
+            # failure and a failover.
             answer.is_broken = True
             answer.reader.fail(error)
-        # The end releases the text that was held back, so it can be as much work as all parts together.
+        # The end releases the text that was held back, so it can be as much work as all parts
+        # together.
         self._answer = None
         if answer.is_checked and answer.size > LARGE_ANSWER:
-            self._is_small, self._is_checked_in_thread = False, True
+            self._is_small = False
+            self._is_checked_in_thread = True
             await self._in_thread(answer.finish)
         # In this order: an answer that is closed without a conclusion counts as abandoned.
         self._requesting.conclude(answer)
@@ -308,8 +363,12 @@ class StepLoop(ABC):
         return False
 
     async def _close_step(self) -> None:
-        """Close a step before it is done. A stop that arrives meanwhile has no effect: the failure is reported."""
-        self._answer, self._is_closing = None, True
+        """Close a step before it is done.
+
+        A stop that arrives meanwhile has no effect: the failure is reported.
+        """
+        self._answer = None
+        self._is_closing = True
         try:
             if self._own is not None:
                 await self._own.close()
@@ -320,7 +379,13 @@ class StepLoop(ABC):
     def _server_steps(self) -> ServerSteps:
         parts = self._parts
         return ServerSteps(
-            self.plan, self._turn, self._writer, self.record, parts.observers, parts.keyring, parts.offload
+            self.plan,
+            self._turn,
+            self._writer,
+            self.record,
+            parts.observers,
+            parts.keyring,
+            parts.offload,
         )
 
     def _drain(self) -> list[Event]:
@@ -334,7 +399,9 @@ class StepLoop(ABC):
 
     @property
     def _has_calls(self) -> bool:
-        return self._requesting.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
+        return self._requesting.has_calls or bool(
+            self._writer.waiting or open_calls(self._writer.output)
+        )
 
     def _check_stopped(self) -> None:
         """Raise the error of a stop that arrived while the reader was processing a batch."""
@@ -342,7 +409,11 @@ class StepLoop(ABC):
             raise self.stop_cause.error
 
     def _check_steered(self) -> None:
-        if self.stop_cause is not None and self.stop_cause.reason is StopReason.STEERED and not self._has_calls:
+        if (
+            self.stop_cause is not None
+            and self.stop_cause.reason is StopReason.STEERED
+            and not self._has_calls
+        ):
             raise Steered
 
     def _answering(self, step: CallModel | AuxiliaryCall) -> None:
@@ -354,7 +425,9 @@ class StepLoop(ABC):
 
     def _enter(self, phase: Phase) -> None:
         if phase not in TRANSITIONS[self.phase]:
-            raise RuntimeError(f"A response cannot change from {self.phase.value} to {phase.value}.")
+            raise RuntimeError(
+                f"A response cannot change from {self.phase.value} to {phase.value}."
+            )
         self.phase = phase
 
     def _start(self) -> bool:

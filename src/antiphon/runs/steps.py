@@ -45,18 +45,24 @@ class CallModel(Struct, frozen=True):
     cite_files: CiteFiles | None = None
     """Returns the citations of files that code created; None without such files."""
     adjusted: Sequence[str] = ()
-    """The names of what the backend is sent differently than the client wrote it (`to_chat.adjustments`)."""
+    """The names of what the backend is sent differently than the client wrote it
+    (`to_chat.adjustments`).
+    """
 
 
 class AuxiliaryCall(Struct, frozen=True):
-    """Send this body to the backend; the output is for the turn, and the client receives none of it."""
+    """Send this body to the backend; the output is for the turn, and the client receives none of
+    it.
+    """
 
     body: dict[str, Any]
     toolbox: Toolbox
     allowed: frozenset[str] | None
     api: Api
     compacts: bool = False
-    """Once the backend answers, an event reports to the client that the context is being compacted."""
+    """Once the backend answers, an event reports to the client that the context is being
+    compacted.
+    """
 
 
 class ModelResult(Struct, frozen=True):
@@ -75,7 +81,9 @@ class EmitItem(Struct, frozen=True):
 
 
 class ListTools(Struct, frozen=True):
-    """List the tools of these servers; emit the lists that the conversation does not have (`listed`, by label)."""
+    """List the tools of these servers; emit the lists that the conversation does not have
+    (`listed`, by label).
+    """
 
     servers: Sequence[McpTool]
     listed: Mapping[str, McpListTools]
@@ -84,15 +92,17 @@ class ListTools(Struct, frozen=True):
 class RunTools(Struct, frozen=True):
     """Execute these calls in parallel, and emit their results.
 
-    The model made them (`retained`); or they are `approved`, to be emitted first; or left by an earlier attempt
-    (`left`).
+    The model made them (`retained`); or they are `approved`, to be emitted first; or left by an
+    earlier attempt (`left`).
     """
 
     retained: Sequence[HostedCall] = ()
     approved: Sequence[Approved] = ()
     left: Sequence[ToolCallRecord] = ()
     usage: Usage | None = None
-    """The tokens reported so far, and how often the model has called tools: saved with the calls."""
+    """The tokens reported so far, and how often the model has called tools: saved with the
+    calls.
+    """
     rounds: int = 0
 
 
@@ -111,7 +121,9 @@ class LoadModules(Struct, frozen=True):
 
 
 class AttachFiles(Struct, frozen=True):
-    """Read the files of the conversation that must be read before it can be translated: at least this part."""
+    """Read the files of the conversation that must be read before it can be translated: at least
+    this part.
+    """
 
     part: InputFile
     form: Form

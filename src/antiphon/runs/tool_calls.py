@@ -1,7 +1,7 @@
 """Executes the server-side tool calls of one response: lists MCP servers, runs calls in parallel.
 
-Events go through the response's writer, which keeps the items in order. The result of a call is durable before
-it is used.
+Events go through the response's writer, which keeps the items in order. The result of a call is
+durable before it is used.
 """
 
 import asyncio
@@ -48,7 +48,8 @@ LARGE = 1024 * 1024
 """Characters of figures above which they are sealed in a thread."""
 
 LOST = (
-    "The server that made this call was lost before its result came. Whether the call was carried out is not known; "
+    "The server that made this call was lost before its result came. Whether the call was carried "
+    "out is not known; "
     "it was not made again."
 )
 UNREADABLE = HostedCall.unreadable
@@ -58,7 +59,9 @@ UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
 """Tools that are too expensive to call again."""
 _STATUSES = frozenset(HTTPStatus)
 NOT_HERE = "This server does not run the tool any more."
-NO_SUCH_TOOL = "There is no tool of this name. Call one of those that are available, by its exact name."
+NO_SUCH_TOOL = (
+    "There is no tool of this name. Call one of those that are available, by its exact name."
+)
 BROKEN = "The tool failed inside this server."
 
 CODES = {UNREADABLE: -32602, NO_SUCH_TOOL: -32602}
@@ -111,7 +114,9 @@ class ToolExecutor:
         return self._until is not None and asyncio.get_running_loop().time() >= self._until
 
     async def list_tools(self, step: ListTools) -> AsyncGenerator[None, None]:
-        """List the tools of the servers, all in parallel; yield whenever there may be events to send."""
+        """List the tools of the servers, all in parallel; yield whenever there may be events to
+        send.
+        """
         self._begin()
         pending = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
         try:
@@ -126,34 +131,42 @@ class ToolExecutor:
     async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
         """Execute calls in parallel; yield whenever one has ended."""
         self._begin()
-        # All items are opened before any call runs: their order in the output is that of the model's calls, and not
-        # that of their results.
+        # All items are opened before any call runs: their order in the output is that of the
+        # model's calls, and not that of their results.
         running = [
             *map(self._retained, step.retained),
             *(self._retained(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
-        # The checkpoint has the whole answer, also its finished items: a worker that continues emits it again.
-        work = self._work = Checkpoint(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
+        # The checkpoint has the whole answer, also its finished items: a worker that continues
+        # emits it again.
+        work = self._work = Checkpoint(
+            calls=self._notes_of(running), usage=step.usage, rounds=step.rounds
+        )
         calls = [one for one in running if not one.note.is_done]
         # The events of the open items must be in the log before the checkpoint that names them.
         yield
         if not calls:
             return
-        # Before the first request is sent: whatever runs when a worker dies, the next one knows that it may have run.
+        # Before the first request is sent: whatever runs when a worker dies, the next one knows
+        # that it may have run.
         await self._save(work)
         self._sources = sources_of(self._seen(), self._unseal)
-        # What the conversation contains before these calls: no call can extend what another one may do.
+        # What the conversation contains before these calls: no call can extend what another one may
+        # do.
         was_provided = provenance_of(self._request, self._seen(), self._unseal)
         places = asyncio.Semaphore(SIDE_BY_SIDE)
-        tasks = [asyncio.ensure_future(self._run(record, one, was_provided, places)) for one in calls]
+        tasks = [
+            asyncio.ensure_future(self._run(record, one, was_provided, places)) for one in calls
+        ]
         try:
             # No task has started yet, since nothing was awaited: these events precede every result.
             for one in calls:
                 one.call.run()
             yield
             reports = any(one.note.kind in REPORTING for one in calls)
-            # A result is durable before its event is sent, and so before a client or the model can use it.
+            # A result is durable before its event is sent, and so before a client or the model can
+            # use it.
             async for is_ended in ended(tasks, self._progress if reports else None):
                 if is_ended:
                     await self._save(work)
@@ -176,9 +189,12 @@ class ToolExecutor:
         servers = self._toolset.mcp
         return await servers.list(tool, self._tenant) if servers else ToolListing(error=NOT_HERE)
 
-    async def _report_list(self, tool: McpTool, listing: Awaitable[ToolListing]) -> AsyncGenerator[None, None]:
+    async def _report_list(
+        self, tool: McpTool, listing: Awaitable[ToolListing]
+    ) -> AsyncGenerator[None, None]:
         """Emit an `mcp_list_tools` item (specification section 16)."""
-        writer, label = self._writer, tool.server_label
+        writer = self._writer
+        label = tool.server_label
         item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[])
         index = writer.open_item(item)
         step = partial(_report_step, writer, index, str(item.id))
@@ -197,7 +213,9 @@ class ToolExecutor:
     # Starting calls.
 
     def _retained(self, call: HostedCall) -> PendingCall:
-        call.joins_next = any(_is_call(item) for _, item in self._writer.since(call.output_index + 1))
+        call.joins_next = any(
+            _is_call(item) for _, item in self._writer.since(call.output_index + 1)
+        )
         offer = call.offer
         note = ToolCallRecord(
             index=call.output_index,
@@ -218,12 +236,18 @@ class ToolExecutor:
         return running
 
     def _approved(self, approved: Approved) -> HostedCall:
-        """Begin a call that the client approved; request approval again if the tool has changed since."""
+        """Begin a call that the client approved; request approval again if the tool has changed
+        since.
+        """
         return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
 
     def _restored(self, left: Sequence[ToolCallRecord]) -> list[PendingCall]:
         """Emit the finished calls of an earlier attempt; return those that had not finished."""
-        return [PendingCall(call, note, was_begun=True) for note in left if (call := self._restore(note)) is not None]
+        return [
+            PendingCall(call, note, was_begun=True)
+            for note in left
+            if (call := self._restore(note)) is not None
+        ]
 
     def _restore(self, note: ToolCallRecord) -> HostedCall | None:
         if not note.is_done:
@@ -240,13 +264,18 @@ class ToolExecutor:
             note.name,
             namespace=note.namespace,
             is_hosted=True,
-            tool=next((tool for tool in tools_of(self._request, self._seen()) if _is_behind(tool, note)), None),
+            tool=next(
+                (tool for tool in tools_of(self._request, self._seen()) if _is_behind(tool, note)),
+                None,
+            ),
             approval_request_id=note.approval_request_id,
             container_id=note.container_id,
         )
 
     def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
-        """Return the records of the answer that contained these calls: those that were not emitted completely."""
+        """Return the records of the answer that contained these calls: those that were not emitted
+        completely.
+        """
         notes = {one.note.index: one.note for one in running}
         first = min(notes, default=0)
         for index, item in self._writer.since(first):
@@ -257,7 +286,11 @@ class ToolExecutor:
     # Executing calls.
 
     async def _run(
-        self, record: ResponseRecord, one: PendingCall, was_provided: Callable[[str], bool], places: asyncio.Semaphore
+        self,
+        record: ResponseRecord,
+        one: PendingCall,
+        was_provided: Callable[[str], bool],
+        places: asyncio.Semaphore,
     ) -> None:
         use = ToolUse(record, one.note.name, "extension", one.call.call_id, one.note.kind)
         async with self._turn_in(one.call.container_id), places:
@@ -266,22 +299,33 @@ class ToolExecutor:
             try:
                 result = await self._sealed_apart(one, await self._result(one, was_provided))
                 use.error = BackendError("The tool failed.") if result.is_failed else None
-                use.is_over, use.cpu, use.paused = True, result.cpu, result.paused
+                use.is_over = True
+                use.cpu = result.cpu
+                use.paused = result.paused
             finally:
                 for hand_over in self._observers.returned:
                     hand_over(use)
             self._end(one, result)
 
     def _turn_in(self, container_id: str) -> AbstractAsyncContextManager[None]:
-        """Return a context that waits until no other call of this response runs in the container."""
-        return self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
+        """Return a context that waits until no other call of this response runs in the
+        container.
+        """
+        return (
+            self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
+        )
 
     async def _sealed_apart(self, one: PendingCall, result: Result) -> Result:
         """Seal large outputs in a thread."""
         apart = one.call.apart(result.fields)
-        if self._offload is None or sum(len(str(each.get("url", ""))) for each in apart.get("outputs", ())) < LARGE:
+        if (
+            self._offload is None
+            or sum(len(str(each.get("url", ""))) for each in apart.get("outputs", ())) < LARGE
+        ):
             return result
-        return replace_fields(result, apart=await self._offload.run(self._tenant, self._writer.seal, apart))
+        return replace_fields(
+            result, apart=await self._offload.run(self._tenant, self._writer.seal, apart)
+        )
 
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
@@ -293,20 +337,26 @@ class ToolExecutor:
     def _note_of(self, index: int, item: Any) -> ToolCallRecord:
         """Return the record of a finished item."""
         encoded = Raw(msgspec.json.encode(item))
-        return ToolCallRecord(index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id)))
+        return ToolCallRecord(
+            index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id))
+        )
 
     async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
         kind = one.note.kind
-        # At most once: a call with side effects that a dead worker may have sent is reported as lost.
+        # At most once: a call with side effects that a dead worker may have sent is reported as
+        # lost.
         if one.was_begun and not self._is_repeatable(one.note):
             return _failed(kind, LOST)
-        # From here on, every failure is a result: the model reads it and can react, and the response continues.
+        # From here on, every failure is a result: the model reads it and can react, and the
+        # response continues.
         arguments = one.call.use()
         if arguments is None:
             return _failed(kind, one.call.unreadable)
-        tool, behind = one.call.offer.tool, self._toolset.of(kind)
+        tool = one.call.offer.tool
+        behind = self._toolset.of(kind)
         if tool is None or behind is None:
-            # A tool that was offered before, or an invention of the model: only the latter can correct itself.
+            # A tool that was offered before, or an invention of the model: only the latter can
+            # correct itself.
             was_there = one.was_begun or one.call.offer.approval_request_id
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
         use = Use(
@@ -336,19 +386,31 @@ class ToolExecutor:
         except Exception as error:
             reportable(error)  # logs it; the response continues
             return _failed(kind, BROKEN)
-        # The numbers by which a model cites grow with each result, so a number never changes its meaning.
+        # The numbers by which a model cites grow with each result, so a number never changes its
+        # meaning.
         first = len(self._sources)
         self._sources.update(outcome.sources)
-        stated, files, cpu, paused = outcome.stated, outcome.files, outcome.cpu, outcome.paused
+        stated = outcome.stated
+        files = outcome.files
+        cpu = outcome.cpu
+        paused = outcome.paused
         result = Result(outcome.fields, stated, outcome.sources, first, outcome.is_failed, files)
         return replace_fields(result, cpu=cpu, paused=paused) if cpu or paused else result
 
     def _before(self, call: HostedCall) -> Sequence[InputItem]:
-        """Return the items before a call; images that are still being generated have no result yet."""
+        """Return the items before a call; images that are still being generated have no result
+        yet.
+        """
         place = call.output_index
-        earlier = [one.index for one in self._work.calls if one.kind in REPORTING and one.index < place]
+        earlier = [
+            one.index for one in self._work.calls if one.kind in REPORTING and one.index < place
+        ]
         created = dict(self._writer.since(min([*earlier, place])))
-        apart = {item.id for index, item in created.items() if item and (index in earlier or index >= place)}
+        apart = {
+            item.id
+            for index, item in created.items()
+            if item and (index in earlier or index >= place)
+        }
         before = [item for item in self._seen() if getattr(item, "id", None) not in apart]
         return [*before, *(created[index] or ImageGenerationCall() for index in earlier)]  # type: ignore[list-item]
 
@@ -364,7 +426,9 @@ class ToolExecutor:
             return note.kind not in IN_CONTAINERS
         listed = lists_in(self._seen()).get(note.namespace)
         return is_repeatable(
-            next((each for each in listed.tools if each["name"] == note.name), None) if listed else None
+            next((each for each in listed.tools if each["name"] == note.name), None)
+            if listed
+            else None
         )
 
 
@@ -391,7 +455,11 @@ def _report_step(writer: ResponseWriter, output_index: int, item_id: str, step: 
 
 def _no_list(label: str, error: str, status: int) -> ClientError:
     """Return the error if the tools of a server cannot be listed (specification section 23)."""
-    reason = f"Http status code: {status} ({HTTPStatus(status).phrase})" if status in _STATUSES else error
+    reason = (
+        f"Http status code: {status} ({HTTPStatus(status).phrase})"
+        if status in _STATUSES
+        else error
+    )
     return ClientError(
         f"Error retrieving tool list from MCP server: '{label}'. {reason}",
         status=424,
@@ -403,7 +471,10 @@ def _no_list(label: str, error: str, status: int) -> ClientError:
 
 def _differs(known: McpListTools, tool: McpTool, found: ToolListing) -> bool:
     """Whether the conversation's list of a server's tools differs from the current one."""
-    return not found.error and [tool_listed(each) for each in permitted(tool, found.tools)] != known.tools
+    return (
+        not found.error
+        and [tool_listed(each) for each in permitted(tool, found.tools)] != known.tools
+    )
 
 
 def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
@@ -412,15 +483,25 @@ def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
 
 
 def _is_call(item: Any) -> bool:
-    """Whether a held item is followed by a call, which is then of the same answer; an open item is."""
-    return item is None or getattr(item, "call_id", UNSET) is not UNSET or hasattr(item, "approval_request_id")
+    """Whether a held item is followed by a call, which is then of the same answer; an open item
+    is.
+    """
+    return (
+        item is None
+        or getattr(item, "call_id", UNSET) is not UNSET
+        or hasattr(item, "approval_request_id")
+    )
 
 
 def _failed(kind: Kind, message: str) -> Result:
     """Return a result that is an error (specification section 5, MCP errors)."""
     fields: dict[str, Any] = {}
     if kind == "mcp":
-        fields["error"] = {"type": "mcp_protocol_error", "code": CODES.get(message, -32603), "message": message}
+        fields["error"] = {
+            "type": "mcp_protocol_error",
+            "code": CODES.get(message, -32603),
+            "message": message,
+        }
     elif kind == "image_generation":
         fields["error"] = {"type": "server_error", "message": message}
     return Result(fields, f"Error: {message}", is_failed=True)

@@ -1,5 +1,7 @@
 """The rules for server-side tools in one response: which servers to list, which calls the client
-approved, how many calls can follow, which tools are not offered. This module decides, `tool_calls.py` executes."""
+approved, how many calls can follow, which tools are not offered. This module decides,
+`tool_calls.py` executes.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,12 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError, log
-from antiphon.protocol.items.calls import AdditionalTools, ShellCall, ShellCallOutput, ToolSearchOutput
+from antiphon.protocol.items.calls import (
+    AdditionalTools,
+    ShellCall,
+    ShellCallOutput,
+    ToolSearchOutput,
+)
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import (
     CodeInterpreterCall,
@@ -36,7 +43,9 @@ from antiphon.translation.tool_mapping.offering import Toolbox, left_out, server
 from antiphon.translation.writer import CiteFiles
 
 IGNORED = "antiphon-ignored-tools"
-"""The header with the types of tools that were not offered to the model; an Antiphon backend sends it, too."""
+"""The header with the types of tools that were not offered to the model; an Antiphon backend sends
+it, too.
+"""
 
 RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall, ImageGenerationCall)
 """Items of calls that this server executed."""
@@ -45,7 +54,9 @@ CALLED_BY_SERVER = (McpListTools, *RUN_HERE, ToolSearchOutput)
 """Items that this server generated: a resumed response continues after them."""
 
 RESULTS_HERE = (*RUN_HERE, ShellCallOutput)
-"""Items of results of this server, if they are in its own output: a client's shell has outputs, too."""
+"""Items of results of this server, if they are in its own output: a client's shell has outputs,
+too.
+"""
 
 CALLED_HERE = frozenset({McpApprovalRequest, *RUN_HERE})
 """Items of server-side tool calls by the model."""
@@ -59,7 +70,9 @@ _logged: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A call that the client approved, to be executed; or to be approved again, if its tool has changed."""
+    """A call that the client approved, to be executed; or to be approved again, if its tool has
+    changed.
+    """
 
     offer: Offer
     call_id: str
@@ -94,7 +107,9 @@ class ToolPolicy:
         self._are_invalid = not self._concerns()
 
     def _concerns(self) -> bool:
-        """Whether the response involves server-side tools at all: most do not, and skip all of this."""
+        """Whether the response involves server-side tools at all: most do not, and skip all of
+        this.
+        """
         if any(self._toolset.runs(tool) for tool in self._request.tools or ()):
             return True
         return not kinds_of(self._conversation()).isdisjoint(CONCERNED)
@@ -106,23 +121,40 @@ class ToolPolicy:
         self._has_begun = True
         if any(isinstance(tool, McpTool) for tool in self._request.tools or ()):
             return True
-        return any(isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation())
+        return any(
+            isinstance(item, McpApprovalResponse | AdditionalTools) for item in self._conversation()
+        )
 
     def servers(self) -> Sequence[McpTool]:
-        """Return the servers to list: all except those that an earlier attempt reported as unreachable."""
-        failed = {item.server_label for item in self._created() if isinstance(item, McpListTools) and item.error}
-        return [tool for tool in servers_of(self._request, self._conversation()) if tool.server_label not in failed]
+        """Return the servers to list: all except those that an earlier attempt reported as
+        unreachable.
+        """
+        failed = {
+            item.server_label
+            for item in self._created()
+            if isinstance(item, McpListTools) and item.error
+        }
+        return [
+            tool
+            for tool in servers_of(self._request, self._conversation())
+            if tool.server_label not in failed
+        ]
 
     def listed(self) -> Mapping[str, McpListTools]:
         """Return the known tools of each server, by its label."""
         return lists_in(self._conversation())
 
     def approved(self, toolbox: Toolbox) -> list[Approved]:
-        """Return the calls that the client approved and that were not executed yet. Raises as `check`."""
+        """Return the calls that the client approved and that were not executed yet.
+
+        Raises as `check`.
+        """
         return [self._call_of(request, server, toolbox) for request, server in self._to_call()]
 
     def check(self) -> None:
-        """Raise `ClientError` (400) for an answer to an unknown approval request, or for a server that is missing."""
+        """Raise `ClientError` (400) for an answer to an unknown approval request, or for a server
+        that is missing.
+        """
         self._to_call()
 
     def _to_call(self) -> list[tuple[McpApprovalRequest, McpTool]]:
@@ -156,18 +188,25 @@ class ToolPolicy:
             needs_approval=is_changed,
             approval_request_id=None if is_changed else str(request.id),
         )
-        return Approved(offer, str(created.get("id") or f"call_{request.id}"[:64]), request.arguments)
+        return Approved(
+            offer, str(created.get("id") or f"call_{request.id}"[:64]), request.arguments
+        )
 
     def _if_there(self, server: McpTool, request: McpApprovalRequest) -> McpTool | None:
-        """Return the server, None if it no longer lists the tool, or the client no longer allows it."""
+        """Return the server, None if it no longer lists the tool, or the client no longer allows
+        it.
+        """
         listed = self.listed().get(request.server_label)
-        is_there = listed is None or any(each["name"] == request.name for each in permitted(server, listed.tools))
+        is_there = listed is None or any(
+            each["name"] == request.name for each in permitted(server, listed.tools)
+        )
         return server if is_there else None
 
     def sources(self) -> Sources:
         """Return the sources that the model can cite, numbered as the model received them.
 
-        An answer in JSON does not cite files: removing a mark such as `[1]` from it would change its meaning.
+        An answer in JSON does not cite files: removing a mark such as `[1]` from it would change
+        its meaning.
         """
         if self._are_invalid:
             return {}
@@ -182,7 +221,9 @@ class ToolPolicy:
         return frozenset() if self._are_invalid else call_ids_of(self._conversation(), self._unseal)
 
     def cite_files(self) -> CiteFiles | None:
-        """Return what finds citations of files that code created in this conversation; None without files."""
+        """Return what finds citations of files that code created in this conversation; None without
+        files.
+        """
         files = [] if self._are_invalid else files_of(self._conversation(), self._unseal)
         if not files:
             return None
@@ -194,7 +235,9 @@ class ToolPolicy:
 
     @property
     def left(self) -> int | None:
-        """How many more calls are allowed (specification section 2, `max_tool_calls`); None for any number."""
+        """How many more calls are allowed (specification section 2, `max_tool_calls`); None for any
+        number.
+        """
         most = self._request.max_tool_calls
         return None if most is None else max(0, most - self._used())
 
@@ -214,18 +257,26 @@ class ToolPolicy:
     @property
     def were_called(self) -> bool:
         """Whether a tool was called in this response."""
-        return not self._are_invalid and any(isinstance(item, RESULTS_HERE) for item in self._created())
+        return not self._are_invalid and any(
+            isinstance(item, RESULTS_HERE) for item in self._created()
+        )
 
     @property
     def waits_for_client(self) -> bool:
         """Whether the client's approval is requested in this response."""
-        return not self._are_invalid and any(isinstance(item, McpApprovalRequest) for item in self._created())
+        return not self._are_invalid and any(
+            isinstance(item, McpApprovalRequest) for item in self._created()
+        )
 
 
 def settled(stored: Sequence[Any]) -> int:
     """Return how many items of an earlier attempt remain: up to the last one of this server."""
     return max(
-        (place + 1 for place, item in enumerate(stored) if isinstance(item, (*CALLED_BY_SERVER, ShellCallOutput))),
+        (
+            place + 1
+            for place, item in enumerate(stored)
+            if isinstance(item, (*CALLED_BY_SERVER, ShellCallOutput))
+        ),
         default=0,
     )
 
@@ -257,7 +308,9 @@ def files_of(items: Sequence[InputItem], unseal: Unseal) -> list[CreatedFile]:
         return []
     messages = [(place, item) for place, item in enumerate(items) if type(item) is Message]
     begin = max((place for place, message in messages if message.role != "assistant"), default=-1)
-    cited = {file_id for place, message in messages if place > begin for file_id in _cited_in(message)}
+    cited = {
+        file_id for place, message in messages if place > begin for file_id in _cited_in(message)
+    }
     found: dict[tuple[str, str], CreatedFile] = {}
     for place, item in enumerate(items):
         if type(item) in WITH_FILES:
@@ -275,8 +328,12 @@ def _cited_in(message: Message) -> Iterator[str]:
 
 
 def call_ids_of(items: Sequence[Item], unseal: Unseal) -> frozenset[str]:
-    """Return the ids of the calls that this server executed or requested from its client, as the model knows them."""
-    created = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
+    """Return the ids of the calls that this server executed or requested from its client, as the
+    model knows them.
+    """
+    created = (
+        state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE
+    )
     ids = frozenset(str(call["id"]) for call in created if call.get("id"))
     return ids | {item.call_id for item in items if type(item) is ShellCall}
 
@@ -285,7 +342,8 @@ def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> M
     server = servers.get(request.server_label)
     if server is None:
         raise ClientError(
-            f"The approved call of '{request.name}' is for the MCP server '{request.server_label}', which is not "
+            f"The approved call of '{request.name}' is for the MCP server "
+            f"'{request.server_label}', which is not "
             "among the tools. Send the same tools as in the previous request.",
             code="invalid_value",
             param="tools",
@@ -295,16 +353,25 @@ def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> M
 
 def _unknown(answer: McpApprovalResponse) -> ClientError:
     return ClientError(
-        f"Approval request with id '{answer.approval_request_id[:100]}' not found.", code="invalid_value", param="input"
+        f"Approval request with id '{answer.approval_request_id[:100]}' not found.",
+        code="invalid_value",
+        param="input",
     )
 
 
 def inspect_tools(
-    request: CreateResponse, items: Sequence[InputItem], api: Api, supported: Collection[type[Tool]], *, refuses: bool
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    api: Api,
+    supported: Collection[type[Tool]],
+    *,
+    refuses: bool,
 ) -> list[str]:
-    """Return the types of tools that are omitted because they are not `supported`; each is logged once.
+    """Return the types of tools that are omitted because they are not `supported`; each is logged
+    once.
 
-    A backend that is called through Responses, its `api`, receives every tool: it rejects the ones it cannot run.
+    A backend that is called through Responses, its `api`, receives every tool: it rejects the ones
+    it cannot run.
 
     Raises `ClientError` (400) for the first of them if this server `refuses` such tools.
     """
@@ -320,7 +387,10 @@ def inspect_tools(
     new = [each for each in types if each not in _logged]
     if new:
         _logged.update(new)
-        log.warning("These tools are omitted from requests, because this server does not run them: %s", ", ".join(new))
+        log.warning(
+            "These tools are omitted from requests, because this server does not run them: %s",
+            ", ".join(new),
+        )
     return types
 
 

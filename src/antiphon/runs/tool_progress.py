@@ -10,8 +10,13 @@ REPORTING: frozenset[Kind] = frozenset({"image_generation"})
 """Tools that report progress during a call."""
 
 
-async def ended(tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None) -> AsyncGenerator[bool, None]:
-    """Yield True whenever a task is done, and False whenever there is `progress`. Raises the errors of the tasks."""
+async def ended(
+    tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None
+) -> AsyncGenerator[bool, None]:
+    """Yield True whenever a task is done, and False whenever there is `progress`.
+
+    Raises the errors of the tasks.
+    """
     if progress is None:
         for task in asyncio.as_completed(tasks):
             await task

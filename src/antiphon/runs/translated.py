@@ -28,10 +28,16 @@ class Translated(Struct):
     body: Body
 
 
-async def translated(parts: RunParts, request: CreateResponse, context: Context, target: ModelTarget) -> Translated:
-    """Return a request for this target; a large one is translated in a thread. Raises `ClientError`."""
+async def translated(
+    parts: RunParts, request: CreateResponse, context: Context, target: ModelTarget
+) -> Translated:
+    """Return a request for this target; a large one is translated in a thread.
+
+    Raises `ClientError`.
+    """
     tenant = context.tenant
-    refused, unseal = target.lessons.of(tenant), Unsealer(parts.keyring, tenant, refuses=False)
+    refused = target.lessons.of(tenant)
+    unseal = Unsealer(parts.keyring, tenant, refuses=False)
     if target.defaults is not None:
         request = target.defaults.complete(request, context.items)
     api = target.api_for(request, context.items)
@@ -40,19 +46,27 @@ async def translated(parts: RunParts, request: CreateResponse, context: Context,
         origin = state_origin(target)
         translate = partial(_to_responses, request, context, target, refused, unseal, origin)
     else:
-        if isinstance(request.tool_choice, HostedChoice):  # it can require a tool that is listed only for a response
+        if isinstance(
+            request.tool_choice, HostedChoice
+        ):  # it can require a tool that is listed only for a response
             request = replace(request, tool_choice=None)
         translate = partial(_to_chat, parts, request, context, target, refused, unseal)
     files = NONE_READ
     while True:
         try:
             is_alongside = context.is_translated_in_thread
-            body = await parts.offload.run(tenant, translate, files) if is_alongside else translate(files)
+            body = (
+                await parts.offload.run(tenant, translate, files)
+                if is_alongside
+                else translate(files)
+            )
         except UnreadFile as unread:
             from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
             step = AttachFiles(unread.part, unread.form)
-            files = await attach(parts.attachments.get(), request, context, context.items, files, step)
+            files = await attach(
+                parts.attachments.get(), request, context, context.items, files, step
+            )
         else:
             return Translated(target, api, body)
 
@@ -66,7 +80,9 @@ def _to_responses(
     origin: str,
     files: ReadFiles,
 ) -> Body:
-    return to_responses(request, context.items, target.dialect, refused, unseal=unseal, origin=origin, files=files)
+    return to_responses(
+        request, context.items, target.dialect, refused, unseal=unseal, origin=origin, files=files
+    )
 
 
 def _to_chat(
@@ -78,7 +94,9 @@ def _to_chat(
     unseal: Unsealer,
     files: ReadFiles,
 ) -> Body:
-    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), parts.toolset.supported)
+    toolbox = toolbox_of(
+        request, context.items, target.dialect.taught(refused), parts.toolset.supported
+    )
     history = len(context.history)
     return to_chat(
         request,

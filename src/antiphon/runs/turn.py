@@ -18,7 +18,15 @@ from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, 
 from antiphon.runs.corrections import NO_CALL, Corrected, corrections, question
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.request_builder import RequestBuilder
-from antiphon.runs.steps import AttachFiles, AuxiliaryCall, CallModel, FinishRun, ModelResult, Step, Steps
+from antiphon.runs.steps import (
+    AttachFiles,
+    AuxiliaryCall,
+    CallModel,
+    FinishRun,
+    ModelResult,
+    Step,
+    Steps,
+)
 from antiphon.translation.checked_items import CheckedMessage
 from antiphon.translation.files import UnreadFile
 from antiphon.translation.to_chat_completions.prefix import joined
@@ -28,7 +36,10 @@ from antiphon.upstream.backend_errors import too_long
 
 
 class Turn:
-    """The turn of a response with one model call. Call `next`, perform it, report the outcome, until `FinishRun`."""
+    """The turn of a response with one model call.
+
+    Call `next`, perform it, report the outcome, until `FinishRun`.
+    """
 
     def __init__(self, builder: RequestBuilder) -> None:
         self.builder = builder
@@ -42,7 +53,9 @@ class Turn:
         self._cap = builder.request.max_output_tokens
         """The tokens that the model can generate in all its answers for the client."""
         self.steps: Steps | None = None
-        """The decision logic, if more than a model call is needed; closed when no decision remains."""
+        """The decision logic, if more than a model call is needed; closed when no decision
+        remains.
+        """
 
     @property
     def usage(self) -> Usage | None:
@@ -51,7 +64,9 @@ class Turn:
 
     @property
     def own_usage(self) -> Usage | None:
-        """Those of this attempt: of the answers that were read, and of one that was abandoned before its end."""
+        """Those of this attempt: of the answers that were read, and of one that was abandoned
+        before its end.
+        """
         return added(self._usage, self._result.ending.usage) if self._result else self._usage
 
     def abandoned(self, usage: Usage | None) -> None:
@@ -59,7 +74,9 @@ class Turn:
         self._usage = added(self._usage, usage)
 
     def next(self) -> Step:
-        """Return the next step. Raises `ClientError` for a request that this backend cannot serve."""
+        """Return the next step. Raises `ClientError` for a request that this backend cannot
+        serve.
+        """
         if self.builder.is_too_long and not self.builder.shorten():
             self.failed(too_long())
         if self.steps is not None:
@@ -75,20 +92,27 @@ class Turn:
             self.steps = self._finish_called()
             return next(self.steps)
         usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
-        self._usage, self._result = usage, None
+        self._usage = usage
+        self._result = None
         return FinishRun(ending if usage is ending.usage else replace(ending, usage=usage))
 
     def is_late(self) -> None:
         """Handle the end of the time limit for server-side tools."""
 
     def answered(
-        self, ending: Finish, items: Sequence[Item] = (), *, is_silent: bool = False, has_calls: bool = False
+        self,
+        ending: Finish,
+        items: Sequence[Item] = (),
+        *,
+        is_silent: bool = False,
+        has_calls: bool = False,
     ) -> None:
-        """The backend's answer was read to its end; `items` is its output if it was an internal call.
+        """The backend's answer was read to its end; `items` is its output if it was an internal
+        call.
 
-        Some backends report only in their answer that they refuse the request, such as a schema of which they cannot
-        build a grammar (hermes-agent#67349, about LM Studio). Without output so far (`is_silent`), that is like an HTTP
-        reply that refuses it.
+        Some backends report only in their answer that they refuse the request, such as a schema of
+        which they cannot build a grammar (hermes-agent#67349, about LM Studio). Without output so
+        far (`is_silent`), that is like an HTTP reply that refuses it.
         """
         error = ending.error
         if error is None:
@@ -101,17 +125,23 @@ class Turn:
                 return
             except AntiphonError as reported:
                 ending = replace(ending, error=reported.with_traceback(None))
-        self._result, self._has_called = ModelResult(ending, items, is_silent), has_calls
+        self._result = ModelResult(ending, items, is_silent)
+        self._has_called = has_calls
 
     def requests_plain(self) -> bool:
-        """The answer broke off without output. Return whether to send the request again without a stream."""
+        """The answer broke off without output.
+
+        Return whether to send the request again without a stream.
+        """
         return self.builder.requests_plain()
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """The backend answered 400 or above. Return if there is another way to continue; else raise the error.
+        """The backend answered 400 or above.
 
-        A parameter that the backend names as unsupported is omitted from then on (lessons L55). With
-        `truncation: auto` an input that is too long loses its oldest turns.
+        Return if there is another way to continue; else raise the error.
+
+        A parameter that the backend names as unsupported is omitted from then on (lessons L55).
+        With `truncation: auto` an input that is too long loses its oldest turns.
         """
         try:
             self.builder.refused().learn(status, headers, body)
@@ -119,12 +149,16 @@ class Turn:
             self.failed(error)
 
     def failed(self, error: AntiphonError) -> None:
-        """The backend could not be called. Raises the error, unless the response is complete without this call."""
+        """The backend could not be called.
+
+        Raises the error, unless the response is complete without this call.
+        """
         if not self._is_optional:
             refusals = self.builder.refusals
             raise (refusals.first if refusals is not None else None) or error
         error = BackendError(error.message, gist=error.gist, detail=str(error))
-        self._result, self._has_called = ModelResult(Finish("completed", None, error), is_silent=True), False
+        self._result = ModelResult(Finish("completed", None, error), is_silent=True)
+        self._has_called = False
 
     # Invalid output.
 
@@ -134,7 +168,9 @@ class Turn:
         if result is not None:
             error = yield from self._corrections(result.ending)
             ending = result.ending
-            yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
+            yield FinishRun(
+                Finish(ending.outcome, self.usage, error or ending.error, note=ending.note)
+            )
 
     def _owes_call(self, ending: Finish) -> bool:
         """Whether the model has to be sent a demand for its missing call."""
@@ -146,7 +182,9 @@ class Turn:
         if result is not None:
             ending = yield from self._demand(result.ending)
             error = (yield from self._corrections(ending)) if ending.retained else None
-            yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
+            yield FinishRun(
+                Finish(ending.outcome, self.usage, error or ending.error, note=ending.note)
+            )
 
     def _demand(self, ending: Finish) -> Generator[Step, None, Finish]:
         """Request the call that the model owes once more, because its backend cannot be forced.
@@ -160,7 +198,10 @@ class Turn:
         result = yield from self._send_request([Message(role="user", content=NO_CALL)])
         self._is_optional = False
         if not self._has_called:
-            log.warning("The model '%s' made no call, though the request demands one.", self.builder.target.name)
+            log.warning(
+                "The model '%s' made no call, though the request demands one.",
+                self.builder.target.name,
+            )
         return ending if result.is_silent else result.ending
 
     def _leave_rest(self) -> None:
@@ -187,12 +228,18 @@ class Turn:
         return result
 
     def _call(self, more: Sequence[InputItem] = ()) -> Step:
-        """Return the call of the model with the conversation and `more`, or what is needed before it."""
+        """Return the call of the model with the conversation and `more`, or what is needed before
+        it.
+        """
         builder = self.builder
         try:
-            built = builder.build(builder.request, joined(builder.items, more) if more else builder.items)
+            built = builder.build(
+                builder.request, joined(builder.items, more) if more else builder.items
+            )
             if builder.target.may_have_window:
-                built = builder.fitted(built, lambda: builder.build(builder.request, joined(builder.items, more)))
+                built = builder.fitted(
+                    built, lambda: builder.build(builder.request, joined(builder.items, more))
+                )
         except UnreadFile as unread:
             return AttachFiles(unread.part, unread.form)
         if built.note == STOPPED:
@@ -217,12 +264,17 @@ class Turn:
         """Request an item again; without it, the response is still complete."""
         self._is_optional = True
         items = self._conversation() if isinstance(retained, CheckedMessage) else self.builder.items
-        answer = yield from self._call_auxiliary(lambda: question(self.builder.request, items, retained))
+        answer = yield from self._call_auxiliary(
+            lambda: question(self.builder.request, items, retained)
+        )
         self._is_optional = False
         return answer
 
     def _call_auxiliary(
-        self, what: Callable[[], tuple[CreateResponse, Sequence[InputItem]]], *, compacts: bool = False
+        self,
+        what: Callable[[], tuple[CreateResponse, Sequence[InputItem]]],
+        *,
+        compacts: bool = False,
     ) -> Generator[Step, None, ModelResult]:
         """Call the model for output that the client does not see."""
         builder = self.builder
@@ -243,7 +295,8 @@ class Turn:
         """Return the result that was not processed yet, with its tokens counted."""
         result = self._result
         if result is not None:
-            self._usage, self._result = self.own_usage, None
+            self._usage = self.own_usage
+            self._result = None
         return result
 
     def _conversation(self) -> Sequence[InputItem]:
@@ -251,7 +304,9 @@ class Turn:
         return self.builder.items
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
-        """Remove tools that have reached their limit of calls from the tools offered to the model."""
+        """Remove tools that have reached their limit of calls from the tools offered to the
+        model.
+        """
 
 
 def added(before: Usage | None, more: Usage | None) -> Usage | None:
@@ -261,13 +316,15 @@ def added(before: Usage | None, more: Usage | None) -> Usage | None:
     return Usage(
         input_tokens=before.input_tokens + more.input_tokens,
         input_tokens_details=InputTokensDetails(
-            cached_tokens=before.input_tokens_details.cached_tokens + more.input_tokens_details.cached_tokens,
+            cached_tokens=before.input_tokens_details.cached_tokens
+            + more.input_tokens_details.cached_tokens,
             cache_write_tokens=before.input_tokens_details.cache_write_tokens
             + more.input_tokens_details.cache_write_tokens,
         ),
         output_tokens=before.output_tokens + more.output_tokens,
         output_tokens_details=OutputTokensDetails(
-            reasoning_tokens=before.output_tokens_details.reasoning_tokens + more.output_tokens_details.reasoning_tokens
+            reasoning_tokens=before.output_tokens_details.reasoning_tokens
+            + more.output_tokens_details.reasoning_tokens
         ),
         total_tokens=before.total_tokens + more.total_tokens,
     )

@@ -1,1 +1,3 @@
-"""Isolated machines that run a model's code: the interface, and one file for each technology behind it."""
+"""Isolated machines that run a model's code: the interface, and one file for each technology behind
+it.
+"""

@@ -21,11 +21,14 @@ OPEN_FILES = 256
 FIGURES = 14 * MEGABYTE
 """Bytes of all images of one call."""
 NICENESS = 19
-"""The server's processes have priority for the CPU, also while code continues to run between calls."""
+"""The server's processes have priority for the CPU, also while code continues to run between
+calls.
+"""
 KERNEL = "/run/kernel.py"
 STARTUP = "/run/python/sitecustomize.py"
 ENDED_FIRST = "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null"
-"""A shell command: when the host has no memory left, the kernel ends this shell, and all that it starts, first.
+"""A shell command: when the host has no memory left, the kernel ends this shell, and all that it
+starts, first.
 
 Children of root cannot undo it, and in a machine /proc is read-only.
 """
@@ -40,9 +43,10 @@ USERS = (1879048192, 2147352575)
 class MachineUser:
     """The user of the processes of a machine.
 
-    A server of an unprivileged user starts machines in a user namespace. A server of root needs none: bubblewrap
-    prepares the machine as root, and then the machine changes to a user without other processes. So limits by user work
-    (the kernel does not count the processes of root), and a machine cannot read files of root.
+    A server of an unprivileged user starts machines in a user namespace. A server of root needs
+    none: bubblewrap prepares the machine as root, and then the machine changes to a user without
+    other processes. So limits by user work (the kernel does not count the processes of root), and a
+    machine cannot read files of root.
     """
 
     is_root: bool
@@ -55,14 +59,22 @@ def new_identity() -> MachineUser:
     if os.geteuid() != 0:
         return MachineUser(is_root=False, user=0)
     first, last = USERS
-    ranges = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
-    if not any(start <= first and last < start + count for start, _, count in ranges):  # in a container
+    ranges = [
+        tuple(map(int, line.split()))
+        for line in Path("/proc/self/uid_map").read_text().splitlines()
+    ]
+    if not any(
+        start <= first and last < start + count for start, _, count in ranges
+    ):  # in a container
         start, _, count = max(ranges, key=lambda each: each[2])
-        first, last = start + count // 2, start + count - 2
+        first = start + count // 2
+        last = start + count - 2
     return MachineUser(is_root=True, user=first + secrets.randbelow(max(last - first, 1)))
 
 
-def options(environment: PythonEnvironment, limits: MachineLimits, identity: MachineUser) -> list[str]:
+def options(
+    environment: PythonEnvironment, limits: MachineLimits, identity: MachineUser
+) -> list[str]:
     """Return the options of bubblewrap."""
     return [
         *_isolation(identity),
@@ -74,22 +86,37 @@ def options(environment: PythonEnvironment, limits: MachineLimits, identity: Mac
     ]
 
 
-def kernel_command(environment: PythonEnvironment, limits: MachineLimits, identity: MachineUser) -> list[str]:
+def kernel_command(
+    environment: PythonEnvironment, limits: MachineLimits, identity: MachineUser
+) -> list[str]:
     """Return the command of the kernel program in the machine."""
     return [*_become(identity), environment.executable, "-I", KERNEL, _options(limits)]
 
 
 def _isolation(identity: MachineUser) -> Iterator[str]:
-    yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+    yield from (
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    )
     yield from ("--cap-drop", "ALL")
     if identity.is_root:
-        yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")  # dropped when it changes to the user
+        yield from (
+            "--cap-add",
+            "CAP_SETUID",
+            "--cap-add",
+            "CAP_SETGID",
+        )  # dropped when it changes to the user
     else:
         yield from ("--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER))
 
 
 def _become(identity: MachineUser) -> Sequence[str]:
-    """Return the beginning of a command that changes to the user of a machine that root prepared."""
+    """Return the beginning of a command that changes to the user of a machine that root
+    prepared.
+    """
     user = str(identity.user)
     become = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all")
     return become if identity.is_root else ()
@@ -122,7 +149,14 @@ def _files(environment: PythonEnvironment, limits: MachineLimits) -> Iterator[st
     for path in FILES:
         yield from ("--ro-bind-try", path, path)
     yield from ("--proc", "/proc")
-    yield from ("--tmpfs", "/dev", *_devices(), *_sized(TEMPORARY, "/dev/shm"), "--remount-ro", "/dev")  # noqa: S108
+    yield from (
+        "--tmpfs",
+        "/dev",
+        *_devices(),
+        *_sized(TEMPORARY, "/dev/shm"),  # noqa: S108 - inside the machine
+        "--remount-ro",
+        "/dev",
+    )
     yield from _sized(TEMPORARY, "/tmp")  # noqa: S108 - of the machine
     yield from _sized(limits.disk, DATA)
     yield from _placed(KERNEL, "--ro-bind", kernel.__file__)
@@ -140,7 +174,9 @@ def _system(path: Path) -> Sequence[str]:
 
 
 def _placed(path: str, option: str, source: str) -> Iterator[str]:
-    """Yield the options for one file or directory. bubblewrap itself can hide the directories above from a user."""
+    """Yield the options for one file or directory. bubblewrap itself can hide the directories above
+    from a user.
+    """
     for parent in reversed(Path(path).parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))
     yield from (option, source, path)

@@ -1,4 +1,6 @@
-"""Machines by bubblewrap (`bwrap`): processes of this host in separate namespaces, without network."""
+"""Machines by bubblewrap (`bwrap`): processes of this host in separate namespaces, without
+network.
+"""
 
 import asyncio
 import os
@@ -30,7 +32,8 @@ PROBED = MachineLimits(memory=512 * 1024 * 1024)
 
 
 class Bubblewrap:
-    """See `Sandbox`. `python` is the Python for code, with its packages; empty for the server's, without packages.
+    """See `Sandbox`. `python` is the Python for code, with its packages; empty for the server's,
+    without packages.
 
     The machines of an owner have at most so many `cores` together, 0 for all except one.
     """
@@ -65,7 +68,8 @@ class Bubblewrap:
             machine = await _started(self._host, limits)
         except OSError as error:
             raise SandboxError(f"Cannot start a machine: {error}.") from error
-        machine.on_close, machine.on_call = self._watch.discard, self._watch.call_begins
+        machine.on_close = self._watch.discard
+        machine.on_call = self._watch.call_begins
         self._watch.add(machine)
         return machine
 
@@ -98,12 +102,15 @@ async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
     identity = new_identity()
     async with AsyncExitStack() as stack:
         is_counted = host.cgroup is not None
-        connection = MachineConnection.open(options(host.environment, limits, identity), is_counted=is_counted)
+        connection = MachineConnection.open(
+            options(host.environment, limits, identity), is_counted=is_counted
+        )
         stack.callback(connection.close)
         cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
         if cgroup:
             stack.push_async_callback(asyncio.to_thread, cgroup.remove)
-        enter, command = cgroup.entry() if cgroup else START, kernel_command(host.environment, limits, identity)
+        enter = cgroup.entry() if cgroup else START
+        command = kernel_command(host.environment, limits, identity)
         supervisor = await connection.start(enter, host.program, command)
         channel = KernelChannel(connection.server)
         *directories, first = await _received(supervisor, connection, channel)
@@ -116,7 +123,9 @@ async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
         return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
 
 
-async def _received(supervisor: Supervisor, connection: MachineConnection, channel: KernelChannel) -> list[int]:
+async def _received(
+    supervisor: Supervisor, connection: MachineConnection, channel: KernelChannel
+) -> list[int]:
     """Wait until the kernel program is ready. Raises `SandboxError` with the reason if it fails."""
     try:
         async with asyncio.timeout(SECONDS):

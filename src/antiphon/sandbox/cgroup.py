@@ -1,4 +1,5 @@
-"""A control group (v2) for each machine, if the system permits the server to create them: the kernel enforces limits.
+"""A control group (v2) for each machine, if the system permits the server to create them: the
+kernel enforces limits.
 
 systemd permits it for a unit with `Delegate=yes`. Otherwise `Usage` counts a machine's memory.
 """
@@ -15,7 +16,9 @@ from antiphon.sandbox.contract import MachineLimits
 from antiphon.sharing.cores import OWN, ROOT, own_groups
 
 SUPERVISOR = "supervisor"
-"""The group that the server moves itself to: a group with its own processes cannot limit groups below it."""
+"""The group that the server moves itself to: a group with its own processes cannot limit groups
+below it.
+"""
 CONTROLLERS = "+memory +pids +cpu"
 ENTER = f'echo $$ > "$0" || exit 1; {ENDED_FIRST}; exec "$@"'
 """A shell program that enters a group and then executes another program."""
@@ -77,7 +80,9 @@ class Cgroup:
         return next(int(line.split()[1]) for line in lines if line.startswith("usage_usec ")) / 1e6
 
     def freeze(self, *, is_frozen: bool) -> bool:
-        """Stop all processes, or let them continue; return False if the kernel cannot do it to a group."""
+        """Stop all processes, or let them continue; return False if the kernel cannot do it to a
+        group.
+        """
         with suppress(OSError):
             self._write("cgroup.freeze", int(is_frozen))
             return True

@@ -1,4 +1,6 @@
-"""The socket between the server and the kernel program of a machine. All data from there is untrusted."""
+"""The socket between the server and the kernel program of a machine. All data from there is
+untrusted.
+"""
 
 import asyncio
 import base64
@@ -63,16 +65,21 @@ class KernelChannel:
         self._connection = connection
 
     async def files(self, count: int) -> list[int]:
-        """Wait for the kernel program's start. Returns the open files that it sends. Raises `SandboxError`.
+        """Wait for the kernel program's start.
 
-        No process inherits them: through one, another machine could read and write this one's files.
+        Returns the open files that it sends. Raises `SandboxError`.
+
+        No process inherits them: through one, another machine could read and write this one's
+        files.
         """
         await _readable(self._connection)
         try:
             _, received, _, _ = socket.recv_fds(self._connection, 1, count)
         except OSError as error:
             raise SandboxError(f"The machine is lost: {error}.") from error
-        for each in received:  # `recv_fds` ignores the flag; uvloop does not close inheritable files
+        for (
+            each
+        ) in received:  # `recv_fds` ignores the flag; uvloop does not close inheritable files
             os.set_inheritable(each, False)
         if len(received) != count:
             for each in received:
@@ -81,10 +88,16 @@ class KernelChannel:
         return received
 
     async def call(self, kind: type[R], **call: Any) -> R:
-        """Send a call, and return its reply. Raises `SandboxError` if the kernel ended, or sent anything else."""
-        nonce, loop = secrets.token_hex(16), asyncio.get_running_loop()
+        """Send a call, and return its reply.
+
+        Raises `SandboxError` if the kernel ended, or sent anything else.
+        """
+        nonce = secrets.token_hex(16)
+        loop = asyncio.get_running_loop()
         try:
-            await loop.sock_sendall(self._connection, msgspec.json.encode({"nonce": nonce, **call}) + b"\n")
+            await loop.sock_sendall(
+                self._connection, msgspec.json.encode({"nonce": nonce, **call}) + b"\n"
+            )
             reply = await _decoded(await self._line(), kind)
         except OSError as error:
             raise SandboxError(f"The machine is lost: {error}.") from error
@@ -96,7 +109,8 @@ class KernelChannel:
 
     async def _line(self) -> bytearray:
         """Return the bytes up to a line's end, which must be the end of the received data."""
-        loop, line = asyncio.get_running_loop(), bytearray()
+        loop = asyncio.get_running_loop()
+        line = bytearray()
         while not line.endswith(b"\n"):
             part = await loop.sock_recv(self._connection, PART)
             if not part:
@@ -112,7 +126,9 @@ class KernelChannel:
 
 
 async def _decoded(line: bytearray, kind: type[R]) -> R:
-    """Return a reply. A large one is decoded in slices, in a thread: a forged one could otherwise block the loop."""
+    """Return a reply. A large one is decoded in slices, in a thread: a forged one could otherwise
+    block the loop.
+    """
     if len(line) <= LARGE:
         return msgspec.json.decode(line, type=kind)
     return await asyncio.to_thread(_sliced, bytes(line), kind)
@@ -128,21 +144,30 @@ def _sliced(line: bytes, kind: type[R]) -> R:
 
 
 def _check_size(line: bytes) -> None:
-    """Raise `ValueError` for more values than a reply has: creating them would take seconds, and much memory."""
+    """Raise `ValueError` for more values than a reply has: creating them would take seconds, and
+    much memory.
+    """
     outside = at = strings = 0
-    while (begin := line.find(b'"', at)) >= 0 and strings <= MOST_STRINGS and outside <= MOST_OUTSIDE:
-        outside, at, strings = outside + begin - at, end_of_string(line, begin), strings + 1
+    while (
+        (begin := line.find(b'"', at)) >= 0 and strings <= MOST_STRINGS and outside <= MOST_OUTSIDE
+    ):
+        outside = outside + begin - at
+        at = end_of_string(line, begin)
+        strings = strings + 1
     if strings > MOST_STRINGS or outside + (len(line) - at if begin < 0 else 0) > MOST_OUTSIDE:
         raise ValueError("the reply has too many values")
 
 
 def _image(text: str) -> bytes:
     """Decode base64 in pieces: one call for all of it would hold Python's lock for too long."""
-    return b"".join(base64.b64decode(text[at : at + PART], validate=True) for at in range(0, len(text), PART))
+    return b"".join(
+        base64.b64decode(text[at : at + PART], validate=True) for at in range(0, len(text), PART)
+    )
 
 
 async def _readable(connection: socket.socket) -> None:
-    ready, loop = asyncio.Event(), asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop = asyncio.get_running_loop()
     loop.add_reader(connection, ready.set)
     try:
         await ready.wait()

@@ -1,4 +1,6 @@
-"""The connection of a machine to the server: a socket for calls, a pipe for its output, two for its settings."""
+"""The connection of a machine to the server: a socket for calls, a pipe for its output, two for its
+settings.
+"""
 
 import asyncio
 import os
@@ -26,7 +28,9 @@ class MachineConnection:
     filter: int
     """A pipe with the seccomp filter."""
     options: int
-    """A pipe with options of bubblewrap, which code in the machine could read on its command line."""
+    """A pipe with options of bubblewrap, which code in the machine could read on its command
+    line.
+    """
 
     @classmethod
     def open(cls, options: Sequence[str], *, is_counted: bool = False) -> "MachineConnection":
@@ -47,14 +51,24 @@ class MachineConnection:
         return cls(server, machine, output, printed, *filled)
 
     async def start(self, enter: Sequence[str], program: str, command: Sequence[str]) -> Supervisor:
-        """Start bubblewrap, `program`, with this command inside; `enter` is the beginning of the line.
+        """Start bubblewrap, `program`, with this command inside; `enter` is the beginning of the
+        line.
 
-        It is in a session of its own, without a terminal, and so in one scheduling group (`autogroup`). Then the
-        server's copies of the machine's ends are closed. Raises `OSError`.
+        It is in a session of its own, without a terminal, and so in one scheduling group
+        (`autogroup`). Then the server's copies of the machine's ends are closed. Raises `OSError`.
         """
         try:
             process = await asyncio.create_subprocess_exec(
-                *(*enter, program, "--seccomp", str(self.filter), "--args", str(self.options), "--", *command),
+                *(
+                    *enter,
+                    program,
+                    "--seccomp",
+                    str(self.filter),
+                    "--args",
+                    str(self.options),
+                    "--",
+                    *command,
+                ),
                 stdin=self.machine.fileno(),
                 stdout=self.printed,
                 stderr=self.printed,
@@ -69,7 +83,9 @@ class MachineConnection:
             close_all((self.printed, self.filter, self.options))
 
     def message(self) -> str:
-        """Return the output of bubblewrap or the kernel program, of a machine that did not start."""
+        """Return the output of bubblewrap or the kernel program, of a machine that did not
+        start.
+        """
         with suppress(BlockingIOError):
             return os.read(self.output, LONGEST_MESSAGE).decode(errors="replace").strip()
         return ""

@@ -1,6 +1,8 @@
-"""The interface of a sandbox, for any technology: bubblewrap, gVisor, Firecracker, a Kubernetes job or a service.
+"""The interface of a sandbox, for any technology: bubblewrap, gVisor, Firecracker, a Kubernetes job
+or a service.
 
-A new technology is one new file with a `Sandbox`. Everything that a machine returns comes from untrusted code.
+A new technology is one new file with a `Sandbox`. Everything that a machine returns comes from
+untrusted code.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
@@ -11,10 +13,11 @@ DATA = "/mnt/data"
 """The working directory in every machine. Only files in this directory are retained."""
 
 Ending = Literal["completed", "timeout", "memory", "lost"]
-"""How a call ended: on its own (also with an exception), at its time limit, at the memory limit, or with the machine.
+"""How a call ended: on its own (also with an exception), at its time limit, at the memory limit, or
+with the machine.
 
-After every ending except `completed` the machine is dead: its variables are lost, its files can still be read if
-`Machine.files` returns them.
+After every ending except `completed` the machine is dead: its variables are lost, its files can
+still be read if `Machine.files` returns them.
 """
 
 
@@ -55,7 +58,9 @@ class Spent:
     cpu: float = 0.0
     """CPU time of all processes of the machine together, those that have ended included."""
     paused: float = 0.0
-    """For how long the processes were paused, because the machines of their owner used more than their share."""
+    """For how long the processes were paused, because the machines of their owner used more than
+    their share.
+    """
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(self.cpu + other.cpu, self.paused + other.paused)
@@ -69,7 +74,9 @@ NOTHING = Spent()
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """The output of Python code, in the order of a notebook: printed text, the figures, the last value."""
+    """The output of Python code, in the order of a notebook: printed text, the figures, the last
+    value.
+    """
 
     printed: str = ""
     """Standard output and standard error in their order, with the traceback of an exception."""
@@ -95,7 +102,9 @@ class CommandResult:
 
 
 class Machine(Protocol):
-    """One running machine. One call at a time uses it; every method raises `SandboxError` if the machine is lost."""
+    """One running machine. One call at a time uses it; every method raises `SandboxError` if the
+    machine is lost.
+    """
 
     @property
     def is_alive(self) -> bool:
@@ -107,19 +116,28 @@ class Machine(Protocol):
         ...
 
     async def files(self) -> Sequence[FoundFile]:
-        """Return the regular files in `DATA`, without links, devices and sockets, at most `MachineLimits.files`."""
+        """Return the regular files in `DATA`, without links, devices and sockets, at most
+        `MachineLimits.files`.
+        """
         ...
 
     def read(self, name: str, limit: int) -> AsyncGenerator[bytes, None]:
-        """Yield the content of a file in `DATA`, at most `limit` bytes, in parts of at most 1 MiB."""
+        """Yield the content of a file in `DATA`, at most `limit` bytes, in parts of at most 1
+        MiB.
+        """
         ...
 
     async def run_code(self, code: str, seconds: float) -> CodeResult:
-        """Run Python code; variables, imports and the working directory persist for later calls. No other errors."""
+        """Run Python code; variables, imports and the working directory persist for later calls.
+
+        No other errors.
+        """
         ...
 
     async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
-        """Run a command by `sh -c` in `DATA`; `output` is how many characters of each stream are returned."""
+        """Run a command by `sh -c` in `DATA`; `output` is how many characters of each stream are
+        returned.
+        """
         ...
 
     def memory(self) -> int:
@@ -127,7 +145,10 @@ class Machine(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the machine with all its processes, and delete its files; a running call is `lost`. Raises nothing."""
+        """End the machine with all its processes, and delete its files; a running call is `lost`.
+
+        Raises nothing.
+        """
         ...
 
 
@@ -135,7 +156,9 @@ class Sandbox(Protocol):
     """Makes machines."""
 
     async def probe(self) -> str:
-        """Return why no machine can run here, in a sentence with the remedy; empty if machines run."""
+        """Return why no machine can run here, in a sentence with the remedy; empty if machines
+        run.
+        """
         ...
 
     async def start(self, limits: MachineLimits) -> Machine:
@@ -148,4 +171,7 @@ class Sandbox(Protocol):
 
 
 class SandboxError(Exception):
-    """A machine cannot be started, or is lost. The message is for the operator and for the model."""
+    """A machine cannot be started, or is lost.
+
+    The message is for the operator and for the model.
+    """

@@ -1,7 +1,8 @@
 """The files in a machine's data directory, read and written from outside through an open directory.
 
-The code in the machine can change anything at any time: create links, devices or pipes, replace or truncate a file
-while it is read. So no path is opened, and no link is followed. All functions block: call them in a thread.
+The code in the machine can change anything at any time: create links, devices or pipes, replace or
+truncate a file while it is read. So no path is opened, and no link is followed. All functions
+block: call them in a thread.
 """
 
 import os
@@ -22,7 +23,10 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DataDirectory:
-    """One machine's data directory. It stays readable after the end of the machine, until `close`."""
+    """One machine's data directory.
+
+    It stays readable after the end of the machine, until `close`.
+    """
 
     def __init__(self, directory: int, user: int) -> None:
         self._directory = directory
@@ -78,8 +82,16 @@ class DataDirectory:
 
 def checked(name: str) -> str:
     """Return the name of a file. Raises `ValueError` unless it is one path component."""
-    if name in {"", ".", ".."} or "/" in name or "\0" in name or len(os.fsencode(name)) > LONGEST_NAME:
-        raise ValueError(f"{name!r} is not the name of a file: it must be one path component of at most 255 bytes.")
+    if (
+        name in {"", ".", ".."}
+        or "/" in name
+        or "\0" in name
+        or len(os.fsencode(name)) > LONGEST_NAME
+    ):
+        raise ValueError(
+            f"{name!r} is not the name of a file: it must be one path component of at most 255 "
+            "bytes."
+        )
     return name
 
 
@@ -91,4 +103,6 @@ def _found(entry: "os.DirEntry[str]") -> Iterator[FoundFile]:
         return
     if stat.S_ISREG(facts.st_mode):
         # The code can set every timestamp except that of the last inode change.
-        yield FoundFile(entry.name, facts.st_size, f"{facts.st_ino}-{facts.st_ctime_ns}-{facts.st_size}")
+        yield FoundFile(
+            entry.name, facts.st_size, f"{facts.st_ino}-{facts.st_ctime_ns}-{facts.st_size}"
+        )

@@ -1,7 +1,8 @@
-"""Machines of a remote service with E2B's protocol: https://e2b.dev, or a compatible server of your own.
+"""Machines of a remote service with E2B's protocol: https://e2b.dev, or a compatible server of your
+own.
 
-The service's template defines the memory, processor and packages of a machine. Code runs in the code interpreter's
-server of the sandbox; files and commands go through `envd`, its other server.
+The service's template defines the memory, processor and packages of a machine. Code runs in the
+code interpreter's server of the sandbox; files and commands go through `envd`, its other server.
 """
 
 import asyncio
@@ -13,7 +14,15 @@ from urllib.parse import quote
 import aiohttp
 import msgspec
 
-from antiphon.sandbox.contract import DATA, CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError
+from antiphon.sandbox.contract import (
+    DATA,
+    CodeResult,
+    CommandResult,
+    Ending,
+    FoundFile,
+    MachineLimits,
+    SandboxError,
+)
 from antiphon.sandbox.directory import checked
 from antiphon.sandbox.e2b_http import ENVD, INTERPRETER, Access, Requests
 from antiphon.sandbox.e2b_streams import Execution, decoded, framed, lines, messages
@@ -21,7 +30,9 @@ from antiphon.sandbox.kernel import CapturedOutput
 from antiphon.sandbox.machine import cut
 
 LIFE = 1800
-"""Seconds after which the service ends a sandbox, unless this server extends it: in case this server crashes."""
+"""Seconds after which the service ends a sandbox, unless this server extends it: in case this
+server crashes.
+"""
 PROLONGED = 300.0
 """Seconds after which a call extends it."""
 START = "/process.Process/Start"
@@ -30,7 +41,9 @@ PREPARE = f"mkdir -p {DATA} && chmod 777 {DATA}"
 
 
 class E2B:
-    """See `Sandbox`. `url` is the service's, as `https://api.e2b.app`; `template` is one with the code interpreter."""
+    """See `Sandbox`. `url` is the service's, as `https://api.e2b.app`; `template` is one with the
+    code interpreter.
+    """
 
     def __init__(self, url: str, key: str, template: str = "code-interpreter-v1") -> None:
         self._template = template
@@ -42,7 +55,9 @@ class E2B:
         try:
             machine = await self.start(MachineLimits(memory=0))
         except SandboxError as error:
-            return f"{error} Check `code_e2b_url` and `code_e2b_template`, and that the service runs."
+            return (
+                f"{error} Check `code_e2b_url` and `code_e2b_template`, and that the service runs."
+            )
         try:
             result = await machine.run_code("6 * 7", 60)
         finally:
@@ -140,14 +155,20 @@ class E2BMachine:
         """Create `DATA`, and a kernel that works there."""
         created = await self._run(PREPARE, 60, 1000, user="root", folder="/")
         if created.exit_code != 0:
-            raise SandboxError(f"Cannot create {DATA} in a sandbox of the service: {created.stderr or created.stdout}")
+            raise SandboxError(
+                f"Cannot create {DATA} in a sandbox of the service: "
+                f"{created.stderr or created.stdout}"
+            )
         content = await self._requests.unary(
             self._access, INTERPRETER, "/contexts", {"cwd": DATA, "language": "python"}
         )
         self._context = decoded(content, KernelContext).id
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
-        """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
+        """Write a file into `DATA`.
+
+        Raises `ValueError` unless `name` is one path component, and `SandboxError`.
+        """
         checked(name)
         await self._check()
         bounded = Bounded(content, self._limits.file_size)
@@ -156,7 +177,9 @@ class E2BMachine:
             part.set_content_disposition("form-data", name="file", filename=name)
         query = {"path": f"{DATA}/{name}", "username": "user"}
         try:
-            async with self._requests.inside(self._access, ENVD, "/files", query=query, data=form, seconds=None):
+            async with self._requests.inside(
+                self._access, ENVD, "/files", query=query, data=form, seconds=None
+            ):
                 pass
         except SandboxError as error:
             if bounded.problem is not None:  # aiohttp reports that it could not send the body
@@ -167,7 +190,9 @@ class E2BMachine:
         """Return the regular files in `DATA`, also after a call that ended the machine."""
         await self._check(is_alive=False)
         body = {"path": DATA, "depth": 1}
-        content = await self._requests.unary(self._access, ENVD, "/filesystem.Filesystem/ListDir", body)
+        content = await self._requests.unary(
+            self._access, ENVD, "/filesystem.Filesystem/ListDir", body
+        )
         found = [file for entry in decoded(content, Entries).entries for file in _found(entry)]
         return sorted(found, key=lambda file: file.name)[: self._limits.files]
 
@@ -176,7 +201,9 @@ class E2BMachine:
         checked(name)
         await self._check(is_alive=False)
         query = {"path": f"{DATA}/{name}", "username": "user"}
-        reading = self._requests.inside(self._access, ENVD, "/files", method="GET", query=query, seconds=None)
+        reading = self._requests.inside(
+            self._access, ENVD, "/files", method="GET", query=query, seconds=None
+        )
         async with reading as response:
             async for part in response.content.iter_chunked(PART):
                 yield part[:limit]
@@ -185,11 +212,15 @@ class E2BMachine:
                     return
 
     async def run_code(self, code: str, seconds: float) -> CodeResult:
-        """Run Python code. At its time limit the kernel ends; the sandbox with its files remains until `close`."""
+        """Run Python code. At its time limit the kernel ends; the sandbox with its files remains
+        until `close`.
+        """
         await self._check()
         execution = Execution(self._limits.output)
         body = msgspec.json.encode({"code": code, "context_id": self._context})
-        running = self._requests.inside(self._access, INTERPRETER, "/execute", data=body, seconds=None)
+        running = self._requests.inside(
+            self._access, INTERPRETER, "/execute", data=body, seconds=None
+        )
         try:
             async with asyncio.timeout(seconds), running as response:
                 async for line in lines(response.content.iter_chunked(65536)):
@@ -217,9 +248,14 @@ class E2BMachine:
         self, command: str, seconds: float, output: int, *, user: str = "user", folder: str = DATA
     ) -> CommandResult:
         process = {"cmd": "/bin/sh", "args": ["-c", command], "cwd": folder}
-        body, kind = framed({"process": process, "stdin": False}), "application/connect+json"
-        running = self._requests.inside(self._access, ENVD, START, user=user, kind=kind, data=body, seconds=None)
-        stdout, stderr, pid = CapturedOutput(output), CapturedOutput(output), 0
+        body = framed({"process": process, "stdin": False})
+        kind = "application/connect+json"
+        running = self._requests.inside(
+            self._access, ENVD, START, user=user, kind=kind, data=body, seconds=None
+        )
+        stdout = CapturedOutput(output)
+        stderr = CapturedOutput(output)
+        pid = 0
         exit_code: int | None = None
         ending: Ending = "completed"
         try:
@@ -234,7 +270,9 @@ class E2BMachine:
         except TimeoutError:
             ending = "timeout"
             await self._kill(pid)
-        return CommandResult(cut(stdout.text(), output), cut(stderr.text(), output), exit_code, ending)
+        return CommandResult(
+            cut(stdout.text(), output), cut(stderr.text(), output), exit_code, ending
+        )
 
     async def _kill(self, pid: int) -> None:
         body = {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"}
@@ -272,7 +310,10 @@ class E2BMachine:
 def _found(entry: DirectoryEntry) -> Sequence[FoundFile]:
     is_file = entry.type == "FILE_TYPE_FILE" and entry.symlink_target is None
     try:
-        name, size = checked(entry.name), int(entry.size)
+        name = checked(entry.name)
+        size = int(entry.size)
     except ValueError:
         return ()
-    return (FoundFile(name, size, f"{entry.modified_time}-{size}"),) if is_file and size >= 0 else ()
+    return (
+        (FoundFile(name, size, f"{entry.modified_time}-{size}"),) if is_file and size >= 0 else ()
+    )

@@ -1,4 +1,6 @@
-"""Requests of E2B's protocol: to the service, which creates sandboxes, and to the two servers in each sandbox."""
+"""Requests of E2B's protocol: to the service, which creates sandboxes, and to the two servers in
+each sandbox.
+"""
 
 import base64
 import os
@@ -53,9 +55,17 @@ class Requests:
 
     async def create(self, template: str, seconds: int) -> Access:
         """Create a sandbox without network, which ends automatically after this many seconds."""
-        body = {"templateID": template, "timeout": seconds, "secure": True, "allow_internet_access": False}
+        body = {
+            "templateID": template,
+            "timeout": seconds,
+            "secure": True,
+            "allow_internet_access": False,
+        }
         created = decoded(await self._service("POST", "/sandboxes", body), Created)
-        tokens = {"X-Access-Token": created.envd_access_token, "E2B-Traffic-Access-Token": created.traffic_access_token}
+        tokens = {
+            "X-Access-Token": created.envd_access_token,
+            "E2B-Traffic-Access-Token": created.traffic_access_token,
+        }
         headers = {name: token for name, token in tokens.items() if token}
         host = urlsplit(self._url).hostname or ""
         domain = created.domain or host.removeprefix("api.") if host.startswith("api.") else ""
@@ -72,7 +82,9 @@ class Requests:
     async def _service(self, method: str, path: str, body: Any) -> bytes:
         headers = {"X-API-Key": self._key, "Content-Type": JSON}
         content = None if body is None else msgspec.json.encode(body)
-        async with self._sent(method, f"{self._url}{path}", headers, SECONDS, None, content) as response:
+        async with self._sent(
+            method, f"{self._url}{path}", headers, SECONDS, None, content
+        ) as response:
             return await _read(response)
 
     @asynccontextmanager
@@ -89,7 +101,9 @@ class Requests:
         data: bytes | aiohttp.MultipartWriter | None = None,
         seconds: float | None = SECONDS,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request to a server in a sandbox, as one of its users; `kind` is the content type of its body."""
+        """Send a request to a server in a sandbox, as one of its users; `kind` is the content type
+        of its body.
+        """
         basic = base64.b64encode(f"{user}:".encode()).decode()
         headers = {
             **access.headers,
@@ -119,17 +133,27 @@ class Requests:
         data: bytes | aiohttp.MultipartWriter | None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._session is None:
-            self._session = aiohttp.ClientSession(trust_env=False, cookie_jar=aiohttp.DummyCookieJar())
+            self._session = aiohttp.ClientSession(
+                trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
+            )
         limit = aiohttp.ClientTimeout(total=seconds, sock_connect=SECONDS)
         try:
             async with self._session.request(
-                method, url, headers=headers, params=query, data=data, timeout=limit, allow_redirects=False
+                method,
+                url,
+                headers=headers,
+                params=query,
+                data=data,
+                timeout=limit,
+                allow_redirects=False,
             ) as response:
                 if response.status >= 300:
                     raise SandboxError(await _refusal(response, self._url))
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise SandboxError(f"The sandbox service {redacted(self._url)} is unreachable: {_cause(error)}.") from error
+            raise SandboxError(
+                f"The sandbox service {redacted(self._url)} is unreachable: {_cause(error)}."
+            ) from error
 
     async def close(self) -> None:
         """Close all connections."""
@@ -145,13 +169,18 @@ def _cause(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "DNS lookup failed"
     number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number).lower() if number and number > 0 else str(error) or type(error).__name__
+    return (
+        os.strerror(number).lower() if number and number > 0 else str(error) or type(error).__name__
+    )
 
 
 async def _refusal(response: aiohttp.ClientResponse, url: str) -> str:
     url = redacted(url)
     if response.status in {401, 403}:
-        return f"The sandbox service {url} rejected the API key (status {response.status}). Check `code_e2b_key_env`."
+        return (
+            f"The sandbox service {url} rejected the API key (status {response.status}). Check "
+            "`code_e2b_key_env`."
+        )
     text = (await response.content.read(500)).decode(errors="replace")
     return f"The sandbox service {url} answered with status {response.status}: {text or 'no text'}"
 

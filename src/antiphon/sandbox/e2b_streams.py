@@ -1,4 +1,6 @@
-"""The two streams of E2B's protocol: JSON lines of executed code, framed messages of a process. Both are untrusted."""
+"""The two streams of E2B's protocol: JSON lines of executed code, framed messages of a process.
+Both are untrusted.
+"""
 
 import re
 import struct
@@ -133,7 +135,9 @@ async def messages(parts: AsyncIterator[bytes]) -> AsyncIterator[ProcessEvent]:
             del buffer[: HEAD.size + size]
             if flags & LAST:
                 if error := decoded(body, StreamFailure).error:
-                    raise SandboxError(f"The sandbox service reports: {str(error.get('message', error))[:500]}")
+                    raise SandboxError(
+                        f"The sandbox service reports: {str(error.get('message', error))[:500]}"
+                    )
                 return
             yield decoded(body, ProcessMessage).event
     raise SandboxError("The sandbox service disconnected.")

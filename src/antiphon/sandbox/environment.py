@@ -16,7 +16,10 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime")
 """Files that system programs need, without secrets."""
 
-PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]))"
+PREFIXES = (
+    "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, "
+    "sys.base_exec_prefix]))"
+)
 SECONDS = 20.0
 
 
@@ -26,7 +29,9 @@ class PythonEnvironment:
 
     executable: str
     binds: Sequence[str]
-    """Directories in addition to those of the system, read-only at the same place in the machine."""
+    """Directories in addition to those of the system, read-only at the same place in the
+    machine.
+    """
     links: Sequence[tuple[str, str]]
     """Symbolic links outside these directories: the path of each one, and its target."""
 
@@ -44,9 +49,13 @@ def find_environment(python: str) -> PythonEnvironment:
     executable = os.path.abspath(Path(python).expanduser()) if python else _own()  # noqa: PTH100 - keeps links
     binds = list(_directories(_prefixes(executable)))
     links = [
-        (link, target) for link, target in _links(Path(executable)) if not any(is_below(link, each) for each in binds)
+        (link, target)
+        for link, target in _links(Path(executable))
+        if not any(is_below(link, each) for each in binds)
     ]
-    links = [(link, target) for link, target in links if not any(is_below(link, each) for each in SYSTEM)]
+    links = [
+        (link, target) for link, target in links if not any(is_below(link, each) for each in SYSTEM)
+    ]
     return PythonEnvironment(executable, binds, links)
 
 
@@ -88,7 +97,8 @@ def _directories(prefixes: Sequence[str]) -> Iterator[str]:
 
 def _links(path: Path) -> Iterator[tuple[str, str]]:
     """Yield every symbolic link in a path, and its target."""
-    current, names = Path("/"), deque(path.parts[1:])
+    current = Path("/")
+    names = deque(path.parts[1:])
     while names:
         name = names.popleft()
         step = current.parent if name == ".." else current / name

@@ -1,38 +1,47 @@
-"""The program inside a machine: reads one call from its socket, runs it, writes one reply; repeats until the end.
+"""The program inside a machine: reads one call from its socket, runs it, writes one reply; repeats
+until the end.
 
-Runs with the operator's Python and its standard library only; `CapturedOutput` is used by the server, too. The first
-argument is a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of
-`resource`), `nice`, `startup` (a program to run first), `output` (bytes of one text), `figures` (bytes of all images).
+Runs with the operator's Python and its standard library only; `CapturedOutput` is used by the
+server, too. The first argument is a JSON object: `data` (directory), `shared` (other directories
+that the server monitors), `limits` (of `resource`), `nice`, `startup` (a program to run first),
+`output` (bytes of one text), `figures` (bytes of all images).
 
 Theory of operation.
 
-This process protects nothing. The code of the model runs in it, with the same rights, and can change every function
-and variable here. What must hold against the code is enforced from outside: by bubblewrap and the seccomp filter
-(`arguments.py`, `seccomp.py`), and by the server, which checks size, nonce and types of each reply (`channel.py`).
-This program only has to be useful to code that means well, and to survive code that fails.
+This process protects nothing. The code of the model runs in it, with the same rights, and can
+change every function and variable here. What must hold against the code is enforced from outside:
+by bubblewrap and the seccomp filter (`arguments.py`, `seccomp.py`), and by the server, which checks
+size, nonce and types of each reply (`channel.py`). This program only has to be useful to code that
+means well, and to survive code that fails.
 
 Its start has an order, because each step removes something that code must not have:
 
-1. Run `startup`, then set the resource limits, also for the first process of the machine: no code has run yet.
-2. Send the server the open directories and the first process. So the server reads files and ends the machine by what
-   it holds open, and never by a path or a number that code can change.
-3. Close all other files, which the server's process may have passed on by mistake. Then the first call is read.
+1. Run `startup`, then set the resource limits, also for the first process of the machine: no code
+   has run yet.
+2. Send the server the open directories and the first process. So the server reads files and ends
+   the machine by what it holds open, and never by a path or a number that code can change.
+3. Close all other files, which the server's process may have passed on by mistake. Then the first
+   call is read.
 
-Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. There is one at a time, and one reply to
-each, with its nonce. The server stops all processes of the machine between two calls, so nothing runs unobserved.
+Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. There is one at a
+time, and one reply to each, with its nonce. The server stops all processes of the machine between
+two calls, so nothing runs unobserved.
 
-- Code runs as in a notebook: one namespace for all calls, the value of the last expression, `await` at the top level,
-  figures, lines after `!` and `%`. It cannot be interrupted safely, so at its time limit the server ends the machine.
-- A command runs in a process group of its own, so its time limit ends the command alone, and variables survive.
+- Code runs as in a notebook: one namespace for all calls, the value of the last expression, `await`
+  at the top level, figures, lines after `!` and `%`. It cannot be interrupted safely, so at its
+  time limit the server ends the machine.
+- A command runs in a process group of its own, so its time limit ends the command alone, and
+  variables survive.
 
 What holds, as long as code does not intend otherwise:
 
-- Every call has one reply. All exceptions of code are caught, also `SystemExit`. A child that the code forked ends
-  here, since its reply would be a second one.
-- Printed output goes to the pipe of standard output and standard error, which the server reads directly. It is
-  flushed before the reply is sent, so that a reply means that all output is in the pipe.
-- No output grows without a limit in memory: `CapturedOutput` has the first and the last bytes, and `KernelFigures` a
-  number of bytes.
+- Every call has one reply. All exceptions of code are caught, also `SystemExit`. A child that the
+  code forked ends here, since its reply would be a second one.
+- Printed output goes to the pipe of standard output and standard error, which the server reads
+  directly. It is flushed before the reply is sent, so that a reply means that all output is in the
+  pipe.
+- No output grows without a limit in memory: `CapturedOutput` has the first and the last bytes, and
+  `KernelFigures` a number of bytes.
 - Few modules are loaded, because every machine pays for them.
 """
 
@@ -61,13 +70,17 @@ PART = 65536
 MOST_FILES = 65536
 """Files that the server's process may have had open when it started the machine."""
 GROUPED: Any = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
-"""Start a process in a group of its own. A session is refused to code, since it is a scheduling group."""
+"""Start a process in a group of its own. A session is refused to code, since it is a scheduling
+group.
+"""
 STEP = 0.05
 """Seconds between two reads from a command with endless output."""
 
 
 class CapturedOutput:
-    """The first and the last bytes of an output, at most `limit`; a note says how many are missing between them."""
+    """The first and the last bytes of an output, at most `limit`; a note says how many are missing
+    between them.
+    """
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
@@ -92,7 +105,9 @@ class CapturedOutput:
         parts = [bytes(self._head), bytes(self._tail)]
         if not self._lost:
             return b"".join(parts).decode(errors="replace")
-        return f"\n[… {self._lost} bytes omitted …]\n".join(part.decode(errors="replace") for part in parts)
+        return f"\n[… {self._lost} bytes omitted …]\n".join(
+            part.decode(errors="replace") for part in parts
+        )
 
     def _trim(self) -> None:
         excess = max(len(self._tail) - self._half, 0)
@@ -109,7 +124,9 @@ class KernelFigures:
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Import `matplotlib.pyplot` as usual, with a `show` that draws and closes the figures, as notebooks do."""
+        """Import `matplotlib.pyplot` as usual, with a `show` that draws and closes the figures, as
+        notebooks do.
+        """
         if name != "matplotlib.pyplot":
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
@@ -137,7 +154,8 @@ class KernelFigures:
         try:
             self._draw()
         finally:
-            images, self._images = self._images, []
+            images = self._images
+            self._images = []
         return [binascii.b2a_base64(image, newline=False).decode() for image in images]
 
     def _draw(self) -> None:
@@ -176,7 +194,9 @@ class Kernel:
 
     def code(self, code: str) -> dict[str, Any]:
         """Run Python code: its printed output is in the pipe when this returns."""
-        process, value, figures = os.getpid(), None, []
+        process = os.getpid()
+        value = None
+        figures = []
         try:
             value = self._executed(code)
         except BaseException as error:
@@ -202,7 +222,9 @@ class Kernel:
         self._evaluate(compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
         if not isinstance(last, ast.Expr):
             return None
-        value = self._evaluate(compile(ast.Expression(last.value), name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+        value = self._evaluate(
+            compile(ast.Expression(last.value), name, "eval", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        )
         return None if code.rstrip().endswith(";") else value
 
     def _evaluate(self, compiled: types.CodeType) -> Any:
@@ -223,7 +245,9 @@ class Kernel:
             return ""
 
     def command(self, nonce: str, command: str, seconds: float, output: int) -> dict[str, Any]:
-        """Run a shell command in a separate process group, which ends as a whole at the time limit."""
+        """Run a shell command in a separate process group, which ends as a whole at the time
+        limit.
+        """
         try:
             process = subprocess.Popen(  # noqa: S602 - this is what the sandbox is for
                 command,
@@ -234,12 +258,20 @@ class Kernel:
                 stderr=subprocess.PIPE,
                 **GROUPED,
             )
-        except (OSError, ValueError, MemoryError) as error:  # too many processes, a NUL byte, too little memory
+        except (
+            OSError,
+            ValueError,
+            MemoryError,
+        ) as error:  # too many processes, a NUL byte, too little memory
             return {"stdout": "", "stderr": f"sh: {error}\n", "exit_code": 126, "timed_out": False}
-        # Both pipes are read together: a command that fills one while the other is read would wait forever.
+        # Both pipes are read together: a command that fills one while the other is read would wait
+        # forever.
         with process:
             assert process.stdout is not None and process.stderr is not None  # noqa: S101 - both are pipes
-            stored = {process.stdout.fileno(): CapturedOutput(output), process.stderr.fileno(): CapturedOutput(output)}
+            stored = {
+                process.stdout.fileno(): CapturedOutput(output),
+                process.stderr.fileno(): CapturedOutput(output),
+            }
             timed_out = collect(process, stored, time.monotonic() + seconds)
             if timed_out:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -250,7 +282,9 @@ class Kernel:
 
 
 def parsed(code: str, name: str) -> ast.Module:
-    """Parse code with the additions of notebooks: shell lines after `!`; lines after `%` do nothing."""
+    """Parse code with the additions of notebooks: shell lines after `!`; lines after `%` do
+    nothing.
+    """
     try:
         return ast.parse(code, name)
     except SyntaxError:
@@ -269,13 +303,16 @@ def python_of(line: str) -> str:
     return f"{indent}pass" if text.startswith("%") else line
 
 
-def collect(process: "subprocess.Popen[bytes]", stored: dict[int, CapturedOutput], ends: float) -> bool:
+def collect(
+    process: "subprocess.Popen[bytes]", stored: dict[int, CapturedOutput], ends: float
+) -> bool:
     """Read the output of a command until it ends. Returns whether it timed out.
 
     Its background processes can hold the pipes open: then the output ends with the command.
     """
     # Pipes that are ready are read in turn, so endless output does not hide the time limit.
-    poller, is_open = select.poll(), set(stored)
+    poller = select.poll()
+    is_open = set(stored)
     for pipe in stored:
         poller.register(pipe, select.POLLIN)
     while time.monotonic() < ends:
@@ -329,18 +366,25 @@ def limit(options: dict[str, Any]) -> None:
         os.nice(options["nice"])
     for name, amount in options["limits"].items():
         for process in (os.getpid(), 1):
-            # Code can write to the memory of the first process, unless root started it; this prevents that.
+            # Code can write to the memory of the first process, unless root started it; this
+            # prevents that.
             with contextlib.suppress(PermissionError):
                 resource.prlimit(process, getattr(resource, name), (amount, amount))
 
 
 def connect(options: dict[str, Any]) -> int:
-    """Send the server the directories that it reads, and the first process. Returns the socket, once standard input."""
+    """Send the server the directories that it reads, and the first process.
+
+    Returns the socket, once standard input.
+    """
     channel = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    shared = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (options["data"], *options["shared"])]
+    shared = [
+        os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        for path in (options["data"], *options["shared"])
+    ]
     shared.append(os.pidfd_open(1))
     rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack(f"{len(shared)}i", *shared))
     connection = _socket.socket(fileno=channel)
@@ -365,7 +409,9 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     sys.argv = [""]
     os.chdir(options["data"])
-    sys.path.append(options["data"])  # at the end, so that no file of the code replaces a library module
+    sys.path.append(
+        options["data"]
+    )  # at the end, so that no file of the code replaces a library module
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # type: ignore[union-attr]
     warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
     with open(options["startup"], encoding="utf-8") as file:  # noqa: PTH123 - pathlib would take memory

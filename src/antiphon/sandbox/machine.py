@@ -1,4 +1,6 @@
-"""One bubblewrap machine: a process that holds all others, a socket to its kernel, a pipe for its output."""
+"""One bubblewrap machine: a process that holds all others, a socket to its kernel, a pipe for its
+output.
+"""
 
 import asyncio
 import os
@@ -7,7 +9,15 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from contextlib import suppress
 
 from antiphon.sandbox.channel import CodeReply, CommandReply, KernelChannel, R
-from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError, Spent
+from antiphon.sandbox.contract import (
+    CodeResult,
+    CommandResult,
+    Ending,
+    FoundFile,
+    MachineLimits,
+    SandboxError,
+    Spent,
+)
 from antiphon.sandbox.directory import DataDirectory, checked
 from antiphon.sandbox.printed import Printed
 from antiphon.sandbox.supervisor import Supervisor
@@ -74,7 +84,10 @@ class BubblewrapMachine:
         return self._usage.is_paused
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
-        """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
+        """Write a file into `DATA`.
+
+        Raises `ValueError` unless `name` is one path component, and `SandboxError`.
+        """
         checked(name)
         self._check()
         try:
@@ -88,14 +101,18 @@ class BubblewrapMachine:
             finally:
                 os.close(file)
         except OSError as error:
-            raise SandboxError(f"The file {name!r} cannot be written into the machine: {error.strerror}.") from error
+            raise SandboxError(
+                f"The file {name!r} cannot be written into the machine: {error.strerror}."
+            ) from error
 
     async def _copied(self, file: int, name: str, content: AsyncIterable[bytes]) -> None:
         size = 0
         async for part in content:
             size += len(part)
             if size > self._limits.file_size:
-                raise SandboxError(f"The file {name!r} is larger than {self._limits.file_size} bytes.")
+                raise SandboxError(
+                    f"The file {name!r} is larger than {self._limits.file_size} bytes."
+                )
             await asyncio.to_thread(_written, file, part)
 
     async def files(self) -> Sequence[FoundFile]:
@@ -139,19 +156,27 @@ class BubblewrapMachine:
         async with self._call:
             self._check()
             before = self._spent()
-            printed = Printed(self._pipe, 1)  # from threads of earlier code, which would wait for a reader
+            printed = Printed(
+                self._pipe, 1
+            )  # from threads of earlier code, which would wait for a reader
             try:
                 reply = await self._called(CommandReply, seconds + GRACE, **call)
             except SandboxError:
-                return CommandResult(exit_code=None, ending=self._ending, spent=self._spent() - before)
+                return CommandResult(
+                    exit_code=None, ending=self._ending, spent=self._spent() - before
+                )
             finally:
                 printed.end()
         ending: Ending = "timeout" if reply.timed_out else "completed"
-        stdout, stderr = cut(reply.stdout, output), cut(reply.stderr, output)
+        stdout = cut(reply.stdout, output)
+        stderr = cut(reply.stderr, output)
         return CommandResult(stdout, stderr, reply.exit_code, ending, self._spent() - before)
 
     async def _called(self, kind: type[R], limit: float, **call: object) -> R:
-        """Return the reply to a call, with all processes stopped. Before this raises, the machine has ended."""
+        """Return the reply to a call, with all processes stopped.
+
+        Before this raises, the machine has ended.
+        """
         try:
             await asyncio.to_thread(self._usage.resume)
             self.on_call(self)
@@ -176,7 +201,8 @@ class BubblewrapMachine:
         self._usage.count_cpu()
 
     def count_memory(self) -> int:
-        """Count the memory, with the locks of the last `count`; return how much is left, and end a machine without any.
+        """Count the memory, with the locks of the last `count`; return how much is left, and end a
+        machine without any.
 
         Blocks for a moment: call it in a thread.
         """
@@ -195,11 +221,15 @@ class BubblewrapMachine:
 
     def new_cpu(self) -> float:
         """Return the CPU seconds that were counted since this was called last."""
-        before, self._settled = self._settled, self._usage.cpu
+        before = self._settled
+        self._settled = self._usage.cpu
         return self._settled - before
 
     def pause(self, *, is_paused: bool) -> None:
-        """Stop all processes although a call runs, or let them continue. Blocks for a moment. Raises `OSError`."""
+        """Stop all processes although a call runs, or let them continue.
+
+        Blocks for a moment. Raises `OSError`.
+        """
         self._paused, self._paused_at = self._spent().paused, time.monotonic()
         self._usage.pause(is_paused=is_paused)
 
@@ -240,7 +270,10 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit + NOTE:
         return text
     half = limit // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters omitted …]\n{text[len(text) - half :]}"
+    return (
+        f"{text[:half]}\n[… {len(text) - 2 * half} characters omitted "
+        f"…]\n{text[len(text) - half :]}"
+    )
 
 
 def _written(file: int, part: bytes) -> None:

@@ -1,8 +1,10 @@
-"""A thread that counts the memory of machines which no control group limits, and ends those that are too large.
+"""A thread that counts the memory of machines which no control group limits, and ends those that
+are too large.
 
-Code with processes on all CPUs fills gigabytes in a second, so a count that comes late is megabytes above the limit.
-Therefore the thread waits for nothing of the event loop, and a machine that is too large is stopped as a whole before
-it is ended: the first process of a machine ends the others only when Linux lets it run, and it has a low priority.
+Code with processes on all CPUs fills gigabytes in a second, so a count that comes late is megabytes
+above the limit. Therefore the thread waits for nothing of the event loop, and a machine that is too
+large is stopped as a whole before it is ended: the first process of a machine ends the others only
+when Linux lets it run, and it has a low priority.
 """
 
 import os
@@ -13,7 +15,9 @@ from collections.abc import Collection
 from antiphon.sandbox.machine import BubblewrapMachine
 
 LONGEST, SHORTEST = 0.2, 0.004
-"""Seconds between two counts: the less memory a machine has left, the fewer, since code can fill it meanwhile."""
+"""Seconds between two counts: the less memory a machine has left, the fewer, since code can fill it
+meanwhile.
+"""
 FASTEST = 2.5e9 * len(os.sched_getaffinity(0))
 """Bytes that code is expected to fill in a second, with processes on all CPUs."""
 
@@ -29,10 +33,15 @@ class MemoryWatch:
         self._is_closed = False
 
     def call_begins(self) -> None:
-        """Count at once: code can fill a machine while the thread waits. A thread that has ended is replaced."""
+        """Count at once: code can fill a machine while the thread waits.
+
+        A thread that has ended is replaced.
+        """
         if self._thread is None or not self._thread.is_alive():
             self._is_closed = False
-            self._thread = threading.Thread(target=self._run, name="antiphon-sandbox-memory", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, name="antiphon-sandbox-memory", daemon=True
+            )
             self._thread.start()
         self._begun.set()
 
@@ -53,13 +62,19 @@ class MemoryWatch:
             pause = self._counted()
 
     def _counted(self) -> float | None:
-        """Count the machines with a call; return the seconds until the next count, None without such machines."""
-        began, left = time.monotonic(), None
+        """Count the machines with a call; return the seconds until the next count, None without
+        such machines.
+        """
+        began = time.monotonic()
+        left = None
         for machine in tuple(self._machines):
             if machine.is_busy and not machine.is_enforced:
                 its = machine.count_memory()
                 left = its if left is None else min(left, its)
         if left is None:
             return None
-        # Half of the time in which code could fill it, and not sooner than a count takes: code can make that expensive.
-        return max(min(LONGEST, max(SHORTEST, left / FASTEST / 2)), min(LONGEST, time.monotonic() - began))
+        # Half of the time in which code could fill it, and not sooner than a count takes: code can
+        # make that expensive.
+        return max(
+            min(LONGEST, max(SHORTEST, left / FASTEST / 2)), min(LONGEST, time.monotonic() - began)
+        )

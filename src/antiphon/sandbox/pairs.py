@@ -1,7 +1,9 @@
-"""Lets Python programs in a machine without sockets use what needs a pair of them, such as asyncio: it becomes a pipe.
+"""Lets Python programs in a machine without sockets use what needs a pair of them, such as asyncio:
+it becomes a pipe.
 
-The machine runs this as the `sitecustomize` of every Python, and as part of its kernel program. Where the system
-permits sockets, nothing changes; elsewhere what needs one says why it fails. Standard library only.
+The machine runs this as the `sitecustomize` of every Python, and as part of its kernel program.
+Where the system permits sockets, nothing changes; elsewhere what needs one says why it fails.
+Standard library only.
 """
 
 import _frozen_importlib_external as external
@@ -48,7 +50,8 @@ class PipeEnd:
 
     def detach(self) -> int:
         """Return the open file, which the caller closes."""
-        file, self._file = self._file, -1
+        file = self._file
+        self._file = -1
         return file
 
     def close(self) -> None:
@@ -78,8 +81,11 @@ class Pairs:
 
 
 def _change_sockets(module: Any) -> None:
-    """Make `socketpair` return the two ends of a pipe if there are no sockets; the errors of others say why."""
-    socketpair, begin = module.socketpair, module.socket.__init__
+    """Make `socketpair` return the two ends of a pipe if there are no sockets; the errors of others
+    say why.
+    """
+    socketpair = module.socketpair
+    begin = module.socket.__init__
 
     def pair(*arguments: Any, **named: Any) -> Any:
         try:
@@ -93,11 +99,15 @@ def _change_sockets(module: Any) -> None:
         except PermissionError as error:
             raise _explained(error, errno.EPERM, NO_SOCKETS) from None
 
-    module.socketpair, module.socket.__init__ = pair, explained
+    module.socketpair = pair
+    module.socket.__init__ = explained
 
 
 def _change_connections(module: Any) -> None:
-    """Make `multiprocessing.Pipe()` two pipes if there are no sockets. It can be inherited, not sent to a process."""
+    """Make `multiprocessing.Pipe()` two pipes if there are no sockets.
+
+    It can be inherited, not sent to a process.
+    """
     pipe = module.Pipe
 
     class Duplex(module.Connection):  # type: ignore[misc]
@@ -118,7 +128,9 @@ def _change_connections(module: Any) -> None:
             os.close(self._sink)
 
         def __reduce__(self) -> Any:
-            raise PermissionError(errno.EPERM, f"{NO_SOCKETS}: only a forked process can have this connection")
+            raise PermissionError(
+                errno.EPERM, f"{NO_SOCKETS}: only a forked process can have this connection"
+            )
 
     def new_pipe(duplex: bool = True) -> Any:
         if not duplex or _has_sockets():
@@ -130,7 +142,9 @@ def _change_connections(module: Any) -> None:
 
 
 def _change_contexts(module: Any) -> None:
-    """Start processes with `fork` if there are no sockets, which the default of newer versions needs."""
+    """Start processes with `fork` if there are no sockets, which the default of newer versions
+    needs.
+    """
     default = module._default_context
     if default._default_context._name == "forkserver" and not _has_sockets():
         default._default_context = module._concrete_contexts["fork"]

@@ -1,4 +1,6 @@
-"""Stops all processes of a machine between two calls, from outside: code that continues would use CPU and memory."""
+"""Stops all processes of a machine between two calls, from outside: code that continues would use
+CPU and memory.
+"""
 
 import errno
 import os
@@ -9,7 +11,9 @@ from contextlib import suppress
 from antiphon.sandbox.cgroup import Cgroup
 
 MOST_ROUNDS = 100
-"""Checks for processes that were started while others were stopped; one that is stopped starts none."""
+"""Checks for processes that were started while others were stopped; one that is stopped starts
+none.
+"""
 
 
 def stop(processes: int, cgroup: Cgroup | None) -> None:
@@ -31,7 +35,10 @@ def stop(processes: int, cgroup: Cgroup | None) -> None:
 
 
 def resume(processes: int, cgroup: Cgroup | None) -> None:
-    """Let stopped processes continue. Blocks for a moment. Raises `OSError`: some may be stopped still."""
+    """Let stopped processes continue.
+
+    Blocks for a moment. Raises `OSError`: some may be stopped still.
+    """
     if cgroup is not None and cgroup.freeze(is_frozen=False):
         return
     for process in _numbers(processes):

@@ -1,7 +1,7 @@
 """Reads the output of a machine at the server's pace.
 
-The pipe is the limit: code with endless output waits for the server, which reads the first bytes as they arrive, and
-the others slowly. Between two calls nothing is read.
+The pipe is the limit: code with endless output waits for the server, which reads the first bytes as
+they arrive, and the others slowly. Between two calls nothing is read.
 """
 
 import asyncio
@@ -19,7 +19,9 @@ LAST = 16
 
 
 class Printed:
-    """The output of one call of a machine: the read end of its pipe, which does not block, and the retained output."""
+    """The output of one call of a machine: the read end of its pipe, which does not block, and the
+    retained output.
+    """
 
     def __init__(self, pipe: int, limit: int) -> None:
         self._pipe = pipe
@@ -43,7 +45,9 @@ class Printed:
             self._loop.remove_reader(self._pipe)  # the machine ended, and closed the pipe
         elif self._saved.is_full:
             self._loop.remove_reader(self._pipe)
-            self._pause = self._loop.call_later(PAUSE, self._loop.add_reader, self._pipe, self._read)
+            self._pause = self._loop.call_later(
+                PAUSE, self._loop.add_reader, self._pipe, self._read
+            )
 
     def _part(self) -> bytes:
         part = b""

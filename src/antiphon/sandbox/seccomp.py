@@ -1,7 +1,9 @@
-"""The system calls that code in a machine cannot make, as a filter program that the Linux kernel runs for each call.
+"""The system calls that code in a machine cannot make, as a filter program that the Linux kernel
+runs for each call.
 
-Everything else is allowed: scientific packages need hundreds of calls. The filter excludes the kernel's least
-tested parts, other processes, mounts and namespaces, and memory that belongs to no process.
+Everything else is allowed: scientific packages need hundreds of calls. The filter excludes the
+kernel's least tested parts, other processes, mounts and namespaces, and memory that belongs to no
+process.
 """
 
 import errno
@@ -89,7 +91,8 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
 """Their numbers on x86_64 and aarch64."""
 
 UNCOUNTED: dict[str, tuple[int | None, int | None]] = {
-    # Memory of the kernel that neither a process nor a file system shows: only a control group counts it.
+    # Memory of the kernel that neither a process nor a file system shows: only a control group
+    # counts it.
     "socket": (41, 198),
     "socketpair": (53, 199),
     "inotify_init": (253, None),
@@ -99,11 +102,17 @@ UNCOUNTED: dict[str, tuple[int | None, int | None]] = {
     # A session is a scheduling group of its own, whatever the priority of its processes is.
     "setsid": (112, 157),
 }
-"""The calls that are denied in addition without a control group, which would count and limit what they use."""
+"""The calls that are denied in addition without a control group, which would count and limit what
+they use.
+"""
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """The output of `uname -m`, its place in the table, and its AUDIT_ARCH."""
-CLONE, CLONE3, SOCKET, IOCTL, FCNTL = (56, 220), (435, 435), (41, 198), (16, 29), (72, 25)
+CLONE = (56, 220)
+CLONE3 = (435, 435)
+SOCKET = (41, 198)
+IOCTL = (16, 29)
+FCNTL = (72, 25)
 
 NAMESPACES = 0x7E020000
 """Flags of clone(2) for new namespaces: mount, cgroup, uts, ipc, user, pid, network."""
@@ -116,21 +125,33 @@ RESIZING = 1031
 X32 = 0x40000000
 """The bit of system calls of the x32 ABI, which have other numbers."""
 
-LOAD, EQUAL, AT_LEAST, HAS_BITS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD = 0x20
+EQUAL = 0x15
+AT_LEAST = 0x35
+HAS_BITS = 0x45
+RETURN = 0x06
 NUMBER, ARCHITECTURE, FIRST, SECOND = 0, 4, 16, 24
-"""Offsets in struct seccomp_data: the call's number, the architecture, and the lower halves of two arguments."""
-ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+"""Offsets in struct seccomp_data: the call's number, the architecture, and the lower halves of two
+arguments.
+"""
+ALLOW = 0x7FFF0000
+KILL = 0x80000000
+REFUSE = 0x00050000
 
 Instruction = tuple[int, int, int, int]
 
 
 def program(machine: str = "", *, is_counted: bool = False) -> bytes:
-    """Return the filter for `bwrap --seccomp`. Raises `KeyError` for a processor that is not in `MACHINES`.
+    """Return the filter for `bwrap --seccomp`.
+
+    Raises `KeyError` for a processor that is not in `MACHINES`.
 
     `is_counted`: a control group counts all memory of the machine.
     """
     column, architecture = MACHINES[machine or platform.machine()]
-    return b"".join(struct.pack("=HBBI", *each) for each in _instructions(column, architecture, is_counted))
+    return b"".join(
+        struct.pack("=HBBI", *each) for each in _instructions(column, architecture, is_counted)
+    )
 
 
 def _instructions(column: int, architecture: int, is_counted: bool) -> Iterator[Instruction]:
@@ -148,21 +169,29 @@ def _instructions(column: int, architecture: int, is_counted: bool) -> Iterator[
     bits = list(_returned_if(HAS_BITS, NAMESPACES, REFUSE | errno.EPERM))
     yield from _arguments(CLONE[column], FIRST, bits, ALLOW)
     if not is_counted:
-        yield from _arguments(FCNTL[column], SECOND, list(_returned_if(EQUAL, RESIZING, REFUSE | errno.EPERM)), ALLOW)
+        yield from _arguments(
+            FCNTL[column], SECOND, list(_returned_if(EQUAL, RESIZING, REFUSE | errno.EPERM)), ALLOW
+        )
     families = [each for family in FAMILIES for each in _returned_if(EQUAL, family, ALLOW)]
     yield from _arguments(SOCKET[column], FIRST, families, REFUSE | errno.EAFNOSUPPORT)
-    typing = [each for request in TERMINAL for each in _returned_if(EQUAL, request, REFUSE | errno.EPERM)]
+    typing = [
+        each for request in TERMINAL for each in _returned_if(EQUAL, request, REFUSE | errno.EPERM)
+    ]
     yield from _arguments(IOCTL[column], SECOND, typing, ALLOW)
     yield RETURN, 0, 0, ALLOW
 
 
-def _returned_if(comparison: int, value: int, result: int, *, is_met: bool = True) -> Iterator[Instruction]:
+def _returned_if(
+    comparison: int, value: int, result: int, *, is_met: bool = True
+) -> Iterator[Instruction]:
     """Return the result if the comparison is true, or false; else continue."""
     yield (comparison, 0, 1, value) if is_met else (comparison, 1, 0, value)
     yield RETURN, 0, 0, result
 
 
-def _arguments(number: int, argument: int, checks: list[Instruction], otherwise: int) -> Iterator[Instruction]:
+def _arguments(
+    number: int, argument: int, checks: list[Instruction], otherwise: int
+) -> Iterator[Instruction]:
     """Check an argument of one system call; these instructions always return a result."""
     yield EQUAL, 0, len(checks) + 2, number
     yield LOAD, 0, 0, argument

@@ -1,4 +1,6 @@
-"""The bubblewrap process that holds a machine, and the first process inside: when it ends, all others end."""
+"""The bubblewrap process that holds a machine, and the first process inside: when it ends, all
+others end.
+"""
 
 import asyncio
 import os
@@ -10,17 +12,23 @@ from pathlib import Path
 
 PATIENCE = 5.0
 """Seconds that bubblewrap has to exit after the machine."""
-TRIES, PAUSE = 50, 0.01
+TRIES = 50
+PAUSE = 0.01
 TURNS = 500
-"""Tries to lower the priority: the machines of all users of the host that start at once have one turn in 0.1 s each."""
+"""Tries to lower the priority: the machines of all users of the host that start at once have one
+turn in 0.1 s each.
+"""
 PRIORITY = "10"
-"""The priority of a machine's session, as with `nice`: a tenth of the server's share while both need the CPU."""
+"""The priority of a machine's session, as with `nice`: a tenth of the server's share while both
+need the CPU.
+"""
 
 
 class Supervisor:
     """Ends processes by open files, since their numbers may have been reused.
 
-    `Process.kill` reads the exit status first, which removes it from asyncio; asyncio then reports another one.
+    `Process.kill` reads the exit status first, which removes it from asyncio; asyncio then reports
+    another one.
     """
 
     def __init__(self, process: Process) -> None:
@@ -41,9 +49,11 @@ class Supervisor:
         self._first = first
 
     async def lower(self) -> None:
-        """Give the session of the machine a lower priority: the system compares sessions, then their processes.
+        """Give the session of the machine a lower priority: the system compares sessions, then
+        their processes.
 
-        The system accepts one change in 0.1 s from users other than root. It may have no groups for sessions.
+        The system accepts one change in 0.1 s from users other than root. It may have no groups for
+        sessions.
         """
         for _ in range(TURNS):
             try:
@@ -75,15 +85,19 @@ class Supervisor:
         await self._process.wait()
         await self._reap()
         with self._lock:
-            files, self._outside, self._first = (self._outside, self._first), -1, -1
+            files = (self._outside, self._first)
+            self._outside = -1
+            self._first = -1
             for file in files:
                 if file >= 0:
                     os.close(file)
 
     async def _reap(self) -> None:
-        """Collect the first process if bubblewrap ended before it, and it became a child of this process.
+        """Collect the first process if bubblewrap ended before it, and it became a child of this
+        process.
 
-        That happens if the server is the first process of a container. Otherwise the system collects it.
+        That happens if the server is the first process of a container. Otherwise the system
+        collects it.
         """
         for _ in range(TRIES if self._first >= 0 else 0):
             try:

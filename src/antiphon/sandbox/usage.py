@@ -1,4 +1,6 @@
-"""Memory and CPU time of a machine, counted from outside by directories that its kernel program sent at its start."""
+"""Memory and CPU time of a machine, counted from outside by directories that its kernel program
+sent at its start.
+"""
 
 import os
 import threading
@@ -10,11 +12,15 @@ from antiphon.sandbox.cgroup import Cgroup
 from antiphon.sandbox.cpu import CpuTime
 
 FILE = 1200
-"""Bytes of memory that the kernel needs for each file of a tmpfs, in addition to its content, which has a limit."""
+"""Bytes of memory that the kernel needs for each file of a tmpfs, in addition to its content, which
+has a limit.
+"""
 
 
 class MachineUsage:
-    """Counts what one machine uses. `processes` is the machine's own /proc, `disks` are its writable places.
+    """Counts what one machine uses.
+
+    `processes` is the machine's own /proc, `disks` are its writable places.
 
     Its processes run while a call runs, unless they are paused.
     """
@@ -39,7 +45,10 @@ class MachineUsage:
         return self._cgroup is not None
 
     def memory(self) -> int:
-        """Return the bytes that all processes use together, 0 once they have ended. Blocks for a moment."""
+        """Return the bytes that all processes use together, 0 once they have ended.
+
+        Blocks for a moment.
+        """
         with self._lock, suppress(OSError, ValueError):
             if not self._is_closed:
                 return self._cgroup.memory() if self._cgroup else self._counted()
@@ -52,7 +61,10 @@ class MachineUsage:
                 self.cpu = self._cgroup.cpu() if self._cgroup else self._time.read(self._processes)
 
     def count_locks(self) -> None:
-        """Count the locks of files, which are a part of the memory. Blocks: Linux waits for all CPUs first, 10 ms."""
+        """Count the locks of files, which are a part of the memory.
+
+        Blocks: Linux waits for all CPUs first, 10 ms.
+        """
         with self._lock, suppress(OSError, ValueError):
             if not self._is_closed and not self._cgroup:
                 self._locks = counting.locks(self._processes)
@@ -63,25 +75,35 @@ class MachineUsage:
 
     def _counted(self) -> int:
         found = counting.processes(self._processes)
-        retained = sum(one.memory for one in found) + counting.pipes(sum(one.files for one in found))
+        retained = sum(one.memory for one in found) + counting.pipes(
+            sum(one.files for one in found)
+        )
         created = sum(facts.f_files - facts.f_ffree for facts in map(os.statvfs, self._disks))
         return retained + self._locks + created * FILE
 
     def stop(self) -> None:
-        """Stop all processes of the machine until `resume`. Blocks for a moment. Raises `OSError`."""
+        """Stop all processes of the machine until `resume`.
+
+        Blocks for a moment. Raises `OSError`.
+        """
         self.count_cpu()
         with self._lock:
             self._is_called = False
             self._apply()
 
     def halt(self) -> None:
-        """Stop all processes of a machine that is about to be ended. Blocks for a moment. Raises `OSError`."""
+        """Stop all processes of a machine that is about to be ended.
+
+        Blocks for a moment. Raises `OSError`.
+        """
         with self._lock:
             if not self._is_closed:
                 pausing.stop(self._processes, self._cgroup)
 
     def resume(self) -> None:
-        """Let the processes continue. Blocks for a moment. Raises `OSError`, for example without a free file.
+        """Let the processes continue.
+
+        Blocks for a moment. Raises `OSError`, for example without a free file.
 
         The time is counted before: what begins now has not run while all others were stopped.
         """
@@ -91,7 +113,10 @@ class MachineUsage:
             self._apply()
 
     def pause(self, *, is_paused: bool) -> None:
-        """Stop the processes also while a call runs, or no longer. Blocks for a moment. Raises `OSError`."""
+        """Stop the processes also while a call runs, or no longer.
+
+        Blocks for a moment. Raises `OSError`.
+        """
         with self._lock:
             self.is_paused = is_paused
             self._apply()
@@ -103,7 +128,10 @@ class MachineUsage:
                 change(self._processes, self._cgroup)
 
     def close(self) -> None:
-        """Close the directories of a machine that has ended, and delete its group. Blocks for a moment."""
+        """Close the directories of a machine that has ended, and delete its group.
+
+        Blocks for a moment.
+        """
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True

@@ -1,4 +1,6 @@
-"""Counts memory and CPU time of all machines several times a second, and pauses those of owners with too much of it."""
+"""Counts memory and CPU time of all machines several times a second, and pauses those of owners
+with too much of it.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -60,7 +62,9 @@ class MachineWatch:
         for machine in self.machines:
             self._shares.charge(machine.owner, machine.new_cpu())
         exceeded = self._shares.exceeded()
-        for machine in [each for each in self.machines if each.is_paused != (each.owner in exceeded)]:
+        for machine in [
+            each for each in self.machines if each.is_paused != (each.owner in exceeded)
+        ]:
             try:
                 await asyncio.to_thread(machine.pause, is_paused=not machine.is_paused)
             except OSError:  # processes that are stopped would not answer

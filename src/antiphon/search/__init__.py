@@ -1,1 +1,3 @@
-"""Search over the chunks of files: splitting texts, filters and ranking without I/O, and the search itself."""
+"""Search over the chunks of files: splitting texts, filters and ranking without I/O, and the search
+itself.
+"""

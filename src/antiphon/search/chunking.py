@@ -1,11 +1,11 @@
 """Splits a text into chunks of a bounded number of tokens, in one pass.
 
-A chunk consists of whole units: several lines of at least 64 characters together; sentences of lines that are too
-long; halves of sentences that are too long, split at whitespace if possible. The units at the end of a chunk
-begin the next one, as far as the overlap allows.
+A chunk consists of whole units: several lines of at least 64 characters together; sentences of
+lines that are too long; halves of sentences that are too long, split at whitespace if possible. The
+units at the end of a chunk begin the next one, as far as the overlap allows.
 
-Tokens are estimated: a character of Chinese, Japanese or Korean is one, and otherwise four bytes of UTF-8 are one.
-Exact vocabularies differ between embedding models, and would have to be downloaded.
+Tokens are estimated: a character of Chinese, Japanese or Korean is one, and otherwise four bytes of
+UTF-8 are one. Exact vocabularies differ between embedding models, and would have to be downloaded.
 """
 
 import re
@@ -18,7 +18,9 @@ FEWEST_TOKENS, MOST_TOKENS = 100, 4096
 """Limits of a chunk's size; the overlap is at most half of it."""
 
 LARGE = 128 * 1024
-"""Characters of a text above which splitting takes some milliseconds: use a thread (`sharing/offload.py`)."""
+"""Characters of a text above which splitting takes some milliseconds: use a thread
+(`sharing/offload.py`).
+"""
 
 _QUARTERS = 4
 """Costs are counted in quarters of a token, so that they add up without rounding."""
@@ -29,8 +31,11 @@ _SHORTEST = 64
 _PARTS = 4
 """A unit is at most one over this number of a chunk, so that an overlap finds units that fit."""
 
-_CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-# It begins only at the first mark of a run, without backtracking: a line of dots must not take quadratic time.
+_CJK = re.compile(
+    "[\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
+# It begins only at the first mark of a run, without backtracking: a line of dots must not take
+# quadratic time.
 _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+\s++|[。！？；]+[”’」』）]*|\n+"  # noqa: RUF001 - fullwidth on purpose
 )
@@ -62,15 +67,22 @@ def chunks_of(text: str, most_tokens: int = 800, overlap_tokens: int = 400) -> I
 def estimate_tokens(text: str) -> int:
     """Return the estimated number of tokens of a text.
 
-    Threads can run between its parts: one expression that searches 20 MB holds Python's lock for most of a second.
+    Threads can run between its parts: one expression that searches 20 MB holds Python's lock for
+    most of a second.
     """
     if len(text) <= LARGE:
         return -(-_cost(text) // _QUARTERS)
-    return -(-sum(_cost(text[start : start + LARGE]) for start in range(0, len(text), LARGE)) // _QUARTERS)
+    return -(
+        -sum(_cost(text[start : start + LARGE]) for start in range(0, len(text), LARGE))
+        // _QUARTERS
+    )
 
 
 def pieces_of(text: str, most_tokens: int) -> list[str]:
-    """Split a text into parts of at most `most_tokens` (at least 1) that share nothing. Blank parts are omitted."""
+    """Split a text into parts of at most `most_tokens` (at least 1) that share nothing.
+
+    Blank parts are omitted.
+    """
     return [chunk.text for chunk in _chunks(text, most_tokens * _QUARTERS, 0)]
 
 
@@ -135,7 +147,9 @@ def _halves(text: str, most: int) -> Iterator[tuple[str, int]]:
 
 
 def _middle(text: str) -> int:
-    """Return where to split a text: after whitespace in its second quarter, else between two whole characters."""
+    """Return where to split a text: after whitespace in its second quarter, else between two whole
+    characters.
+    """
     half = len(text) // 2
     if blank := text.rfind(" ", len(text) // 4, half) + 1:
         return blank
@@ -147,7 +161,8 @@ def _middle(text: str) -> int:
 
 def _belongs_together(text: str, place: int) -> bool:
     """Whether a split here would separate an accent, or a part of an emoji, from its character."""
-    before, behind = text[place - 1], text[place]
+    before = text[place - 1]
+    behind = text[place]
     return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")
 
 

@@ -1,8 +1,9 @@
 """Attributes of files and filters on them: decoded, validated, and matched in Python.
 
-This is the reference for the meaning of a filter; `storage/operations/chunk_filters.py` has the SQL. A file without
-the key matches only `ne` and `nin`. So does a value of another type. Booleans are not numbers and have no order. Texts
-are ordered by code point. `and` of nothing is true, `or` of nothing is false.
+This is the reference for the meaning of a filter; `storage/operations/chunk_filters.py` has the
+SQL. A file without the key matches only `ne` and `nin`. So does a value of another type. Booleans
+are not numbers and have no order. Texts are ordered by code point. `and` of nothing is true, `or`
+of nothing is false.
 """
 
 import math
@@ -53,7 +54,9 @@ Filter = Comparison | Compound
 
 
 def kind_of(value: AttributeValue) -> str:
-    """Return the type that decides whether two values can be compared: `text`, `number` or `flag`."""
+    """Return the type that decides whether two values can be compared: `text`, `number` or
+    `flag`.
+    """
     if isinstance(value, bool):
         return "flag"
     return "text" if isinstance(value, str) else "number"
@@ -91,12 +94,18 @@ def _plain(value: AttributeValue) -> AttributeValue:
 
 
 def read_filter(value: Any, path: str) -> Filter | None:
-    """Return the filter of decoded JSON, None for null. Raises `ClientError` (400) with the path."""
+    """Return the filter of decoded JSON, None for null.
+
+    Raises `ClientError` (400) with the path.
+    """
     return None if value is None else _Reader().read(value, path, 1)
 
 
 def read_attributes(value: Any, path: str) -> Mapping[str, AttributeValue]:
-    """Return the attributes of decoded JSON; empty for null. Raises `ClientError` (400) with their path."""
+    """Return the attributes of decoded JSON; empty for null.
+
+    Raises `ClientError` (400) with their path.
+    """
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -120,7 +129,9 @@ class _Reader:
             raise refusals.invalid_type(path, ["object"], value)
         self._count += 1
         if self._count > MOST_FILTERS:
-            raise refusals.invalid(path, f"too many filters. Expected at most {MOST_FILTERS} of them.")
+            raise refusals.invalid(
+                path, f"too many filters. Expected at most {MOST_FILTERS} of them."
+            )
         if depth > MOST_DEPTH:
             raise refusals.too_deep(path, MOST_DEPTH)
         kind = _text_of(value, "type", path)

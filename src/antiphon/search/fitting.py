@@ -1,7 +1,9 @@
-"""Fits texts into the calls of an embedding server, of which neither the largest batch nor the longest text is known.
+"""Fits texts into the calls of an embedding server, of which neither the largest batch nor the
+longest text is known.
 
-Servers spell a refusal in many ways, so only the fact counts: a refused batch is halved, and a single text that is
-refused is split. What worked afterwards is learned, and holds for the next texts from the start.
+Servers spell a refusal in many ways, so only the fact counts: a refused batch is halved, and a
+single text that is refused is split. What worked afterwards is learned, and holds for the next
+texts from the start.
 
     take() ──> send ──> accepted(vectors) | refused() ──> take() … until it returns nothing
 """
@@ -16,12 +18,16 @@ MOST_CHARACTERS = 128 * 1024
 """Characters of one call, unless it is a single text."""
 
 FEWEST_TOKENS = 4
-"""Estimated tokens of the shortest part of a text that is tried: a server that refuses it refuses everything."""
+"""Estimated tokens of the shortest part of a text that is tried: a server that refuses it refuses
+everything.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingLimits:
-    """What one call can have: texts, and estimated tokens of each of them (None if no limit is known)."""
+    """What one call can have: texts, and estimated tokens of each of them (None if no limit is
+    known).
+    """
 
     texts: int
     tokens: int | None = None
@@ -34,14 +40,18 @@ class EmbeddingLimits:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPart:
-    """A text, or a part of one that is too long for the server, with its vector in 16-bit floats."""
+    """A text, or a part of one that is too long for the server, with its vector in 16-bit
+    floats.
+    """
 
     text: str
     vector: bytes
 
 
 class Fitting:
-    """Texts on their way to vectors. `parts` has those of each text, in order; blank parts are omitted.
+    """Texts on their way to vectors.
+
+    `parts` has those of each text, in order; blank parts are omitted.
 
     `limits` are those that worked: the given ones, or smaller ones that were learned.
     """
@@ -52,11 +62,15 @@ class Fitting:
         self._waiting = deque(enumerate(texts))
         self._sent: list[tuple[int, str]] = []
         self._size = limits.texts
-        """Texts of the next call: fewer than the limit while it is unclear why a call was refused."""
+        """Texts of the next call: fewer than the limit while it is unclear why a call was
+        refused.
+        """
         self._accepted = 1
         """Texts of the largest call that was accepted."""
         self._suspected = 0
-        """Texts of a refused batch that are not embedded yet: if none of them is too long, the batch was too large."""
+        """Texts of a refused batch that are not embedded yet: if none of them is too long, the
+        batch was too large.
+        """
         self._tokens = limits.tokens
         """The length that is tried."""
 
@@ -68,7 +82,9 @@ class Fitting:
             place, text = self._waiting[0]
             if self._tokens is not None and estimate_tokens(text) > self._tokens:
                 self._waiting.popleft()
-                self._waiting.extendleft((place, part) for part in reversed(pieces_of(text, self._tokens)))
+                self._waiting.extendleft(
+                    (place, part) for part in reversed(pieces_of(text, self._tokens))
+                )
                 continue
             size += len(text)
             if batch and size > MOST_CHARACTERS:
@@ -100,6 +116,7 @@ class Fitting:
             if tokens < 2 * FEWEST_TOKENS:
                 return False
             self._tokens = tokens // 2
-            self._suspected, self._size = 0, self._accepted
+            self._suspected = 0
+            self._size = self._accepted
         self._waiting.extendleft(reversed(self._sent))
         return True

@@ -1,4 +1,6 @@
-"""Combines ranked lists into one: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
+"""Combines ranked lists into one: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR
+2009).
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -35,7 +37,10 @@ def best_of(scores: Iterable[Mapping[N, float]]) -> dict[N, float]:
 
 
 def above(scores: Mapping[N, float], threshold: float) -> dict[N, float]:
-    """Return the members with a score of at least the threshold. Apply it once, to the final scores."""
+    """Return the members with a score of at least the threshold.
+
+    Apply it once, to the final scores.
+    """
     return {member: score for member, score in scores.items() if score >= threshold}
 
 

@@ -1,13 +1,15 @@
 """The format of terms in the keyword index of a database: each begins with the number of its store.
 
-So the index entry of a term has only chunks of one store. A search costs what its own store costs, and neither its
-counts nor its scores depend on the stores of others.
+So the index entry of a term has only chunks of one store. A search costs what its own store costs,
+and neither its counts nor its scores depend on the stores of others.
 """
 
 from collections.abc import Iterable, Mapping
 
 MARKS = (("", 1.0), ("+2", 0.375), ("+4", 0.317))
-"""In PostgreSQL a term that occurs twice or four times has an extra lexeme. Their weights sum to BM25's saturation."""
+"""In PostgreSQL a term that occurs twice or four times has an extra lexeme. Their weights sum to
+BM25's saturation.
+"""
 
 
 def prefixed(store: int, term: str) -> str:
@@ -27,7 +29,9 @@ def expression(store: int, terms: Iterable[str]) -> str:
 
 
 def lexemes(store: int, weights: Mapping[str, float]) -> list[dict[str, str | float]]:
-    """Return the lexemes of PostgreSQL with their weights: the weight of a term by how often it occurs."""
+    """Return the lexemes of PostgreSQL with their weights: the weight of a term by how often it
+    occurs.
+    """
     return [
         {"lexeme": prefixed(store, term) + mark, "weight": weight * share}
         for term, weight in weights.items()

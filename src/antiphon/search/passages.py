@@ -17,7 +17,8 @@ LONGEST_OVERLAP = 16_384
 def merged(hits: Sequence[ChunkHit]) -> list[ChunkHit]:
     """Return the hits with overlapping neighbors of one file joined, so that no text is repeated.
 
-    A joined hit has the rank and the score of the best of its chunks, and the position of the first.
+    A joined hit has the rank and the score of the best of its chunks, and the position of the
+    first.
     """
     runs = [run for group in _by_file(hits) for run in _runs(group)]
     rank = {id(hit): place for place, hit in enumerate(hits)}
@@ -47,7 +48,11 @@ def _runs(hits: Sequence[ChunkHit]) -> list[list[ChunkHit]]:
     """Split hits of one file, in order, into runs of overlapping neighbors."""
     runs: list[list[ChunkHit]] = []
     for hit in hits:
-        if runs and runs[-1][-1].position + 1 == hit.position and _overlap(runs[-1][-1].text, hit.text):
+        if (
+            runs
+            and runs[-1][-1].position + 1 == hit.position
+            and _overlap(runs[-1][-1].text, hit.text)
+        ):
             runs[-1].append(hit)
         else:
             runs.append([hit])
@@ -62,7 +67,9 @@ def _joined(run: Sequence[ChunkHit]) -> ChunkHit:
 
 
 def _overlap(before: str, behind: str) -> int:
-    """Return how many characters at the end of one text begin the other; 0 for too few to be an overlap."""
+    """Return how many characters at the end of one text begin the other; 0 for too few to be an
+    overlap.
+    """
     end = before[-LONGEST_OVERLAP:]
     start = 0
     head = behind[:SHORTEST_OVERLAP]

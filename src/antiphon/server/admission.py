@@ -1,8 +1,9 @@
 """Reads a request's key and headers: the tenant, its limits, an earlier reply, the cache.
 
-Every path except those of `OPEN` needs an API key, once a key exists (specification section 13). The key is in
-`Authorization: Bearer` and nowhere else, also to open a WebSocket. A parent application can set the tenant in
-the ASGI scope; then that application has checked the key. Nothing here is called for a request with neither.
+Every path except those of `OPEN` needs an API key, once a key exists (specification section 13).
+The key is in `Authorization: Bearer` and nowhere else, also to open a WebSocket. A parent
+application can set the tenant in the ASGI scope; then that application has checked the key. Nothing
+here is called for a request with neither.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +14,16 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
-from antiphon.gateway import Gateway, ReplayLog, RequestIdentity, UsageLease, Weight, check_key, is_weighed, permit
+from antiphon.gateway import (
+    Gateway,
+    ReplayLog,
+    RequestIdentity,
+    UsageLease,
+    Weight,
+    check_key,
+    is_weighed,
+    permit,
+)
 from antiphon.http_server.asgi import ClientConnection
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
@@ -34,8 +44,9 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.telemetry.context import note
 
 OPEN = {"/", "/healthz", "/readyz", "/metrics", "/status"}
-"""Paths that need no key: the page about the server, and those of monitoring programs. Only this machine may read
-`/metrics` and `/status`."""
+"""Paths that need no key: the page about the server, and those of monitoring programs. Only this
+machine may read `/metrics` and `/status`.
+"""
 
 PAGES = "/console"
 """Begins the paths of the console's pages, which hold no data."""
@@ -54,7 +65,9 @@ _Wish = bool | CacheParam | None
 STATED: Mapping[str, Callable[[_Wish], _Wish]] = {
     "on": lambda wish: wish or True,
     "off": lambda wish: False,
-    "refresh": lambda wish: CacheParam(ttl=wish.ttl if isinstance(wish, CacheParam) else None, refresh=True),
+    "refresh": lambda wish: CacheParam(
+        ttl=wish.ttl if isinstance(wish, CacheParam) else None, refresh=True
+    ),
 }
 """The effect of each value of the header `antiphon-cache` on the value in the body."""
 
@@ -63,26 +76,34 @@ class Authentication:
     """Finds the API key of a request."""
 
     def __init__(self, gateway: Gateway, *, has_console: bool = False) -> None:
-        self._gateway, self._has_console = gateway, has_console
+        self._gateway = gateway
+        self._has_console = has_console
 
     async def identify(self, request: HttpRequest) -> bool:
-        """Set the tenant and the credential of a request, unless a parent application has. Raises `ClientError`.
+        """Set the tenant and the credential of a request, unless a parent application has.
+
+        Raises `ClientError`.
 
         Return False for the console's page and its sign-in, which need no key.
         """
         if TENANT in request.scope:
             return True
         if self._has_console and b"authorization" not in request.headers:
-            if request.path.startswith(PAGES) or (request.path == SIGN_IN and request.method == "POST"):
+            if request.path.startswith(PAGES) or (
+                request.path == SIGN_IN and request.method == "POST"
+            ):
                 return False
             if b"antiphon-console" in request.headers:
                 from antiphon.server.admin.access import identify_by_cookie  # noqa: PLC0415 - for the console alone
 
                 await identify_by_cookie(request, self._gateway)
                 return True
-        credential = Credential(self._gateway, await self._gateway.known_keys.digest(bearer(request.scope["headers"])))
+        credential = Credential(
+            self._gateway, await self._gateway.known_keys.digest(bearer(request.scope["headers"]))
+        )
         key = await credential.key()
-        request.tenant, request.credential = key.tenant, credential
+        request.tenant = key.tenant
+        request.credential = credential
         request.incoming.tenant = key.tenant
         note(api_key_id=key.id)
         if key.limits.models:
@@ -95,7 +116,10 @@ class Authentication:
 def check_tenant(name: object) -> None:
     """Raise `ClientError` (400) for an invalid tenant name that a parent application has set."""
     if not is_tenant_name(name):
-        text = f"The application in front of this server set an invalid tenant for this request. {TENANT_RULE}"
+        text = (
+            "The application in front of this server set an invalid tenant for this request. "
+            f"{TENANT_RULE}"
+        )
         raise ClientError(text, code="invalid_tenant")
 
 
@@ -109,7 +133,9 @@ class Connections:
         self.slots = FairScheduler(most, leaves_room=True)
 
     def admit(self, request: HttpRequest, connection: ClientConnection | None) -> None:
-        """Count the connection of a request. Raises `AntiphonError` (503) if its tenant has too many.
+        """Count the connection of a request.
+
+        Raises `AntiphonError` (503) if its tenant has too many.
 
         Without a `connection`, as for a WebSocket, it is counted for as long as the request lasts.
         """
@@ -127,19 +153,29 @@ class Connections:
 
 
 def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return the key that a request's head presents. Raises `ClientError`: 401 for none, 400 for several."""
+    """Return the key that a request's head presents.
+
+    Raises `ClientError`: 401 for none, 400 for several.
+    """
     provided = [value for name, value in headers if name == b"authorization"]
     if len(provided) > 1:
         raise ClientError("There are several Authorization headers. Send one.")
     scheme, _, key = provided[0].partition(b" ") if provided else (b"", b"", b"")
     if scheme.lower() != b"bearer" or not key.strip():
-        text = "No API key was provided. Send it in the header Authorization, as 'Bearer' and the key."
+        text = (
+            "No API key was provided. Send it in the header Authorization, as 'Bearer' and the key."
+        )
         raise ClientError(text, status=401, headers=REQUEST_FILE)
     return key.strip()
 
 
-async def decoded(gateway: Gateway, http: HttpRequest, body: bytes, decode: Callable[[bytes], T]) -> T:
-    """Return a decoded body; a large one is decoded and checked in a thread. Raises what `decode` raises."""
+async def decoded(
+    gateway: Gateway, http: HttpRequest, body: bytes, decode: Callable[[bytes], T]
+) -> T:
+    """Return a decoded body; a large one is decoded and checked in a thread.
+
+    Raises what `decode` raises.
+    """
     return decode(body) if len(body) <= LARGE else await gateway.offload(http.tenant, decode, body)
 
 
@@ -152,13 +188,15 @@ async def acquire(
     is_queued: bool = False,
     is_large: bool = False,
 ) -> UsageLease | None:
-    """Return the lease of a request on its key's limits, None without a key; it is released when the reply was sent.
+    """Return the lease of a request on its key's limits, None without a key; it is released when
+    the reply was sent.
 
     A request without a `model` calls none. A background response `is_queued`; one that
     `is_large` is weighed in a thread.
 
-    Raises `ClientError`: 400 for a model that the key does not allow, 401 for an expired key, 429 at a limit, 503
-    if too many requests wait. Raises `ClientDisconnected` if the client disconnects.
+    Raises `ClientError`: 400 for a model that the key does not allow, 401 for an expired key, 429
+    at a limit, 503 if too many requests wait. Raises `ClientDisconnected` if the client
+    disconnects.
     """
     key = await http.key()
     if key is None:
@@ -166,14 +204,19 @@ async def acquire(
     if is_large and is_weighed(key):
         weight = await gateway.offload(http.tenant, weigh)
         weigh = partial(Weight, *weight)
-    lease = await gateway.lease(key, model, weigh, partial(DisconnectWatch, http.receive), is_queued=is_queued)
+    lease = await gateway.lease(
+        key, model, weigh, partial(DisconnectWatch, http.receive), is_queued=is_queued
+    )
     http.reply_headers = raw_headers(lease.headers)
     http.cleanup.enter_context(lease)
     return lease
 
 
-async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str) -> RequestIdentity | Reply:
-    """Return the ticket of a request with an `Idempotency-Key`; the stored reply to an answered one.
+async def reserve(
+    gateway: Gateway, http: HttpRequest, body: bytes, prefix: str
+) -> RequestIdentity | Reply:
+    """Return the ticket of a request with an `Idempotency-Key`; the stored reply to an answered
+    one.
 
     If the request fails, its key is released, so that a retry runs.
     """
@@ -186,7 +229,9 @@ async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str)
         return found
     if isinstance(found, ReplayLog):
         return stream_reply(FrameStream(gateway.replays.events(found.tenant, found.response_id)))
-    return stream_reply(WholeStream(found.body)) if found.is_stream else Reply(200, JSON, found.body)
+    return (
+        stream_reply(WholeStream(found.body)) if found.is_stream else Reply(200, JSON, found.body)
+    )
 
 
 def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:
@@ -203,15 +248,27 @@ def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:
         if value not in STATED:
             raise invalid_value(CACHE, value, STATED)
         wish = STATED[value](provided.cache)
-    return request if wish is provided.cache else replace(request, antiphon=replace(provided, cache=wish))
+    return (
+        request
+        if wish is provided.cache
+        else replace(request, antiphon=replace(provided, cache=wish))
+    )
 
 
 def _usual(http: HttpRequest, request: CreateResponse) -> bool | None:
-    """Return the cache mode of the request's caller; unstored responses are not cached by default."""
+    """Return the cache mode of the request's caller; unstored responses are not cached by
+    default.
+    """
     wish = http.uses_cache
     return None if wish and request.store is False else wish
 
 
 def body_with_cache(body: bytes, before: CreateResponse, after: CreateResponse) -> bytes:
-    """Return the body to store for the worker that runs the response and does not see the headers."""
-    return body if after is before else msgspec.json.encode({**decode_object(body), "antiphon": after.antiphon})
+    """Return the body to store for the worker that runs the response and does not see the
+    headers.
+    """
+    return (
+        body
+        if after is before
+        else msgspec.json.encode({**decode_object(body), "antiphon": after.antiphon})
+    )

@@ -38,15 +38,23 @@ def create_app(
 ) -> AsgiApp:
     """Return the application that serves this gateway, and these webhook endpoints.
 
-    `workers` are the processes that serve the same port. Pages of other origins are rejected unless `limits` names
-    them, also if a parent application would allow them. `access` says who may read metrics.
-    With `has_console`, `/console/` and `/admin/v1` are served.
+    `workers` are the processes that serve the same port. Pages of other origins are rejected unless
+    `limits` names them, also if a parent application would allow them. `access` says who may read
+    metrics. With `has_console`, `/console/` and `/admin/v1` are served.
     """
     limits = limits or ServerLimits()
     parts = resources(
-        gateway, endpoints, has_metrics=has_metrics, workers=workers, access=access, has_console=has_console
+        gateway,
+        endpoints,
+        has_metrics=has_metrics,
+        workers=workers,
+        access=access,
+        has_console=has_console,
     )
-    later = {**file_resources(gateway), **(console_resources(gateway, workers) if has_console else NONE)}
+    later = {
+        **file_resources(gateway),
+        **(console_resources(gateway, workers) if has_console else NONE),
+    }
     routes = Routes(parts, later)
     open_socket = connection.endpoint(gateway) if has_websocket else _refuse_socket
     connections = Connections(limits.connections)
@@ -56,11 +64,17 @@ def create_app(
 
 
 def create_watch_app(
-    gateway: Gateway, limits: ServerLimits, *, has_metrics: bool = True, workers: Workers | None = None
+    gateway: Gateway,
+    limits: ServerLimits,
+    *,
+    has_metrics: bool = True,
+    workers: Workers | None = None,
 ) -> AsgiApp:
     """Return the application of the monitoring listener: every client that reaches it may read."""
     access = WatchAccess(is_listener=True)
-    routes = Routes([operations.resources(gateway, workers, has_metrics=has_metrics, access=access)])
+    routes = Routes(
+        [operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
+    )
     return RequestMiddleware(gateway, routes, {}, limits, Connections(limits.connections))
 
 
@@ -76,7 +90,9 @@ def resources(
     """Return all HTTP endpoints; the first match of a path counts."""
     parts = (responses, conversations, chat_completions, models, usage, openapi)
     found = [*(part.resources(gateway) for part in parts), webhooks.resources(endpoints)]
-    found.append(home.resources(gateway, has_metrics=has_metrics, access=access, has_console=has_console))
+    found.append(
+        home.resources(gateway, has_metrics=has_metrics, access=access, has_console=has_console)
+    )
     return [*found, operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
 
 

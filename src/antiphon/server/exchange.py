@@ -1,7 +1,8 @@
-"""One request and its reply, from the ASGI call to the last byte: admitted, answered by its endpoint, sent, counted.
+"""One request and its reply, from the ASGI call to the last byte: admitted, answered by its
+endpoint, sent, counted.
 
-Every reply goes out here, with the headers that all of them have (specification sections 13 and 14). Each part of a
-stream passes through the frames of this file alone.
+Every reply goes out here, with the headers that all of them have (specification sections 13 and
+14). Each part of a stream passes through the frames of this file alone.
 """
 
 import asyncio
@@ -30,7 +31,13 @@ from antiphon.server.reply import (
     raw_headers,
     run_headers,
 )
-from antiphon.server.request import ON_ERROR, ClientDisconnected, HttpRequest, check_origin, is_preflight
+from antiphon.server.request import (
+    ON_ERROR,
+    ClientDisconnected,
+    HttpRequest,
+    check_origin,
+    is_preflight,
+)
 from antiphon.server.routes import PREFIX, PathRoute, Routes, method_not_supported, unknown_url
 from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current
@@ -44,10 +51,14 @@ FIXED_HEADERS = [
 ]
 
 GRACE = 0.5
-"""Seconds in which a backend can reject a request with a plain HTTP error before the stream starts."""
+"""Seconds in which a backend can reject a request with a plain HTTP error before the stream
+starts.
+"""
 
 KEEPALIVE_AFTER = 60.0
-"""Seconds of silence after which a `keepalive` event goes out, for clients with a timer between events (Codex)."""
+"""Seconds of silence after which a `keepalive` event goes out, for clients with a timer between
+events (Codex).
+"""
 
 PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
 """Polled frequently by programs: not logged."""
@@ -73,7 +84,9 @@ class HttpExchange:
 
     __slots__ = ("_id", "began", "is_http", "limits", "receive", "request", "send", "status")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: ServerLimits, memory: Memory) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, limits: ServerLimits, memory: Memory
+    ) -> None:
         self.began = time.monotonic()
         self.is_http = scope["type"] == "http"
         self.send = send if self.is_http else _Upgrade(scope, send)
@@ -85,7 +98,10 @@ class HttpExchange:
         self.status = 0
 
     async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
-        """Send a complete reply. Raises `AntiphonError` (503) if no memory is free for a large one."""
+        """Send a complete reply.
+
+        Raises `AntiphonError` (503) if no memory is free for a large one.
+        """
         headers = [*headers, (b"content-length", b"%d" % len(body))]
         if len(body) < LARGE:
             await self.send(self._head(status, headers))
@@ -120,8 +136,11 @@ class HttpExchange:
 
     @contextmanager
     def _retaining(self, body: bytes) -> Iterator[None]:
-        """Count a large body until its client has read it: for a slow reader the server holds it in memory."""
-        memory, tenant = self.request.incoming.memory, self.request.tenant
+        """Count a large body until its client has read it: for a slow reader the server holds it in
+        memory.
+        """
+        memory = self.request.incoming.memory
+        tenant = self.request.tenant
         memory.take(len(body), tenant)
         try:
             yield
@@ -133,7 +152,13 @@ class HttpExchange:
         last = len(body) - LARGE
         for start in range(0, len(body), LARGE):
             piece = body[start : start + LARGE]
-            await self.send({"type": "http.response.body", "body": piece, "more_body": more_body or start < last})
+            await self.send(
+                {
+                    "type": "http.response.body",
+                    "body": piece,
+                    "more_body": more_body or start < last,
+                }
+            )
 
     async def accept(self) -> None:
         """Open the WebSocket."""
@@ -142,19 +167,26 @@ class HttpExchange:
 
     def _head(self, status: int, headers: RawHeaders) -> Message:
         """Start the reply: return its first message, with the common headers."""
-        self.status, request = status, self.request
+        self.status = status
+        request = self.request
         headers = [*headers, *request.reply_headers, *request.cors_headers]
         if request.is_admitted:
             request.incoming.is_replied_to = True
             if not request.incoming.is_whole:
                 headers.append((b"connection", b"close"))
         took = int((time.monotonic() - self.began) * 1000)
-        headers += ((b"x-request-id", self._id.encode()), (b"openai-processing-ms", b"%d" % took), *FIXED_HEADERS)
+        headers += (
+            (b"x-request-id", self._id.encode()),
+            (b"openai-processing-ms", b"%d" % took),
+            *FIXED_HEADERS,
+        )
         return {"type": "http.response.start", "status": status, "headers": headers}
 
 
 class _Upgrade:
-    """The reply to a client that requests a WebSocket: a rejection is sent as HTTP, if the host supports that."""
+    """The reply to a client that requests a WebSocket: a rejection is sent as HTTP, if the host
+    supports that.
+    """
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.send = send
@@ -170,7 +202,9 @@ class _Upgrade:
 
 
 class _HeadOnly:
-    """The reply to HEAD: the head of that to GET. It ends there, so a stream sees that its client has disconnected."""
+    """The reply to HEAD: the head of that to GET. It ends there, so a stream sees that its client
+    has disconnected.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -207,7 +241,10 @@ class EventStream:
     async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`."""
         self._sink = sink
-        async with DisconnectWatch(sink.receive, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
+        async with (
+            DisconnectWatch(sink.receive, self._tick, GRACE - LATE),
+            aclosing(self._run.events()) as batches,
+        ):
             async for batch in batches:
                 if self._filling is not None:
                     await self._filling.wait()
@@ -245,7 +282,9 @@ class EventStream:
             if not self._is_open:
                 await self._open()
             self._last_event = self._last_sent = self._loop.time()
-            await self._sink.send({"type": "http.response.body", "body": encode(batch), "more_body": True})
+            await self._sink.send(
+                {"type": "http.response.body", "body": encode(batch), "more_body": True}
+            )
 
     async def _open(self) -> None:
         self._is_open = True
@@ -253,7 +292,9 @@ class EventStream:
 
 
 class RequestMiddleware:
-    """The outermost frame: applies the limits to each request, finds its endpoint, sends its reply, and counts it."""
+    """The outermost frame: applies the limits to each request, finds its endpoint, sends its reply,
+    and counts it.
+    """
 
     def __init__(
         self,
@@ -265,7 +306,9 @@ class RequestMiddleware:
         *,
         has_console: bool = False,
     ) -> None:
-        self._routes, self._sockets, self._limits = routes, sockets, limits
+        self._routes = routes
+        self._sockets = sockets
+        self._limits = limits
         self._authentication = Authentication(gateway, has_console=has_console)
         self._keys = gateway.known_keys
         self._requests = gateway.measures.requests.spreads
@@ -273,7 +316,10 @@ class RequestMiddleware:
         self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or one WebSocket. All in one frame, since each part of a stream passes through it."""
+        """Serve one request, or one WebSocket.
+
+        All in one frame, since each part of a stream passes through it.
+        """
         if scope["type"] not in KINDS:
             return
         exchange = HttpExchange(scope, receive, send, self._limits, self._memory)
@@ -318,14 +364,21 @@ class RequestMiddleware:
             self._finish(exchange)
 
     def _endpoint(self, exchange: HttpExchange) -> Endpoint:
-        """Return the endpoint of a request, and record its route. Raises `ClientError`: 404 for its path, 405."""
+        """Return the endpoint of a request, and record its route.
+
+        Raises `ClientError`: 404 for its path, 405.
+        """
         request = exchange.request
         route = self._routes.fixed.get(request.path)
         if route is None:
             route, request.path_params = self._routes.match(request)
         request.scope["route"] = route
         endpoint = route.methods.get(request.method)
-        if endpoint is None and request.method == "HEAD" and (endpoint := route.methods.get("GET")) is not None:
+        if (
+            endpoint is None
+            and request.method == "HEAD"
+            and (endpoint := route.methods.get("GET")) is not None
+        ):
             exchange.send = _HeadOnly(exchange.send)
         if endpoint is None:
             has_wrong_base = self._routes.has_wrong_base(request.path)
@@ -342,14 +395,19 @@ class RequestMiddleware:
 
     def _finish(self, exchange: HttpExchange) -> None:
         """Count the request, and log it: its route, not its path, which can contain anything."""
-        status, route = str(exchange.status or DISCONNECTED), exchange.request.scope.get("route")
+        status = str(exchange.status or DISCONNECTED)
+        route = exchange.request.scope.get("route")
         path = method = OTHER
         if isinstance(route, PathRoute):
-            path, method = route.path_format, OTHER if exchange.status == 405 else exchange.request.method
-        took, spread = time.monotonic() - exchange.began, self._requests[path, method, status]
+            path = route.path_format
+            method = OTHER if exchange.status == 405 else exchange.request.method
+        took = time.monotonic() - exchange.began
+        spread = self._requests[path, method, status]
         spread.counts[bisect_left(HTTP_SECONDS, took)] += 1
         spread.total += took
         if path not in PROBED and access.isEnabledFor(logging.INFO):
             ms = took * 1000
-            reported = fields(kind="request", route=path, method=method, status=status, ms=round(ms, 1))
+            reported = fields(
+                kind="request", route=path, method=method, status=status, ms=round(ms, 1)
+            )
             access.info("%s %s %s %.0f ms", method, path, status, ms, extra=reported)

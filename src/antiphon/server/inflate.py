@@ -1,4 +1,6 @@
-"""Inflates compressed bodies step by step, so that a decompression bomb is never inflated. No I/O."""
+"""Inflates compressed bodies step by step, so that a decompression bomb is never inflated. No
+I/O.
+"""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +54,9 @@ class _Gzip:
 
 def _zstd() -> Decompressor:
     zstd = zstd_library()
-    created: Decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+    created: Decompressor = zstd.ZstdDecompressor(
+        options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG}
+    )
     return created
 
 
@@ -61,7 +65,9 @@ CODINGS: Mapping[str, Callable[[], Decompressor]] = {"gzip": _Gzip, "x-gzip": _G
 
 
 class Inflater:
-    """One body. Bytes after its end are rejected: another reader might treat them as part of the body."""
+    """One body. Bytes after its end are rejected: another reader might treat them as part of the
+    body.
+    """
 
     def __init__(self, coding: str) -> None:
         self._coding = coding
@@ -69,7 +75,10 @@ class Inflater:
         self._damage: type[Exception] = zstd_library().ZstdError if coding == "zstd" else zlib.error
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Return the received bytes, inflated, at most `STEP` bytes at a time. Raises `ClientError` (400)."""
+        """Return the received bytes, inflated, at most `STEP` bytes at a time.
+
+        Raises `ClientError` (400).
+        """
         is_drained = True  # the bytes before were inflated completely
         while data or not is_drained:
             if self._is_over():
@@ -90,7 +99,9 @@ class Inflater:
         try:
             return self._decompressor.decompress(data, STEP)
         except self._damage as error:
-            raise self._broken("it is damaged, is something else, or needs more memory than is allowed") from error
+            raise self._broken(
+                "it is damaged, is something else, or needs more memory than is allowed"
+            ) from error
 
     def _broken(self, reason: str) -> ClientError:
         return ClientError(f"The request body could not be inflated as {self._coding}: {reason}.")
@@ -104,7 +115,10 @@ def coding_of(header: bytes) -> str | None:
         return None
     if len(names) > 1 or names[0] not in CODINGS:
         named = ", ".join(names)[:100]
-        text = f"The body's Content-Encoding '{named}' is not supported. Send it as gzip or zstd, or plain."
+        text = (
+            f"The body's Content-Encoding '{named}' is not supported. Send it as gzip or zstd, "
+            "or plain."
+        )
         headers = {"accept-encoding": "gzip, zstd"}
         raise ClientError(text, status=415, code="unsupported_media_type", headers=headers)
     return names[0]

@@ -13,12 +13,17 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """Limits of one process. The defaults are for an embedded server, which does not know its hosts."""
+    """Limits of one process.
+
+    The defaults are for an embedded server, which does not know its hosts.
+    """
 
     body: int = 32 * 1024 * 1024
     """Bytes of a request's body, inflated, and of a WebSocket's message."""
     connection: int = 128 * 1024 * 1024
-    """Bytes that a WebSocket connection holds: waiting and running messages, and remembered responses."""
+    """Bytes that a WebSocket connection holds: waiting and running messages, and remembered
+    responses.
+    """
     connections: int = 10_000
     """Connections of clients, WebSockets among them."""
     hosts: frozenset[str] = frozenset({ANY})
@@ -30,8 +35,9 @@ class ServerLimits:
 def hosts_of(address: str, allowed: Iterable[str]) -> frozenset[str]:
     """Return the accepted host names of a server that listens at `address`.
 
-    A server that listens on this machine only accepts the machine's names and the allowed names. A server that listens
-    elsewhere is reached by names that it does not know, so it accepts any name until some are allowed.
+    A server that listens on this machine only accepts the machine's names and the allowed names. A
+    server that listens elsewhere is reached by names that it does not know, so it accepts any name
+    until some are allowed.
     """
     names = {name.lower() for name in allowed}
     if not names and not is_local(address):

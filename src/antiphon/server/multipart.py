@@ -1,7 +1,8 @@
-"""Forms of `multipart/form-data` (RFC 7578), read as they arrive: a part is never held in memory as a whole.
+"""Forms of `multipart/form-data` (RFC 7578), read as they arrive: a part is never held in memory as
+a whole.
 
-`FormParser` has no I/O: it accepts the body in pieces of any size and returns their parts. `Form` reads the parts of a
-request with it.
+`FormParser` has no I/O: it accepts the body in pieces of any size and returns their parts. `Form`
+reads the parts of a request with it.
 """
 
 import re
@@ -49,16 +50,22 @@ END = FormEnd()
 NOTHING = b""
 
 Event = PartHead | bytes | FormEnd
-"""The events of a piece of a form: the head of a part, bytes of its content, and the end of the form."""
+"""The events of a piece of a form: the head of a part, bytes of its content, and the end of the
+form.
+"""
 
 
 def boundary_of(content_type: bytes) -> bytes:
-    """Return the boundary that a header names. Raises `ClientError`: 415 for another type, 400 for no boundary."""
+    """Return the boundary that a header names.
+
+    Raises `ClientError`: 415 for another type, 400 for no boundary.
+    """
     text = content_type.decode("latin-1")
     kind = text.partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         raise ClientError(
-            f"The body's Content-Type '{text[:100]}' is not supported. Send the file as multipart/form-data.",
+            f"The body's Content-Type '{text[:100]}' is not supported. Send the file as "
+            "multipart/form-data.",
             status=415,
             code="unsupported_media_type",
         )
@@ -94,7 +101,8 @@ class FormParser:
         if not self.is_over:
             raise _malformed("it ends before its last boundary")
 
-    # Each state returns an event, `NOTHING` after bytes that are no event, or None if it needs more bytes.
+    # Each state returns an event, `NOTHING` after bytes that are no event, or None if it needs more
+    # bytes.
 
     def _skip(self) -> Event | None:
         """Skip the bytes before the first boundary."""
@@ -105,7 +113,10 @@ class FormParser:
         return None
 
     def _line(self) -> Event | None:
-        """Read the rest of a boundary's line. Its line break stays: it begins the head, which may be empty."""
+        """Read the rest of a boundary's line.
+
+        Its line break stays: it begins the head, which may be empty.
+        """
         if self._buffer.startswith(b"--"):
             self.is_over = True
             return END
@@ -174,7 +185,10 @@ def _filename_of(parameters: Mapping[str, str]) -> str | None:
 
 
 def _parameters(value: str) -> dict[str, str]:
-    """Return the parameters of a header. Browsers write a quote in a name as `%22`, other clients as `\\"`."""
+    """Return the parameters of a header.
+
+    Browsers write a quote in a name as `%22`, other clients as `\\"`.
+    """
     found = {}
     for name, text in _PARAMETER.findall(value):
         if text.startswith('"'):
@@ -187,7 +201,8 @@ class FormPart:
     """One part of a form. Read it before the next one: unread content is skipped."""
 
     def __init__(self, head: PartHead, events: AsyncIterator[Event]) -> None:
-        self.name, self.filename = head.name, head.filename
+        self.name = head.name
+        self.filename = head.filename
         self._events = events
         self.next: Event | None = None
         """The event that ended the part, after it was read."""
@@ -215,7 +230,10 @@ class FormPart:
 
 
 async def parts_of(body: AsyncIterator[bytes], boundary: bytes) -> AsyncGenerator[FormPart, None]:
-    """Yield the parts of a form in turn. Raises `ClientError` (400) if it is malformed, and what `body` raises."""
+    """Yield the parts of a form in turn.
+
+    Raises `ClientError` (400) if it is malformed, and what `body` raises.
+    """
     events = _events_of(body, boundary)
     event: Event | None = await anext(events)
     while isinstance(event, PartHead):
@@ -237,4 +255,6 @@ async def _events_of(body: AsyncIterator[bytes], boundary: bytes) -> AsyncGenera
 
 
 def _malformed(reason: str) -> ClientError:
-    return ClientError(f"The form in the body could not be read: {reason}.", code="invalid_multipart_form")
+    return ClientError(
+        f"The form in the body could not be read: {reason}.", code="invalid_multipart_form"
+    )

@@ -1,4 +1,5 @@
-"""The reply of an endpoint: status, headers, and a complete or streamed body; and the watch for a disconnect.
+"""The reply of an endpoint: status, headers, and a complete or streamed body; and the watch for a
+disconnect.
 
 The exchange sends it (`server/exchange.py`), with the common headers.
 """
@@ -26,7 +27,9 @@ CACHE = "antiphon-cache"
 JSON: RawHeaders = [(b"content-type", b"application/json")]
 
 LATE = 0.2
-"""Seconds after which the watch starts: most requests end before, and save the cost of another task."""
+"""Seconds after which the watch starts: most requests end before, and save the cost of another
+task.
+"""
 
 COMMENT_AFTER = 15.0
 """Seconds of silence after which a comment goes out, for proxies."""
@@ -34,7 +37,11 @@ COMMENT_AFTER = 15.0
 UNBUFFERED = (b"x-accel-buffering", b"no")
 """The header of every stream: nginx then passes on each event as it arrives."""
 
-SSE = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache"), UNBUFFERED]
+SSE = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    UNBUFFERED,
+]
 
 encode_json = msgspec.json.Encoder().encode
 
@@ -50,7 +57,10 @@ class ReplySink(Protocol):
         ...
 
     async def write(self, body: bytes, *, more_body: bool = True) -> None:
-        """Send a part of its body; the last one without more. Raises `AntiphonError` (503) as for a whole reply."""
+        """Send a part of its body; the last one without more.
+
+        Raises `AntiphonError` (503) as for a whole reply.
+        """
         ...
 
 
@@ -73,7 +83,9 @@ class Reply(Struct, frozen=True):
 Endpoint = Callable[[HttpRequest], Awaitable[Reply]]
 
 Resources = Mapping[str, Mapping[str, Endpoint]]
-"""Endpoints by path and method. A part of a path is in braces, and with `:path` can contain slashes."""
+"""Endpoints by path and method. A part of a path is in braces, and with `:path` can contain
+slashes.
+"""
 
 
 def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200) -> Reply:
@@ -87,7 +99,9 @@ async def stored_reply(
     """Return a reply with a stored object; a large object is encoded in a thread."""
     if not isinstance(value, LargeObject):
         return json_reply(value, headers)
-    return Reply(200, JSON + headers if headers else JSON, await gateway.offload(tenant, encode_large, value))
+    return Reply(
+        200, JSON + headers if headers else JSON, await gateway.offload(tenant, encode_large, value)
+    )
 
 
 def stream_reply(stream: ReplyStream) -> Reply:
@@ -130,10 +144,11 @@ Tick = Callable[[], Awaitable[float]]
 
 
 class DisconnectWatch(Struct):
-    """`async with` around the work: raises `ClientDisconnected` in it within `LATE` seconds after the client
-    disconnects.
+    """`async with` around the work: raises `ClientDisconnected` in it within `LATE` seconds after
+    the client disconnects.
 
-    Calls a `tick` `delay` seconds after the watch started, and again after the seconds that it returns.
+    Calls a `tick` `delay` seconds after the watch started, and again after the seconds that it
+    returns.
     """
 
     receive: Receive
@@ -154,7 +169,11 @@ class DisconnectWatch(Struct):
             self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
-        if self._is_unavailable and isinstance(error, asyncio.CancelledError) and self._work is not None:
+        if (
+            self._is_unavailable
+            and isinstance(error, asyncio.CancelledError)
+            and self._work is not None
+        ):
             self._work.uncancel()
             raise ClientDisconnected from error
 
@@ -184,9 +203,13 @@ class DisconnectWatch(Struct):
 
 
 class FrameStream:
-    """A body of stored server-sent events: only the log's events, and comments while it is silent."""
+    """A body of stored server-sent events: only the log's events, and comments while it is
+    silent.
+    """
 
-    def __init__(self, frames: AsyncGenerator[bytes, None], headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+    def __init__(
+        self, frames: AsyncGenerator[bytes, None], headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
         self._frames = frames
         self._headers = [*SSE, *headers]
 
@@ -194,7 +217,10 @@ class FrameStream:
         """See `ReplyStream`."""
         self._sink = sink
         await sink.start(200, self._headers)
-        async with DisconnectWatch(sink.receive, self._tick, COMMENT_AFTER), aclosing(self._frames) as frames:
+        async with (
+            DisconnectWatch(sink.receive, self._tick, COMMENT_AFTER),
+            aclosing(self._frames) as frames,
+        ):
             async for body in frames:
                 await sink.write(body)
             await sink.write(b"", more_body=False)

@@ -1,10 +1,11 @@
-"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it arrives; and its caller.
+"""A request as endpoints see it: its head, parsed once; its body, inflated and bounded as it
+arrives; and its caller.
 
-Its head also decides whether it is served at all: by its `Host`, and by the `Origin` of the page, if a browser sends
-it. A page of any site can make its reader's browser send requests to servers that only the reader can reach. Browsers
-send the origin of the page, so requests of other sites are rejected. A site can also point its own name to this machine
-(DNS rebinding): then page and server have one origin for the browser, and only the `Host` reveals it. Programs send no
-`Origin`.
+Its head also decides whether it is served at all: by its `Host`, and by the `Origin` of the page,
+if a browser sends it. A page of any site can make its reader's browser send requests to servers
+that only the reader can reach. Browsers send the origin of the page, so requests of other sites are
+rejected. A site can also point its own name to this machine (DNS rebinding): then page and server
+have one origin for the browser, and only the `Host` reveals it. Programs send no `Origin`.
 """
 
 import asyncio
@@ -27,13 +28,19 @@ TENANT = "antiphon.tenant"
 """The key in an ASGI scope under which a parent application sets the tenant of a request."""
 
 CACHE = "antiphon.cache"
-"""The key in an ASGI scope under which it sets whether the cache is on (true or false) for the caller."""
+"""The key in an ASGI scope under which it sets whether the cache is on (true or false) for the
+caller.
+"""
 
 OPERATOR = "antiphon.operator"
-"""The key in a scope that is set for a session of `antiphon console`, which sees all tenants without a key."""
+"""The key in a scope that is set for a session of `antiphon console`, which sees all tenants
+without a key.
+"""
 
 ON_ERROR = "antiphon.on_error"
-"""The key in a scope for a function that a client in this process sets: it receives the error of a failed request."""
+"""The key in a scope for a function that a client in this process sets: it receives the error of a
+failed request.
+"""
 
 REQUEST_FILE = {"www-authenticate": "Bearer"}
 
@@ -48,7 +55,9 @@ BODY_TIMEOUT = 30.0
 BODY_RATE = 8 * 1024
 """Bytes of a body that add another second: a large one over a slow line is not an attack."""
 
-ONCE = frozenset({b"host", b"authorization", b"origin", b"content-type", b"content-encoding", b"idempotency-key"})
+ONCE = frozenset(
+    {b"host", b"authorization", b"origin", b"content-type", b"content-encoding", b"idempotency-key"}
+)
 """Headers that must be unique: of two, a proxy may have read the other one."""
 
 METHODS = b"GET, POST, DELETE"
@@ -64,8 +73,9 @@ class ClientDisconnected(Exception):  # noqa: N818 - not an error: no client is 
 class RequestBody:
     """One request's messages. `receive` replaces the host's own.
 
-    Raises `ClientError`: 413 above `limit` bytes, sent or inflated; 415 for an unknown coding, 400 for a
-    malformed one; 408 for a body that arrives too slowly. `AntiphonError` (503) if no memory is free for it.
+    Raises `ClientError`: 413 above `limit` bytes, sent or inflated; 415 for an unknown coding, 400
+    for a malformed one; 408 for a body that arrives too slowly. `AntiphonError` (503) if no memory
+    is free for it.
     """
 
     __slots__ = (
@@ -74,17 +84,27 @@ class RequestBody:
     )
 
     def __init__(
-        self, headers: Mapping[bytes, bytes], receive: Receive, limit: int, memory: Memory, tenant: str
+        self,
+        headers: Mapping[bytes, bytes],
+        receive: Receive,
+        limit: int,
+        memory: Memory,
+        tenant: str,
     ) -> None:
-        self._headers, self._receive, self._limit = headers, receive, limit
-        self.memory, self.tenant = memory, tenant
+        self._headers = headers
+        self._receive = receive
+        self._limit = limit
+        self.memory = memory
+        self.tenant = tenant
         self._inflater: Inflater | None = None
         self._until = 0.0
         self._came = 0
         self.retained = 0
         """Bytes of memory that it holds."""
         self._is_late = False
-        self.is_whole = headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
+        self.is_whole = (
+            headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
+        )
         self.is_replied_to = False
         """Whether the reply has started: the rest of the body is discarded."""
 
@@ -95,7 +115,8 @@ class RequestBody:
     async def read(self, *, is_form: bool = False) -> bytes:
         """Return all of it, which is JSON unless it `is_form`.
 
-        Raises `ClientDisconnected` if the client disconnects before, `ClientError` (415) if the body is not JSON.
+        Raises `ClientDisconnected` if the client disconnects before, `ClientError` (415) if the
+        body is not JSON.
 
         The head has the content type; it is ignored for an empty body.
         """
@@ -103,7 +124,9 @@ class RequestBody:
         body: bytes = message.get("body", b"")
         is_wide = len(body) >= LARGE and may_be_wide(body)
         if message.get("more_body"):
-            whole = BytesIO()  # grows step by step: joining 32 MB at once would block the loop too long
+            whole = (
+                BytesIO()
+            )  # grows step by step: joining 32 MB at once would block the loop too long
             whole.write(body)
             while message.get("more_body"):
                 message = await self.receive()
@@ -120,10 +143,12 @@ class RequestBody:
         return body
 
     async def stream(self, limit: int, hold: int) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it arrives, up to `limit` bytes; the server's own limit is for bodies in memory.
+        """Yield the body as it arrives, up to `limit` bytes; the server's own limit is for bodies
+        in memory.
 
-        It holds `hold` bytes of memory until the reply was sent. Raises `ClientDisconnected`, `ClientError`
-        as `receive`, and `ClientError` (415) for a body with a coding: that would have to be inflated.
+        It holds `hold` bytes of memory until the reply was sent. Raises `ClientDisconnected`,
+        `ClientError` as `receive`, and `ClientError` (415) for a body with a coding: that would
+        have to be inflated.
         """
         if self._headers.get(b"content-encoding", b"identity") != b"identity":
             text = "A form with a file cannot be sent with a Content-Encoding. Send it as it is."
@@ -132,7 +157,8 @@ class RequestBody:
         self._hold(hold)
         more = True
         while more:
-            retained, message = self.retained, await self.receive()
+            retained = self.retained
+            message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise ClientDisconnected
             more = message.get("more_body", False)
@@ -142,12 +168,16 @@ class RequestBody:
                 yield body
 
     async def receive(self) -> Message:
-        """See the ASGI specification. `asyncio.timeout` does in ten calls what the timer here does."""
+        """See the ASGI specification.
+
+        `asyncio.timeout` does in ten calls what the timer here does.
+        """
         if self.is_whole:
             return await self._receive()
         if self.is_replied_to:
             return {**await self._receive(), "body": b""}
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
         if not self._until:
             self._until = loop.time() + BODY_TIMEOUT
             if (header := self._headers.get(b"content-encoding")) and (coding := coding_of(header)):
@@ -159,7 +189,9 @@ class RequestBody:
             message = await self._receive()
         except asyncio.CancelledError:
             if self._is_late and task is not None and task.uncancel() == 0:
-                text = "The request timed out: its body arrived too slowly. Try again, or send less."
+                text = (
+                    "The request timed out: its body arrived too slowly. Try again, or send less."
+                )
                 raise ClientError(text, status=408) from None
             raise
         finally:
@@ -178,7 +210,9 @@ class RequestBody:
         return message
 
     def _hold(self, size: int) -> None:
-        """Reserve the memory that a large body needs in addition to its bytes: values and the backend request."""
+        """Reserve the memory that a large body needs in addition to its bytes: values and the
+        backend request.
+        """
         self.memory.take(size, self.tenant)
         self.retained += size
 
@@ -196,7 +230,9 @@ class RequestBody:
             self.retained += len(piece)
             pieces.append(piece)
             if len(pieces) > 1:
-                await asyncio.sleep(0)  # let other tasks run: a whole bomb takes a tenth of a second
+                await asyncio.sleep(
+                    0
+                )  # let other tasks run: a whole bomb takes a tenth of a second
         if self.is_whole:
             inflater.finish()
         return b"".join(pieces)
@@ -214,7 +250,10 @@ class Credential:
     digest: bytes
 
     async def key(self) -> ApiKey:
-        """Return the current state of the key. Raises `ClientError` (401) if it has expired meanwhile."""
+        """Return the current state of the key.
+
+        Raises `ClientError` (401) if it has expired meanwhile.
+        """
         found = await self.gateway.known_keys.find(self.digest)
         if found is None:
             text = "Incorrect API key provided. Ask the server's operator for a valid key."
@@ -223,14 +262,28 @@ class Credential:
 
 
 class HttpRequest:
-    """One request. `headers` are by name, in lower case; `cleanup` releases resources at its end."""
+    """One request. `headers` are by name, in lower case; `cleanup` releases resources at its
+    end.
+    """
 
     __slots__ = (
-        *("scope", "method", "path", "headers", "path_params", "receive", "body", "reply_headers", "cors_headers"),
+        *(
+            "scope",
+            "method",
+            "path",
+            "headers",
+            "path_params",
+            "receive",
+            "body",
+            "reply_headers",
+            "cors_headers",
+        ),
         *("is_admitted", "tenant", "credential", "uses_cache", "stack", "incoming"),
     )
 
-    def __init__(self, scope: Scope, receive: Receive, limits: ServerLimits, memory: Memory) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, limits: ServerLimits, memory: Memory
+    ) -> None:
         self.scope = scope
         self.method: str = scope.get("method", "GET")
         self.path: str = scope["path"]
@@ -264,11 +317,16 @@ class HttpRequest:
         return parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
 
     def path_id(self, name: str) -> str:
-        """Return an id of the path by its name in the route; an id has no NUL, which PostgreSQL would reject."""
+        """Return an id of the path by its name in the route; an id has no NUL, which PostgreSQL
+        would reject.
+        """
         return self.path_params[name].replace("\0", "\ufffd")
 
     async def key(self) -> ApiKey | None:
-        """Return the current state of the API key, None without one. Raises `ClientError` (401) if it has expired."""
+        """Return the current state of the API key, None without one.
+
+        Raises `ClientError` (401) if it has expired.
+        """
         return None if self.credential is None else await self.credential.key()
 
 
@@ -283,13 +341,18 @@ def _check_media_type(header: bytes) -> None:
     charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
     if kind.strip() not in JSON_TYPES or charset not in {"", "utf-8", "utf8"}:
         named = header.decode("latin-1")[:100]
-        text = f"The body's Content-Type '{named}' is not supported. Send application/json in UTF-8."
+        text = (
+            f"The body's Content-Type '{named}' is not supported. Send application/json in UTF-8."
+        )
         raise ClientError(text, status=415, code="unsupported_media_type")
 
 
 def check_origin(request: HttpRequest, limits: ServerLimits) -> None:
-    """Raise `ClientError`: 400 for a missing or repeated header, 421 for the host, 403 for the origin."""
-    headers, raw = request.headers, request.scope["headers"]
+    """Raise `ClientError`: 400 for a missing or repeated header, 421 for the host, 403 for the
+    origin.
+    """
+    headers = request.headers
+    raw = request.scope["headers"]
     if len(headers) != len(raw):
         _check_once([name for name, _ in raw])
     host = headers.get(b"host")
@@ -297,7 +360,8 @@ def check_origin(request: HttpRequest, limits: ServerLimits) -> None:
         raise ClientError("The request has no Host header.")
     if host is not None and ANY not in limits.hosts and not _is_known(host, limits.hosts):
         text = (
-            f"'{name_of(host)[:100]}' in the Host header is not a name of this server. If it should be one, add it to "
+            f"'{name_of(host)[:100]}' in the Host header is not a name of this server. If it "
+            "should be one, add it to "
         )
         raise ClientError(text + "the server's setting `allowed_hosts`.", status=421)
     if b"origin" in headers:
@@ -306,10 +370,16 @@ def check_origin(request: HttpRequest, limits: ServerLimits) -> None:
 
 
 def _cors_headers(headers: Mapping[bytes, bytes]) -> RawHeaders:
-    """Return the CORS headers that let the requesting page read the reply. Its origin was checked."""
+    """Return the CORS headers that let the requesting page read the reply.
+
+    Its origin was checked.
+    """
     reported = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"origin")]
     if b"access-control-request-method" in headers:
-        reported += [(b"access-control-allow-methods", METHODS), (b"access-control-max-age", MAX_AGE)]
+        reported += [
+            (b"access-control-allow-methods", METHODS),
+            (b"access-control-max-age", MAX_AGE),
+        ]
         if requested := headers.get(b"access-control-request-headers"):
             reported.append((b"access-control-allow-headers", requested))
     return reported
@@ -331,7 +401,9 @@ def name_of(host: bytes) -> str:
 def _check_once(names: list[bytes]) -> None:
     for name in ONCE:
         if names.count(name) > 1:
-            raise ClientError(f"The request has the header '{name.decode()}' more than once. Send it once.")
+            raise ClientError(
+                f"The request has the header '{name.decode()}' more than once. Send it once."
+            )
 
 
 @lru_cache(1000)
@@ -346,7 +418,8 @@ def _check_page(origin: bytes, host: bytes | None, limits: ServerLimits) -> None
         return
     if origin.decode("latin-1") not in limits.origins:
         text = (
-            "This page may not ask: its origin is not this server's. If it should be able to, the server's operator "
+            "This page may not ask: its origin is not this server's. If it should be able to, the "
+            "server's operator "
             "names its origin in `allowed_origins`."
         )
         raise ClientError(text, status=403, code="origin_not_allowed")

@@ -24,7 +24,10 @@ NONE: Later = {}
 
 @dataclass(frozen=True, slots=True)
 class PathRoute:
-    """One path, with its endpoints by method. `path_format` has the names of its parts in braces."""
+    """One path, with its endpoints by method.
+
+    `path_format` has the names of its parts in braces.
+    """
 
     path_format: str
     methods: Mapping[str, Endpoint]
@@ -42,7 +45,10 @@ class Routes:
             self._add_all(each)
 
     def match(self, request: HttpRequest) -> tuple[PathRoute, Mapping[str, str]]:
-        """Return the first pattern that matches a path, and the path's parameters. Raises `ClientError` (404)."""
+        """Return the first pattern that matches a path, and the path's parameters.
+
+        Raises `ClientError` (404).
+        """
         for pattern, route in self._patterns:
             if matched := pattern.fullmatch(request.path):
                 return route, matched.groupdict()
@@ -54,7 +60,9 @@ class Routes:
         raise unknown_url(request, has_wrong_base=self.has_wrong_base(request.path))
 
     def has_wrong_base(self, path: str) -> bool:
-        """Whether a client's base URL lacks the prefix, or repeats a path as in `/v1/responses/responses`."""
+        """Whether a client's base URL lacks the prefix, or repeats a path as in
+        `/v1/responses/responses`.
+        """
         *_, first, last = "", *path.rsplit("/", 2)
         server = (f"{PREFIX}{end}" for end in (path, f"/{first}/{last}", f"/{last}"))
         return any(one != path and self._has(one) for one in server)
@@ -86,22 +94,30 @@ class Routes:
         self._patterns.append((re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", pattern)), route))
 
 
-def method_not_supported(http: HttpRequest, allowed: Any, *, has_wrong_base: bool = False) -> ClientError:
+def method_not_supported(
+    http: HttpRequest, allowed: Any, *, has_wrong_base: bool = False
+) -> ClientError:
     """Return the error for a method that a path does not have."""
     advice = f" {BASE_URL}" if has_wrong_base else ""
     text = f"Not allowed to {http.method} on {http.scope['path'][:200]}.{advice}"
     methods = [*allowed, "HEAD"] if "GET" in allowed else allowed
-    return ClientError(text, status=405, code="method_not_supported", headers={"allow": ", ".join(methods)})
+    return ClientError(
+        text, status=405, code="method_not_supported", headers={"allow": ", ".join(methods)}
+    )
 
 
 def unknown_url(http: HttpRequest, *, has_wrong_base: bool = False) -> ClientError:
-    """Return the error for a path that is not served, also if only the client's base URL is wrong."""
+    """Return the error for a path that is not served, also if only the client's base URL is
+    wrong.
+    """
     advice = BASE_URL if has_wrong_base else "Please check the URL for typos."
     text = f"Unknown request URL: {http.method} {http.scope['path'][:200]}. {advice}"
     return ClientError(text, status=404, code="unknown_url")
 
 
 def upgrade_not_supported() -> ClientError:
-    """Return the error for a WebSocket upgrade: Codex falls back to HTTP at 426 at once; 405 costs it five attempts."""
+    """Return the error for a WebSocket upgrade: Codex falls back to HTTP at 426 at once; 405 costs
+    it five attempts.
+    """
     text = "WebSocket mode is not served here; use HTTP."
     return ClientError(text, status=426, code="upgrade_not_supported")

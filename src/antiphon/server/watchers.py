@@ -1,8 +1,9 @@
 """Access to `/metrics` and `/status`.
 
-A proxy on the same machine makes the requests of all its clients look local, and a proxy that adds no header leaves no
-trace. So an address alone is not enough once the server is shared: requests need a key, come from a configured network,
-or reach a separate listener. Headers never widen the rights of the connection's address.
+A proxy on the same machine makes the requests of all its clients look local, and a proxy that adds
+no header leaves no trace. So an address alone is not enough once the server is shared: requests
+need a key, come from a configured network, or reach a separate listener. Headers never widen the
+rights of the connection's address.
 """
 
 import hmac
@@ -13,19 +14,24 @@ from msgspec import Struct
 
 from antiphon.http_server.asgi import RawHeaders, Scope
 
-FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"})
+FORWARDED = frozenset(
+    {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"true-client-ip", b"cf-connecting-ip"}
+)
 """Headers that show a proxy's forwarding, in addition to all `x-forwarded-…`."""
 
 
 HOW = (
-    "Send the key that `metrics_key_env` names, as 'Authorization: Bearer', send the request from one of the "
+    "Send the key that `metrics_key_env` names, as 'Authorization: Bearer', send the request from "
+    "one of the "
     "`metrics_networks` without a proxy, or use the address of `metrics_listen`."
 )
 """Advice for a client without access."""
 
 
 class WatchAccess(Struct, frozen=True):
-    """The operator's rules. Without rules, programs on this machine may read, while requests need no API key."""
+    """The operator's rules. Without rules, programs on this machine may read, while requests need
+    no API key.
+    """
 
     key: str = ""
     """The key that gives access from anywhere, empty for none."""
@@ -64,8 +70,12 @@ def is_forwarded(headers: RawHeaders) -> bool:
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether the connection comes from this machine. On a Unix socket there is no address: the file guards it."""
-    client, server = scope.get("client"), scope.get("server")
+    """Whether the connection comes from this machine.
+
+    On a Unix socket there is no address: the file guards it.
+    """
+    client = scope.get("client")
+    server = scope.get("server")
     if client and server and client[0] == server[0]:
         return True  # an address of this machine that others can use
     if not client:

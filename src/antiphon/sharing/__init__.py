@@ -1,1 +1,3 @@
-"""Shares the limited resources of a process between tenants: a fair scheduler for each, and its report."""
+"""Shares the limited resources of a process between tenants: a fair scheduler for each, and its
+report.
+"""

@@ -1,7 +1,9 @@
-"""Runs a program that reads untrusted data: in a separate process, a few at once, in each tenant's turn.
+"""Runs a program that reads untrusted data: in a separate process, a few at once, in each tenant's
+turn.
 
-The program sets its own resource limits (`documents/extraction/__main__.py`). The parent limits time and output, and
-passes only the environment variables that Python needs to start, so no key is among them.
+The program sets its own resource limits (`documents/extraction/__main__.py`). The parent limits
+time and output, and passes only the environment variables that Python needs to start, so no key is
+among them.
 """
 
 import asyncio
@@ -36,7 +38,9 @@ _INHERITED_VARIABLES = (
     "LC_ALL",
 )
 _ROOT = str(Path(__file__).parents[2])
-"""The folder of the package, in case the child would not find it: it is not always in `site-packages`."""
+"""The folder of the package, in case the child would not find it: it is not always in
+`site-packages`.
+"""
 
 T = TypeVar("T")
 Failure = Literal["busy", "slow", "broken"]
@@ -45,8 +49,8 @@ Failure = Literal["busy", "slow", "broken"]
 class ChildError(Exception):
     """A child process returned nothing useful.
 
-    `reason`: `busy` if too many operations wait, `slow` if it timed out, `broken` for everything else: a crash, a
-    limit of memory or CPU time, too much output.
+    `reason`: `busy` if too many operations wait, `slow` if it timed out, `broken` for everything
+    else: a crash, a limit of memory or CPU time, too much output.
     """
 
     def __init__(self, reason: Failure) -> None:
@@ -57,8 +61,9 @@ class ChildError(Exception):
 def child_turns(cpus: int | None = None) -> FairScheduler:
     """Return the scheduler of a process's children of one kind.
 
-    One tenant can have as many children as there are CPUs, since reading needs CPU time. One more starts at once for
-    another tenant, regardless of the first one: with so few slots a fraction would leave no room.
+    One tenant can have as many children as there are CPUs, since reading needs CPU time. One more
+    starts at once for another tenant, regardless of the first one: with so few slots a fraction
+    would leave no room.
     """
     cpus = max(2, cpus or whole_cores())
     return FairScheduler(cpus + 1, WAITING, per_tenant=cpus)
@@ -67,24 +72,32 @@ def child_turns(cpus: int | None = None) -> FairScheduler:
 class Child:
     """One program, run once for each operation.
 
-    `program` are the arguments of `python`. `seconds` limits each run that states no limit, without the wait for the
-    tenant's turn; `most_output` is a number of bytes.
+    `program` are the arguments of `python`. `seconds` limits each run that states no limit, without
+    the wait for the tenant's turn; `most_output` is a number of bytes.
     """
 
-    def __init__(self, program: Sequence[str], turns: FairScheduler, *, seconds: float, most_output: int) -> None:
+    def __init__(
+        self, program: Sequence[str], turns: FairScheduler, *, seconds: float, most_output: int
+    ) -> None:
         self._program = program
         self._turns = turns
         self._seconds = seconds
         self._most_output = most_output
 
-    async def run(self, *parts: Input, tenant: str = "", cost: float = 1.0, seconds: float = 0.0) -> bytearray:
-        """Return the output of the program for these parts on standard input, within `seconds` if they are stated.
+    async def run(
+        self, *parts: Input, tenant: str = "", cost: float = 1.0, seconds: float = 0.0
+    ) -> bytearray:
+        """Return the output of the program for these parts on standard input, within `seconds` if
+        they are stated.
 
-        Raises `ChildError`, and errors of the parts. Even if the caller is cancelled repeatedly, the process has
-        ended and its pipes are closed before this returns.
+        Raises `ChildError`, and errors of the parts. Even if the caller is cancelled repeatedly,
+        the process has ended and its pipes are closed before this returns.
         """
         try:
-            async with self._turns.slot(tenant, cost=cost), asyncio.timeout(seconds or self._seconds):
+            async with (
+                self._turns.slot(tenant, cost=cost),
+                asyncio.timeout(seconds or self._seconds),
+            ):
                 return await _cancelled_once(self._answer(parts))
         except NoRoomError as error:
             raise ChildError("busy") from error
@@ -118,7 +131,9 @@ class Child:
                     process.kill()
             await _end(process, process.stdout)
             await ended(writing)
-            with suppress(ConnectionError):  # the child did not read everything; otherwise asyncio logs it
+            with suppress(
+                ConnectionError
+            ):  # the child did not read everything; otherwise asyncio logs it
                 await process.stdin.wait_closed()
 
     async def _read(self, stream: asyncio.StreamReader) -> bytearray:
@@ -131,7 +146,10 @@ class Child:
 
 
 async def _cancelled_once(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. If the caller is cancelled, so is the work, once; this waits for its end."""
+    """Return the result of the work.
+
+    If the caller is cancelled, so is the work, once; this waits for its end.
+    """
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task})

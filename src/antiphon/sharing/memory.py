@@ -1,10 +1,11 @@
-"""The memory of this process for clients, shared between tenants: bodies, messages, histories, large replies.
+"""The memory of this process for clients, shared between tenants: bodies, messages, histories,
+large replies.
 
-Data needs more memory than its bytes while a response is generated: as bytes, as values, as messages, and as the
-request to a backend. `weight` estimates how much. Measured as growth of the resident set for each byte, of histories
-and of bodies alike: 3.1 at most while one is loaded and 2 afterwards (54 MB in items of 1 MB or of 3 kB); 8.2 if
-each text has one wide character, which makes Python use four bytes for all the others; 1.2 to 1.6 kB for each item
-with almost no text.
+Data needs more memory than its bytes while a response is generated: as bytes, as values, as
+messages, and as the request to a backend. `weight` estimates how much. Measured as growth of the
+resident set for each byte, of histories and of bodies alike: 3.1 at most while one is loaded and 2
+afterwards (54 MB in items of 1 MB or of 3 kB); 8.2 if each text has one wide character, which makes
+Python use four bytes for all the others; 1.2 to 1.6 kB for each item with almost no text.
 """
 
 import asyncio
@@ -28,11 +29,15 @@ PER_ITEM = 2048
 """Additional bytes of memory for an item, or for a part of its content."""
 
 POLL_INTERVAL = 0.1
-"""Seconds between two checks of patient work. Waking it would cost each release, and most release little."""
+"""Seconds between two checks of patient work. Waking it would cost each release, and most release
+little.
+"""
 
 
 def weight(size: int, items: int = 0, wide: int = 0) -> int:
-    """Return the bytes of memory for data of this many bytes and items; `wide` bytes of it may not be ASCII."""
+    """Return the bytes of memory for data of this many bytes and items; `wide` bytes of it may not
+    be ASCII.
+    """
     return PER_BYTE * size + PER_WIDE_BYTE * wide + PER_ITEM * items
 
 
@@ -49,8 +54,9 @@ def may_be_wide(body: bytes) -> bool:
 class Memory:
     """The bytes of all requests and connections together.
 
-    A tenant holds at most `SHARE` times the free bytes, so that some remain for the next tenant, but can
-    always hold `least` bytes. Without API keys there is one tenant, "", which can hold all of it.
+    A tenant holds at most `SHARE` times the free bytes, so that some remain for the next tenant,
+    but can always hold `least` bytes. Without API keys there is one tenant, "", which can hold all
+    of it.
     """
 
     def __init__(self, size: int = 512 * MEBIBYTE, least: int = 0) -> None:
@@ -61,7 +67,8 @@ class Memory:
     def take(self, size: int, tenant: str = "") -> None:
         """Reserve `size` more bytes.
 
-        Raises `AntiphonError` (503) if they are not free now, and `ClientError` (413) if they never will be.
+        Raises `AntiphonError` (503) if they are not free now, and `ClientError` (413) if they never
+        will be.
         """
         if size > self.left:
             raise self._refusal(size, tenant)
@@ -73,7 +80,10 @@ class Memory:
         self.left -= size
 
     async def wait_for(self, size: int, tenant: str = "") -> None:
-        """Reserve `size` more bytes as soon as they are free. Raises `ClientError` (413) if they never will be."""
+        """Reserve `size` more bytes as soon as they are free.
+
+        Raises `ClientError` (413) if they never will be.
+        """
         while True:
             try:
                 return self.take(size, tenant)
@@ -99,26 +109,34 @@ class Memory:
         most = self.most(tenant)
         if size > most:
             return ClientError(
-                f"This request needs about {size // MEBIBYTE + 1} MiB of memory with its history, and this server "
+                f"This request needs about {size // MEBIBYTE + 1} MiB of memory with its history, "
+                "and this server "
                 f"allows {most // MEBIBYTE} MiB. Send less, or start a new chain.",
                 status=413,
                 code="request_too_large",
             )
         return AntiphonError.overloaded(
-            "The requests in progress use all the memory that this server allows for them. Please try again later."
+            "The requests in progress use all the memory that this server allows for them. Please "
+            "try again later."
         )
 
 
 class Account:
-    """The bytes of one connection or of one response, at most `most`; all of them are part of a process's memory.
+    """The bytes of one connection or of one response, at most `most`; all of them are part of a
+    process's memory.
 
     A patient account waits for bytes that are not free now.
     """
 
     __slots__ = ("_is_patient", "_memory", "_most", "_tenant", "retained")
 
-    def __init__(self, memory: Memory, tenant: str, most: float = math.inf, *, is_patient: bool = False) -> None:
-        self._memory, self._tenant, self._most, self._is_patient = memory, tenant, most, is_patient
+    def __init__(
+        self, memory: Memory, tenant: str, most: float = math.inf, *, is_patient: bool = False
+    ) -> None:
+        self._memory = memory
+        self._tenant = tenant
+        self._most = most
+        self._is_patient = is_patient
         self.retained = 0
 
     @property
@@ -127,10 +145,14 @@ class Account:
         return self._is_patient
 
     def take(self, size: int) -> None:
-        """Reserve `size` more bytes. Raises `ClientError` (429) above the connection's limit, else as `Memory`."""
+        """Reserve `size` more bytes.
+
+        Raises `ClientError` (429) above the connection's limit, else as `Memory`.
+        """
         if self.retained + size > self._most:
             raise ClientError(
-                "Too many bytes are waiting on this WebSocket connection. Send more after a response has ended.",
+                "Too many bytes are waiting on this WebSocket connection. Send more after a "
+                "response has ended.",
                 status=429,
                 type="requests",
                 code="too_many_requests",

@@ -1,7 +1,8 @@
 """Runs work on large data outside the event loop: in threads, which tenants share fairly.
 
-Python's lock passes from thread to thread every 5 ms, so plain Python code in a thread never blocks the loop for
-longer. The functions here are written so that no single call into C takes much longer than that.
+Python's lock passes from thread to thread every 5 ms, so plain Python code in a thread never blocks
+the loop for longer. The functions here are written so that no single call into C takes much longer
+than that.
 """
 
 import asyncio
@@ -28,24 +29,34 @@ def thread_turns() -> FairScheduler:
 class Offload:
     """Runs functions in threads, in the turns of `scheduler`.
 
-    Any number can wait: the requests are admitted already, and their bytes are limited (`max_bodies`).
+    Any number can wait: the requests are admitted already, and their bytes are limited
+    (`max_bodies`).
     """
 
     def __init__(self, scheduler: FairScheduler) -> None:
         self._scheduler = scheduler
         self._threads: ThreadPoolExecutor | None = None
         self.prepare: Callable[[], None] | None = None
-        """Called once, in a thread of its own before the others: what a process does once large data comes to it."""
+        """Called once, in a thread of its own before the others: what a process does once large
+        data comes to it.
+        """
 
-    async def run(self, tenant: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result, once a thread is free for the tenant. Raises the function's errors.
+    async def run(
+        self, tenant: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return the function's result, once a thread is free for the tenant.
 
-        If the caller is cancelled meanwhile, this waits for the function's end: its data is still in use.
+        Raises the function's errors.
+
+        If the caller is cancelled meanwhile, this waits for the function's end: its data is still
+        in use.
         """
         if self.prepare is not None:
-            prepare, self.prepare = self.prepare, None
+            prepare = self.prepare
+            self.prepare = None
             await asyncio.to_thread(prepare)
-        scheduler, loop = self._scheduler, asyncio.get_running_loop()
+        scheduler = self._scheduler
+        loop = asyncio.get_running_loop()
         await scheduler.enter(tenant, is_patient=True)
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, "large-data")

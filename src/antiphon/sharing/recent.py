@@ -21,7 +21,9 @@ class _Share(Generic[K, V]):
 
 
 class Recent(Generic[K, V]):
-    """Values by tenant and key. Above `most_bytes`, the tenant that holds the most bytes loses its oldest value.
+    """Values by tenant and key.
+
+    Above `most_bytes`, the tenant that holds the most bytes loses its oldest value.
 
     `weigh` returns the bytes of a value.
     """
@@ -29,7 +31,8 @@ class Recent(Generic[K, V]):
     def __init__(self, most_bytes: int, weigh: Callable[[V], int]) -> None:
         self.size = 0
         """Bytes of all entries."""
-        self._most, self._weigh = most_bytes, weigh
+        self._most = most_bytes
+        self._weigh = weigh
         self._shares: dict[str, _Share[K, V]] = {}
 
     def find(self, tenant: str, key: K) -> V | None:

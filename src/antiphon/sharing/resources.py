@@ -1,4 +1,6 @@
-"""The resources that tenants share in this process, by name: for metrics, `antiphon status` and the log."""
+"""The resources that tenants share in this process, by name: for metrics, `antiphon status` and the
+log.
+"""
 
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
@@ -19,7 +21,9 @@ S = TypeVar("S", bound=SharedResource)
 
 
 class SharedResources:
-    """The shared resources of this process, except the schedulers of backends, which report their own queues."""
+    """The shared resources of this process, except the schedulers of backends, which report their
+    own queues.
+    """
 
     def __init__(self) -> None:
         self._resources: dict[str, SharedResource] = {}

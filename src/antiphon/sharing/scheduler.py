@@ -1,15 +1,18 @@
-"""Shares one resource fairly between tenants: a number of slots, and a separate queue for each tenant.
+"""Shares one resource fairly between tenants: a number of slots, and a separate queue for each
+tenant.
 
 Theory of operation.
 
 Two known rules decide:
 
-- **Which tenant is next?** The tenant that holds the fewest slots (max-min fairness: Bertsekas and Gallager, *Data
-  Networks*, 2nd edition, section 6.5.2). Among equals, the one with the smallest start tag of start-time fair
-  queueing (Goyal, Vin and Cheng, SIGCOMM 1996): a tenant's tag grows by the cost of what it received.
-- **How much can one tenant hold?** With `leaves_room`, up to `SHARE` times the slots that are still free (dynamic
-  thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant
-  requests, a few stay free for the next tenant. Without it, a tenant that is alone can hold all of them.
+- **Which tenant is next?** The tenant that holds the fewest slots (max-min fairness: Bertsekas and
+  Gallager, *Data Networks*, 2nd edition, section 6.5.2). Among equals, the one with the smallest
+  start tag of start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): a tenant's tag grows
+  by the cost of what it received.
+- **How much can one tenant hold?** With `leaves_room`, up to `SHARE` times the slots that are still
+  free (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+  However many slots one tenant requests, a few stay free for the next tenant. Without it, a tenant
+  that is alone can hold all of them.
 
 The way of an operation:
 
@@ -18,27 +21,31 @@ The way of an operation:
         the queue has room, or makes room ──> WAITS ─ dropped ────> `NoRoomError`
         the queue is full ──> `NoRoomError`    └─ cancelled ──────> no longer counted
 
-A full queue makes room for a tenant with fewer waiting operations: the tenant with the most loses its last one, if
-that leaves it with at least as many as the other then has. So one tenant cannot fill the queue for all. A patient
-operation is neither refused nor dropped.
+A full queue makes room for a tenant with fewer waiting operations: the tenant with the most loses
+its last one, if that leaves it with at least as many as the other then has. So one tenant cannot
+fill the queue for all. A patient operation is neither refused nor dropped.
 
-Virtual time is the start tag of the operation that was admitted last. A tenant that was idle begins at this time, and
-so gets no credit for the past. A tenant that received more than its share has a tag in the future, which is stored
-while it has no queue: emptying its queue for a moment gains nothing.
+Virtual time is the start tag of the operation that was admitted last. A tenant that was idle begins
+at this time, and so gets no credit for the past. A tenant that received more than its share has a
+tag in the future, which is stored while it has no queue: emptying its queue for a moment gains
+nothing.
 
-A deferred operation, of a tenant that is named by `deferred`, never delays another: it waits behind all others, even
-if they come later, leaves one of `RESERVED_SLOTS` slots free, and counts neither for the bound of the queue nor for the
-limit of its tenant's other operations.
+A deferred operation, of a tenant that is named by `deferred`, never delays another: it waits behind
+all others, even if they come later, leaves one of `RESERVED_SLOTS` slots free, and counts neither
+for the bound of the queue nor for the limit of its tenant's other operations.
 
 What holds always:
 
-- `in_use` is the sum of what tenants hold, and `waiting` the number of places in the queues. A limited scheduler
-  counts each slot by tenant; an unlimited one only counts.
+- `in_use` is the sum of what tenants hold, and `waiting` the number of places in the queues. A
+  limited scheduler counts each slot by tenant; an unlimited one only counts.
 - A tenant with waiting operations takes no slot past them.
-- No slot stays free while an operation waits that may have it: `leave` and `resize` admit until none is left.
-- The work for an operation, and what is remembered of tenants, do not grow with the number of tenants seen so far.
-- Time in the queue does not count against a timeout of the operation: start the timeout after `enter`.
-"""
+- No slot stays free while an operation waits that may have it: `leave` and `resize` admit until
+  none is left.
+- The work for an operation, and what is remembered of tenants, do not grow with the number of
+  tenants seen so far.
+- Time in the queue does not count against a timeout of the operation: start the timeout after
+  `enter`.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
 import math
@@ -55,13 +62,19 @@ FEWEST_TAGS = 64
 """Tenants with a stored start tag, even if it is obsolete."""
 
 TAGS_GROW = 2
-"""Obsolete tags are dropped when there are this many times the tags that were left the last time."""
+"""Obsolete tags are dropped when there are this many times the tags that were left the last
+time.
+"""
 
 SHARE = 4.0
-"""With `leaves_room`: a tenant can hold this many times the free slots, so one tenant alone holds about 80 %."""
+"""With `leaves_room`: a tenant can hold this many times the free slots, so one tenant alone holds
+about 80 %.
+"""
 
 RESERVED_SLOTS = 8
-"""One of this many slots is never taken by a deferred operation: the next other one finds it free."""
+"""One of this many slots is never taken by a deferred operation: the next other one finds it
+free.
+"""
 
 DEFERRED = "\0deferred\0"
 """Precedes the tenant of deferred operations; no tenant's name begins so."""
@@ -82,7 +95,9 @@ class NoRoomError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SchedulerUsage:
-    """The report of a scheduler: slots in use of `capacity` (0 for no limit), and the waiting operations."""
+    """The report of a scheduler: slots in use of `capacity` (0 for no limit), and the waiting
+    operations.
+    """
 
     in_use: int
     capacity: int
@@ -136,7 +151,9 @@ class FairScheduler:
         self._per_tenant = per_tenant
         self._leaves_room = leaves_room
         self.is_limited = bool(capacity or per_tenant)
-        """Whether an operation may have to wait. If not, the owner can count in `in_use` directly."""
+        """Whether an operation may have to wait. If not, the owner can count in `in_use`
+        directly.
+        """
         self._clock = clock
         self._retained: dict[str, int] = {}
         self._queues: dict[str, _Queue] = {}
@@ -162,7 +179,12 @@ class FairScheduler:
     def usage(self) -> SchedulerUsage:
         """The current usage and queue."""
         since = min((queue.places[0].since for queue in self._queues.values()), default=None)
-        return SchedulerUsage(self.in_use, self.capacity, self.waiting, 0.0 if since is None else self._clock() - since)
+        return SchedulerUsage(
+            self.in_use,
+            self.capacity,
+            self.waiting,
+            0.0 if since is None else self._clock() - since,
+        )
 
     @property
     def tenants(self) -> set[str]:
@@ -177,13 +199,19 @@ class FairScheduler:
     def admits(self, tenant: str) -> bool:
         """Whether an operation of this tenant is accepted now, if only to wait."""
         return (
-            self.is_free_for(tenant) or self.waiting - self._deferred < self.bound or self._to_drop(tenant) is not None
+            self.is_free_for(tenant)
+            or self.waiting - self._deferred < self.bound
+            or self._to_drop(tenant) is not None
         )
 
     def take(self, tenant: str = "", *, cost: float = 1.0) -> bool:
-        """Acquire a slot if one is free for this tenant, and return whether it was; release it with `leave`."""
+        """Acquire a slot if one is free for this tenant, and return whether it was; release it with
+        `leave`.
+        """
         if self.is_limited:
-            if tenant in self._queues or not self._may_take_more(tenant):  # `is_free_for`, in a call less
+            if tenant in self._queues or not self._may_take_more(
+                tenant
+            ):  # `is_free_for`, in a call less
                 return False
             self._retained[tenant] = self._retained.get(tenant, 0) + 1
             self._now = max(self._now, self._tags.get(tenant, 0.0))
@@ -192,10 +220,12 @@ class FairScheduler:
         return True
 
     async def enter(self, tenant: str = "", *, cost: float = 1.0, is_patient: bool = False) -> None:
-        """Acquire a slot, in the tenant's turn; release it with `leave`. Raises `NoRoomError` if the queue is full.
+        """Acquire a slot, in the tenant's turn; release it with `leave`.
 
-        `cost` is the size of the operation in units of the caller's choice. A patient operation always waits, even
-        if the queue is full.
+        Raises `NoRoomError` if the queue is full.
+
+        `cost` is the size of the operation in units of the caller's choice. A patient operation
+        always waits, even if the queue is full.
         """
         # Most operations find a free slot, and pay for no future and no queue.
         if self.take(tenant, cost=cost):
@@ -203,9 +233,12 @@ class FairScheduler:
         # Before the place exists: this one must not be dropped to make room for itself.
         if self.waiting - self._deferred >= self.bound and not is_patient:
             self._make_room(tenant)
-        place = _Place(asyncio.get_running_loop().create_future(), tenant, cost, is_patient, self._clock())
+        place = _Place(
+            asyncio.get_running_loop().create_future(), tenant, cost, is_patient, self._clock()
+        )
         if tenant not in self._queues:
-            # No credit for the time without operations, but what was received beyond the share still counts.
+            # No credit for the time without operations, but what was received beyond the share
+            # still counts.
             tag = max(self._now, self._tags.pop(tenant, 0.0))
             self._queues[tenant] = _Queue(tag, tenant.startswith(DEFERRED))
         queue = self._queues[tenant]
@@ -215,7 +248,8 @@ class FairScheduler:
         try:
             await place.turn
         except asyncio.CancelledError:
-            # The task is cancelled while it waits, or in the moment in which it got a slot, or was dropped.
+            # The task is cancelled while it waits, or in the moment in which it got a slot, or was
+            # dropped.
             if place.turn.cancelled():
                 self._give_up(place)
             elif place.turn.exception() is None:
@@ -246,8 +280,11 @@ class FairScheduler:
             self.leave(tenant, self._clock() - begun)
 
     def resize(self, capacity: int, bound: int, per_tenant: int | None = None) -> None:
-        """Change the number of slots, and of each tenant's; operations keep theirs, and their places in the queue."""
-        self.capacity, self.bound = capacity, bound
+        """Change the number of slots, and of each tenant's; operations keep theirs, and their
+        places in the queue.
+        """
+        self.capacity = capacity
+        self.bound = bound
         if per_tenant is not None:
             self._per_tenant = per_tenant
         self.is_limited = bool(capacity or self._per_tenant)
@@ -289,7 +326,10 @@ class FairScheduler:
         return queue.is_deferred, self._retained.get(tenant, 0), queue.tag
 
     def _make_room(self, tenant: str) -> None:
-        """Drop an operation of a tenant with more waiting ones. Raises `NoRoomError` if no tenant has more."""
+        """Drop an operation of a tenant with more waiting ones.
+
+        Raises `NoRoomError` if no tenant has more.
+        """
         place = self._to_drop(tenant)
         if place is None:
             raise NoRoomError(self.expected_wait)
@@ -298,7 +338,9 @@ class FairScheduler:
             place.turn.set_exception(NoRoomError(self.expected_wait))
 
     def _to_drop(self, tenant: str) -> _Place | None:
-        """Return the place to drop for one of this tenant's: the last of the tenant with the most waiting."""
+        """Return the place to drop for one of this tenant's: the last of the tenant with the most
+        waiting.
+        """
         others = (queue.places for queue in self._queues.values() if not queue.is_deferred)
         most = max(others, key=len, default=())
         own = len(self._queues[tenant].places) if tenant in self._queues else 0
@@ -321,7 +363,9 @@ class FairScheduler:
             self._remember(place.tenant, queue.tag)
 
     def _remember(self, tenant: str, tag: float) -> None:
-        """Store what a tenant received beyond its share, so that a queue that empties for a moment gains nothing."""
+        """Store what a tenant received beyond its share, so that a queue that empties for a moment
+        gains nothing.
+        """
         if len(self._tags) >= self._most_tags:
             self._tags = {one: known for one, known in self._tags.items() if known > self._now}
             self._most_tags = max(FEWEST_TAGS, TAGS_GROW * len(self._tags))

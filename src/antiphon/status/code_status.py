@@ -8,7 +8,10 @@ from msgspec.structs import replace
 
 
 class CodeStatus(Struct, kw_only=True):
-    """The configured sandbox, over all processes. Counts of calls begin when the processes start."""
+    """The configured sandbox, over all processes.
+
+    Counts of calls begin when the processes start.
+    """
 
     sandbox: str
     problem: str = ""

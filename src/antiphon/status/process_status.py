@@ -19,7 +19,10 @@ CODE_FIELDS = frozenset(CodeStatus.__struct_fields__) - {"containers"}
 
 
 class ProcessStatus:
-    """The state of this process. `runs` has its running responses; `code_state` returns the state of its sandbox."""
+    """The state of this process.
+
+    `runs` has its running responses; `code_state` returns the state of its sandbox.
+    """
 
     def __init__(
         self,
@@ -31,9 +34,13 @@ class ProcessStatus:
         store: Store,
         bounds: Bounds,
     ) -> None:
-        self._models, self._runs, self._shared = models, runs, shared
-        self._upkeep, self._code_state = upkeep, code_state
-        self._store, self._bounds = store, bounds
+        self._models = models
+        self._runs = runs
+        self._shared = shared
+        self._upkeep = upkeep
+        self._code_state = code_state
+        self._store = store
+        self._bounds = bounds
 
     def here(self) -> Status:
         """Return the state of this process's backends and shared resources."""
@@ -51,7 +58,9 @@ class ProcessStatus:
         """Return the state of this process and of others as one, with the store that they share."""
         storage = await storage_status(self._store, self._bounds)
         status = together([self.here(), *others])
-        code = status.code and replace(status.code, containers=await running_containers(self._store))
+        code = status.code and replace(
+            status.code, containers=await running_containers(self._store)
+        )
         return replace(status, storage=storage, code=code)
 
     def profiles(self) -> list[dict[str, Any]]:
@@ -61,4 +70,8 @@ class ProcessStatus:
     def code(self) -> CodeStatus | None:
         """Return the state of this process's sandbox; None if none is configured."""
         state = self._code_state()
-        return None if state is None else CodeStatus(**{name: getattr(state, name) for name in CODE_FIELDS})
+        return (
+            None
+            if state is None
+            else CodeStatus(**{name: getattr(state, name) for name in CODE_FIELDS})
+        )

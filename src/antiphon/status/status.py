@@ -1,4 +1,6 @@
-"""The current state of backends and shared resources, of one process, and of all processes that share a port."""
+"""The current state of backends and shared resources, of one process, and of all processes that
+share a port.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -12,8 +14,9 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.registry import ModelRegistry
 
 Health = Literal["up", "out", "resting", "mixed"]
-"""`out`: it failed too often or rejected the key, and is ejected except for a probe. `resting`: it is paused. `mixed`:
-the processes disagree."""
+"""`out`: it failed too often or rejected the key, and is ejected except for a probe. `resting`: it
+is paused. `mixed`: the processes disagree.
+"""
 
 
 class LessonStatus(Struct, frozen=True, rename={"stated": "said"}):
@@ -56,7 +59,9 @@ class BackendStatus(Struct, kw_only=True, rename={"requested": "asked"}):
     prompt_breaks: int
     """Prompts that did not continue the prompt of the previous turn."""
     last_prompt_break: str
-    """The first part that had changed in the newest one of these; empty if each prompt continued the previous one."""
+    """The first part that had changed in the newest one of these; empty if each prompt continued
+    the previous one.
+    """
     models: list[str]
     loaded: list[str] | None
     """Models in its memory, if it reports them."""
@@ -109,7 +114,9 @@ class Status(Struct, kw_only=True):
     backends: list[BackendStatus]
     shared: list[ResourceStatus]
     clock_skew: float = 0.0
-    """Seconds by which the clock of one of them is ahead of the store's; the one that differs most."""
+    """Seconds by which the clock of one of them is ahead of the store's; the one that differs
+    most.
+    """
     purge_held: int = 0
     """Stored responses that have expired, if they are too many for one purge."""
     disk_full: bool = False
@@ -130,7 +137,9 @@ def status_of(
     disk_full: bool = False,
     code: CodeStatus | None = None,
 ) -> Status:
-    """Return the state of this process's backends, of its shared resources by name, and of its purges."""
+    """Return the state of this process's backends, of its shared resources by name, and of its
+    purges.
+    """
     now = models.clock()
     return Status(
         responses_in_flight=responses_in_flight,
@@ -185,7 +194,9 @@ def _resource(name: str, usage: SchedulerUsage) -> ResourceStatus:
 
 
 def _summed(known: Sequence[ResourceStatus]) -> ResourceStatus:
-    """Return one resource of several processes: counts are added, the oldest wait is the longest of them."""
+    """Return one resource of several processes: counts are added, the oldest wait is the longest of
+    them.
+    """
     return ResourceStatus(
         name=known[0].name,
         in_use=sum(one.in_use for one in known),
@@ -196,7 +207,9 @@ def _summed(known: Sequence[ResourceStatus]) -> ResourceStatus:
 
 
 def _backend(backend: BackendState, now: float) -> BackendStatus:
-    health, loaded, usage = backend.health, backend.load.loaded, backend.slots.usage
+    health = backend.health
+    loaded = backend.load.loaded
+    usage = backend.slots.usage
     return BackendStatus(
         name=backend.name,
         dialect=backend.dialect.name,
@@ -229,7 +242,9 @@ def _backend(backend: BackendState, now: float) -> BackendStatus:
 
 def _together(known: Sequence[BackendStatus]) -> BackendStatus:
     """Counts are added up; other values of a backend are from the process that knows it best."""
-    newest = min(known, key=lambda one: float("inf") if one.last_error_ago is None else one.last_error_ago)
+    newest = min(
+        known, key=lambda one: float("inf") if one.last_error_ago is None else one.last_error_ago
+    )
     listed = max(known, key=lambda one: len(one.models))
 
     def total(of: Callable[[BackendStatus], int]) -> int:
@@ -254,7 +269,10 @@ def _together(known: Sequence[BackendStatus]) -> BackendStatus:
         error=min((one.error for one in known), key=len),
         last_error=newest.last_error,
         last_error_ago=newest.last_error_ago,
-        lessons=sorted({lesson for one in known for lesson in one.lessons}, key=lambda lesson: lesson.learned_at),
+        lessons=sorted(
+            {lesson for one in known for lesson in one.lessons},
+            key=lambda lesson: lesson.learned_at,
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""The storage use of tenants, for `/status`: a store that does not answer must not hide the rest of the status."""
+"""The storage use of tenants, for `/status`: a store that does not answer must not hide the rest of
+the status.
+"""
 
 import asyncio
 
@@ -26,12 +28,16 @@ async def storage_status(store: Store, bounds: Bounds) -> StorageStatus | None:
         stored_bytes=use.stored_bytes,
         tenants=use.tenants,
         max_stored_bytes=bounds.stored_bytes or None,
-        largest=[TenantStorage(tenant=one.tenant, stored_bytes=one.stored_bytes) for one in use.largest],
+        largest=[
+            TenantStorage(tenant=one.tenant, stored_bytes=one.stored_bytes) for one in use.largest
+        ],
     )
 
 
 async def running_containers(store: Store) -> int | None:
-    """Return how many containers have not expired; None if the store fails, or does not answer in time."""
+    """Return how many containers have not expired; None if the store fails, or does not answer in
+    time.
+    """
     try:
         async with asyncio.timeout(PATIENCE):
             return await store.read(container_counts.running)

@@ -1,4 +1,6 @@
-"""Cached answers, and when their use is recorded: cached answers that were not used for long are deleted first."""
+"""Cached answers, and when their use is recorded: cached answers that were not used for long are
+deleted first.
+"""
 
 from antiphon.storage.operations import answers
 from antiphon.storage.store import Store

@@ -1,4 +1,6 @@
-"""Names of changes that concern no single response: passed to `on_change` listeners in place of a response's id."""
+"""Names of changes that concern no single response: passed to `on_change` listeners in place of a
+response's id.
+"""
 
 JOBS = "jobs"
 """A job waits to be claimed."""

@@ -1,4 +1,5 @@
-"""Writes and deletes the chunks of files in vector stores, in parts, so that other writes run in between.
+"""Writes and deletes the chunks of files in vector stores, in parts, so that other writes run in
+between.
 
 A thread of the store computes the terms of a part before the transaction that writes or deletes it.
 """
@@ -17,15 +18,20 @@ SWEPT_AT_ONCE = 64
 
 
 async def write_chunks(store: Store, ingestion: Ingestion, rows: Sequence[ChunkRow]) -> bool:
-    """Add some of a file's chunks, which searches do not see yet; return False if the version is outdated."""
+    """Add some of a file's chunks, which searches do not see yet; return False if the version is
+    outdated.
+    """
     return await _put_parts(store, rows, lambda part: store.write(chunks.write, ingestion, part))
 
 
 async def put_chunks(store: Store, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
-    """Store some chunks of a version of a file, by ascending position. Searches see them once they are published.
+    """Store some chunks of a version of a file, by ascending position.
 
-    Rows that exist already are kept. Return False, and store nothing more, if this version is already published or a
-    newer version exists. Unlike `write_chunks`, this does not check who owns the ingestion of the file.
+    Searches see them once they are published.
+
+    Rows that exist already are kept. Return False, and store nothing more, if this version is
+    already published or a newer version exists. Unlike `write_chunks`, this does not check who owns
+    the ingestion of the file.
     """
     return await _put_parts(store, rows, lambda part: store.write(chunks.put, file, part))
 

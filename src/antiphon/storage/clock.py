@@ -1,4 +1,6 @@
-"""The time of a store: the clock of a process, corrected by that of the database or of other servers."""
+"""The time of a store: the clock of a process, corrected by that of the database or of other
+servers.
+"""
 
 from antiphon.ids import Clock
 

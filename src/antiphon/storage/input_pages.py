@@ -8,17 +8,21 @@ LONGEST = 1_000_000
 """Maximum number of responses of a chain that are counted, because a cycle has no end."""
 
 
-async def input_page(store: Store, tenant: str, response_id: str, query: PageQuery) -> StoredItemPage | None:
-    """Return one page of a response's complete input: the history of its parent, then its own input.
+async def input_page(
+    store: Store, tenant: str, response_id: str, query: PageQuery
+) -> StoredItemPage | None:
+    """Return one page of a response's complete input: the history of its parent, then its own
+    input.
 
-    If the response ran in a conversation, the items that the conversation had at that time come first. Return None
-    if the response is unknown. A chain without a head counts as empty. Reads little more than it returns, however
-    long the list is. Raises `StoreError`.
+    If the response ran in a conversation, the items that the conversation had at that time come
+    first. Return None if the response is unknown. A chain without a head counts as empty. Reads
+    little more than it returns, however long the list is. Raises `StoreError`.
     """
     head = await store.read(pages.head, tenant, response_id)
     if head is None:
         return None
-    length, parent = 0, head.previous_response_id
+    length = 0
+    parent = head.previous_response_id
     if parent is not None:
         extent = await store.measure_chain(tenant, parent, LONGEST)
         length = extent.length if extent.is_whole else 0

@@ -3,7 +3,9 @@
 from antiphon.sharing.scheduler import FairScheduler
 
 READS_AT_ONCE = 5
-"""Maximum number of concurrent large reads of a process; four of one tenant. Each uses the CPU in slices of ms."""
+"""Maximum number of concurrent large reads of a process; four of one tenant. Each uses the CPU in
+slices of ms.
+"""
 
 READS_WAITING = 1000
 """Maximum number of waiting large reads. Further reads are rejected immediately."""

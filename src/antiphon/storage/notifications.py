@@ -1,4 +1,6 @@
-"""Wakes tasks that wait for changes of a response. Tasks that wait for the same change share one lookup."""
+"""Wakes tasks that wait for changes of a response. Tasks that wait for the same change share one
+lookup.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -9,14 +11,18 @@ from typing import Any, TypeVar
 from antiphon.storage.store import Store
 
 STALE = 0.5
-"""Seconds after which a lookup is repeated without a notification, because a notification can be lost."""
+"""Seconds after which a lookup is repeated without a notification, because a notification can be
+lost.
+"""
 
 R = TypeVar("R")
 
 
 @dataclass(slots=True)
 class Topic:
-    """One subject of waiting tasks: their subscriptions, and lookups that are valid until it changes."""
+    """One subject of waiting tasks: their subscriptions, and lookups that are valid until it
+    changes.
+    """
 
     waits: "set[Subscription]" = field(default_factory=set)
     lookups: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
@@ -34,7 +40,13 @@ class Notifier:
 
     def wake(self, what: str) -> None:
         """Wake the tasks that wait for this change, or all tasks if it is unknown what changed."""
-        found = [self._watched[what]] if what in self._watched else [] if what else list(self._watched.values())
+        found = (
+            [self._watched[what]]
+            if what in self._watched
+            else []
+            if what
+            else list(self._watched.values())
+        )
         for watched in found:
             watched.lookups.clear()
             for one in watched.waits:
@@ -43,7 +55,10 @@ class Notifier:
                     one.waiter.set_result(None)
 
     def expect(self, what: str) -> "Subscription":
-        """Subscribe to notifications from now on. Use it in `with`, around the lookup of the current state."""
+        """Subscribe to notifications from now on.
+
+        Use it in `with`, around the lookup of the current state.
+        """
         return Subscription(self._watched, what)
 
 
@@ -51,7 +66,8 @@ class Subscription:
     """One task's subscription. The task can wait any number of times."""
 
     def __init__(self, all_watched: dict[str, Topic], what: str) -> None:
-        self._all, self._what = all_watched, what
+        self._all = all_watched
+        self._what = what
         self.is_changed = False
         """Whether a change happened since the last wait."""
         self.waiter: asyncio.Future[None] | None = None
@@ -79,14 +95,19 @@ class Subscription:
         self.is_changed = False
 
     async def shared_read(self, key: Hashable, lookup: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        """Return the result of `look`. Tasks with the same key share the result until it changes or is stale."""
+        """Return the result of `look`.
+
+        Tasks with the same key share the result until it changes or is stale.
+        """
         found = self._watched.lookups.get(key)
         if found is None or self._loop.time() - found[0] > STALE:
             found = self._loop.time(), self._loop.create_task(lookup())
             self._watched.lookups[key] = found
         task = found[1]
         if not task.done():
-            waiter = self._loop.create_future()  # separate: a cancelled waiter does not cancel the shared lookup
+            waiter = (
+                self._loop.create_future()
+            )  # separate: a cancelled waiter does not cancel the shared lookup
             task.add_done_callback(partial(_polled, waiter))
             await waiter
         result: R = task.result()

@@ -20,7 +20,10 @@ class Schema(NamedTuple):
 
 
 def creates_file(url: str) -> bool:
-    """Return whether opening the store at this URL creates a file. Raises `ConfigError` if the URL is not valid."""
+    """Return whether opening the store at this URL creates a file.
+
+    Raises `ConfigError` if the URL is not valid.
+    """
     if url.partition(":")[0] != "sqlite":
         return False
     from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - only for SQLite
@@ -32,10 +35,11 @@ def creates_file(url: str) -> bool:
 async def open_store(
     url: str, connections: int = 10, reads: FairScheduler | None = None, *, is_written: bool = False
 ) -> Store:
-    """Return the store at a URL. `reads` is the scheduler that shares its large reads between tenants.
+    """Return the store at a URL. `reads` is the scheduler that shares its large reads between
+    tenants.
 
-    Raises `ConfigError` if the store cannot be used; with `is_written`, also if its role lacks a privilege that a
-    server needs.
+    Raises `ConfigError` if the store cannot be used; with `is_written`, also if its role lacks a
+    privilege that a server needs.
     """
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
@@ -46,10 +50,13 @@ async def open_store(
         require("postgres", f"The store {redacted(url)}")
         from antiphon.storage.postgres.store import PostgresStore  # noqa: PLC0415 - only for PostgreSQL
 
-        return await PostgresStore.open(url, connections=connections, reads=reads, is_written=is_written)
+        return await PostgresStore.open(
+            url, connections=connections, reads=reads, is_written=is_written
+        )
     named = f" '{scheme}:…'" if "://" in url else ""
     raise ConfigError(
-        f"The store URL{named} is not supported. Use sqlite:///path/to/file.db, postgresql://user@host/database, "
+        f"The store URL{named} is not supported. Use sqlite:///path/to/file.db, "
+        "postgresql://user@host/database, "
         "or sqlite:// for memory."
     )
 

@@ -1,4 +1,6 @@
-"""Probes whether a store is usable, for frequent health checks. Each probe reads; only some write."""
+"""Probes whether a store is usable, for frequent health checks. Each probe reads; only some
+write.
+"""
 
 import asyncio
 import time

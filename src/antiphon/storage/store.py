@@ -1,8 +1,9 @@
 """The store: it performs operations in a database, one transaction each.
 
-`storage/operations/` has the operations, and their docstrings what they promise. What takes several transactions is a
-function over a store: `upkeep.py`, `chunk_writer.py`, `containers.py`, `answers.py`, `input_pages.py`. What only the
-database can do is in a subclass of each: `sqlite/store.py` and `postgres/store.py`. `open.py` opens the one of a URL.
+`storage/operations/` has the operations, and their docstrings what they promise. What takes several
+transactions is a function over a store: `upkeep.py`, `chunk_writer.py`, `containers.py`,
+`answers.py`, `input_pages.py`. What only the database can do is in a subclass of each:
+`sqlite/store.py` and `postgres/store.py`. `open.py` opens the one of a URL.
 """
 
 import time
@@ -28,10 +29,16 @@ Observer = Callable[[str, Literal["read", "write"], float, bool], None]
 
 
 class Pulse(Protocol):
-    """A worker's heartbeat over a separate connection. Used by one thread, which needs no event loop."""
+    """A worker's heartbeat over a separate connection.
+
+    Used by one thread, which needs no event loop.
+    """
 
     def beat(self) -> None:
-        """Record that the worker is alive. Blocks for a few seconds at most. Raises `StoreError`."""
+        """Record that the worker is alive.
+
+        Blocks for a few seconds at most. Raises `StoreError`.
+        """
         ...
 
     def close(self) -> None:
@@ -42,9 +49,10 @@ class Pulse(Protocol):
 class Store(ABC):
     """A durable store. Every method raises `StoreError` if the storage fails.
 
-    Guarantees: when a method that writes returns, its changes are durable, and they are applied entirely or not at
-    all. Reads see every completed write of this store. Many tasks of one event loop can call the methods concurrently,
-    and several processes can open the same storage. No method reveals one tenant's data to another tenant.
+    Guarantees: when a method that writes returns, its changes are durable, and they are applied
+    entirely or not at all. Reads see every completed write of this store. Many tasks of one event
+    loop can call the methods concurrently, and several processes can open the same storage. No
+    method reveals one tenant's data to another tenant.
     """
 
     def __init__(self, url: str, now: Clock) -> None:
@@ -67,7 +75,9 @@ class Store(ABC):
         began = time.monotonic()
         failed = False
         try:  # as in `_observed`, with a call fewer for each operation
-            return await self._perform_read(act, None if operation.is_of_all else _tenant_of(args[0]))
+            return await self._perform_read(
+                act, None if operation.is_of_all else _tenant_of(args[0])
+            )
         except StoreError:
             failed = True
             raise
@@ -76,7 +86,9 @@ class Store(ABC):
                 self.observer(operation.name, "read", time.monotonic() - began, failed)
 
     async def write(self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return the result of an operation that writes, in one transaction. It may run more than once.
+        """Return the result of an operation that writes, in one transaction.
+
+        It may run more than once.
 
         It completes even if the caller is cancelled.
         """
@@ -96,13 +108,15 @@ class Store(ABC):
             self._announce(name)
         return result
 
-    async def save(self, response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None) -> bool:
+    async def save(
+        self, response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None
+    ) -> bool:
         """Store or replace a response that has ended. It is durable when this returns.
 
-        If the response belongs to a conversation, this unlocks the conversation; with `append`, the response's items
-        are first appended to the conversation. Return False, and store nothing, if the response no longer holds the
-        lock. `reply` is stored for its `Idempotency-Key` in the same transaction. A save that has begun completes even
-        if the caller is cancelled.
+        If the response belongs to a conversation, this unlocks the conversation; with `append`, the
+        response's items are first appended to the conversation. Return False, and store nothing, if
+        the response no longer holds the lock. `reply` is stored for its `Idempotency-Key` in the
+        same transaction. A save that has begun completes even if the caller is cancelled.
         """
         is_plain = response.conversation_id is None and reply is None
         for item in (*response.input, *response.output):
@@ -110,17 +124,20 @@ class Store(ABC):
         if not is_plain:
             return await self.write(responses.save, response, append=append, reply=reply)
 
-        # Most responses: without a conversation, a key or a blob, many of them share a statement and a commit.
+        # Most responses: without a conversation, a key or a blob, many of them share a statement
+        # and a commit.
         dated = responses.dated(response, self.clock.shift) if self.clock.shift else response
         await self._observed("save", "write", self._save_plainly, dated)
         return True
 
     async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
-        """Measure the chain that `history` would read, this response included, up to `most` responses.
+        """Measure the chain that `history` would read, this response included, up to `most`
+        responses.
 
-        The length is 0 if this response is unknown. If an ancestor is unknown, only the responses below it are counted.
-        A chain longer than `most` is not whole; its number of items and bytes is a lower bound. Every turn calls this,
-        so the store remembers its measurements, until data of the tenant is deleted.
+        The length is 0 if this response is unknown. If an ancestor is unknown, only the responses
+        below it are counted. A chain longer than `most` is not whole; its number of items and bytes
+        is a lower bound. Every turn calls this, so the store remembers its measurements, until data
+        of the tenant is deleted.
         """
         return await self.read(chains.measure_chain, tenant, response_id, most, self._measured)
 
@@ -128,40 +145,51 @@ class Store(ABC):
     def pulse(self, worker: str) -> Pulse | None:
         """Return a heartbeat that needs neither the event loop nor its connections.
 
-        Return None if all workers of the store run in this process: `leases.beat` is sufficient for them.
+        Return None if all workers of the store run in this process: `leases.beat` is sufficient for
+        them.
         """
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        """Call a listener on the event loop soon after a response or its job has changed, with the response's id.
+        """Call a listener on the event loop soon after a response or its job has changed, with the
+        response's id.
 
-        The id is `JOBS` if a job waits to be claimed, and empty if it is unknown which response changed. A change can
-        be announced more than once, and a change by another process may not be announced at all, so also poll.
+        The id is `JOBS` if a job waits to be claimed, and empty if it is unknown which response
+        changed. A change can be announced more than once, and a change by another process may not
+        be announced at all, so also poll.
         """
         self._listeners.append(listener)
 
     async def clock_skew(self) -> float | None:
-        """Return the seconds by which this process's clock is ahead of the store's clock, or None if not yet known.
+        """Return the seconds by which this process's clock is ahead of the store's clock, or None
+        if not yet known.
 
-        The store's clock decides what has expired: from now on, every operation corrects this process's clock by the
-        measured difference. Call this every few seconds, and do not purge while the clocks differ or the difference is
-        unknown.
+        The store's clock decides what has expired: from now on, every operation corrects this
+        process's clock by the measured difference. Call this every few seconds, and do not purge
+        while the clocks differ or the difference is unknown.
         """
         return await self._observed("clock_skew", "read", self._measure_skew)
 
     async def check_writable(self) -> None:
-        """Raise `StoreError` unless a write succeeds now and is durable. The written value is never read."""
+        """Raise `StoreError` unless a write succeeds now and is durable.
+
+        The written value is never read.
+        """
         await self._observed("check_writable", "write", self._try_to_write)
 
     async def has_room(self) -> bool:
-        """Return whether the disk of the storage has room, and keep space there for deletions, if the storage can.
+        """Return whether the disk of the storage has room, and keep space there for deletions, if
+        the storage can.
 
-        On a full disk, writes raise a `StoreError` with `is_disk_full`. If the space is kept, deletions, changes of API
-        keys and purges succeed.
+        On a full disk, writes raise a `StoreError` with `is_disk_full`. If the space is kept,
+        deletions, changes of API keys and purges succeed.
         """
         return await self._observed("has_room", "read", self._search_room)
 
     async def inspect(self) -> Mapping[str, int]:
-        """Check all of the storage; return the number of rows of each table. Raises `StoreError` if it is damaged."""
+        """Check all of the storage; return the number of rows of each table.
+
+        Raises `StoreError` if it is damaged.
+        """
         return await self.read(health.count_rows)
 
     @abstractmethod
@@ -174,11 +202,16 @@ class Store(ABC):
 
     @abstractmethod
     async def delete_blob_parts(self, blob: str) -> None:
-        """Delete the bytes of a blob, a few parts at a time, so that other writes can run in between."""
+        """Delete the bytes of a blob, a few parts at a time, so that other writes can run in
+        between.
+        """
 
     @property
     def terms(self) -> "TermThread":
-        """The thread that computes the terms of chunks for this store. It is loaded and started on first use."""
+        """The thread that computes the terms of chunks for this store.
+
+        It is loaded and started on first use.
+        """
         if self._term_thread is None:
             from antiphon.storage.terms import TermThread  # noqa: PLC0415 - only if chunks are written or deleted
 
@@ -186,7 +219,9 @@ class Store(ABC):
         return self._term_thread
 
     async def merge_words(self) -> None:  # noqa: B027 - PostgreSQL needs nothing
-        """Do what the keyword index of the database needs after a change, in transactions of its own."""
+        """Do what the keyword index of the database needs after a change, in transactions of its
+        own.
+        """
 
     async def close(self) -> None:
         """Finish pending writes and release the storage.
@@ -201,18 +236,27 @@ class Store(ABC):
 
     @abstractmethod
     def _perform_read(self, act: Act[R], tenant: str | None) -> Awaitable[R]:
-        """Run an operation that only reads. If the database supports row security, it sees only this tenant's rows."""
+        """Run an operation that only reads.
+
+        If the database supports row security, it sees only this tenant's rows.
+        """
 
     @abstractmethod
     def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> Awaitable[R]:
-        """Run an operation that writes. It is durable when this returns, and sees the same rows as a read.
+        """Run an operation that writes.
 
-        The operation may run more than once. If it `frees` space or changes a key, a full disk must not prevent it.
+        It is durable when this returns, and sees the same rows as a read.
+
+        The operation may run more than once. If it `frees` space or changes a key, a full disk must
+        not prevent it.
         """
 
     @abstractmethod
     def _save_plainly(self, response: StoredResponse) -> Awaitable[None]:
-        """Store a response without a conversation or a key. Many concurrent saves share a transaction."""
+        """Store a response without a conversation or a key.
+
+        Many concurrent saves share a transaction.
+        """
 
     @abstractmethod
     async def _measure_skew(self) -> float | None:
@@ -223,7 +267,9 @@ class Store(ABC):
         """Release what `close` releases, once."""
 
     async def _try_to_write(self) -> None:
-        await self._perform_write(Act(health.try_to_write, self.clock, (token_bytes(8),)), None, frees=False)
+        await self._perform_write(
+            Act(health.try_to_write, self.clock, (token_bytes(8),)), None, frees=False
+        )
 
     async def _search_room(self) -> bool:
         if self._is_disk_full:
@@ -264,5 +310,7 @@ class Store(ABC):
 
 
 def _tenant_of(first: Any) -> str | None:
-    """Return the tenant of an operation by its first argument: the tenant, None for all of them, or a record."""
+    """Return the tenant of an operation by its first argument: the tenant, None for all of them, or
+    a record.
+    """
     return first if first is None or isinstance(first, str) else first.tenant

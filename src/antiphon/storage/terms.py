@@ -1,4 +1,6 @@
-"""A thread that computes the terms of chunks: neither the event loop nor the writer of a store waits for it."""
+"""A thread that computes the terms of chunks: neither the event loop nor the writer of a store
+waits for it.
+"""
 
 import asyncio
 import time
@@ -8,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from antiphon.storage.operations.chunk_parts import K, Termed, parts_of
 
 REST = 0.0002
-"""Seconds that the thread sleeps after a chunk. Else the event loop waits 5 ms whenever it needs Python's lock."""
+"""Seconds that the thread sleeps after a chunk. Else the event loop waits 5 ms whenever it needs
+Python's lock.
+"""
 
 
 class TermThread:
@@ -21,7 +25,8 @@ class TermThread:
         """Yield the parts of chunks; see `parts_of`."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "antiphon-terms")
-        parts, loop = parts_of(chunks, lambda: time.sleep(REST)), asyncio.get_running_loop()
+        parts = parts_of(chunks, lambda: time.sleep(REST))
+        loop = asyncio.get_running_loop()
         while part := await loop.run_in_executor(self._thread, next, parts, None):
             yield part
 

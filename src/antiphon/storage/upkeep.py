@@ -27,7 +27,9 @@ AGES = {
     "sessions": 0,
     "codes": 0,
 }
-"""Seconds that a row of a table outlives its end. The retention decides for facts and containers."""
+"""Seconds that a row of a table outlives its end. The retention decides for facts and
+containers.
+"""
 
 AT_ONCE = 500
 """Rows that one step deletes."""
@@ -39,18 +41,23 @@ EMPTIED_AT_ONCE = 10
 """Containers that one step empties."""
 
 
-async def purge(store: Store, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
-    """Permanently delete expired data, in small steps; return the number of deleted rows of each table.
+async def purge(
+    store: Store, retention: int = RETENTION, *, dry_run: bool = False
+) -> Mapping[str, int]:
+    """Permanently delete expired data, in small steps; return the number of deleted rows of each
+    table.
 
-    Files are removed from expired vector stores, and expired files from all vector stores. Responses, chat completions
-    and answers expire at their `expires_at`, facts and expired containers after `retention` seconds, keys after a day,
-    failed deliveries after a month, sums of minutes after a week and of hours after 400 days. With `dry_run`, the rows
-    are counted, and nothing is deleted.
+    Files are removed from expired vector stores, and expired files from all vector stores.
+    Responses, chat completions and answers expire at their `expires_at`, facts and expired
+    containers after `retention` seconds, keys after a day, failed deliveries after a month, sums of
+    minutes after a week and of hours after 400 days. With `dry_run`, the rows are counted, and
+    nothing is deleted.
     """
     ages = {**AGES, "facts": retention, "containers": retention}
     if dry_run:
         return {
-            table: await store.read(expiry.count, table, age) for table, age in {**ages, "vector_stores": 0}.items()
+            table: await store.read(expiry.count, table, age)
+            for table, age in {**ages, "vector_stores": 0}.items()
         }
 
     emptied = await _empty_vector_stores(store)
@@ -59,12 +66,15 @@ async def purge(store: Store, retention: int = RETENTION, *, dry_run: bool = Fal
 
 
 async def trim_answers(store: Store, most_bytes: int) -> int:
-    """Delete the least recently used answers until the rest uses at most `most_bytes`; return how many."""
+    """Delete the least recently used answers until the rest uses at most `most_bytes`; return how
+    many.
+    """
     return await _in_steps(lambda: store.write(answers.trim, most_bytes, AT_ONCE), AT_ONCE)
 
 
 async def expire_containers(store: Store, limit: int) -> int:
-    """Delete the files of at most `limit` expired containers and mark these containers; return their number.
+    """Delete the files of at most `limit` expired containers and mark these containers; return
+    their number.
 
     Writes nothing if no container has expired.
     """
@@ -84,7 +94,10 @@ async def _purge_table(store: Store, table: str, age: int) -> int:
 
 
 async def _empty_vector_stores(store: Store) -> int:
-    """Empty expired vector stores, one at a time; return their number. Expired files are removed from all of them."""
+    """Empty expired vector stores, one at a time; return their number.
+
+    Expired files are removed from all of them.
+    """
     emptied = await _in_steps(lambda: store.write(vector_stores.empty_expired), 1)
     while await store.write(vector_stores.forget_expired, FILES_AT_ONCE):
         pass
@@ -97,7 +110,8 @@ async def _empty_vector_stores(store: Store) -> int:
 
 async def _in_steps(delete: Callable[[], Awaitable[int]], most: int) -> int:
     """Delete up to `most` rows at a time, until a step finds fewer; return their number."""
-    deleted, step = 0, most
+    deleted = 0
+    step = most
     while step == most:
         step = await delete()
         deleted += step

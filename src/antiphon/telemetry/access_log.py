@@ -20,8 +20,8 @@ log = logging.getLogger("antiphon.access")
 class AccessLog(Observer):
     """Records what the log lines report about a response.
 
-    The line of an HTTP request describes the response that it created. A response from a WebSocket, from a direct
-    call of a program, or from the background has a line of its own.
+    The line of an HTTP request describes the response that it created. A response from a WebSocket,
+    from a direct call of a program, or from the background has a line of its own.
     """
 
     def queued(self, response_id: str) -> None:
@@ -31,7 +31,13 @@ class AccessLog(Observer):
     def began(self, record: ResponseRecord) -> None:
         """See `Observer.began`."""
         known = replace(
-            current.get(), response_id=record.response.id, backend="", model="", cache="", outcome="", corrected=""
+            current.get(),
+            response_id=record.response.id,
+            backend="",
+            model="",
+            cache="",
+            outcome="",
+            corrected="",
         )
         current.set(known)
 
@@ -43,7 +49,9 @@ class AccessLog(Observer):
         """See `Observer.ended`."""
         known = replace(current.get(), outcome=record.outcome, cache=record.cache or "")
         if record.notes:
-            known = replace(known, corrected=", ".join(f"{kind} {done}" for kind, done in record.notes))
+            known = replace(
+                known, corrected=", ".join(f"{kind} {done}" for kind, done in record.notes)
+            )
         if log.isEnabledFor(logging.INFO):
             known = replace(known, model=_model(record.target))
         current.set(known)
@@ -51,9 +59,16 @@ class AccessLog(Observer):
             took = (time.monotonic() - record.began) * 1000
             kind = "background" if record.is_background else "message"
             what = "background response" if record.is_background else "response"
-            log.info("%s %s %.0f ms", what, record.outcome, took, extra=fields(kind=kind, ms=round(took, 1)))
+            log.info(
+                "%s %s %.0f ms",
+                what,
+                record.outcome,
+                took,
+                extra=fields(kind=kind, ms=round(took, 1)),
+            )
 
 
 def _model(target: ModelTarget) -> str:
-    name, offers = target.name, target.state.offers()
+    name = target.name
+    offers = target.state.offers()
     return next((one["id"] for one in offers if is_listed(name, [one["id"]])), OTHER)

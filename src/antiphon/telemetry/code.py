@@ -16,16 +16,29 @@ def code_metrics(lookup: Callable[[], CodeStatus | None]) -> list[ObservedNumber
 
         return ObservedNumbers(f"antiphon_code_{name}", text, poll_once=read)
 
-    def counter(name: str, text: str, label: str, of: Callable[[CodeStatus], Mapping[str, int]]) -> ObservedNumbers:
+    def counter(
+        name: str, text: str, label: str, of: Callable[[CodeStatus], Mapping[str, int]]
+    ) -> ObservedNumbers:
         def read() -> Mapping[Labels, float]:
             found = lookup()
-            return {} if found is None else {(value,): float(count) for value, count in of(found).items()}
+            return (
+                {}
+                if found is None
+                else {(value,): float(count) for value, count in of(found).items()}
+            )
 
         return ObservedNumbers(f"antiphon_code_{name}", text, label, poll_once=read, kind="counter")
 
     return [
-        gauge("kernels", "Processes that hold the variables of a container.", lambda one: one.kernels),
+        gauge(
+            "kernels", "Processes that hold the variables of a container.", lambda one: one.kernels
+        ),
         gauge("memory_bytes", "Bytes of memory that these processes use.", lambda one: one.memory),
         counter("calls", "Calls of code that ended, by outcome.", "ending", lambda one: one.calls),
-        counter("rejections", "Calls of code that were not run, by reason.", "reason", lambda one: one.rejections),
+        counter(
+            "rejections",
+            "Calls of code that were not run, by reason.",
+            "reason",
+            lambda one: one.rejections,
+        ),
     ]

@@ -1,7 +1,8 @@
-"""The context of the current work: available to every log line written meanwhile, and to no other work.
+"""The context of the current work: available to every log line written meanwhile, and to no other
+work.
 
-Each request, each message on a WebSocket and each background response has its own task, and with it its own
-context (`contextvars`): values set in one are not visible in another.
+Each request, each message on a WebSocket and each background response has its own task, and with it
+its own context (`contextvars`): values set in one are not visible in another.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,9 @@ class About(Struct, frozen=True, gc=False):
     backend: str = ""
     """The name of the backend that was called last."""
     model: str = ""
-    """The model that answered, as its backend or the operator lists it; `other` for a name that a client invented."""
+    """The model that answered, as its backend or the operator lists it; `other` for a name that a
+    client invented.
+    """
     cache: str = ""
     """The result of the cache lookup: `hit` or `miss`."""
     api_key_id: str = ""

@@ -17,7 +17,10 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 def exposition(counted: Iterable[Family]) -> Iterator[str]:
-    """Yield families as text, in pieces. Families with one name, from several processes, are merged."""
+    """Yield families as text, in pieces.
+
+    Families with one name, from several processes, are merged.
+    """
     merged: dict[str, list[Family]] = {}
     for family in counted:
         merged.setdefault(family.name, []).append(family)
@@ -48,14 +51,19 @@ def _histogram(name: str, edges: list[str], sample: Sample) -> str:
     counts = list(accumulate(sample.counts))
     comma = "," if labels else ""
     lines = [
-        f'{name}_bucket{{{labels}{comma}le="{edge}"}} {count}\n' for edge, count in zip(edges, counts, strict=True)
+        f'{name}_bucket{{{labels}{comma}le="{edge}"}} {count}\n'
+        for edge, count in zip(edges, counts, strict=True)
     ]
     whole = _braced(labels)
-    return "".join([*lines, f"{name}_count{whole} {counts[-1]}\n", f"{name}_sum{whole} {sample.value!r}\n"])
+    return "".join(
+        [*lines, f"{name}_count{whole} {counts[-1]}\n", f"{name}_sum{whole} {sample.value!r}\n"]
+    )
 
 
 def _labels(sample: Sample) -> str:
-    return ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in sample.labels.items())
+    return ",".join(
+        f'{name}="{value.translate(_ESCAPES)}"' for name, value in sample.labels.items()
+    )
 
 
 def _braced(labels: str) -> str:

@@ -1,8 +1,9 @@
-"""Formats log lines: as text for people or as JSON for programs, each with the request during which it was written.
+"""Formats log lines: as text for people or as JSON for programs, each with the request during which
+it was written.
 
-A line never contains text of a client or a backend. Errors are reported by their type and place: messages of
-exceptions quote the data that caused them, so they are omitted, here and in all log calls, except for
-debugging (`log_level = debug`). For this project's own errors the gist is logged.
+A line never contains text of a client or a backend. Errors are reported by their type and place:
+messages of exceptions quote the data that caused them, so they are omitted, here and in all log
+calls, except for debugging (`log_level = debug`). For this project's own errors the gist is logged.
 """
 
 import logging
@@ -23,13 +24,25 @@ OWN = "antiphon"
 FIELDS = "fields"
 """The attribute of a record with more fields of a line, by name."""
 
-DISPLAYED = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "corrected", "trace_id")
+DISPLAYED = (
+    "request_id",
+    "response_id",
+    "api_key_id",
+    "backend",
+    "model",
+    "cache",
+    "outcome",
+    "corrected",
+    "trace_id",
+)
 
 _encode = msgspec.json.Encoder().encode
 
 
 class TextLines(logging.Formatter):
-    """`2026-11-21T09:18:46.123Z WARNING antiphon: What happened. [req_1 resp_1 groq]`, then the place of a fault."""
+    """`2026-11-21T09:18:46.123Z WARNING antiphon: What happened. [req_1 resp_1 groq]`, then the
+    place of a fault.
+    """
 
     def __init__(self, *, quotes: bool = False) -> None:
         super().__init__()
@@ -39,14 +52,27 @@ class TextLines(logging.Formatter):
         """See `logging.Formatter.format`."""
         known = about()
         named = " ".join(
-            filter(None, (known.request_id, known.response_id, known.backend, known.outcome, known.corrected))
+            filter(
+                None,
+                (
+                    known.request_id,
+                    known.response_id,
+                    known.backend,
+                    known.outcome,
+                    known.corrected,
+                ),
+            )
         )
         text = f"{_time(record)} {record.levelname} {record.name}: {_message(record, self._quotes)}"
-        return "\n  ".join([f"{text} [{_printable(named)}]" if named else text, *_fault(record, self._quotes)])
+        return "\n  ".join(
+            [f"{text} [{_printable(named)}]" if named else text, *_fault(record, self._quotes)]
+        )
 
 
 class JsonLines(logging.Formatter):
-    """One object per line: `time`, `level`, `logger`, `message`, the facts about the request, and `fault`."""
+    """One object per line: `time`, `level`, `logger`, `message`, the facts about the request, and
+    `fault`.
+    """
 
     def __init__(self, *, quotes: bool = False) -> None:
         super().__init__()
@@ -90,11 +116,20 @@ def _second(seconds: int) -> str:
 
 
 def _message(record: logging.LogRecord, quotes: bool) -> str:
-    """Return the message; other loggers put the data that caused an error into further lines. See `without_secrets`."""
-    if quotes or not isinstance(record.args, tuple) or not any(isinstance(one, Exception) for one in record.args):
+    """Return the message; other loggers put the data that caused an error into further lines.
+
+    See `without_secrets`.
+    """
+    if (
+        quotes
+        or not isinstance(record.args, tuple)
+        or not any(isinstance(one, Exception) for one in record.args)
+    ):
         text = record.getMessage()
     else:
-        text = str(record.msg) % tuple(_gist(one) if isinstance(one, Exception) else one for one in record.args)
+        text = str(record.msg) % tuple(
+            _gist(one) if isinstance(one, Exception) else one for one in record.args
+        )
     line = text if record.name.partition(".")[0] == OWN else text.partition("\n")[0]
     return _printable(without_secrets(line) if "://" in line else line)
 
@@ -103,7 +138,9 @@ def _printable(text: str) -> str:
     """Return text as one line, whatever it contains."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def _fault(record: logging.LogRecord, quotes: bool) -> Iterator[str]:
@@ -122,5 +159,7 @@ def _places(error: BaseException) -> Iterator[str]:
     place = error.__traceback__
     while place is not None:
         code = place.tb_frame.f_code
-        yield f"{'/'.join(PurePath(code.co_filename).parts[-3:])}:{place.tb_lineno} in {code.co_name}"
+        yield (
+            f"{'/'.join(PurePath(code.co_filename).parts[-3:])}:{place.tb_lineno} in {code.co_name}"
+        )
         place = place.tb_next

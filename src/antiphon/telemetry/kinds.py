@@ -1,6 +1,7 @@
 """The kinds of metrics: counters, gauges and histograms, as plain numbers that are cheap to update.
 
-This module does not know how metrics are shown; `exposition.py` writes them as text. Terms as in Prometheus.
+This module does not know how metrics are shown; `exposition.py` writes them as text. Terms as in
+Prometheus.
 """
 
 from bisect import bisect_left
@@ -27,7 +28,9 @@ class Sample(Struct, frozen=True):
     value: float
     """For a histogram, the sum of its observations."""
     counts: Sequence[int] = ()
-    """Of a histogram, the observations in each bucket, not added up; the last bucket has no upper bound."""
+    """Of a histogram, the observations in each bucket, not added up; the last bucket has no upper
+    bound.
+    """
 
 
 class Family(Struct, frozen=True):
@@ -62,7 +65,9 @@ class Counter:
     bounds: Sequence[float] = ()
 
     def __init__(self, name: str, text: str, *names: str) -> None:
-        self.name, self.text, self.names = name, text, names
+        self.name = name
+        self.text = text
+        self.names = names
         self.values: defaultdict[Labels, float] = defaultdict(float)
         """By label values; code that runs with every request updates it directly."""
 
@@ -87,14 +92,25 @@ class Gauge(Counter):
 
 
 class ObservedNumbers:
-    """Numbers that another part holds anyway, read when they are scraped: values by the values of the labels."""
+    """Numbers that another part holds anyway, read when they are scraped: values by the values of
+    the labels.
+    """
 
     bounds: Sequence[float] = ()
 
     def __init__(
-        self, name: str, text: str, *names: str, poll_once: Callable[[], Mapping[Labels, float]], kind: str = "gauge"
+        self,
+        name: str,
+        text: str,
+        *names: str,
+        poll_once: Callable[[], Mapping[Labels, float]],
+        kind: str = "gauge",
     ) -> None:
-        self.name, self.text, self.names, self.kind, self._poll = name, text, names, kind, poll_once
+        self.name = name
+        self.text = text
+        self.names = names
+        self.kind = kind
+        self._poll = poll_once
 
     def samples(self) -> Iterator[Sample]:
         """See `Metric.samples`."""
@@ -111,7 +127,9 @@ class Spread:
 
 
 def spreads(bounds: Sequence[float]) -> defaultdict[Labels, Spread]:
-    """Return an empty table of observations by labels; the last bucket is for values above all bounds."""
+    """Return an empty table of observations by labels; the last bucket is for values above all
+    bounds.
+    """
     return defaultdict(lambda: Spread([0] * (len(bounds) + 1)))
 
 
@@ -120,8 +138,13 @@ class Histogram:
 
     kind = "histogram"
 
-    def __init__(self, name: str, text: str, *names: str, bounds: Sequence[float] = MODEL_SECONDS) -> None:
-        self.name, self.text, self.names, self.bounds = name, text, names, bounds
+    def __init__(
+        self, name: str, text: str, *names: str, bounds: Sequence[float] = MODEL_SECONDS
+    ) -> None:
+        self.name = name
+        self.text = text
+        self.names = names
+        self.bounds = bounds
         self.spreads = spreads(bounds)
         """By label values; code that runs with every request updates it directly."""
 
@@ -134,7 +157,9 @@ class Histogram:
     def samples(self) -> Iterator[Sample]:
         """See `Metric.samples`."""
         for labels, spread in list(self.spreads.items()):
-            yield Sample(dict(zip(self.names, labels, strict=True)), spread.total, tuple(spread.counts))
+            yield Sample(
+                dict(zip(self.names, labels, strict=True)), spread.total, tuple(spread.counts)
+            )
 
 
 def families(metrics: Iterable[Metric], **labels: str) -> list[Family]:
@@ -144,7 +169,10 @@ def families(metrics: Iterable[Metric], **labels: str) -> list[Family]:
             one.name,
             one.kind,
             one.text,
-            [Sample({**sample.labels, **labels}, sample.value, sample.counts) for sample in one.samples()],
+            [
+                Sample({**sample.labels, **labels}, sample.value, sample.counts)
+                for sample in one.samples()
+            ],
             one.bounds,
         )
         for one in metrics

@@ -1,7 +1,7 @@
 """Measures how long the event loop is blocked: a thread schedules a callback on it, and waits.
 
-While one step of one request runs, every other client waits. The measurement costs requests nothing: the loop runs
-one callback of the watchdog a few times per second.
+While one step of one request runs, every other client waits. The measurement costs requests
+nothing: the loop runs one callback of the watchdog a few times per second.
 """
 
 import asyncio
@@ -28,10 +28,17 @@ DEEPEST = 12
 
 
 class LoopWatchdog:
-    """Measures the running loop from `start` to `close`. `observe` receives each delay of the loop, in seconds."""
+    """Measures the running loop from `start` to `close`.
 
-    def __init__(self, observe: Callable[[float], None], *, every: float = EVERY, long: float = LONG) -> None:
-        self._observe, self._every, self._long = observe, every, long
+    `observe` receives each delay of the loop, in seconds.
+    """
+
+    def __init__(
+        self, observe: Callable[[float], None], *, every: float = EVERY, long: float = LONG
+    ) -> None:
+        self._observe = observe
+        self._every = every
+        self._long = long
         self._ended = threading.Event()
         self._answered = threading.Event()
         self._thread: threading.Thread | None = None
@@ -44,7 +51,9 @@ class LoopWatchdog:
         """Start to measure the loop that runs in this thread."""
         self._loop_thread = threading.get_ident()
         loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._watch, args=(loop,), name="loop-watchdog", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, args=(loop,), name="loop-watchdog", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -63,7 +72,9 @@ class LoopWatchdog:
     def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
         self._answered.clear()
         if self._ended.is_set():
-            return  # the answer that `close` gave may have been cleared, and the loop's thread waits in `close`
+            # the answer that `close` gave may have been cleared, and the loop's thread waits in
+            # `close`
+            return
         self._took = 0.0
         requested = time.monotonic()
         loop.call_soon_threadsafe(self._answer, requested)
@@ -71,7 +82,11 @@ class LoopWatchdog:
         self._answered.wait()
         if stack is not None and self._took and requested - self._logged >= LOG_EVERY:
             self._logged = requested
-            log.warning("The event loop was blocked for %.2f s; every client waited. It was in:\n%s", self._took, stack)
+            log.warning(
+                "The event loop was blocked for %.2f s; every client waited. It was in:\n%s",
+                self._took,
+                stack,
+            )
 
     def _answer(self, requested: float) -> None:
         """Report the delay, on the loop itself: so each measurement wakes it once."""
@@ -81,4 +96,6 @@ class LoopWatchdog:
 
     def _stack(self) -> str:
         frame = sys._current_frames().get(self._loop_thread)
-        return "".join(traceback.format_stack(frame)[-DEEPEST:]) if frame is not None else "(no stack)"
+        return (
+            "".join(traceback.format_stack(frame)[-DEEPEST:]) if frame is not None else "(no stack)"
+        )

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import SchedulerUsage
-from antiphon.telemetry.kinds import MODEL_SECONDS, OTHER, Counter, Gauge, Histogram, Labels, Metric, ObservedNumbers
+from antiphon.telemetry.kinds import (
+    MODEL_SECONDS,
+    OTHER,
+    Counter,
+    Gauge,
+    Histogram,
+    Labels,
+    Metric,
+    ObservedNumbers,
+)
 from antiphon.telemetry.observers import ObservedCall, Observer, ResponseRecord, ToolUse
 from antiphon.telemetry.requests import RequestCounter, RequestSeconds
 from antiphon.upstream.backend_state import BackendState
@@ -28,66 +37,99 @@ MOST_MODELS = 200
 
 
 class Measures:
-    """All metrics of this process. Each part counts its own; metrics without counts have no numbers.
+    """All metrics of this process.
 
-    Labels are bounded: routes instead of paths, models that a backend lists instead of the clients' names.
+    Each part counts its own; metrics without counts have no numbers.
+
+    Labels are bounded: routes instead of paths, models that a backend lists instead of the clients'
+    names.
     """
 
     def __init__(self) -> None:
         self.requests = RequestCounter()
         self.request_seconds = RequestSeconds(self.requests)
-        self.responses = Counter("antiphon_responses", "Responses that have ended.", "model", "status")
+        self.responses = Counter(
+            "antiphon_responses", "Responses that have ended.", "model", "status"
+        )
         self.first_token = Histogram(
             "antiphon_first_token_seconds",
             "Time from the start of a streamed response to the first byte of the model's answer.",
             *("backend", "model"),
         )
-        self.duration = Histogram("antiphon_response_seconds", "Time from the start of a response to its end.", "model")
+        self.duration = Histogram(
+            "antiphon_response_seconds", "Time from the start of a response to its end.", "model"
+        )
         self.tokens = Counter(
             "antiphon_tokens",
             "Tokens as backends counted them: cached is part of input, reasoning of output.",
             *("model", "kind"),
         )
         self.calls = Counter("antiphon_backend_calls", "Calls of a model.", "backend", "outcome")
-        self.tools = Counter("antiphon_tool_calls", "Calls of server-side tools.", "kind", "outcome")
-        self.mcp_left_out = Counter("antiphon_mcp_tools_left_out", "Unusable tools in lists of MCP servers.", "reason")
+        self.tools = Counter(
+            "antiphon_tool_calls", "Calls of server-side tools.", "kind", "outcome"
+        )
+        self.mcp_left_out = Counter(
+            "antiphon_mcp_tools_left_out", "Unusable tools in lists of MCP servers.", "reason"
+        )
         self.cache = Counter("antiphon_cache_lookups", "Lookups in the response cache.", "outcome")
         self.searches_by_keywords = Counter(
             "antiphon_searches_by_keywords",
-            "Searches of vector stores without vectors, because the embedding model did not answer.",
+            "Searches of vector stores without vectors, because the embedding model did not answer.",  # noqa: E501 - one text, or a row of a table
             "model",
         )
         self.images = Counter(
-            "antiphon_images_described", "Images in requests to models without vision, by outcome.", "outcome"
+            "antiphon_images_described",
+            "Images in requests to models without vision, by outcome.",
+            "outcome",
         )
         self.skipped_compactions = Counter(
-            "antiphon_compactions_skipped", "Compactions skipped because they would not have helped.", "model"
+            "antiphon_compactions_skipped",
+            "Compactions skipped because they would not have helped.",
+            "model",
         )
         self.corrections = Counter(
             "antiphon_corrections",
-            "Faults in the output of models: repaired, requested again, or left broken; loops: nudged, or stopped.",
+            "Faults in the output of models: repaired, requested again, or left broken; loops: "
+            "nudged, or stopped.",
             *("model", "kind", "outcome"),
         )
         self.adjustments = Counter(
             "antiphon_adjustments",
-            "Responses for which the backend was sent something other than the client wrote, because it refuses that.",
+            "Responses for which the backend was sent something other than the client wrote, "
+            "because it refuses that.",
             *("model", "difference"),
         )
         self.jobs = Counter(
-            "antiphon_background_jobs", "Background responses: claimed here, done here, or lost to another.", "outcome"
+            "antiphon_background_jobs",
+            "Background responses: claimed here, done here, or lost to another.",
+            "outcome",
         )
-        self.store = Histogram("antiphon_store_seconds", "Duration of store operations.", "kind", bounds=STORE_SECONDS)
-        self.store_errors = Counter("antiphon_store_errors", "Failed store operations.", "operation")
+        self.store = Histogram(
+            "antiphon_store_seconds", "Duration of store operations.", "kind", bounds=STORE_SECONDS
+        )
+        self.store_errors = Counter(
+            "antiphon_store_errors", "Failed store operations.", "operation"
+        )
         self.loop_stalls = Histogram(
             "antiphon_loop_stall_seconds",
             "Delay of the event loop, measured by its watchdog four times per second.",
             bounds=STALL_SECONDS,
         )
-        self.webhooks = Counter("antiphon_webhook_deliveries", "Attempts to deliver a webhook.", "outcome")
-        self.tenant_responses = Counter("antiphon_tenant_responses", "Responses by tenant.", "tenant", "status")
-        self.tenant_tokens = Counter("antiphon_tenant_tokens", "Tokens by tenant.", "tenant", "kind")
-        self.code_seconds = Counter("antiphon_code_seconds", "CPU time of calls of code, and their pauses.", "kind")
-        self.tenant_code_seconds = Counter("antiphon_tenant_code_seconds", "The same by tenant.", "tenant", "kind")
+        self.webhooks = Counter(
+            "antiphon_webhook_deliveries", "Attempts to deliver a webhook.", "outcome"
+        )
+        self.tenant_responses = Counter(
+            "antiphon_tenant_responses", "Responses by tenant.", "tenant", "status"
+        )
+        self.tenant_tokens = Counter(
+            "antiphon_tenant_tokens", "Tokens by tenant.", "tenant", "kind"
+        )
+        self.code_seconds = Counter(
+            "antiphon_code_seconds", "CPU time of calls of code, and their pauses.", "kind"
+        )
+        self.tenant_code_seconds = Counter(
+            "antiphon_tenant_code_seconds", "The same by tenant.", "tenant", "kind"
+        )
         self.websockets = Gauge("antiphon_websocket_connections", "Open WebSocket connections.")
 
     def all(self) -> list[Metric]:
@@ -150,11 +192,13 @@ class ResponseMetrics(Observer):
 
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
-        measures, name = self.measures, record.model
+        measures = self.measures
+        name = record.model
         model = self.names.known.get(name) or self.names.of(name)
         self._spoken.discard(record)
         if record.outcome != "queued":
-            took, spread = self.clock() - record.began, measures.duration.spreads[(model,)]
+            took = self.clock() - record.began
+            spread = measures.duration.spreads[(model,)]
             spread.counts[bisect_left(MODEL_SECONDS, took)] += 1
             spread.total += took
             measures.responses.values[model, record.outcome] += 1
@@ -181,9 +225,13 @@ def _failure(error: AntiphonError) -> str:
 
 
 def known(
-    models: ModelRegistry, responses_in_flight: Callable[[], int], shared: Callable[[], Mapping[str, SchedulerUsage]]
+    models: ModelRegistry,
+    responses_in_flight: Callable[[], int],
+    shared: Callable[[], Mapping[str, SchedulerUsage]],
 ) -> list[ObservedNumbers]:
-    """Return the gauges of responses in flight, backends and shared resources, which are read when they are scraped."""
+    """Return the gauges of responses in flight, backends and shared resources, which are read when
+    they are scraped.
+    """
 
     def by_backend(of: Callable[[BackendState], float]) -> Callable[[], Mapping[Labels, float]]:
         return lambda: {(backend.name,): float(of(backend)) for backend in models.backends}
@@ -191,18 +239,40 @@ def known(
     def is_up(backend: BackendState) -> bool:
         return backend.health.is_up(models.clock())
 
-    def each(name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge") -> ObservedNumbers:
-        return ObservedNumbers(f"antiphon_backend_{name}", text, "backend", poll_once=by_backend(of), kind=kind)
+    def each(
+        name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge"
+    ) -> ObservedNumbers:
+        return ObservedNumbers(
+            f"antiphon_backend_{name}", text, "backend", poll_once=by_backend(of), kind=kind
+        )
 
     in_flight = "Responses in progress."
     return [
-        ObservedNumbers("antiphon_responses_in_flight", in_flight, poll_once=lambda: {(): responses_in_flight()}),
-        each("in_flight", "Requests that a backend has now.", lambda server: server.slots.usage.in_use),
-        each("queue", "Requests that wait for a backend.", lambda server: server.slots.usage.waiting),
+        ObservedNumbers(
+            "antiphon_responses_in_flight", in_flight, poll_once=lambda: {(): responses_in_flight()}
+        ),
+        each(
+            "in_flight",
+            "Requests that a backend has now.",
+            lambda server: server.slots.usage.in_use,
+        ),
+        each(
+            "queue", "Requests that wait for a backend.", lambda server: server.slots.usage.waiting
+        ),
         each("oldest_wait_seconds", OLDEST, lambda server: server.slots.usage.oldest_wait),
         each("up", "Whether a backend is called: 0 if it is ejected.", is_up),
-        each("ejections", "Times that a backend was ejected.", lambda server: server.health.ejections, "counter"),
-        each("prompt_bytes", "Bytes of prompts of sessions.", lambda server: server.prompts.size, "counter"),
+        each(
+            "ejections",
+            "Times that a backend was ejected.",
+            lambda server: server.health.ejections,
+            "counter",
+        ),
+        each(
+            "prompt_bytes",
+            "Bytes of prompts of sessions.",
+            lambda server: server.prompts.size,
+            "counter",
+        ),
         each("prompt_reused_bytes", REUSED, lambda server: server.prompts.reused, "counter"),
         each("prompt_breaks", BREAKS, lambda server: server.prompts.breaks, "counter"),
         *_shared(shared),
@@ -227,6 +297,10 @@ def _shared(usage: Callable[[], Mapping[str, SchedulerUsage]]) -> list[ObservedN
     return [
         each("in_use", "Slots of a shared resource that are in use.", lambda one: one.in_use),
         each("capacity", "Slots of a shared resource.", lambda one: one.capacity or None),
-        each("waiting", "Operations that wait for a slot of a shared resource.", lambda one: one.waiting),
+        each(
+            "waiting",
+            "Operations that wait for a slot of a shared resource.",
+            lambda one: one.waiting,
+        ),
         each("oldest_wait_seconds", OLDEST, lambda one: one.oldest_wait),
     ]

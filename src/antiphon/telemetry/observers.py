@@ -1,4 +1,6 @@
-"""Reports responses to metrics, traces and the log: one record of each, filled in while the response runs."""
+"""Reports responses to metrics, traces and the log: one record of each, filled in while the
+response runs.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -19,7 +21,10 @@ CacheStatus = Literal["hit", "miss"]
 
 
 class Span(Struct, eq=False):
-    """One model call or tool call, in the timeline of a response. Times are of the monotonic clock."""
+    """One model call or tool call, in the timeline of a response.
+
+    Times are of the monotonic clock.
+    """
 
     kind: Literal["call", "tool"]
     name: str
@@ -40,7 +45,9 @@ class ResponseRecord(Struct, eq=False):
     """One response. Observers receive it when the response begins, and again when it has ended."""
 
     response: Response
-    """Its state when the record was passed on; at the end it is final and durable, or was abandoned."""
+    """Its state when the record was passed on; at the end it is final and durable, or was
+    abandoned.
+    """
     target: ModelTarget
     """The model and backend that are called, or that answered."""
     output: Callable[[], Sequence[Item]]
@@ -62,13 +69,17 @@ class ResponseRecord(Struct, eq=False):
     notes: Sequence[Note] = ()
     """Faults in the model's output, and their corrections."""
     skipped_compactions: int = 0
-    """Times that the context was too long for `compact_threshold`, and a compaction would not have helped."""
+    """Times that the context was too long for `compact_threshold`, and a compaction would not have
+    helped.
+    """
     tenant: str = ""
     """Its tenant; empty without an API key."""
     spans: list[Span] = []
     """Its model and tool calls, in order; empty if it is not timed."""
     outcome: str = ""
-    """Its final status, `queued` if another worker runs it, `refused` if the client received an error instead."""
+    """Its final status, `queued` if another worker runs it, `refused` if the client received an
+    error instead.
+    """
 
 
 class ObservedCall(Struct, eq=False):
@@ -122,9 +133,9 @@ class ToolUse(Struct, eq=False):
 class Observer:
     """Receives every response that this process runs. Each method returns at once and never raises.
 
-    The order for one response: `queued` if it runs in the background; `began`; for each model call `requested`,
-    `spoke` once its first byte has arrived, and `answered`; for each server-side tool call `used` and `returned`;
-    then `ended`.
+    The order for one response: `queued` if it runs in the background; `began`; for each model call
+    `requested`, `spoke` once its first byte has arrived, and `answered`; for each server-side tool
+    call `used` and `returned`; then `ended`.
     """
 
     def queued(self, response_id: str) -> None:
@@ -153,7 +164,9 @@ class Observer:
 
 
 class Observers:
-    """Combines several observers, as lists of callables for each event: only methods that an observer overrides."""
+    """Combines several observers, as lists of callables for each event: only methods that an
+    observer overrides.
+    """
 
     def __init__(self) -> None:
         self.queued: tuple[Callable[[str], None], ...] = ()

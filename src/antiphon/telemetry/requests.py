@@ -1,4 +1,6 @@
-"""HTTP requests: their number and their duration. One update of one record counts for both metrics."""
+"""HTTP requests: their number and their duration. One update of one record counts for both
+metrics.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +16,9 @@ class RequestCounter:
     Each request changes `spreads` directly, without a call: `bounds` are those of its buckets.
     """
 
-    name, kind, text = "antiphon_http_requests", "counter", "Requests that were answered."
+    name = "antiphon_http_requests"
+    kind = "counter"
+    text = "Requests that were answered."
     names: Labels = ("route", "method", "status")
     bounds: Sequence[float] = ()
 
@@ -30,7 +34,8 @@ class RequestCounter:
 class RequestSeconds:
     """The durations of the same requests, by route and class of status, such as `2xx`."""
 
-    name, kind = "antiphon_http_request_seconds", "histogram"
+    name = "antiphon_http_request_seconds"
+    kind = "histogram"
     text = "Time from the start of a request to the end of its reply."
     names: Labels = ("route", "status_class")
     bounds: Sequence[float] = HTTP_SECONDS
@@ -44,7 +49,9 @@ class RequestSeconds:
         for (route, _, status), spread in list(self._counted.spreads.items()):
             _add(found[route, class_of(status)], spread)
         for labels, spread in found.items():
-            yield Sample(dict(zip(self.names, labels, strict=True)), spread.total, tuple(spread.counts))
+            yield Sample(
+                dict(zip(self.names, labels, strict=True)), spread.total, tuple(spread.counts)
+            )
 
 
 def class_of(status: str) -> str:

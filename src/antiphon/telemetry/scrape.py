@@ -1,4 +1,6 @@
-"""All metrics of a process, as they are when they are scraped, and those that all processes have in common."""
+"""All metrics of a process, as they are when they are scraped, and those that all processes have in
+common.
+"""
 
 from collections.abc import Callable, Sized
 
@@ -15,9 +17,12 @@ from antiphon.upstream.registry import ModelRegistry
 
 
 class Scrape:
-    """The metrics of this process. `runs` has its running responses; `code` returns the state of its sandbox.
+    """The metrics of this process.
 
-    `lead` is the time in seconds before the end of its window from which a deferred job no longer waits.
+    `runs` has its running responses; `code` returns the state of its sandbox.
+
+    `lead` is the time in seconds before the end of its window from which a deferred job no longer
+    waits.
     """
 
     def __init__(
@@ -31,9 +36,14 @@ class Scrape:
         store: Store,
         lead: int,
     ) -> None:
-        self._measures, self._models, self._runs, self._shared = measures, models, runs, shared
-        self._upkeep, self._code = upkeep, code
-        self._store, self._lead = store, lead
+        self._measures = measures
+        self._models = models
+        self._runs = runs
+        self._shared = shared
+        self._upkeep = upkeep
+        self._code = code
+        self._store = store
+        self._lead = lead
 
     def here(self, worker: str) -> list[Family]:
         """Return the metrics of this process, labelled with its name."""
@@ -42,20 +52,40 @@ class Scrape:
         return families([*self._measures.all(), *known_here, *process_metrics()], worker=worker)
 
     async def backlog(self) -> list[Family]:
-        """Return the metrics that all processes have in common, since they are in the store. Raises `StoreError`."""
+        """Return the metrics that all processes have in common, since they are in the store.
+
+        Raises `StoreError`.
+        """
         waiting = await self._store.read(jobs.backlog, self._lead)
         containers = await self._store.read(container_counts.running)
-        queued, deliveries = "Background responses in the queue.", "Webhooks in the outbox."
+        queued = "Background responses in the queue."
+        deliveries = "Webhooks in the outbox."
         deferred = "Background responses in the queue that can wait for idle slots."
         overdue = "Background responses that still wait after their window."
         running = "Containers that have not expired."
         return families(
             [
-                ObservedNumbers("antiphon_background_waiting", queued, poll_once=lambda: {(): waiting.jobs}),
-                ObservedNumbers("antiphon_background_deferred", deferred, poll_once=lambda: {(): waiting.deferred}),
-                ObservedNumbers("antiphon_background_overdue", overdue, poll_once=lambda: {(): waiting.overdue}),
-                ObservedNumbers("antiphon_webhooks_waiting", deliveries, poll_once=lambda: {(): waiting.deliveries}),
-                ObservedNumbers("antiphon_containers_running", running, poll_once=lambda: {(): float(containers)}),
+                ObservedNumbers(
+                    "antiphon_background_waiting", queued, poll_once=lambda: {(): waiting.jobs}
+                ),
+                ObservedNumbers(
+                    "antiphon_background_deferred",
+                    deferred,
+                    poll_once=lambda: {(): waiting.deferred},
+                ),
+                ObservedNumbers(
+                    "antiphon_background_overdue", overdue, poll_once=lambda: {(): waiting.overdue}
+                ),
+                ObservedNumbers(
+                    "antiphon_webhooks_waiting",
+                    deliveries,
+                    poll_once=lambda: {(): waiting.deliveries},
+                ),
+                ObservedNumbers(
+                    "antiphon_containers_running",
+                    running,
+                    poll_once=lambda: {(): float(containers)},
+                ),
             ]
         )
 
@@ -65,7 +95,13 @@ def _upkeep_metrics(upkeep: Upkeep) -> list[ObservedNumbers]:
     retained = "Stored responses that have expired, if they are too many for one purge."
     full = "Whether the disk of the store has no room: 1 or 0."
     return [
-        ObservedNumbers("antiphon_disk_full", full, poll_once=lambda: {(): float(upkeep.is_disk_full)}),
-        ObservedNumbers("antiphon_clock_skew_seconds", ahead, poll_once=lambda: {(): upkeep.clock_skew}),
-        ObservedNumbers("antiphon_purge_held", retained, poll_once=lambda: {(): float(upkeep.purge_held)}),
+        ObservedNumbers(
+            "antiphon_disk_full", full, poll_once=lambda: {(): float(upkeep.is_disk_full)}
+        ),
+        ObservedNumbers(
+            "antiphon_clock_skew_seconds", ahead, poll_once=lambda: {(): upkeep.clock_skew}
+        ),
+        ObservedNumbers(
+            "antiphon_purge_held", retained, poll_once=lambda: {(): float(upkeep.purge_held)}
+        ),
     ]

@@ -1,4 +1,6 @@
-"""Responses, tokens and CPU time of code by tenant, for operators who enable these metrics: `metrics_tenants`."""
+"""Responses, tokens and CPU time of code by tenant, for operators who enable these metrics:
+`metrics_tenants`.
+"""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,6 @@
-"""Times the model calls and tool calls of each response, for the timeline that is stored with it."""
+"""Times the model calls and tool calls of each response, for the timeline that is stored with
+it.
+"""
 
 import time
 

@@ -15,13 +15,18 @@ class Use:
     """One call by the model, to be executed."""
 
     tool: Tool
-    """The tool in the request, with its credentials: `authorization` is sent to the tool's own origin only."""
+    """The tool in the request, with its credentials: `authorization` is sent to the tool's own
+    origin only.
+    """
     name: str
-    """Which function: an MCP server's tool, `web_search`, `open_page`, `find_in_page`, or `file_search`."""
+    """Which function: an MCP server's tool, `web_search`, `open_page`, `find_in_page`, or
+    `file_search`.
+    """
     arguments: Mapping[str, Any]
     tenant: str = ""
     was_provided: Callable[[str], bool] = lambda text: False
-    """Whether a text occurs word for word in the data that the model received, from its user or from tools.
+    """Whether a text occurs word for word in the data that the model received, from its user or
+    from tools.
 
     A text that the model invented could leak data that it knows (threat 22).
     """
@@ -54,9 +59,9 @@ class ToolResult:
     fields: Mapping[str, Any]
     """The final fields of the call's item.
 
-    `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`,
-    `queries` and `results` of a `file_search_call`, and those of an `image_generation_call`; the run omits the
-    fields that the client did not request by `include`.
+    `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a
+    `web_search_call`, `queries` and `results` of a `file_search_call`, and those of an
+    `image_generation_call`; the run omits the fields that the client did not request by `include`.
     """
     is_failed: bool = False
     sources: Sources = field(default_factory=dict)
@@ -66,12 +71,16 @@ class ToolResult:
     cpu: float = 0.0
     """CPU seconds of the code that the call ran."""
     paused: float = 0.0
-    """Seconds for which that code was paused, because its tenant used more than its share of the CPU."""
+    """Seconds for which that code was paused, because its tenant used more than its share of the
+    CPU.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """The tools of a server, each `{name, description, input_schema, annotations}`; or the error."""
+    """The tools of a server, each `{name, description, input_schema, annotations}`; or the
+    error.
+    """
 
     tools: Sequence[Mapping[str, Any]] = ()
     error: str = ""
@@ -90,7 +99,9 @@ class HostedTool(Protocol):
         ...
 
     async def run(self, use: Use) -> ToolResult:
-        """Execute one call. Every failure is an outcome, in bounded time; only a cancellation is raised."""
+        """Execute one call. Every failure is an outcome, in bounded time; only a cancellation is
+        raised.
+        """
         ...
 
     async def close(self) -> None:
@@ -106,7 +117,10 @@ class ToolServers(HostedTool, Protocol):
         ...
 
     async def list(self, tool: McpTool, tenant: str = "") -> ToolListing:
-        """Return all tools of a server, from the cache unless that is out of date. Raises nothing."""
+        """Return all tools of a server, from the cache unless that is out of date.
+
+        Raises nothing.
+        """
         ...
 
 
@@ -114,19 +128,25 @@ class FileSearches(HostedTool, Protocol):
     """Searches of stored files (specification section 6, `file_search`)."""
 
     async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
-        """Raise `ClientError`: 404 for a store that the tenant does not have, 400 for one that has expired."""
+        """Raise `ClientError`: 404 for a store that the tenant does not have, 400 for one that has
+        expired.
+        """
         ...
 
 
 class ContainerTools(HostedTool, Protocol):
-    """Python code and shell commands in containers (specification section 6, `code_interpreter` and `shell`)."""
+    """Python code and shell commands in containers (specification section 6, `code_interpreter` and
+    `shell`).
+    """
 
-    async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
+    async def container_for(
+        self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str
+    ) -> str:
         """Return the id of the container in which all calls of a response run.
 
-        That is the container of the request; or `newest`, the one of the newest call in the conversation, if it still
-        runs; or a new id, with which the first call creates a container. Raises `ClientError`: 404 for an unknown
-        container of the request, 400 for an expired one.
+        That is the container of the request; or `newest`, the one of the newest call in the
+        conversation, if it still runs; or a new id, with which the first call creates a container.
+        Raises `ClientError`: 404 for an unknown container of the request, 400 for an expired one.
         """
         ...
 

@@ -39,13 +39,18 @@ class FileSearchLater(HostedToolLater[FileSearches]):
 
 
 class ContainerToolsLater(HostedToolLater[ContainerTools]):
-    """The tools that run code. `release` is called at the end if no request used one. It is a `ContainerTools`."""
+    """The tools that run code.
+
+    `release` is called at the end if no request used one. It is a `ContainerTools`.
+    """
 
     def __init__(self, tools: Lazy[ContainerTools], release: Callable[[], Awaitable[None]]) -> None:
         super().__init__(tools)
         self._release = release
 
-    async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
+    async def container_for(
+        self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str
+    ) -> str:
         """See `ContainerTools.container_for`."""
         return await self._tool.get().container_for(tool, tenant, newest)
 

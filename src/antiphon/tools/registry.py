@@ -41,7 +41,9 @@ class Toolset:
     seconds: float = 1800.0
     """The time limit in seconds."""
     needs_lists: bool = True
-    """A response fails if the tools of a server cannot be listed; otherwise it continues without them."""
+    """A response fails if the tools of a server cannot be listed; otherwise it continues without
+    them.
+    """
     file_search: FileSearches | None = None
     code: ContainerTools | None = None
     images: HostedTool | None = None
@@ -79,14 +81,18 @@ class Toolset:
                     behind.check(tool, f"tools[{number}]")
 
     async def check_stores(self, tools: Iterable[Tool], tenant: str) -> None:
-        """Raise `ClientError` for a vector store that cannot be searched: 404 if it is unknown, 400 if expired."""
+        """Raise `ClientError` for a vector store that cannot be searched: 404 if it is unknown, 400
+        if expired.
+        """
         if self.file_search is not None:
             for tool in tools:
                 if isinstance(tool, FileSearchTool):
                     await self.file_search.check_stores(tool, tenant)
 
     def described(self, request: CreateResponse) -> CreateResponse:
-        """Return the request with the settings' descriptions of its servers, if it has none itself."""
+        """Return the request with the settings' descriptions of its servers, if it has none
+        itself.
+        """
         mcp = self.mcp
         tools = request.tools or ()
         if mcp is None or (isinstance(tools, ToolList) and McpTool not in tools.kinds):

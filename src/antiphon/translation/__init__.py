@@ -6,8 +6,9 @@
 | translate chunks to events | `decode_chunk`, `EventDecoder`, `ChatStream`, `ResponseWriter`, `conclude`, `encode` |
 | translate requests to Chat Completions | `decode_request`, `normalise_input`, `find_dialect`, `to_chat` |
 
-Each name is loaded at its first use. The package's own modules import each other, and never these names.
-"""
+Each name is loaded at its first use. The package's own modules import each other, and never these
+names.
+"""  # noqa: E501 - a table, a diagram or an example
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,9 @@ _HOMES = {
     "antiphon.translation.wire": ("EventDecoder", "conclude", "encode"),
     "antiphon.translation.writer": ("ResponseWriter",),
 }
-"""The module of each name, which is loaded when the name is first used: a server needs no `Translator`."""
+"""The module of each name, which is loaded when the name is first used: a server needs no
+`Translator`.
+"""
 
 if not TYPE_CHECKING:
 

@@ -1,8 +1,9 @@
 """Repairs a JSON object that a model broke, if its meaning is certain.
 
-The json_repair library reads anything that resembles JSON, and guesses if necessary. So its result counts only if
-nothing was lost, moved or added elsewhere than at the end: `_has_one_reading` and `_is_certain` have the rules. If more
-than one repair is possible, the text stays broken: the model corrects it, or the client receives what the model wrote.
+The json_repair library reads anything that resembles JSON, and guesses if necessary. So its result
+counts only if nothing was lost, moved or added elsewhere than at the end: `_has_one_reading` and
+`_is_certain` have the rules. If more than one repair is possible, the text stays broken: the model
+corrects it, or the client receives what the model wrote.
 """
 
 import re
@@ -15,10 +16,14 @@ from antiphon.packages import load_optional
 from antiphon.protocol.json_members import decode_value
 
 REPAIRER = "json_repair"
-"""The module that repairs. It takes 70 ms to load, so a server loads it outside the event loop when it is needed."""
+"""The module that repairs. It takes 70 ms to load, so a server loads it outside the event loop when
+it is needed.
+"""
 
 LONGEST = 8_000
-"""Longest text in characters that is repaired, on the event loop: the library needed up to 160 ms for 32,000."""
+"""Longest text in characters that is repaired, on the event loop: the library needed up to 160 ms
+for 32,000.
+"""
 
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]{0,10}\s*\n|\n?\s*```\s*\Z")
 _STRUCTURE = re.compile(r"""[\s"'`\\,:;{}\[\]]+""")
@@ -27,7 +32,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ESCAPED_TOKEN = re.compile(r'[{\[,:]\s*\\"')
 """A quote with a backslash where JSON has a quote: the text was escaped once too often."""
 
-_ESCAPED_THROUGHOUT = re.compile(r"""(?:[^"\\]|\\"(?:[^"\\]|\\\\(?:\\"|.))*\\"|"[^"\\]*")*""", re.DOTALL)
+_ESCAPED_THROUGHOUT = re.compile(
+    r"""(?:[^"\\]|\\"(?:[^"\\]|\\\\(?:\\"|.))*\\"|"[^"\\]*")*""", re.DOTALL
+)
 """A text in which each string has no escape, or one too many, its quotes included."""
 
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
@@ -52,15 +59,19 @@ _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|\s+', re.DOTALL)
 def repaired(text: str) -> dict[str, Any] | None:
     """Return the object that a broken text certainly means, None if it is ambiguous.
 
-    Certain are: one escape too many throughout, fences around it, missing or superfluous brackets at its end and
-    commas, single quotes, unquoted names, Python's `True`, and unescaped quotes and line ends in strings.
+    Certain are: one escape too many throughout, fences around it, missing or superfluous brackets
+    at its end and commas, single quotes, unquoted names, Python's `True`, and unescaped quotes and
+    line ends in strings.
     """
     if len(text) > LONGEST:
         return None
     text = _FENCE.sub("", text).strip()
     if not text.startswith("{"):
         return None
-    if _ESCAPED_TOKEN.search(text) and (value := _object(_ESCAPE.sub(_unescaped, text))) is not None:
+    if (
+        _ESCAPED_TOKEN.search(text)
+        and (value := _object(_ESCAPE.sub(_unescaped, text))) is not None
+    ):
         read = _read_strings(text)
         if read is None:
             return value if _ESCAPED_THROUGHOUT.fullmatch(text) else None
@@ -71,7 +82,9 @@ def repaired(text: str) -> dict[str, Any] | None:
     # Before version 0.64 the library reads `None` as a text.
     for provided in dict.fromkeys((text, _with_literals(text))):
         try:
-            value = _object(repairer.repair_json(provided, ensure_ascii=False, skip_json_loads=True))
+            value = _object(
+                repairer.repair_json(provided, ensure_ascii=False, skip_json_loads=True)
+            )
         except (ValueError, RecursionError):
             continue
         if value is not None and _has_one_reading(text, value) and _is_certain(text, value):
@@ -88,7 +101,9 @@ def _object(text: Any) -> dict[str, Any] | None:
 
 
 def continued(sent: str, value: dict[str, Any]) -> str | None:
-    """Return the JSON of an object that begins with the text already sent, None if no such text has this value."""
+    """Return the JSON of an object that begins with the text already sent, None if no such text has
+    this value.
+    """
     compact = msgspec.json.encode(value).decode()
     before = _TOKEN.sub(r"\1", sent)
     if not compact.startswith(before):
@@ -103,16 +118,18 @@ def continued(sent: str, value: dict[str, Any]) -> str | None:
 def _has_one_reading(text: str, value: dict[str, Any]) -> bool:
     """Whether a value has the strings and the structure of a text, and no other value is possible.
 
-    If every quote is where JSON has one, none belongs to a string, although the library can read several strings as
-    one. Otherwise the quotes inside strings are in pairs, and none of them is where a string can begin or end. Brackets
-    are only missing or superfluous at the end, colons are all there, and a missing comma is certain only before a name
-    that cannot be a part of a string.
+    If every quote is where JSON has one, none belongs to a string, although the library can read
+    several strings as one. Otherwise the quotes inside strings are in pairs, and none of them is
+    where a string can begin or end. Brackets are only missing or superfluous at the end, colons are
+    all there, and a missing comma is certain only before a name that cannot be a part of a string.
     """
     whole = msgspec.json.encode(value).decode()
-    brackets, shape = _BRACKET.findall(text), _BRACKET.findall(whole)
+    brackets = _BRACKET.findall(text)
+    shape = _BRACKET.findall(whole)
     if brackets[: len(shape)] != shape[: len(brackets)] or text.count(":") != whole.count(":"):
         return False
-    read, strings = _read_strings(text), list(_strings(value))
+    read = _read_strings(text)
+    strings = list(_strings(value))
     is_loose = read is None or text.count(",") < whole.count(",")
     if is_loose and not all(_PLAIN_NAME.fullmatch(name) for name, is_name in strings if is_name):
         return False
@@ -120,35 +137,46 @@ def _has_one_reading(text: str, value: dict[str, Any]) -> bool:
         return read == [string for string, _ in strings]
     delimiter = min("\"'", key=lambda quote: text.find(quote) % (len(text) + 1))
     return not _ESCAPED_QUOTE.search(text) and not any(
-        string.count(delimiter) % 2 or _STRUCTURAL_QUOTE.search(string) for string, is_name in strings if not is_name
+        string.count(delimiter) % 2 or _STRUCTURAL_QUOTE.search(string)
+        for string, is_name in strings
+        if not is_name
     )
 
 
 def _read_strings(text: str) -> list[str] | None:
-    """Return the strings and names in a text, None if a quote is elsewhere than where JSON has one."""
-    strings, end, was_string = list[str](), 0, False
+    """Return the strings and names in a text, None if a quote is elsewhere than where JSON has
+    one.
+    """
+    strings = list[str]()
+    end = 0
+    was_string = False
     for atom in _ATOM.finditer(text):
-        gap, is_string = text[end : atom.start()], bool(atom[1])
+        gap = text[end : atom.start()]
+        is_string = bool(atom[1])
         if '"' in gap or "'" in gap:
             return None
-        # Between two strings, a comma can be missing; any other text at a quote is the text of a string.
+        # Between two strings, a comma can be missing; any other text at a quote is the text of a
+        # string.
         if end and not _SEPARATOR.search(gap) and not (is_string and was_string and gap):
             return None
         if is_string or _COLON.match(text, atom.end()):
             strings.append(_ESCAPE.sub(_unescaped, atom[2] if is_string else atom[0]))
         elif not _VALUE.fullmatch(atom[0]):
             return None
-        end, was_string = atom.end(), is_string
+        end = atom.end()
+        was_string = is_string
     return None if '"' in text[end:] or "'" in text[end:] else strings
 
 
 def _is_certain(text: str, value: dict[str, Any]) -> bool:
     """Whether a repair preserves the text.
 
-    All its characters are present, in order, except those that structure JSON. Each string is between its two quotes,
-    so no whitespace was lost and none is cut off; each name is followed by a colon; no other text is between them.
+    All its characters are present, in order, except those that structure JSON. Each string is
+    between its two quotes, so no whitespace was lost and none is cut off; each name is followed by
+    a colon; no other text is between them.
     """
-    plain, at = _ESCAPE.sub(_unescaped, text), 0
+    plain = _ESCAPE.sub(_unescaped, text)
+    at = 0
     if _essence(text) != _essence(msgspec.json.encode(value).decode()):
         return False
     for string, is_name in _strings(value):

@@ -1,4 +1,5 @@
-"""Calls of built-in tools that the client runs, while their arguments arrive (specification section 16).
+"""Calls of built-in tools that the client runs, while their arguments arrive (specification section
+16).
 
 | Kind | What streams |
 |---|---|
@@ -59,7 +60,9 @@ class StreamingShellCall(StreamingCall):
                 )
                 self._emit_padded(event, piece)
             if is_end:
-                self._emit(events.ResponseShellCallCommandDoneEvent, command="".join(self._commands[-1]))
+                self._emit(
+                    events.ResponseShellCallCommandDoneEvent, command="".join(self._commands[-1])
+                )
                 self._path = None
 
     def close(self, status: Status) -> StreamingCall | None:
@@ -70,7 +73,9 @@ class StreamingShellCall(StreamingCall):
     def _finished(self) -> ShellAction:
         """End the commands; return all of them."""
         if self._path is not None:
-            self._emit(events.ResponseShellCallCommandDoneEvent, command="".join(self._commands[-1]))
+            self._emit(
+                events.ResponseShellCallCommandDoneEvent, command="".join(self._commands[-1])
+            )
             self._path = None
         value = read_object(self.arguments)
         if value is None and not self._commands and (command := bare(self.arguments).strip()):
@@ -93,7 +98,9 @@ class StreamingShellCall(StreamingCall):
 
     def _shell(self, status: Status, action: ShellAction) -> ShellCall:
         environment: dict[str, Any] | UnsetType = self.offer.environment or UNSET
-        return ShellCall(id=self.id, status=status, call_id=self.call_id, action=action, environment=environment)
+        return ShellCall(
+            id=self.id, status=status, call_id=self.call_id, action=action, environment=environment
+        )
 
 
 COMMAND_KEYS = {("commands",), ("command",), ()}
@@ -226,7 +233,9 @@ def _local_shell(call: StreamingWholeCall, value: dict[str, Any], status: Status
     action: dict[str, Any] = {
         "type": "exec",
         "command": [str(word) for word in words],
-        "env": {str(name): str(each) for name, each in env.items()} if isinstance(env, dict) else {},
+        "env": {str(name): str(each) for name, each in env.items()}
+        if isinstance(env, dict)
+        else {},
     }
     alongside = {
         "timeout_ms": _whole(value.get("timeout_ms")),
@@ -239,11 +248,15 @@ def _local_shell(call: StreamingWholeCall, value: dict[str, Any], status: Status
 
 def _computer(call: StreamingWholeCall, value: dict[str, Any], status: Status) -> Item | None:
     actions = value.get("actions") or ([value] if value.get("type") else [])
-    if not isinstance(actions, list) or not all(isinstance(each, dict) and each.get("type") for each in actions):
+    if not isinstance(actions, list) or not all(
+        isinstance(each, dict) and each.get("type") for each in actions
+    ):
         return None
     if not actions and status == "completed":
         return None
-    return ComputerCall(id=call.id, status=status, call_id=call.call_id, actions=actions, pending_safety_checks=[])
+    return ComputerCall(
+        id=call.id, status=status, call_id=call.call_id, actions=actions, pending_safety_checks=[]
+    )
 
 
 def _preview(call: StreamingWholeCall, value: dict[str, Any], status: Status) -> Item | None:

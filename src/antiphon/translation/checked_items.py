@@ -1,8 +1,9 @@
-"""Items of models that can violate the requested format: checked when they end, and corrected or held if they are
-wrong.
+"""Items of models that can violate the requested format: checked when they end, and corrected or
+held if they are wrong.
 
-An item that is wrong and cannot be repaired is requested once more (`runs/corrections.py`): it is held until then, and
-`settle` ends it. What the client has received is final, so a correction counts only if it begins with that.
+An item that is wrong and cannot be repaired is requested once more (`runs/corrections.py`): it is
+held until then, and `settle` ends it. What the client has received is final, so a correction counts
+only if it begins with that.
 """
 
 import sys
@@ -40,7 +41,8 @@ def can_repair() -> bool:
 class CheckedCall(StreamingCall):
     """A function call with arguments that can be malformed: they stream as far as they are valid.
 
-    If the backend enforces a weaker schema than the tool has, the arguments are held until they end.
+    If the backend enforces a weaker schema than the tool has, the arguments are held until they
+    end.
     """
 
     kind = "arguments"
@@ -48,7 +50,9 @@ class CheckedCall(StreamingCall):
     failure: BackendError | None = None
     is_reported = False
 
-    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> None:
+    def __init__(
+        self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = ""
+    ) -> None:
         self._sent: list[str] = []
         self._guard = JsonGuard() if writer.has_reader and offer.check == "json" else None
         self.misfit = ""
@@ -84,8 +88,12 @@ class CheckedCall(StreamingCall):
 
     def fitting(self, items: Sequence[Item]) -> str | None:
         """Return arguments of another answer that can replace these, None if it has none."""
-        calls = [one for one in items if isinstance(one, FunctionCall) and one.name == self.offer.name]
-        value = read_object(calls[0].arguments) if calls and calls[0].status == "completed" else None
+        calls = [
+            one for one in items if isinstance(one, FunctionCall) and one.name == self.offer.name
+        ]
+        value = (
+            read_object(calls[0].arguments) if calls and calls[0].status == "completed" else None
+        )
         if value is None or self._breaks_schema(value):
             return None
         return continued(self.sent, value) if self._sent else calls[0].arguments
@@ -106,7 +114,9 @@ class CheckedCall(StreamingCall):
             super()._grow(text)
 
     def _misfit(self) -> str:
-        """Return what is wrong. A loose schema that is sent unchanged concerns only the backend and the tool."""
+        """Return what is wrong. A loose schema that is sent unchanged concerns only the backend and
+        the tool.
+        """
         if not self.is_whole():
             return NO_OBJECT
         return misfit(self.offer.parameters, self.arguments) if self.offer.check == "schema" else ""
@@ -119,7 +129,9 @@ class CheckedCall(StreamingCall):
         return continued(self.sent, value)
 
     def _breaks_schema(self, value: dict[str, Any]) -> bool:
-        return self.offer.check == "schema" and bool(misfit(self.offer.parameters, msgspec.json.encode(value).decode()))
+        return self.offer.check == "schema" and bool(
+            misfit(self.offer.parameters, msgspec.json.encode(value).decode())
+        )
 
 
 class TextCheck(Struct, frozen=True):
@@ -143,7 +155,10 @@ class TextCheck(Struct, frozen=True):
 
 
 class CheckedMessage(StreamingMessage):
-    """The message of an answer that must match a schema. A refusal, or text next to calls, is not checked."""
+    """The message of an answer that must match a schema.
+
+    A refusal, or text next to calls, is not checked.
+    """
 
     kind = "text"
     complaint = "The text of an answer does not fit its schema."
@@ -199,13 +214,17 @@ class CheckedMessage(StreamingMessage):
     def close(self, status: Status) -> "StreamingMessage | None":
         """See `StreamingMessage.close`."""
         text = self.text = "".join(self._retained or (self._text.pieces if self._text else ()))
-        self.misfit = self._check.misfit(text) if self._check is not None and status == "completed" else ""
+        self.misfit = (
+            self._check.misfit(text) if self._check is not None and status == "completed" else ""
+        )
         if not self.misfit or self._check is None:
             self._end(text, status)
         elif self.is_reported:
             self._end(text, status)
             return self
-        elif (fixed := None if self._writer.loads_later and not can_repair() else self.repaired()) is not None:
+        elif (
+            fixed := None if self._writer.loads_later and not can_repair() else self.repaired()
+        ) is not None:
             self._writer.notes.append((self.kind, "repaired"))
             self._end(fixed, status)
         else:
@@ -236,7 +255,8 @@ class CheckedMessage(StreamingMessage):
 
     def _emit_text(self, text: str, logprobs: list[dict[str, Any]]) -> None:
         if not self.is_reported:
-            self.is_reported, self._retained = True, []
+            self.is_reported = True
+            self._retained = []
             if text:
                 super().add_text(text, logprobs)
 

@@ -14,11 +14,18 @@ RUN = 64
 """Backquotes of one mark; more are several marks."""
 
 FILE_MARK = re.compile(r"<\|(file-[A-Za-z0-9_-]{1,64})\|>")
-MARK = re.compile(rf"\\[^\n]|`{{1,{RUN}}}|~{{3,{RUN}}}|[\[\]()【】\n]|https?://|<\|file-[A-Za-z0-9_-]{{1,64}}\|>")
+MARK = re.compile(
+    rf"\\[^\n]|`{{1,{RUN}}}|~{{3,{RUN}}}|[\[\]()【】\n]|https?://|<\|file-[A-Za-z0-9_-]{{1,64}}\|>"
+)
 FENCE_MARK = re.compile(rf"`{{3,{RUN}}}|~{{3,{RUN}}}|\n")
-URL_END = re.compile(r"[\s<>\"`\[\]()【】|\\^{}\u3001\u3002\u300d\u300f\uff01\uff09\uff0c\uff1b\uff1f]")
+URL_END = re.compile(
+    r"[\s<>\"`\[\]()【】|\\^{}\u3001\u3002\u300d\u300f\uff01\uff09\uff0c\uff1b\uff1f]"
+)
 _FILE_CUT = r"<(?:\|(?:f(?:i(?:l(?:e(?:-[A-Za-z0-9_-]{0,64}\|?)?)?)?)?)?)?"
-_CUT = rf"(?P<cut>(?:\\|`{{1,{RUN - 1}}}|~{{1,{RUN - 1}}}|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|{_FILE_CUT})\Z)|"
+_CUT = (
+    rf"(?P<cut>(?:\\|`{{1,{RUN - 1}}}|~{{1,"
+    rf"{RUN - 1}}}|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|{_FILE_CUT})\Z)|"
+)
 """An end of the text that further characters can turn into something else."""
 MARK_OR_CUT, FENCE_MARK_OR_CUT = (re.compile(_CUT + mark.pattern) for mark in (MARK, FENCE_MARK))
 LINK = re.compile(r"\s*<?(https?://[^\s<>]+)>?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*")
@@ -42,7 +49,10 @@ Kind = Literal["[", "【", "(", "`"]
 
 @dataclass(frozen=True, slots=True)
 class FoundCitation:
-    """A citation at this position in the text. `sources` are positions, from 0, in the order of the citable sources."""
+    """A citation at this position in the text.
+
+    `sources` are positions, from 0, in the order of the citable sources.
+    """
 
     start: int
     end: int
@@ -67,7 +77,8 @@ def normal_url(url: str) -> str:
     """Return a key that is the same for URLs that lead to the same page."""
     try:
         parts = urlsplit(url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port
+        host = (parts.hostname or "").rstrip(".")
+        port = parts.port
     except ValueError:
         return url
     if port and port != _DEFAULT_PORTS.get(parts.scheme):

@@ -1,39 +1,46 @@
-"""Citations: where a streamed text cites the sources that the model received (specification section 5, Annotation).
+"""Citations: where a streamed text cites the sources that the model received (specification section
+5, Annotation).
 
 Theory of operation.
 
-A model cites by a Markdown link, with or without parentheses around it, by a bare URL, by the number of a source,
-`[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. Code contains no citations.
+A model cites by a Markdown link, with or without parentheses around it, by a bare URL, by the
+number of a source, `[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. Code contains no
+citations.
 
 A scanner moves through the text from mark to mark (`citation_marks.py`), in one of three modes:
 
     prose ── ``` or ~~~ at the beginning of a line ──> code block ── a line with the same fence ──> prose
     prose ── http:// or https:// ──> URL ── a character that ends it ──> prose
 
-In prose, a stack of frames has the constructs that are open: the text of a link after `[`, numbers after `【`, the
-destination of a link after `](`, a code span after backquotes. Only the end of a construct shows what it was: the
-text of a link can contain a number, a code span can contain a link. So what is found inside a frame is held by it:
+In prose, a stack of frames has the constructs that are open: the text of a link after `[`, numbers
+after `【`, the destination of a link after `](`, a code span after backquotes. Only the end of a
+construct shows what it was: the text of a link can contain a number, a code span can contain a
+link. So what is found inside a frame is held by it:
 
-- The construct succeeds (a link to a source, a code span): what it holds is part of it, and is dropped.
-- It comes to nothing (another destination, no closing bracket): what it holds counts for the enclosing frame, and
-  outside of all frames it is a citation.
+- The construct succeeds (a link to a source, a code span): what it holds is part of it, and is
+  dropped.
+- It comes to nothing (another destination, no closing bracket): what it holds counts for the
+  enclosing frame, and outside of all frames it is a citation.
 
-Two decisions need one character more: whether `(` follows `]`, so that there is a link (`_label`), and whether `)`
-follows a link behind `(`, so that the parentheses belong to the citation (`_link`).
+Two decisions need one character more: whether `(` follows `]`, so that there is a link (`_label`),
+and whether `)` follows a link behind `(`, so that the parentheses belong to the citation (`_link`).
 
-The end of a line ends destinations, an empty line ends every construct, a fence too. `LONGEST` and `DEEPEST` bound
-what can be open: a text with many unclosed brackets costs neither memory nor time for each of them.
+The end of a line ends destinations, an empty line ends every construct, a fence too. `LONGEST` and
+`DEEPEST` bound what can be open: a text with many unclosed brackets costs neither memory nor time
+for each of them.
 
 What holds always:
 
-- Positions count characters from the beginning of the part, in the text of the model. `cited_text.py` converts them
-  to positions in the text that the client receives, from which the marks of files are cut.
-- The annotations do not depend on how the text is split. While more text can follow, an incomplete mark at its end is
-  not scanned (the patterns with `CUT`); `finish` scans it.
-- Citations come in the order of the text. One that names several sources becomes several annotations.
-- Only the text since the outermost open construct is kept, at most about `LONGEST` characters, and one before it,
-  which can be a parenthesis.
-"""
+- Positions count characters from the beginning of the part, in the text of the model.
+  `cited_text.py` converts them to positions in the text that the client receives, from which the
+  marks of files are cut.
+- The annotations do not depend on how the text is split. While more text can follow, an incomplete
+  mark at its end is not scanned (the patterns with `CUT`); `finish` scans it.
+- Citations come in the order of the text. One that names several sources becomes several
+  annotations.
+- Only the text since the outermost open construct is kept, at most about `LONGEST` characters, and
+  one before it, which can be a parenthesis.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import re
 from collections.abc import Iterator, Sequence
@@ -64,7 +71,10 @@ from antiphon.translation.citation_marks import (
 
 
 class Citations:
-    """The citations of one `output_text` part. Its text can be split anywhere; each part has its own instance."""
+    """The citations of one `output_text` part.
+
+    Its text can be split anywhere; each part has its own instance.
+    """
 
     def __init__(self, sources: Sources) -> None:
         """`sources` are the citable sources; a number in the text is a position in this order."""
@@ -84,15 +94,27 @@ class Citations:
         self._link: FoundCitation | None = None
 
     def feed(self, delta: str) -> Sequence[dict[str, Any]]:
-        """Return the annotations that this text completed; their indexes count from the beginning of the part."""
-        return [one for found in self.find(delta) for one in self.annotations(found, found.start, found.end)]
+        """Return the annotations that this text completed; their indexes count from the beginning
+        of the part.
+        """
+        return [
+            one
+            for found in self.find(delta)
+            for one in self.annotations(found, found.start, found.end)
+        ]
 
     def finish(self) -> Sequence[dict[str, Any]]:
         """Return the annotations that only the end of the text completed."""
-        return [one for found in self.find_rest() for one in self.annotations(found, found.start, found.end)]
+        return [
+            one
+            for found in self.find_rest()
+            for one in self.annotations(found, found.start, found.end)
+        ]
 
     def find(self, delta: str) -> Sequence[FoundCitation]:
-        """Return the citations that this text completed, in its order; positions count from its beginning."""
+        """Return the citations that this text completed, in its order; positions count from its
+        beginning.
+        """
         if not self._sources:
             return ()
         self._text += delta
@@ -119,7 +141,9 @@ class Citations:
         return any(isinstance(self._known[number][1], CitedFile) for number in found.sources)
 
     def annotations(self, found: FoundCitation, start: int, end: int) -> Iterator[dict[str, Any]]:
-        """Yield the annotations of a citation at this position in the text that the client receives."""
+        """Yield the annotations of a citation at this position in the text that the client
+        receives.
+        """
         for number in found.sources:
             url, source = self._known[number]
             if isinstance(source, CitedFile):
@@ -131,11 +155,15 @@ class Citations:
 
     @property
     def undecided(self) -> int:
-        """The position of the first file mark that is incomplete or undecided; otherwise the end of the text."""
+        """The position of the first file mark that is incomplete or undecided; otherwise the end of
+        the text.
+        """
         end = self._offset + len(self._text)
         begins = [frame.start for frame in self._frames if self._may_be_numbers(frame, end)]
         frames = (*self._frames, self._label) if self._label else self._frames
-        begins += [one.start for frame in frames for one in frame.retained if self._cites_a_file(one)]
+        begins += [
+            one.start for frame in frames for one in frame.retained if self._cites_a_file(one)
+        ]
         if not self._fence and self._text.startswith("<", self._at):
             begins.append(self._offset + self._at)
         return min(begins, default=end)
@@ -147,7 +175,8 @@ class Citations:
         return begin.fullmatch(self._between(frame.inner, end)) is not None
 
     def _taken(self) -> Sequence[FoundCitation]:
-        done, self._done = self._done, []
+        done = self._done
+        self._done = []
         return done
 
     @cached_property
@@ -156,12 +185,20 @@ class Citations:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        pages = [(number, url) for number, (url, source) in enumerate(self._known) if isinstance(source, str)]
+        pages = [
+            (number, url)
+            for number, (url, source) in enumerate(self._known)
+            if isinstance(source, str)
+        ]
         return {normal_url(url): number for number, url in reversed(pages)}
 
     @cached_property
     def _files(self) -> dict[str, int]:
-        files = [(number, one.file_id) for number, (_, one) in enumerate(self._known) if isinstance(one, CitedFile)]
+        files = [
+            (number, one.file_id)
+            for number, (_, one) in enumerate(self._known)
+            if isinstance(one, CitedFile)
+        ]
         return {file_id: number for number, file_id in reversed(files)}
 
     def _scan(self, marks: re.Pattern[str], fence_marks: re.Pattern[str]) -> None:
@@ -189,20 +226,26 @@ class Citations:
 
     def _pass(self, end: int) -> None:
         if end > self._at:
-            self._is_line_blank = self._is_line_blank and not self._text[self._at : end].strip(LINE_BEGIN)
+            self._is_line_blank = self._is_line_blank and not self._text[self._at : end].strip(
+                LINE_BEGIN
+            )
             self._at = end
 
     def _meet(self, mark: str, place: int) -> None:
-        is_first, self._is_line_blank = self._is_line_blank, mark == "\n"
+        is_first = self._is_line_blank
+        self._is_line_blank = mark == "\n"
         if mark == "\n":
             self._end_line(is_blank=is_first)
         elif mark[0] in "`~":
             self._meet_code(mark, place, is_first)
         elif mark[0] == "h":
-            self._url, self._url_depth = place, 0
+            self._url = place
+            self._url_depth = 0
         elif file := FILE_MARK.fullmatch(mark):
             self._save(
-                [FoundCitation(place, place + len(mark), (self._files[file[1]],))] if file[1] in self._files else ()
+                [FoundCitation(place, place + len(mark), (self._files[file[1]],))]
+                if file[1] in self._files
+                else ()
             )
         elif mark in "[【":
             self._open(Frame("[" if mark == "[" else "【", place, place + 1))
@@ -228,9 +271,13 @@ class Citations:
     def _meet_code(self, mark: str, place: int, is_first: bool) -> None:
         if is_first and len(mark) > 2:
             self._release(len(self._frames))
-            self._fence, self._is_info, self._may_close = mark, True, False
+            self._fence = mark
+            self._is_info = True
+            self._may_close = False
         elif mark[0] == "`":
-            span = next((one for one in self._frames if one.kind == "`" and one.depth == len(mark)), None)
+            span = next(
+                (one for one in self._frames if one.kind == "`" and one.depth == len(mark)), None
+            )
             if span:
                 del self._frames[self._frames.index(span) :]
             else:
@@ -252,11 +299,15 @@ class Citations:
             # The name of a language has no backquote, so this was a span.
             self._fence = ""
         else:
-            self._may_close = self._is_line_blank = self._is_line_blank and mark[0].startswith(self._fence)
+            self._may_close = self._is_line_blank = self._is_line_blank and mark[0].startswith(
+                self._fence
+            )
         return True
 
     def _close_label(self, opened: str, place: int) -> None:
-        frame = next((one for one in reversed(self._frames) if one.kind in (opened, "`", "(")), None)
+        frame = next(
+            (one for one in reversed(self._frames) if one.kind in (opened, "`", "(")), None
+        )
         if frame is None or frame.kind != opened:
             return
         while self._frames[-1] is not frame:
@@ -277,11 +328,14 @@ class Citations:
         if not NUMBERS[frame.kind].fullmatch(inside):
             return []
         numbers = [int(each) - 1 for each in re.findall(r"\d+", inside.partition("†")[0])]
-        sources = tuple(dict.fromkeys(number for number in numbers if 0 <= number < len(self._sources)))
+        sources = tuple(
+            dict.fromkeys(number for number in numbers if 0 <= number < len(self._sources))
+        )
         return [FoundCitation(frame.start, place + 1, sources)] if sources else []
 
     def _open_parenthesis(self) -> None:
-        label, self._label = self._label, None
+        label = self._label
+        self._label = None
         if label:
             self._open(Frame("(", label.start, label.inner + 1, label.retained))
         elif self._frames and self._frames[-1].kind == "(":
@@ -307,13 +361,23 @@ class Citations:
             self._save([found])
 
     def _settle(self, following: str) -> None:
-        """Decide what only the next character shows: whether a link follows a text, a parenthesis a link."""
+        """Decide what only the next character shows: whether a link follows a text, a parenthesis a
+        link.
+        """
         if self._link:
-            found, self._link = self._link, None
+            found = self._link
+            self._link = None
             is_wrapped = following == ")"
-            self._save([FoundCitation(found.start - 1, found.end + 1, found.sources) if is_wrapped else found])
+            self._save(
+                [
+                    FoundCitation(found.start - 1, found.end + 1, found.sources)
+                    if is_wrapped
+                    else found
+                ]
+            )
         if self._label and following != "(":
-            label, self._label = self._label, None
+            label = self._label
+            self._label = None
             self._save(label.retained)
 
     def _scan_url(self) -> None:
@@ -333,7 +397,8 @@ class Citations:
         self._meet(stop[0], self._offset + stop.start())
 
     def _end_url(self) -> None:
-        start, self._url = self._url, None
+        start = self._url
+        self._url = None
         end = self._offset + self._at
         if start is None or end - start > LONGEST:
             return
@@ -366,15 +431,21 @@ class Citations:
             self._release(1)
 
     def _forget(self) -> None:
-        """Drop the text in which no citation can begin; one character is kept, because it can be a parenthesis."""
+        """Drop the text in which no citation can begin; one character is kept, because it can be a
+        parenthesis.
+        """
         self._expire(self._offset + self._at)
         here = self._offset + self._at
-        open_since = [frame.start for frame in (*self._frames[:1], *([self._label] if self._label else []))]
+        open_since = [
+            frame.start for frame in (*self._frames[:1], *([self._label] if self._label else []))
+        ]
         if self._url is not None and here - self._url <= LONGEST:
             open_since.append(self._url)
         cut = max(0, min(open_since, default=here) - self._offset - 1)
         if cut:
-            self._text, self._offset, self._at = self._text[cut:], self._offset + cut, self._at - cut
+            self._text = self._text[cut:]
+            self._offset = self._offset + cut
+            self._at = self._at - cut
 
     def _between(self, start: int, end: int) -> str:
         return self._text[start - self._offset : end - self._offset]

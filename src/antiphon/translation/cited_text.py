@@ -1,7 +1,8 @@
-"""A text as the client receives it: marks that cite files are removed, and become annotations at their positions.
+"""A text as the client receives it: marks that cite files are removed, and become annotations at
+their positions.
 
-Text that can be such a mark waits until that is decided, and so does whitespace, because a mark removes the space
-before it. The rest of the text is sent as it arrives.
+Text that can be such a mark waits until that is decided, and so does whitespace, because a mark
+removes the space before it. The rest of the text is sent as it arrives.
 """
 
 import re
@@ -19,8 +20,8 @@ _BLANKS = re.compile(r"[ \t\u00a0]{1,8}\Z")
 
 
 class CitedText:
-    """The text of one `output_text` part. The result does not depend on how it is split; each part has its own
-    instance.
+    """The text of one `output_text` part. The result does not depend on how it is split; each part
+    has its own instance.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -77,4 +78,5 @@ class CitedText:
             self._drop(self._start + len(text))
 
     def _drop(self, place: int) -> None:
-        self._retained, self._start = self._retained[place - self._start :], place
+        self._retained = self._retained[place - self._start :]
+        self._start = place

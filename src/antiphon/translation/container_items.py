@@ -1,7 +1,9 @@
-"""Calls that run in a container: Python code, and the commands of a hosted shell (specification section 16).
+"""Calls that run in a container: Python code, and the commands of a hosted shell (specification
+section 16).
 
-Weak models write code as a string, as plain text, in a Markdown fence or as a list of lines, and not only as the `code`
-of an object. The code streams as soon as it is certain which text it is; otherwise it comes in one delta.
+Weak models write code as a string, as plain text, in a Markdown fence or as a list of lines, and
+not only as the `code` of an object. The code streams as soon as it is certain which text it is;
+otherwise it comes in one delta.
 """
 
 import re
@@ -23,11 +25,14 @@ from antiphon.translation.json_strings import JsonStrings, Path
 from antiphon.translation.tool_items import read_object
 
 PLAIN_PLACES: frozenset[Path] = frozenset({("code",), ()})
-"""Where a string is certainly the code: `code` of the object that the schema defines, or a bare string."""
+"""Where a string is certainly the code: `code` of the object that the schema defines, or a bare
+string.
+"""
 
 # Possessive (`*+`), so that it is read once, even with many blanks.
 _FENCED = re.compile(
-    r"\s*+```[ \t]*+[A-Za-z0-9_+-]*+[ \t]*+\r?\n(?P<code>.*?)(?:\r?\n[ \t]*```\s*|```\s*)?\Z", re.DOTALL
+    r"\s*+```[ \t]*+[A-Za-z0-9_+-]*+[ \t]*+\r?\n(?P<code>.*?)(?:\r?\n[ \t]*```\s*|```\s*)?\Z",
+    re.DOTALL,
 )
 
 
@@ -62,10 +67,13 @@ class StreamingCode(HostedCall):
         if not self._sent:
             self._waiting += piece
             begin = self._waiting.lstrip()
-            self._is_wrapped = begin.startswith("`") or (self._place == () and begin.startswith("{"))
+            self._is_wrapped = begin.startswith("`") or (
+                self._place == () and begin.startswith("{")
+            )
             if not begin or self._is_wrapped:
                 return
-            piece, self._waiting = self._waiting, ""
+            piece = self._waiting
+            self._waiting = ""
         self._send(piece)
 
     def _send(self, piece: str) -> None:
@@ -112,20 +120,26 @@ class StreamingCode(HostedCall):
         return stored
 
     def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """See `HostedCall.apart`. Figures are large, and later turns read them from here only if the model sees
-        images.
+        """See `HostedCall.apart`. Figures are large, and later turns read them from here only if
+        the model sees images.
         """
         return {} if self.writer.view.code_outputs else {"outputs": fields.get("outputs", [])}
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> CodeInterpreterCall:
         outputs = list(fields.get("outputs", ())) if self.writer.view.code_outputs else None
         return CodeInterpreterCall(
-            id=self.id, status=status, code=self.code, container_id=self.container_id, outputs=outputs
+            id=self.id,
+            status=status,
+            code=self.code,
+            container_id=self.container_id,
+            outputs=outputs,
         )
 
 
 class StreamingContainerShell(HostedCall, StreamingShellCall):
-    """A hosted shell call. It stays open until its commands have run; its output is a separate item after it."""
+    """A hosted shell call. It stays open until its commands have run; its output is a separate item
+    after it.
+    """
 
     item_type = "shell_call"
     unreadable = 'There is no command in the arguments. Put the command lines into "commands".'
@@ -145,7 +159,11 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
 
     def use(self) -> Mapping[str, Any] | None:
         """See `HostedCall.use`."""
-        action = {name: value for name, value in msgspec.to_builtins(self._action).items() if value is not None}
+        action = {
+            name: value
+            for name, value in msgspec.to_builtins(self._action).items()
+            if value is not None
+        }
         return action if self._action.commands else None
 
     def _emit_arguments(self) -> None:
@@ -155,7 +173,10 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
         self._action = self._finished()
 
     def drop(self) -> None:
-        """See `HostedCall.drop`. Its output says so as well: a call without an output would wait for the client."""
+        """See `HostedCall.drop`.
+
+        Its output says so as well: a call without an output would wait for the client.
+        """
         super().drop()
         self._show("incomplete", [])
 
@@ -168,13 +189,22 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
 
     def _show(self, status: Any, output: list[ShellOutput], sealed: str = "") -> None:
         """Emit what the commands printed."""
-        writer, most = self.writer, self._action.max_output_length
+        writer = self.writer
+        most = self._action.max_output_length
         item = ShellCallOutput(
-            id=writer.new_id("sho"), status=status, call_id=self.call_id, output=[], max_output_length=most
+            id=writer.new_id("sho"),
+            status=status,
+            call_id=self.call_id,
+            output=[],
+            max_output_length=most,
         )
         index = writer.open_item(item)
         for number, each in enumerate(output):
-            where: dict[str, Any] = {"output_index": index, "item_id": str(item.id), "command_index": number}
+            where: dict[str, Any] = {
+                "output_index": index,
+                "item_id": str(item.id),
+                "command_index": number,
+            }
             printed = {name: text for name in ("stdout", "stderr") if (text := getattr(each, name))}
             if printed:
                 writer.emit(events.ResponseShellCallOutputContentDeltaEvent(**where, delta=printed))
@@ -182,19 +212,26 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
         if sealed:
             writer.sealed[str(item.id)] = sealed
         displayed = sealed if sealed and writer.view.encrypted else None
-        item = replace(item, output=output, **({"encrypted_content": displayed} if displayed else {}))
+        item = replace(
+            item, output=output, **({"encrypted_content": displayed} if displayed else {})
+        )
         writer.close_item(index, item)
         self.outputs = [(index, item)]
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Item:
         # The API has no failed shell call.
-        known: Status = status if status != "failed" else "completed" if fields.get("output") else "incomplete"
+        known: Status = (
+            status if status != "failed" else "completed" if fields.get("output") else "incomplete"
+        )
         call = self._shell(known, self._action)
         environment = {"type": "container_reference", "container_id": self.container_id}
         return replace(call, environment=environment)
 
 
-CONTAINER_CALLS: dict[Kind, type[HostedCall]] = {"code_interpreter": StreamingCode, "shell": StreamingContainerShell}
+CONTAINER_CALLS: dict[Kind, type[HostedCall]] = {
+    "code_interpreter": StreamingCode,
+    "shell": StreamingContainerShell,
+}
 """The class of a call that runs in a container, by the kind of its tool."""
 
 

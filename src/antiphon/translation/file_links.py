@@ -1,7 +1,7 @@
 """Citations of files that code created in a container (specification section 5, Annotation).
 
-Models link to such a file by its path, with the scheme `sandbox:` before it. The link stays in the text, and the
-citation covers its destination.
+Models link to such a file by its path, with the scheme `sandbox:` before it. The link stays in the
+text, and the citation covers its destination.
 
 | In the text | Cited |
 |---|---|
@@ -10,7 +10,7 @@ citation covers its destination.
 | `[name](/mnt/data/a.png)` or `[name](file:///mnt/data/a.png)` | the destination |
 | `/mnt/data/a.png` outside of a link | not: it is as often a path in an explanation or in code |
 | a path without a file that code created | not |
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,9 @@ from urllib.parse import unquote
 
 from antiphon.protocol.sources import CreatedFile
 
-_BEGIN = re.compile(r"(?:sandbox:|(?<=\()<?(?:file:)?(?=/)|(?<=\(<)(?:file:)?(?=/))/{0,3}(?=mnt/data/)")
+_BEGIN = re.compile(
+    r"(?:sandbox:|(?<=\()<?(?:file:)?(?=/)|(?<=\(<)(?:file:)?(?=/))/{0,3}(?=mnt/data/)"
+)
 """What precedes the path: a scheme, or the parenthesis that begins a link's destination."""
 
 _SPLIT = re.compile(r"[\s<>\"'`()\[\]{}|\\]")
@@ -43,8 +45,8 @@ MOST_LINKS = 200
 
 
 class FileLinks:
-    """Finds the citations in the texts of one answer. A figure without a link in any text is cited by the first
-    text.
+    """Finds the citations in the texts of one answer. A figure without a link in any text is cited
+    by the first text.
     """
 
     def __init__(self, files: Sequence[CreatedFile]) -> None:
@@ -54,12 +56,22 @@ class FileLinks:
         """Names that a path in a text does not end after."""
 
     def annotations(self, text: str) -> list[dict[str, Any]]:
-        """Return the citations of a whole text: of figures that were only shown, then of files in their order."""
+        """Return the citations of a whole text: of figures that were only shown, then of files in
+        their order.
+        """
         linked = [(file, start, end) for start, end, file in self._links(text)]
         known = {file.file_id for file, _, _ in linked}
-        figures, self._figures = self._figures, []
-        displayed = [_citation(file, 0, 0, f"{file.file_id}.png") for file in figures if file.file_id not in known]
-        return [*displayed, *(_citation(file, start, end, file.filename) for file, start, end in linked)]
+        figures = self._figures
+        self._figures = []
+        displayed = [
+            _citation(file, 0, 0, f"{file.file_id}.png")
+            for file in figures
+            if file.file_id not in known
+        ]
+        return [
+            *displayed,
+            *(_citation(file, start, end, file.filename) for file, start, end in linked),
+        ]
 
     def _links(self, text: str) -> list[tuple[int, int, CreatedFile]]:
         found = []
@@ -82,7 +94,11 @@ class FileLinks:
                 break
             name = name[:-1]
         # A name can contain spaces and parentheses.
-        longer = [each for size in self._lengths if size > len(name) and (each := text[at : at + size]) in self._files]
+        longer = [
+            each
+            for size in self._lengths
+            if size > len(name) and (each := text[at : at + size]) in self._files
+        ]
         return max(longer, key=len, default=name if self._is_known(name) else "")
 
     def _is_known(self, name: str) -> bool:

@@ -1,7 +1,8 @@
 """Files of a request that were read for it: their text, the images of their pages, or their data.
 
-The translation does not wait. If it needs a file that was not read yet, it raises `UnreadFile`; the run reads the files
-and starts the translation again (`history/attachments.py`). So requests without files never check for them.
+The translation does not wait. If it needs a file that was not read yet, it raises `UnreadFile`; the
+run reads the files and starts the translation again (`history/attachments.py`). So requests without
+files never check for them.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,9 @@ from antiphon.errors import ClientError
 from antiphon.protocol.items.content import InputFile
 
 Form = Literal["text", "pages", "data"]
-"""What a backend needs of a file: its text; its text and images of its pages; its content, to read it itself."""
+"""What a backend needs of a file: its text; its text and images of its pages; its content, to read
+it itself.
+"""
 
 DELETED = "[Something stood here that this model cannot read.]"
 """Replaces an unreadable file of an earlier turn."""
@@ -56,7 +59,9 @@ class ReadFiles:
     def __init__(self) -> None:
         self._known: dict[tuple[int, Form], ReadFile] = {}
         self.used = 0
-        """How many times a file was found: higher than before if what was translated contains files."""
+        """How many times a file was found: higher than before if what was translated contains
+        files.
+        """
 
     def add(self, file: ReadFile, form: Form) -> None:
         """Add a file that was read in this form, or that is unreadable."""

@@ -1,4 +1,6 @@
-"""The common base of calls of tools that this server runs, while the model writes them and while they run."""
+"""The common base of calls of tools that this server runs, while the model writes them and while
+they run.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,13 +15,15 @@ from antiphon.protocol.sources import CreatedFile, Sources
 from antiphon.translation.tool_items import StreamingCall, read_object
 
 APART = "~"
-"""Separates two sealed states of one item. The second is large, and opened only if a client requests it."""
+"""Separates two sealed states of one item. The second is large, and opened only if a client
+requests it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a call: the fields that its item shows, and the text that the model reads in this and later
-    turns.
+    """The result of a call: the fields that its item shows, and the text that the model reads in
+    this and later turns.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -127,12 +131,15 @@ class HostedCall(StreamingCall, ABC):
         return ended
 
     def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that are stored with the item and returned only if its client requests them later."""
+        """Return the fields that are stored with the item and returned only if its client requests
+        them later.
+        """
         return {}
 
     def _sealed(self, result: Result) -> str:
         """Return the data that is stored with the item."""
-        blob, apart = self.writer.seal(self._saved(result)), result.apart
+        blob = self.writer.seal(self._saved(result))
+        apart = result.apart
         if not apart and (fields := self.apart(result.fields)):
             apart = self.writer.seal(fields)
         return f"{blob}{APART}{apart}" if apart else blob

@@ -1,5 +1,5 @@
-"""Calls of tools that this server runs (specification section 16): open while the model writes them, held until they
-have run, and emitted one after the other.
+"""Calls of tools that this server runs (specification section 16): open while the model writes
+them, held until they have run, and emitted one after the other.
 
 | Kind | What streams |
 |---|---|
@@ -36,7 +36,9 @@ class StreamingMcpCall(HostedCall):
     item_type = "mcp_call"
 
     def _grow(self, delta: str) -> None:
-        event = events.ResponseMcpCallArgumentsDeltaEvent(output_index=self._output_index, item_id=self.id, delta=delta)
+        event = events.ResponseMcpCallArgumentsDeltaEvent(
+            output_index=self._output_index, item_id=self.id, delta=delta
+        )
         self._emit_padded(event, delta)
 
     def _emit_arguments(self) -> None:
@@ -98,8 +100,14 @@ class StreamingFileSearch(HostedCall):
         return super()._saved(result) | results
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> FileSearchCall:
-        results = fields.get("results", []) if self.writer.view.file_results and status == "completed" else None
-        return FileSearchCall(id=self.id, status=status, queries=list(fields.get("queries", ())), results=results)
+        results = (
+            fields.get("results", [])
+            if self.writer.view.file_results and status == "completed"
+            else None
+        )
+        return FileSearchCall(
+            id=self.id, status=status, queries=list(fields.get("queries", ())), results=results
+        )
 
 
 class StreamingImage(HostedCall):
@@ -114,7 +122,9 @@ class StreamingImage(HostedCall):
     def report(self, fields: Mapping[str, Any]) -> None:
         """Show the client a partial image."""
         self.writer.emit(
-            events.ResponseImageGenCallPartialImageEvent(output_index=self._output_index, item_id=self.id, **fields)
+            events.ResponseImageGenCallPartialImageEvent(
+                output_index=self._output_index, item_id=self.id, **fields
+            )
         )
 
     def drop(self) -> None:
@@ -190,8 +200,12 @@ def _kind_of(offer: Offer) -> type[HostedCall]:
     return HOSTED[offer.kind]
 
 
-def streaming(writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> StreamingCall:
-    """Return the call of this tool, which opens now or later; it gets a new id without an `item_id`."""
+def streaming(
+    writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = ""
+) -> StreamingCall:
+    """Return the call of this tool, which opens now or later; it gets a new id without an
+    `item_id`.
+    """
     if offer.check:
         return CheckedCall(writer, call_id, offer, item_id)
     kind = _kind_of(offer) if carries_out(offer) else STREAMING[offer.kind]
@@ -199,7 +213,9 @@ def streaming(writer: ResponseWriter, call_id: str, offer: Offer, item_id: str =
 
 
 def begin(writer: ResponseWriter, call_id: str, offer: Offer, arguments: str) -> HostedCall:
-    """Return a call with known arguments: the client approved it, or an earlier attempt began it."""
+    """Return a call with known arguments: the client approved it, or an earlier attempt began
+    it.
+    """
     call = _kind_of(offer)(writer, call_id, offer)
     call.fill(arguments)
     call.close("completed")

@@ -1,7 +1,7 @@
 """Output items while they stream: open on their first delta, grow, close once.
 
-An item that is open is an object here; what goes into events and into the response are separate, finished values,
-so nothing that was sent can change. Deltas are kept in lists and joined once.
+An item that is open is an object here; what goes into events and into the response are separate,
+finished values, so nothing that was sent can change. Deltas are kept in lists and joined once.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,9 @@ class StreamingMessage:
         self._spare: list[dict[str, Any]] = []
         """The log probabilities of text that was not sent yet, or was truncated."""
         self.id = writer.new_id("msg")
-        self._output_index = writer.open_item(Message(id=self.id, status="in_progress", role="assistant", content=[]))
+        self._output_index = writer.open_item(
+            Message(id=self.id, status="in_progress", role="assistant", content=[])
+        )
         self._content: list[Any] = []
         self._text: GrowingText | None = None
         """The open part, if it is text."""
@@ -63,12 +65,17 @@ class StreamingMessage:
         if self._refusal is None:
             self._close_part()
             self._refusal = []
-            self._writer.emit(events.ResponseContentPartAddedEvent(**self._place(), part=Refusal(refusal="")))
+            self._writer.emit(
+                events.ResponseContentPartAddedEvent(**self._place(), part=Refusal(refusal=""))
+            )
         self._refusal.append(delta)
         self._writer.emit(events.ResponseRefusalDeltaEvent(**self._place(), delta=delta))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
-        """Annotate the text, in a new part if none exists yet. An annotation beyond the text so far waits for it."""
+        """Annotate the text, in a new part if none exists yet.
+
+        An annotation beyond the text so far waits for it.
+        """
         text = self._text or self._open_text()
         self._annotations = self._annotations or Annotations()
         self._annotations.add(annotation)
@@ -88,10 +95,14 @@ class StreamingMessage:
 
     def _open_text(self) -> GrowingText:
         self._close_part()
-        text = self._text = GrowingText(self._writer, self._output_index, self.id, len(self._content))
+        text = self._text = GrowingText(
+            self._writer, self._output_index, self.id, len(self._content)
+        )
         self._cited = CitedText(self._sources) if self._sources else None
         self.steady = text if self._cited is None else None
-        self._writer.emit(events.ResponseContentPartAddedEvent(**self._place(), part=OutputText(text="")))
+        self._writer.emit(
+            events.ResponseContentPartAddedEvent(**self._place(), part=OutputText(text=""))
+        )
         return text
 
     def _close_part(self) -> None:
@@ -100,7 +111,9 @@ class StreamingMessage:
             part = self._close_text(self._text)
         elif self._refusal is not None:
             part = Refusal(refusal="".join(self._refusal))
-            self._writer.emit(events.ResponseRefusalDoneEvent(**self._place(), refusal=part.refusal))
+            self._writer.emit(
+                events.ResponseRefusalDoneEvent(**self._place(), refusal=part.refusal)
+            )
         else:
             return
         self._writer.emit(events.ResponseContentPartDoneEvent(**self._place(), part=part))
@@ -116,14 +129,19 @@ class StreamingMessage:
                 self.annotate(annotation)
         self._emit_annotations(text, is_over=True)
         annotations = self._annotations.reported if self._annotations else []
-        part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
-        self._writer.emit(events.ResponseTextDoneEvent(**self._place(), text=part.text, logprobs=text.logprobs))
+        part = OutputText(
+            text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs
+        )
+        self._writer.emit(
+            events.ResponseTextDoneEvent(**self._place(), text=part.text, logprobs=text.logprobs)
+        )
         return part
 
     def _send(self, text: GrowingText, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
             if isinstance(piece, str):
-                logprobs, self._spare = self._spare, []
+                logprobs = self._spare
+                self._spare = []
                 text.add([piece], logprobs)
                 self._emit_annotations(text)
             else:
@@ -141,7 +159,11 @@ class StreamingMessage:
         self.steady = text if self._cited is None and not self._annotations.are_waiting else None
 
     def _place(self) -> dict[str, Any]:
-        return {"output_index": self._output_index, "item_id": self.id, "content_index": len(self._content)}
+        return {
+            "output_index": self._output_index,
+            "item_id": self.id,
+            "content_index": len(self._content),
+        }
 
 
 class StreamingCompaction:
@@ -151,7 +173,11 @@ class StreamingCompaction:
         self._writer = writer
         self.id = writer.new_id("cmp")
         self._output_index = writer.open_item(Compaction(id=self.id, encrypted_content=""))
-        writer.emit(events.ResponseCompactionCompactingEvent(output_index=self._output_index, item_id=self.id))
+        writer.emit(
+            events.ResponseCompactionCompactingEvent(
+                output_index=self._output_index, item_id=self.id
+            )
+        )
         writer.waiting[self._output_index] = lambda: self.close("")
 
     def close(self, blob: str) -> None:
@@ -160,7 +186,9 @@ class StreamingCompaction:
 
 
 class StreamingReasoning:
-    """The model's reasoning: one part of raw text, or of summary if the client requested summaries."""
+    """The model's reasoning: one part of raw text, or of summary if the client requested
+    summaries.
+    """
 
     def __init__(self, writer: ResponseWriter) -> None:
         self._writer = writer
@@ -186,7 +214,9 @@ class StreamingReasoning:
         if not self._text:
             self._open_part()
         self._text.append(delta)
-        event: events.ResponseReasoningTextDeltaEvent | events.ResponseReasoningSummaryTextDeltaEvent
+        event: (
+            events.ResponseReasoningTextDeltaEvent | events.ResponseReasoningSummaryTextDeltaEvent
+        )
         if self._summary:
             event = events.ResponseReasoningSummaryTextDeltaEvent(
                 output_index=self._output_index, item_id=self.id, summary_index=0, delta=delta
@@ -200,17 +230,25 @@ class StreamingReasoning:
         self._writer.emit(event)
 
     def close(self, status: Status, state: ReasoningState) -> None:
-        """End the reasoning. The data that the backend expects back becomes its `encrypted_content`."""
+        """End the reasoning. The data that the backend expects back becomes its
+        `encrypted_content`.
+        """
         text = self.text
         item = Reasoning(id=self.id, status=status, summary=[], content=[])
         if text and self._summary:
             item.summary = [SummaryText(text=text)]
-            self._writer.emit(events.ResponseReasoningSummaryTextDoneEvent(**self._place(), text=text))
-            self._writer.emit(events.ResponseReasoningSummaryPartDoneEvent(**self._place(), part=item.summary[0]))
+            self._writer.emit(
+                events.ResponseReasoningSummaryTextDoneEvent(**self._place(), text=text)
+            )
+            self._writer.emit(
+                events.ResponseReasoningSummaryPartDoneEvent(**self._place(), part=item.summary[0])
+            )
         elif text:
             item.content = [ReasoningText(text=text)]
             self._writer.emit(events.ResponseReasoningTextDoneEvent(**self._place(), text=text))
-            self._writer.emit(events.ResponseContentPartDoneEvent(**self._place(), part=ReasoningText(text=text)))
+            self._writer.emit(
+                events.ResponseContentPartDoneEvent(**self._place(), part=ReasoningText(text=text))
+            )
         self._seal(item, text, state)
         self._writer.close_item(self._output_index, item)
 
@@ -224,9 +262,15 @@ class StreamingReasoning:
 
     def _open_part(self) -> None:
         if self._summary:
-            self._writer.emit(events.ResponseReasoningSummaryPartAddedEvent(**self._place(), part=SummaryText(text="")))
+            self._writer.emit(
+                events.ResponseReasoningSummaryPartAddedEvent(
+                    **self._place(), part=SummaryText(text="")
+                )
+            )
         else:
-            self._writer.emit(events.ResponseContentPartAddedEvent(**self._place(), part=ReasoningText(text="")))
+            self._writer.emit(
+                events.ResponseContentPartAddedEvent(**self._place(), part=ReasoningText(text=""))
+            )
 
     def _place(self) -> dict[str, Any]:
         index = "summary_index" if self._summary else "content_index"

@@ -1,8 +1,9 @@
 """How much of a JSON object can be sent while a model still writes it.
 
-What the client has received is final, and a model can write malformed JSON. So text is sent as far as any repair
-preserves it: within a string at once; the quote that ends a string, a comma, or a number only when the next token
-proves that it was meant so. After the first error nothing more is sent.
+What the client has received is final, and a model can write malformed JSON. So text is sent as far
+as any repair preserves it: within a string at once; the quote that ends a string, a comma, or a
+number only when the next token proves that it was meant so. After the first error nothing more is
+sent.
 """
 
 import re
@@ -15,8 +16,8 @@ _SCALAR = re.compile(r"[^ \t\r\n,:\[\]{}\"'\\]+")
 _SOUND = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 
 LONGEST_BUFFERED = 4096
-"""Characters that wait for what follows: whitespace, or a number. More of them are an error, which keeps the work
-linear.
+"""Characters that wait for what follows: whitespace, or a number. More of them are an error, which
+keeps the work linear.
 """
 
 _NEXT: dict[str, dict[str, str]] = {
@@ -58,7 +59,8 @@ class JsonGuard:
             safe = max(safe, self._read_text() if self._in_text else self._read_token())
             if self._at == before:
                 break
-        sent, self._text = self._text[:safe], self._text[safe:]
+        sent = self._text[:safe]
+        self._text = self._text[safe:]
         self._at -= safe
         self.is_broken = self.is_broken or len(self._text) > LONGEST_BUFFERED
         return sent
@@ -70,7 +72,8 @@ class JsonGuard:
         if safe == len(text):
             return safe
         if text[safe] == '"':
-            self._in_text, self._at = False, safe + 1
+            self._in_text = False
+            self._at = safe + 1
             self._expected = "colon" if self._is_name else self._after()
         elif escape := _ESCAPE.match(text, safe):
             safe = self._at = escape.end()
@@ -93,13 +96,15 @@ class JsonGuard:
         if then is None or not is_sound or not self._nests(mark):
             self.is_broken = True
             return 0
-        before, self._at = self._expected, at + 1 if scalar is None else scalar.end()
+        before = self._expected
+        self._at = at + 1 if scalar is None else scalar.end()
         self._expected = self._after() if then == "after" else then
         if then == "next":
             self._expected = "name" if self._open[-1] == "{" else "value"
             return 0
         if then == "text":
-            self._in_text, self._is_name = True, "name" in before
+            self._in_text = True
+            self._is_name = "name" in before
         return at if mark == "0" else self._at
 
     def _nests(self, mark: str) -> bool:

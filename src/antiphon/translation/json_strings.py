@@ -1,7 +1,8 @@
-"""The strings inside a JSON text, read while the text arrives, however it is split (specification section 16).
+"""The strings inside a JSON text, read while the text arrives, however it is split (specification
+section 16).
 
-A custom tool's input, a shell's commands and a patch's diff are JSON strings to a chat model and plain text to the
-client, which receives them as they grow.
+A custom tool's input, a shell's commands and a patch's diff are JSON strings to a chat model and
+plain text to the client, which receives them as they grow.
 """
 
 import re
@@ -22,7 +23,10 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class JsonStrings:
-    """Reads a JSON text that arrives in pieces. Malformed JSON ends the reading; `is_broken` is then true."""
+    """Reads a JSON text that arrives in pieces.
+
+    Malformed JSON ends the reading; `is_broken` is then true.
+    """
 
     def __init__(self) -> None:
         self.is_broken = False
@@ -37,7 +41,8 @@ class JsonStrings:
 
     def feed(self, text: str) -> list[Piece]:
         """Add text; return its stretches of strings."""
-        text, self._retained = self._retained + text, ""
+        text = self._retained + text
+        self._retained = ""
         pieces: list[Piece] = []
         at = 0
         while at < len(text) and not self.is_broken:
@@ -112,7 +117,9 @@ class JsonStrings:
         is_unicode = text[at + 1 : at + 2] == "u"
         size = 6 if is_unicode else 2
         digits = text[at + 2 : at + size]
-        if _NO_DIGITS.search(digits):  # not an escape: a model that writes TeX, or a path, means it literally
+        if _NO_DIGITS.search(
+            digits
+        ):  # not an escape: a model that writes TeX, or a path, means it literally
             self._emit(self._joined("\\u"), pieces)
             return at + 2
         if len(text) - at < size:
@@ -129,14 +136,16 @@ class JsonStrings:
             self._emit(self._joined(""), pieces)
             self._high = char
         elif self._high and "\udc00" <= char <= "\udfff":
-            pair, self._high = self._high + char, ""
+            pair = self._high + char
+            self._high = ""
             self._emit(pair.encode("utf-16", "surrogatepass").decode("utf-16"), pieces)
         else:
             self._emit(self._joined("\ufffd" if "\udc00" <= char <= "\udfff" else char), pieces)
 
     def _joined(self, text: str) -> str:
         """Return the text to emit; an unpaired half is not a character."""
-        alone, self._high = self._high, ""
+        alone = self._high
+        self._high = ""
         return ("\ufffd" if alone else "") + text
 
     def _emit(self, text: str, pieces: list[Piece]) -> None:
@@ -150,7 +159,8 @@ class JsonStrings:
     def _end_string(self, pieces: list[Piece]) -> None:
         self._emit(self._joined(""), pieces)
         if self._key is not None:
-            self._stack[-1]["at"], self._key = "".join(self._key), None
+            self._stack[-1]["at"] = "".join(self._key)
+            self._key = None
             self._read = self._colon
             return
         pieces.append((self._path, "", True))

@@ -1,10 +1,14 @@
-"""Detects whether a growing text only repeats itself: a counter with bounded memory, linear in the text."""
+"""Detects whether a growing text only repeats itself: a counter with bounded memory, linear in the
+text.
+"""
 
 LEAST = 8
 """Repetitions of a stretch that make a loop."""
 
 PROBE = 32
-"""Characters at the end of the text that are searched for in the text before them: a period repeats them."""
+"""Characters at the end of the text that are searched for in the text before them: a period repeats
+them.
+"""
 
 TRIES = 64
 """Occurrences that are checked: within a period the probe can occur by chance."""
@@ -22,7 +26,9 @@ class RepetitionWatch:
     def is_looping(self, pieces: list[str]) -> bool:
         """Add the pieces of the text so far, which only grow; another list is another text."""
         if pieces is not self._pieces:
-            self._pieces, self._seen, self._tail = pieces, 0, ""
+            self._pieces = pieces
+            self._seen = 0
+            self._tail = ""
         new = "".join(pieces[self._seen :])
         self._seen = len(pieces)
         self._tail = (self._tail + new)[-self._longest :]

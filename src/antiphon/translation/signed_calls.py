@@ -1,7 +1,9 @@
-"""Calls with a signature, which their backend needs back although clients can send the call without its reasoning.
+"""Calls with a signature, which their backend needs back although clients can send the call without
+its reasoning.
 
-A stored response has the signature with the call: the id that clients see is short, and the id of the stored item
-follows from it. A response that is not stored has the signature sealed in the call's id, which every client sends back.
+A stored response has the signature with the call: the id that clients see is short, and the id of
+the stored item follows from it. A response that is not stored has the signature sealed in the
+call's id, which every client sends back.
 """
 
 import hashlib
@@ -28,24 +30,32 @@ def item_of(call_id: str, prefix: str) -> str:
 
 
 def stored_signature(call: Any) -> str | None:
-    """Return the sealed signature that a call of one of these types has outside of its fields, None without one."""
+    """Return the sealed signature that a call of one of these types has outside of its fields, None
+    without one.
+    """
     blob: str | None = call.__dict__.get("sealed")
     return blob
 
 
 def sign(item: Any, blob: str) -> None:
-    """Add its sealed signature to a call, where no client sees it; items of other types have none."""
+    """Add its sealed signature to a call, where no client sees it; items of other types have
+    none.
+    """
     if type(item) in SIGNABLE:
         item.__dict__["sealed"] = blob
 
 
 def sealed_id(blob: str) -> str:
-    """Return an id that contains the sealed signature of a call; empty without one, or if it is too long."""
+    """Return an id that contains the sealed signature of a call; empty without one, or if it is too
+    long.
+    """
     return SEALED_CALL + blob.replace(".", "-", _PARTS) if 0 < len(blob) <= LONGEST_SEALED else ""
 
 
 def shortened(call_id: str) -> str:
-    """Return a short id, always the same, for backends that did not write the signature in this one."""
+    """Return a short id, always the same, for backends that did not write the signature in this
+    one.
+    """
     return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 

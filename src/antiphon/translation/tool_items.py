@@ -1,7 +1,8 @@
-"""Calls of a client's own tools while their arguments arrive, and the base of all calls (specification section 16).
+"""Calls of a client's own tools while their arguments arrive, and the base of all calls
+(specification section 16).
 
-A function call streams its arguments. A custom tool's call streams the text inside them; it is held until it is
-complete if a grammar must be matched.
+A function call streams its arguments. A custom tool's call streams the text inside them; it is held
+until it is complete if a grammar must be matched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,9 @@ Named = TypeVar("Named", FunctionCall, CustomToolCall)
 class StreamingCall:
     """A function call, and the base of all calls. Its tool is known from the start."""
 
-    def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> None:
+    def __init__(
+        self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = ""
+    ) -> None:
         self.writer = writer
         self._obfuscate = writer.view.obfuscation
         self.offer = offer
@@ -127,12 +130,20 @@ class StreamingCall:
         return call
 
     def _function(self, status: Status, arguments: str) -> FunctionCall:
-        call = FunctionCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, arguments=arguments)
+        call = FunctionCall(
+            id=self.id,
+            status=status,
+            call_id=self.call_id,
+            name=self.offer.name,
+            arguments=arguments,
+        )
         return self._named(call)
 
 
 class StreamingCustomCall(StreamingCall):
-    """A custom tool's call: the text is the first string of the arguments, otherwise all of them."""
+    """A custom tool's call: the text is the first string of the arguments, otherwise all of
+    them.
+    """
 
     kind = "custom_input"
     complaint = "The input of a custom tool does not fit its grammar."
@@ -185,8 +196,12 @@ class StreamingCustomCall(StreamingCall):
 
     def fitting(self, items: Sequence[Item]) -> str | None:
         """Return the matching input of another answer, None if it has none."""
-        calls = [one for one in items if isinstance(one, CustomToolCall) and one.status == "completed"]
-        fits = bool(calls) and self.offer.misfit is not None and not self.offer.misfit(calls[0].input)
+        calls = [
+            one for one in items if isinstance(one, CustomToolCall) and one.status == "completed"
+        ]
+        fits = (
+            bool(calls) and self.offer.misfit is not None and not self.offer.misfit(calls[0].input)
+        )
         return calls[0].input if fits else None
 
     def settle(self, text: str) -> None:
@@ -203,7 +218,9 @@ class StreamingCustomCall(StreamingCall):
         self._close(self._custom(status, text))
 
     def _custom(self, status: Status, text: str) -> CustomToolCall:
-        call = CustomToolCall(id=self.id, status=status, call_id=self.call_id, name=self.offer.name, input=text)
+        call = CustomToolCall(
+            id=self.id, status=status, call_id=self.call_id, name=self.offer.name, input=text
+        )
         return self._named(call)
 
 

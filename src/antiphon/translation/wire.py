@@ -1,8 +1,8 @@
 """Bytes on both sides: a backend's answer arrives, the events of a response are sent.
 
-An answer is a stream of server-sent events or one JSON object, fed in any split; a response is written as server-sent
-events (specification section 7; the WHATWG's event stream format). An `AnswerStream`, one for each API of backends,
-reads the data of an event.
+An answer is a stream of server-sent events or one JSON object, fed in any split; a response is
+written as server-sent events (specification section 7; the WHATWG's event stream format). An
+`AnswerStream`, one for each API of backends, reads the data of an event.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,9 +72,9 @@ STREAM_STARTS = b"deir:"
 class EventDecoder:
     """Turns bytes into the data of server-sent events.
 
-    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes split anywhere.
-    Events without data are ignored. `feed` and `finish` raise `BackendError` if an event exceeds `MAX_EVENT` bytes.
-    The work is linear in the bytes, however they are split.
+    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes
+    split anywhere. Events without data are ignored. `feed` and `finish` raise `BackendError` if an
+    event exceeds `MAX_EVENT` bytes. The work is linear in the bytes, however they are split.
 
     >>> from antiphon.translation import EventDecoder
     >>> decoder = EventDecoder()
@@ -96,10 +96,17 @@ class EventDecoder:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Add bytes; return the data of each event that they complete."""
-        # `find`, because `in` raises and clears an error internally for bytes: it takes twice the time.
+        # `find`, because `in` raises and clears an error internally for bytes: it takes twice the
+        # time.
         has_return = data.find(b"\r") >= 0 or self._ended_in_return
-        line_feed, size = data.find(b"\n"), len(data)
-        is_line = line_feed == size - 2 and data[:6] == b"data: " and data[-1:] == b"\n" and 8 < size <= MAX_EVENT
+        line_feed = data.find(b"\n")
+        size = len(data)
+        is_line = (
+            line_feed == size - 2
+            and data[:6] == b"data: "
+            and data[-1:] == b"\n"
+            and 8 < size <= MAX_EVENT
+        )
         if is_line and not (has_return or self._line_size or self._data):
             self._started = True
             return [data[6:-2]]  # one event with one line, as in most reads of a backend's stream
@@ -114,7 +121,9 @@ class EventDecoder:
                 # Each event has one line in nearly all streams: the text between the line ends.
                 events = data[6:end].split(b"\n\ndata: ")
                 # Counting all line feeds would take twice the time: `count` looks at each byte.
-                has_others = data.find(b"\n", end + 2) >= 0 or sum(map(bytes.find, events, _LINE_FEEDS)) != -len(events)
+                has_others = data.find(b"\n", end + 2) >= 0 or sum(
+                    map(bytes.find, events, _LINE_FEEDS)
+                ) != -len(events)
                 if not has_others and b"" not in events:
                     rest = data[end + 2 :]
                     self._started, self._line, self._line_size = True, [rest], len(rest)
@@ -138,11 +147,15 @@ class EventDecoder:
         if not self._started:
             self._started = True
             lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
-        events, data, size = [], self._data, self._data_size
+        events = []
+        data = self._data
+        size = self._data_size
         for line in lines:
             if self._is_bare and line and (line[:1] in STREAM_STARTS or _are_objects(data, line)):
                 events.append(b"\n".join(data))
-                data, size, self._is_bare = [], 0, False
+                data = []
+                size = 0
+                self._is_bare = False
             if line[:6] == b"data: ":  # nearly all
                 data.append(line[6:])
                 size += len(line)
@@ -150,23 +163,30 @@ class EventDecoder:
                 if event := data[0] if len(data) == 1 else b"\n".join(data):
                     _check(size)
                     events.append(event)
-                data, size, self._is_bare = [], 0, False
+                data = []
+                size = 0
+                self._is_bare = False
             elif line[:5] == b"data:":
                 data.append(line[5:])
                 size += len(line)
             elif self._is_bare:
                 data.append(line)
                 size += len(line)
-            elif line[:1] == b"{":  # an error after the beginning of a stream, without the form of an event
+            elif (
+                line[:1] == b"{"
+            ):  # an error after the beginning of a stream, without the form of an event
                 if data:
                     events.append(b"\n".join(data))
-                data, size, self._is_bare = [line], len(line), True
-        self._data, self._data_size = data, size
+                data = [line]
+                size = len(line)
+                self._is_bare = True
+        self._data = data
+        self._data_size = size
         return events
 
     def _plain_line_ends(self, data: bytes) -> bytes:
-        """Return the data with line feeds only. One that follows a carriage return in the bytes before is half a
-        line end.
+        """Return the data with line feeds only. One that follows a carriage return in the bytes
+        before is half a line end.
         """
         if not data:
             return data
@@ -191,7 +211,9 @@ def _check(size: int) -> None:
 MAX_PLAIN_ANSWER = 64 * 1024 * 1024
 """Bytes of a non-streamed answer; a backend that sends more is broken or hostile."""
 
-FinishReason = Literal["completed", "max_output_tokens", "content_filter", "steered", "max_messages"]
+FinishReason = Literal[
+    "completed", "max_output_tokens", "content_filter", "steered", "max_messages"
+]
 
 
 class Finish(Struct):
@@ -228,10 +250,15 @@ class AnswerStream(Protocol):
         """Whether the model's template opens `<think>`, as far as known."""
 
     def read(self, data: bytes) -> None:
-        """Read the data of one event, or a non-streamed answer. Raises `BackendError` for unreadable data."""
+        """Read the data of one event, or a non-streamed answer.
+
+        Raises `BackendError` for unreadable data.
+        """
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
-        """Read the event at `start`, with those that follow if they can be read together; return how many."""
+        """Read the event at `start`, with those that follow if they can be read together; return
+        how many.
+        """
 
     def take_text(self, data: bytes) -> Finish | None:
         """Read a non-streamed answer without events, if it is only a text; return how it ended.
@@ -252,12 +279,12 @@ JSON_STARTS = b"{["
 class AnswerReader:
     """Feeds a backend's bytes to an `AnswerStream`: an event stream, or one JSON object.
 
-    `is_json` is what the content type says. If the first byte shows the other form, that counts: backends label streams
-    as JSON and JSON as a stream, as text or not at all, and some end JSON with `data: [DONE]` (nenya#17, 9router#3492,
-    openclaw#96497, sub2api#2826).
+    `is_json` is what the content type says. If the first byte shows the other form, that counts:
+    backends label streams as JSON and JSON as a stream, as text or not at all, and some end JSON
+    with `data: [DONE]` (nenya#17, 9router#3492, openclaw#96497, sub2api#2826).
 
-    `feed` the bytes as they arrive, until `is_over` or there are no more; then `finish`. Unreadable data becomes the
-    answer's error, never an exception.
+    `feed` the bytes as they arrive, until `is_over` or there are no more; then `finish`. Unreadable
+    data becomes the answer's error, never an exception.
     """
 
     def __init__(self, stream: AnswerStream, is_json: bool = False) -> None:
@@ -286,7 +313,9 @@ class AnswerReader:
                 self._parts.append(part)
                 self._size += len(part)
                 if self._size > MAX_PLAIN_ANSWER:
-                    raise BackendError(f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes.")
+                    raise BackendError(
+                        f"The backend's answer is larger than {MAX_PLAIN_ANSWER} bytes."
+                    )
             else:
                 events = self._decoder.feed(part)
                 place = 0
@@ -332,7 +361,8 @@ def _without_done(body: bytes) -> bytes:
 
 
 def conclude(writer: ResponseWriter, ending: Finish) -> None:
-    """Set the status of a response from the end of its last answer; `ResponseWriter.end` then writes the last event.
+    """Set the status of a response from the end of its last answer; `ResponseWriter.end` then
+    writes the last event.
 
     >>> from antiphon.translation import ChatStream, ResponseWriter, conclude
     >>> from antiphon.types import Response
@@ -341,7 +371,7 @@ def conclude(writer: ResponseWriter, ending: Finish) -> None:
     >>> conclude(writer, ChatStream(writer).finish(done=False))
     >>> writer.response.status
     'failed'
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     if ending.note is not None:
         writer.notes.append(ending.note)
     if ending.error is not None:

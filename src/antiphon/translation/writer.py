@@ -1,8 +1,8 @@
 """The only place that assigns numbers.
 
-A `ResponseWriter` lives as long as one response, however many backend calls that response takes. Sequence numbers,
-output indexes and the final `output` are created here and nowhere else, so they cannot disagree: `fold(events) ==
-terminal response == stored response == GET == plain reply`.
+A `ResponseWriter` lives as long as one response, however many backend calls that response takes.
+Sequence numbers, output indexes and the final `output` are created here and nowhere else, so they
+cannot disagree: `fold(events) == terminal response == stored response == GET == plain reply`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def padding(delta: str) -> str:
-    """Return the padding that fills a delta to a multiple of 16 written bytes (specification section 4, `obfuscation`).
+    """Return the padding that fills a delta to a multiple of 16 written bytes (specification
+    section 4, `obfuscation`).
 
-    An observer of the network sees bytes, and a line break, a quote or a non-ASCII letter takes more of them.
+    An observer of the network sees bytes, and a line break, a quote or a non-ASCII letter takes
+    more of them.
     """
     return PADDINGS[len(_encode(delta)) - len('""') & 15]
 
@@ -48,19 +50,23 @@ Moment = tuple[int, type[Any] | None, float]
 """When an item was opened, with its output index and its type, or closed, without a type."""
 
 Note = tuple[str, str]
-"""What was wrong in an answer (`arguments`, `text`, `custom_input`, `loop`), and what was done about it."""
+"""What was wrong in an answer (`arguments`, `text`, `custom_input`, `loop`), and what was done
+about it.
+"""
 
 
 class View(Struct, frozen=True):
-    """The optional parts of a response that its client requested (specification sections 2 and 10.5)."""
+    """The optional parts of a response that its client requested (specification sections 2 and
+    10.5).
+    """
 
     summary: bool = False
     """Whether raw reasoning is sent as summary parts."""
     encrypted: bool = False
     """Whether reasoning items have their `encrypted_content`."""
     signed_ids: bool = False
-    """Whether the id of a call contains its signature: nothing is stored, and the client did not include encrypted
-    reasoning, so that the call itself may be all that it sends back.
+    """Whether the id of a call contains its signature: nothing is stored, and the client did not
+    include encrypted reasoning, so that the call itself may be all that it sends back.
     """
     sources: bool = False
     """Whether web searches have the pages that they found."""
@@ -80,9 +86,10 @@ class View(Struct, frozen=True):
 class ResponseWriter(Struct):
     """Writes one response's events.
 
-    Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
-    `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events emitted since the last call;
-    `response` is its current state; `error` is the reason for a failure.
+    Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`,
+    then one of `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events
+    emitted since the last call; `response` is its current state; `error` is the reason for a
+    failure.
 
     >>> from antiphon.translation import ResponseWriter
     >>> from antiphon.types import Response
@@ -91,7 +98,7 @@ class ResponseWriter(Struct):
     >>> writer.start()
     >>> [event.type for event in writer.take()]
     ['response.created', 'response.in_progress']
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     response: Response
     new_id: NewId
@@ -99,8 +106,8 @@ class ResponseWriter(Struct):
     seal: Seal
     view: View = View()
     sealed: dict[str, str] = field(default_factory=dict)
-    """What is sealed with items, by their ids: the `encrypted_content` of reasoning, shown to the client or not, and
-    the signature of a call.
+    """What is sealed with items, by their ids: the `encrypted_content` of reasoning, shown to the
+    client or not, and the signature of a call.
     """
     error: AntiphonError | None = None
     has_reader: bool = True
@@ -110,15 +117,21 @@ class ResponseWriter(Struct):
     reports_error: bool = True
     """Whether an `error` precedes `response.failed`."""
     applied: dict[str, Any] = field(default_factory=dict)
-    """The fields in which the finished response differs from the request (`to_chat.adjustments`)."""
+    """The fields in which the finished response differs from the request
+    (`to_chat.adjustments`).
+    """
     notes: list[Note] = field(default_factory=list)
     """What was corrected in the model's output."""
     moments: list[Moment] | None = None
     """When items were opened and closed, by the clock `now`; None if no observer needs it."""
     waiting: dict[int, Callable[[], None]] = field(default_factory=dict)
-    """Closes an item that waits for more than its answer, by its output index: for a response that ends earlier."""
+    """Closes an item that waits for more than its answer, by its output index: for a response that
+    ends earlier.
+    """
     _gate: int | None = None
-    """The item that is held open: events of later ones wait until it closes (specification section 16)."""
+    """The item that is held open: events of later ones wait until it closes (specification section
+    16).
+    """
     _behind: dict[int, list[events.Event]] = field(default_factory=dict)
     """Events that wait behind the gate, by output index."""
     _output: list[Item | None] = field(default_factory=list)
@@ -129,11 +142,13 @@ class ResponseWriter(Struct):
     _again: int = 0
     """How many of those this attempt has repeated, without emitting them."""
     loads_later: bool = False
-    """Whether an item that needs a module which is not loaded is held, because a server loads modules outside its
-    event loop.
+    """Whether an item that needs a module which is not loaded is held, because a server loads
+    modules outside its event loop.
     """
     containers: Mapping[Kind, str] = {}
-    """The container in which calls run, by the kind of their tool; empty if the request has no such tool."""
+    """The container in which calls run, by the kind of their tool; empty if the request has no such
+    tool.
+    """
     cite_files: CiteFiles | None = None
     """Returns the citations of files that code created, if there are any."""
     pending: list[events.Event] = field(default_factory=list)
@@ -142,7 +157,9 @@ class ResponseWriter(Struct):
     def aside(self) -> "ResponseWriter":
         """Return a writer for events that the client of this one does not see."""
         view = View(logprobs=False)
-        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", view, has_reader=False)
+        return ResponseWriter(
+            self.response, self.new_id, self.now, lambda state: "", view, has_reader=False
+        )
 
     def emit(self, event: events.Event) -> None:
         """Number an event and queue it, if events are taken."""
@@ -150,7 +167,10 @@ class ResponseWriter(Struct):
             return
         if self._saved and getattr(event, "output_index", self._saved) < self._saved:
             return
-        if self._gate is not None and (index := getattr(event, "output_index", self._gate)) > self._gate:
+        if (
+            self._gate is not None
+            and (index := getattr(event, "output_index", self._gate)) > self._gate
+        ):
             self._behind.setdefault(index, []).append(event)
             return
         event.sequence_number = self.next_number
@@ -159,7 +179,8 @@ class ResponseWriter(Struct):
 
     def take(self) -> list[events.Event]:
         """Return the events emitted since the last call."""
-        pending, self.pending = self.pending, []
+        pending = self.pending
+        self.pending = []
         return pending
 
     def rewind(self, number: int) -> None:
@@ -167,11 +188,13 @@ class ResponseWriter(Struct):
         self.next_number = number
 
     def resume(self, stored: Sequence[Item], number: int, settled: int = 0) -> None:
-        """Continue where an earlier attempt was lost: these items remain, and the next event receives this number.
+        """Continue where an earlier attempt was lost: these items remain, and the next event
+        receives this number.
 
-        The first `settled` of them are not repeated: the response continues after them. For the others the model is
-        called again, so it repeats them. An item of the same kind as the one in its position is not emitted; new items
-        begin with the first that differs, or that comes after the last.
+        The first `settled` of them are not repeated: the response continues after them. For the
+        others the model is called again, so it repeats them. An item of the same kind as the one in
+        its position is not emitted; new items begin with the first that differs, or that comes
+        after the last.
         """
         self._output = list(stored)
         self._saved = len(stored)
@@ -205,8 +228,8 @@ class ResponseWriter(Struct):
         self._output.append(item)
 
     def hold(self, output_index: int) -> None:
-        """Make later items wait until this one closes: it stays open while its tool runs, and items are emitted in
-        order.
+        """Make later items wait until this one closes: it stays open while its tool runs, and items
+        are emitted in order.
         """
         if self._gate is None:
             self._gate = output_index
@@ -224,7 +247,9 @@ class ResponseWriter(Struct):
             self._open_gate()
 
     def _open_gate(self) -> None:
-        """Emit the waiting events, item by item, up to the first item that is not closed: it is the next gate."""
+        """Emit the waiting events, item by item, up to the first item that is not closed: it is the
+        next gate.
+        """
         self._gate = None
         for index in sorted(self._behind):
             for event in self._behind.pop(index):
@@ -243,7 +268,9 @@ class ResponseWriter(Struct):
         return list(filter(None, self._output))
 
     def between(self, before: int, newest: int) -> list[Item]:
-        """Return the closed items that were opened after `before`, up to `newest`, as `newest` counts them."""
+        """Return the closed items that were opened after `before`, up to `newest`, as `newest`
+        counts them.
+        """
         return list(filter(None, self._output[before + 1 : newest + 1]))
 
     @property
@@ -274,12 +301,17 @@ class ResponseWriter(Struct):
     # How it ended is decided first, and emitted by `end` once it is durable.
 
     def complete(self, usage: Usage | None) -> None:
-        """Complete the response. Without a count from the backend the usage is zero: clients break on null."""
+        """Complete the response.
+
+        Without a count from the backend the usage is zero: clients break on null.
+        """
         self._finish("completed", usage or Usage(), completed_at=int(self.now()))
 
     def stop_short(self, reason: Any, usage: Usage | None) -> None:
         """End the response early, for a reason of `IncompleteDetails`."""
-        self._finish("incomplete", usage or Usage(), incomplete_details=IncompleteDetails(reason=reason))
+        self._finish(
+            "incomplete", usage or Usage(), incomplete_details=IncompleteDetails(reason=reason)
+        )
 
     def fail(self, error: AntiphonError, usage: Usage | None = None) -> None:
         """Fail the response."""
@@ -292,7 +324,9 @@ class ResponseWriter(Struct):
         self._finish("cancelled", usage)
 
     def end(self) -> None:
-        """Emit the terminal event; before `response.failed` the `error`, nested and with the flat fields."""
+        """Emit the terminal event; before `response.failed` the `error`, nested and with the flat
+        fields.
+        """
         if not self.has_reader:
             return
         if self.error is not None and self.reports_error:
@@ -329,7 +363,9 @@ class ResponseWriter(Struct):
 
 
 class GrowingText(Struct):
-    """The text of one content part while it grows: every piece of it is a delta, numbered and queued by the writer."""
+    """The text of one content part while it grows: every piece of it is a delta, numbered and
+    queued by the writer.
+    """
 
     writer: ResponseWriter
     output_index: int
@@ -342,7 +378,9 @@ class GrowingText(Struct):
     """The log probabilities of its tokens so far."""
 
     def add(self, deltas: Sequence[str], logprobs: list[dict[str, Any]] | None = None) -> None:
-        """Append texts that arrived together, each as its own delta; the log probabilities are those of all of them."""
+        """Append texts that arrived together, each as its own delta; the log probabilities are
+        those of all of them.
+        """
         self.pieces += deltas
         self.length += sum(map(len, deltas))
         if logprobs:
@@ -350,7 +388,8 @@ class GrowingText(Struct):
         writer = self.writer
         if not writer.has_reader:
             return
-        pads, quotes = writer.view.obfuscation, len('""')
+        pads = writer.view.obfuscation
+        quotes = len('""')
         run: list[events.Event] = []
         for number, delta in enumerate(deltas, writer.next_number):
             event = events.ResponseTextDeltaEvent(
@@ -372,7 +411,9 @@ class GrowingText(Struct):
 
 
 def _is_alike(stored: Item | None, item: Item) -> bool:
-    return type(stored) is type(item) and getattr(stored, "name", None) == getattr(item, "name", None)
+    return type(stored) is type(item) and getattr(stored, "name", None) == getattr(
+        item, "name", None
+    )
 
 
 def _failure_code(error: AntiphonError) -> str:
@@ -384,7 +425,8 @@ TERMINAL: dict[str, Any] = {
     "completed": events.ResponseCompletedEvent,
     "incomplete": events.ResponseIncompleteEvent,
     "failed": events.ResponseFailedEvent,
-    # The API has no event for it: clients that know `incomplete` stop there, and the response has the actual status.
+    # The API has no event for it: clients that know `incomplete` stop there, and the response has
+    # the actual status.
     "cancelled": events.ResponseIncompleteEvent,
 }
 

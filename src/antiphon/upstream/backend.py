@@ -12,8 +12,9 @@ from msgspec import Struct
 from antiphon.errors import BackendError
 
 carried: ContextVar[Mapping[str, str]] = ContextVar("carried", default=MappingProxyType({}))
-"""Headers that this task adds to all of its requests to a backend, such as the trace context that a request belongs
-to."""
+"""Headers that this task adds to all of its requests to a backend, such as the trace context that a
+request belongs to.
+"""
 
 
 sent_as: ContextVar[str] = ContextVar("sent_as", default="application/json")
@@ -23,13 +24,14 @@ sent_as: ContextVar[str] = ContextVar("sent_as", default="application/json")
 class Reply(Struct, eq=False):
     """A backend's HTTP response; its body is still arriving.
 
-    `headers` has lower-case names. Iterate `body` once for the bytes as they arrive, split at any place;
-    it raises `BackendError` if the connection breaks. `close()` is idempotent and ends the exchange at once;
-    the receiver of the reply must call it.
+    `headers` has lower-case names. Iterate `body` once for the bytes as they arrive, split at any
+    place; it raises `BackendError` if the connection breaks. `close()` is idempotent and ends the
+    exchange at once; the receiver of the reply must call it.
 
-    A silent body is ended, with one time limit until the answer begins and another one afterwards. It begins with
-    its first byte, unless the reader sets `has_begun`, because the first bytes can be without content.
-    `idle_timeout`, in seconds, is the second limit, for readers that distinguish bytes from tokens.
+    A silent body is ended, with one time limit until the answer begins and another one afterwards.
+    It begins with its first byte, unless the reader sets `has_begun`, because the first bytes can
+    be without content. `idle_timeout`, in seconds, is the second limit, for readers that
+    distinguish bytes from tokens.
     """
 
     status: int
@@ -45,7 +47,8 @@ class Reply(Struct, eq=False):
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
         """Return the whole body. Raises `BackendError` if it is larger than `limit` bytes."""
-        parts, size = [], 0
+        parts = []
+        size = 0
         async for part in self.body:
             parts.append(part)
             size += len(part)
@@ -67,7 +70,9 @@ def too_large(limit: int) -> BackendError:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The response to `GET /models`: the model objects as received, and the `server` header ("" if absent)."""
+    """The response to `GET /models`: the model objects as received, and the `server` header ("" if
+    absent).
+    """
 
     models: list[dict[str, Any]] = field(default_factory=list)
     server: str = ""
@@ -76,17 +81,21 @@ class Listing:
 class Backend(Protocol):
     """A Chat Completions server.
 
-    A backend does not retry and changes no byte: the run decides the policy, the translation decides the format.
+    A backend does not retry and changes no byte: the run decides the policy, the translation
+    decides the format.
     """
 
     name: str
-    """Unique among the server's backends; appears in logs and in `antiphon models`, never in responses to clients."""
+    """Unique among the server's backends; appears in logs and in `antiphon models`, never in
+    responses to clients.
+    """
 
     url: str
     """The base URL, ending in `/v1` or similar; empty for a backend inside this process."""
 
     async def post(self, path: str, body: bytes) -> Reply:
-        """POST a JSON body to `path` (such as `/chat/completions`) and return once the status is known.
+        """POST a JSON body to `path` (such as `/chat/completions`) and return once the status is
+        known.
 
         `/../tokenize` is the endpoint next to the `/v1` with which the base URL ends.
 
@@ -96,14 +105,16 @@ class Backend(Protocol):
         ...
 
     async def get(self, path: str) -> Reply:
-        """GET `path`, with a timeout of a few seconds, because such requests are about the server itself."""
+        """GET `path`, with a timeout of a few seconds, because such requests are about the server
+        itself.
+        """
         ...
 
     async def list_models(self) -> Listing:
         """GET `/models`. Raises `BackendError` if the backend does not return a list.
 
-        The error's status is 503 if the backend is unreachable, the backend's own if it rejects the request (4xx), and
-        502 if it fails.
+        The error's status is 503 if the backend is unreachable, the backend's own if it rejects the
+        request (4xx), and 502 if it fails.
         """
         ...
 

@@ -1,7 +1,8 @@
-"""Translates a backend's HTTP error to the Responses API; the status depends on the cause (specification section 13).
+"""Translates a backend's HTTP error to the Responses API; the status depends on the cause
+(specification section 13).
 
-The client's mistakes are 4xx with the name of its own parameter. The operator's, such as a key that the backend
-rejects, are a 502 that names the problem without details. The backend's are 502 or 503.
+The client's mistakes are 4xx with the name of its own parameter. The operator's, such as a key that
+the backend rejects, are a 502 that names the problem without details. The backend's are 502 or 503.
 """
 
 import json
@@ -17,9 +18,12 @@ from antiphon.upstream.identity import BackendIdentity
 from antiphon.upstream.rate_limits import never_fits
 from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits
 
-TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again."
+TOO_LONG = (
+    "Your input exceeds the context window of this model. Please adjust your input and try again."
+)
 NO_IMAGES = (
-    "This model does not accept images. Send the request without them, or have the server's operator name a model that "
+    "This model does not accept images. Send the request without them, or have the server's "
+    "operator name a model that "
     "describes images (setting `vision`)."
 )
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
@@ -29,11 +33,15 @@ FORBIDDEN = "Its key may not be allowed to use this model."
 OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
 """Texts of a 403 that concern the caller, regardless of the request."""
 
-TOO_LARGE_REQUEST = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
+TOO_LARGE_REQUEST = re.compile(
+    r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE
+)
 """Texts of a 402 for an account with credit, but too little for such a long answer (OpenRouter)."""
 
 REJECTS_IMAGES = re.compile(r"image input is not supported", re.IGNORECASE)
-"""The text with which llama.cpp rejects an image, with status 500 (llama.cpp#13566, #15377): there is no projector."""
+"""The text with which llama.cpp rejects an image, with status 500 (llama.cpp#13566, #15377): there
+is no projector.
+"""
 
 
 def read_failure(
@@ -49,7 +57,8 @@ def read_failure(
     `rename` returns the client's own name for a Chat parameter; None if the client did not send it.
     """
     value = _value(body)
-    message, code = error_message(value), error_code(value, status)
+    message = error_message(value)
+    code = error_code(value, status)
     if status < 500 and _own(value, "code") == "model_not_found":
         return _model_not_found(model)
     if status == 401 or (status == 403 and OF_A_KEY.search(message)):
@@ -58,7 +67,9 @@ def read_failure(
         return ClientError(message, param=rename("max_tokens"))
     if status == 402 or code == "insufficient_quota":
         return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
-    if status == 403:  # possibly about this request: the model that the key can use, or the content of the input
+    if (
+        status == 403
+    ):  # possibly about this request: the model that the key can use, or the content of the input
         return backend.error("rejected the request with status 403", FORBIDDEN)
     if status == 429:
         return _rate_limit(headers, message)
@@ -76,22 +87,30 @@ def read_failure(
 
 
 def too_long(param: str | None = "input") -> ClientError:
-    """Return the error for input that does not fit the model's context (specification section 13)."""
+    """Return the error for input that does not fit the model's context (specification section
+    13).
+    """
     return ClientError(TOO_LONG, code="context_length_exceeded", param=param)
 
 
 def beyond_window(model: str, window: int) -> ClientError:
-    """Return the error for input longer than the model's known window, if its backend would truncate it."""
+    """Return the error for input longer than the model's known window, if its backend would
+    truncate it.
+    """
     text = (
-        f"Your input exceeds the context window of '{model}', which is {window:,} tokens, and its backend would cut it "
-        "silently. Shorten the input. If the window has grown since it was measured, have the server's operator run "
+        f"Your input exceeds the context window of '{model}', which is {window:,} tokens, and its "
+        "backend would cut it "
+        "silently. Shorten the input. If the window has grown since it was measured, have the "
+        "server's operator run "
         "`antiphon models probe` again."
     )
     return ClientError(text, code="context_length_exceeded", param="input")
 
 
 def overloaded(wait: float) -> BackendError:
-    """Return the error for a request that exceeds a backend's queue, which may have drained in `wait` seconds."""
+    """Return the error for a request that exceeds a backend's queue, which may have drained in
+    `wait` seconds.
+    """
     headers = waits(min(wait, LONGEST_WAIT))
     return BackendError.overloaded("The server is overloaded. Please try again later.", headers)
 
@@ -109,7 +128,11 @@ def _value(body: bytes) -> Any:
 
 
 def _client_error(
-    status: int, value: Any, message: str, backend: BackendIdentity, rename: Callable[[str], str | None]
+    status: int,
+    value: Any,
+    message: str,
+    backend: BackendIdentity,
+    rename: Callable[[str], str | None],
 ) -> ClientError:
     param = _own(value, "param")
     return ClientError(
@@ -128,21 +151,30 @@ def _own(value: Any, name: str) -> str | None:
 
 
 def _model_not_found(model: str) -> ClientError:
-    return ClientError(f"The requested model '{model}' does not exist.", code="model_not_found", param="model")
+    return ClientError(
+        f"The requested model '{model}' does not exist.", code="model_not_found", param="model"
+    )
 
 
 def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
     if never_fits(message):  # the same request always fails, so the SDKs must not retry it
         return ClientError(
-            message, status=429, type="tokens", code="rate_limit_exceeded", headers={"x-should-retry": "false"}
+            message,
+            status=429,
+            type="tokens",
+            code="rate_limit_exceeded",
+            headers={"x-should-retry": "false"},
         )
     waits = _wait(headers, message)
     wait = waits.get("retry-after")
     stated = text = message or "Rate limit reached."
     if wait and "try again in" not in text.lower():
         text = f"{text.rstrip('. ')}. Please try again in {wait}s."
-    # Without the added wait: if the backend requested none, it is not paused (`retry_policy.rejected`).
-    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits, detail=stated)
+    # Without the added wait: if the backend requested none, it is not paused
+    # (`retry_policy.rejected`).
+    return ClientError(
+        text, status=429, type="requests", code="rate_limit_exceeded", headers=waits, detail=stated
+    )
 
 
 def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:

@@ -67,12 +67,13 @@ class PromptCounts:
 
 
 class BackendState:
-    """The state of one backend, identified by the backend's name: it survives a reload of the settings.
+    """The state of one backend, identified by the backend's name: it survives a reload of the
+    settings.
 
-    Slots, health, counters and `load` are updated in place. All other changes go through `update`, which computes the
-    values that depend on them: `name`, `label`, `is_probed`, `api`, `passthrough`, the number of slots, and the same
-    values of each target.
-    It then calls `on_change`, so that nothing computed from an earlier state is used.
+    Slots, health, counters and `load` are updated in place. All other changes go through `update`,
+    which computes the values that depend on them: `name`, `label`, `is_probed`, `api`,
+    `passthrough`, the number of slots, and the same values of each target. It then calls
+    `on_change`, so that nothing computed from an earlier state is used.
     """
 
     name: str
@@ -125,7 +126,9 @@ class BackendState:
         self.slots = FairScheduler()
         """Its requests in progress and waiting, tenant by tenant."""
         self.listing: asyncio.Event | None = None
-        """Set once it has listed its models: a backend with one slot is sent no request meanwhile."""
+        """Set once it has listed its models: a backend with one slot is sent no request
+        meanwhile.
+        """
         self.health = Health()
         self.load = NO_REPORT
         self.error = NOT_REQUESTED
@@ -156,10 +159,17 @@ class BackendState:
         stated: Mapping[str, ModelProfile] | None = None,
         measured: Mapping[str, ModelProfile] | None = None,
     ) -> None:
-        """Change the given values. Requests in flight keep their slots; another backend is probed again."""
+        """Change the given values.
+
+        Requests in flight keep their slots; another backend is probed again.
+        """
         if backend is not None and backend is not self.backend:
-            self.backend, self.probed, self.speaks_natively, self.native = backend, None, None, None
-            self.stated, self.stated_for = {}, None
+            self.backend = backend
+            self.probed = None
+            self.speaks_natively = None
+            self.native = None
+            self.stated = {}
+            self.stated_for = None
         self._family = dialect or self._family
         if options is not None and (options.num_ctx, options.keep_alive) != (
             self.options.num_ctx,
@@ -180,12 +190,19 @@ class BackendState:
         self._on_change()
 
     def _compute(self) -> None:
-        options, dialect = self.options, self._family
+        options = self.options
+        dialect = self._family
         if options.check_answers is not None and options.check_answers != dialect.checks_answers:
             dialect = replace(dialect, checks_answers=options.check_answers)
         self.dialect = dialect
         is_native = options.api == "ollama" or (self.may_be_native and bool(self.speaks_natively))
-        wanted = "chat" if options.api == "ollama" else dialect.api if options.api == "auto" else options.api
+        wanted = (
+            "chat"
+            if options.api == "ollama"
+            else dialect.api
+            if options.api == "auto"
+            else options.api
+        )
         self.native = (self.native or self._natively()) if is_native else None
         self.caller = self.native or self.backend
         self.chat_path = CHAT if self.native else CHAT_COMPLETIONS
@@ -215,16 +232,27 @@ class BackendState:
 
         options = self.options
         return OllamaBackend(
-            self.backend, options.num_ctx, options.keep_alive, self.configured_window, self.reported_window
+            self.backend,
+            options.num_ctx,
+            options.keep_alive,
+            self.configured_window,
+            self.reported_window,
         )
 
     def configured_window(self, model: str) -> int | None:
-        """Return the window that the operator configured for a model, by the backend's name of it."""
-        windows = (one.profile.context_window for one in self.options.configured if one.is_for(model, model))
+        """Return the window that the operator configured for a model, by the backend's name of
+        it.
+        """
+        windows = (
+            one.profile.context_window
+            for one in self.options.configured
+            if one.is_for(model, model)
+        )
         return next((window for window in reversed([*windows]) if window is not None), None)
 
     def profile_of(self, model: str, name: str) -> ModelProfile:
-        """Return the facts about a model: as configured, else as measured, else as the backend reports them.
+        """Return the facts about a model: as configured, else as measured, else as the backend
+        reports them.
 
         `model` is the name that the backend uses itself, `name` the one that clients use.
         """
@@ -235,7 +263,9 @@ class BackendState:
         return found
 
     def configured_for(self, model: str, name: str) -> Iterator[ModelOptions]:
-        """Yield the configured facts about a model; those for its exact name come last, and take precedence."""
+        """Yield the configured facts about a model; those for its exact name come last, and take
+        precedence.
+        """
         for one in sorted(self.options.configured, key=lambda one: one.name == name):
             if one.is_for(model, name):
                 yield one
@@ -258,8 +288,12 @@ class BackendState:
         return self.lessons.get(model) or self.lessons.setdefault(model, Lessons())
 
     def may_take(self, parameter: str) -> bool:
-        """Whether it accepts a parameter that is not in the API, or might: it was not reached yet."""
-        return parameter in self.passthrough or (not self.is_reached and self.dialect.name == GENERIC)
+        """Whether it accepts a parameter that is not in the API, or might: it was not reached
+        yet.
+        """
+        return parameter in self.passthrough or (
+            not self.is_reached and self.dialect.name == GENERIC
+        )
 
     def called(self, name: str) -> str | None:
         """Return this backend's name for the model, None if it does not serve it."""
@@ -274,20 +308,41 @@ class BackendState:
         """Return the models that clients can list."""
         named = self.options.models - {ANY}
         listed = {model["id"]: model for model in self.models if not named or model["id"] in named}
-        more = [{"id": name} for name in (*self.options.aliases, *sorted(named)) if name not in listed]
+        more = [
+            {"id": name} for name in (*self.options.aliases, *sorted(named)) if name not in listed
+        ]
         return [*listed.values(), *more]
 
 
 class ModelTarget:
     """A model at a backend.
 
-    `backend`, `dialect` and `api` are those of its `state`, which updates them; the dialect is that of the
-    model, if facts about it are known. `chat_path` is the path of Chat requests at `backend`.
+    `backend`, `dialect` and `api` are those of its `state`, which updates them; the dialect is that
+    of the model, if facts about it are known. `chat_path` is the path of Chat requests at
+    `backend`.
     """
 
     __slots__ = (
-        *("__weakref__", "api", "backend", "breaks_schemas", "chat_path", "defaults", "dialect", "lessons"),
-        *("may_have_window", "model", "name", "preopened", "prices", "profile", "reserved_output", "state"),
+        *(
+            "__weakref__",
+            "api",
+            "backend",
+            "breaks_schemas",
+            "chat_path",
+            "defaults",
+            "dialect",
+            "lessons",
+        ),
+        *(
+            "may_have_window",
+            "model",
+            "name",
+            "preopened",
+            "prices",
+            "profile",
+            "reserved_output",
+            "state",
+        ),
     )
 
     def __init__(self, state: BackendState, model: str, name: str) -> None:
@@ -316,13 +371,16 @@ class ModelTarget:
 
     @property
     def is_loose(self) -> bool:
-        """Whether its text may violate a schema: it did so once, or a probe found that the backend enforces none."""
+        """Whether its text may violate a schema: it did so once, or a probe found that the backend
+        enforces none.
+        """
         return self.breaks_schemas or (self.profile is not None and self.profile.json_held is False)
 
     def follow(self) -> None:
         """Copy the values of its backend's state."""
         state = self.state
-        self.backend, self.chat_path = state.caller, state.chat_path
+        self.backend = state.caller
+        self.chat_path = state.chat_path
         self.dialect = for_model(state.dialect, self.model)
         self.api = state.api
         if state.stated or state.measured or state.options.configured or self.profile is not None:
@@ -331,7 +389,8 @@ class ModelTarget:
 
     def _follow_model(self) -> None:
         """Copy the facts and settings of the model."""
-        before, found = self.profile, self.state.profile_of(self.model, self.name)
+        before = self.profile
+        found = self.state.profile_of(self.model, self.name)
         self.defaults = self.prices = self.reserved_output = None
         for one in self.state.configured_for(self.model, self.name):
             self.defaults = combined(self.defaults, one.defaults)
@@ -343,10 +402,13 @@ class ModelTarget:
             self.preopened = self.preopened or (before != found and found.thinking == "preopened")
 
     def learn(self, lesson: str, text: str, tenant: str = EVERYONE) -> None:
-        """Send requests for this model as the lesson says from now on; `text` are the backend's words."""
+        """Send requests for this model as the lesson says from now on; `text` are the backend's
+        words.
+        """
         self.lessons.learn(lesson, text, tenant)
         log.info(
-            "The backend '%s' refused a request for the model '%s'. Requests are adjusted from now on: %s.",
+            "The backend '%s' refused a request for the model '%s'. Requests are adjusted from "
+            "now on: %s.",
             self.state.backend.name,
             self.name,
             lesson,
@@ -360,11 +422,15 @@ class ModelTarget:
         return self.profile.context_window if self.profile else None
 
     def accepts(self, names: Collection[str]) -> bool:
-        """Whether parameters with these names, which are not in the API, are forwarded and were not rejected."""
+        """Whether parameters with these names, which are not in the API, are forwarded and were not
+        rejected.
+        """
         return self.state.passthrough.issuperset(names) and self.lessons.refused.isdisjoint(names)
 
     def api_for(self, request: CreateResponse, items: Iterable[InputItem]) -> Api:
-        """Return the API for this request: Chat for content that a probed (not configured) Responses API rejected."""
+        """Return the API for this request: Chat for content that a probed (not configured)
+        Responses API rejected.
+        """
         refused = self.lessons.refused
         if refused and self.api == "responses" and self.state.is_probed:
             return "chat" if refused & extras(request, items) else "responses"

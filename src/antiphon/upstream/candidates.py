@@ -29,9 +29,10 @@ class Candidates(tuple[ModelTarget, ...]):
     def taking(self, parameters: Collection[str]) -> "Candidates":
         """Return those that accept parameters with these names, which are not in the API.
 
-        Raises `ClientError` (400, `unknown_parameter`) if no backend of the model accepts them all: an answer from a
-        fallback alone would change the model because of a parameter. Raises it (400, `unsupported_parameter`) also for
-        a restricted key, if a parameter can select another model.
+        Raises `ClientError` (400, `unknown_parameter`) if no backend of the model accepts them all:
+        an answer from a fallback alone would change the model because of a parameter. Raises it
+        (400, `unsupported_parameter`) also for a restricted key, if a parameter can select another
+        model.
         """
         check_parameters(parameters)
         able = [target for target in self if target.accepts(parameters)]
@@ -42,7 +43,9 @@ class Candidates(tuple[ModelTarget, ...]):
         return self if len(able) == len(self) else Candidates.of(able)
 
     def _not_taken(self, parameters: Collection[str]) -> str:
-        """Return a parameter that no backend of the model accepts, else one that the first of them does not accept."""
+        """Return a parameter that no backend of the model accepts, else one that the first of them
+        does not accept.
+        """
         own = [target for target in self if target.name == self[0].name]
         by_all = (name for name in parameters if not any(target.accepts([name]) for target in own))
         by_first = (name for name in parameters if not own[0].accepts([name]))
@@ -77,9 +80,10 @@ class BackendCandidate(Struct, gc=False):
 def order(candidates: Sequence[BackendCandidate]) -> list[int]:
     """Return the indices of the candidates that can be called, best first.
 
-    Healthy first; then one without a queue; then one with the chain's prefix cached; then one with the model
-    loaded; then one with a free slot; then the one with the least load for its weight. Ejected backends are called only
-    if no other is left, since the only remaining one is never ejected; but not as failover from one that failed.
+    Healthy first; then one without a queue; then one with the chain's prefix cached; then one with
+    the model loaded; then one with a free slot; then the one with the least load for its weight.
+    Ejected backends are called only if no other is left, since the only remaining one is never
+    ejected; but not as failover from one that failed.
     """
     able = [place for place, one in enumerate(candidates) if one.is_able]
     up = [place for place in able if candidates[place].is_up]
@@ -92,7 +96,8 @@ def _rank(one: BackendCandidate) -> tuple[bool, int, bool, bool, bool, bool, flo
     return (
         one.was_tried,
         one.fallback,
-        one.is_full,  # before all criteria below: waiting for a slot takes longer than processing a prefix again
+        # before all criteria below: waiting for a slot takes longer than processing a prefix again
+        one.is_full,
         not one.is_warm,
         not one.is_loaded,
         not one.has_free,
@@ -104,7 +109,8 @@ def _rank(one: BackendCandidate) -> tuple[bool, int, bool, bool, bool, bool, flo
 def next_turn(turn: float, weight: float, others: Iterable[tuple[float, float]]) -> float:
     """Return the next turn of a backend that is called now; `others` are turns and weights.
 
-    Each turn is 1/weight after the last (start-time fair queueing). A backend that was unavailable does not catch up.
+    Each turn is 1/weight after the last (start-time fair queueing). A backend that was unavailable
+    does not catch up.
     """
     now = min((other - 1 / its for other, its in others), default=turn)
     return max(turn, now) + 1 / weight

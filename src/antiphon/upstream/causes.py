@@ -1,4 +1,6 @@
-"""The reasons why a backend did not answer: DNS, connection, TLS, proxy, timeout, or an invalid response."""
+"""The reasons why a backend did not answer: DNS, connection, TLS, proxy, timeout, or an invalid
+response.
+"""
 
 import errno
 import os
@@ -29,16 +31,25 @@ ERRNO: dict[int, tuple[str, str]] = {
     errno.EPIPE: ("connection closed", RUNNING),
     errno.EHOSTUNREACH: ("no route to host", PLACE),
     errno.ENETUNREACH: ("network unreachable", PLACE),
-    errno.EMFILE: ("this server has too many open files", "Raise the limit of open files (`ulimit -n`)."),
+    errno.EMFILE: (
+        "this server has too many open files",
+        "Raise the limit of open files (`ulimit -n`).",
+    ),
 }
 """The reason for an error number, and the advice."""
 
-AUTHORITY = "If its certificate is from a private authority, set `ca_file` to that authority's certificate file."
+AUTHORITY = (
+    "If its certificate is from a private authority, set `ca_file` to that authority's "
+    "certificate file."
+)
 SCHEME = "Check whether its URL must begin with http:// or https://."
 
 
 def unreachable(error: Exception, connect_timeout: float) -> Cause:
-    """Return the reason for a failed connection, as a predicate. `connect_timeout` is in seconds."""
+    """Return the reason for a failed connection, as a predicate.
+
+    `connect_timeout` is in seconds.
+    """
     brief, detail, advice = _no_connection(error, connect_timeout)
     return Cause(f"is unreachable: {brief}", f"is unreachable: {detail}", advice)
 
@@ -50,7 +61,9 @@ def unanswered(error: Exception, limit: float, setting: str = "") -> Cause:
     """
     if isinstance(error, TimeoutError):
         text = f"did not answer within {limit:g} s"
-        return Cause(text, text, f"Check whether it is busy{f', or raise `{setting}`' if setting else ''}.")
+        return Cause(
+            text, text, f"Check whether it is busy{f', or raise `{setting}`' if setting else ''}."
+        )
     if isinstance(error, ProtocolError):
         text = "did not answer with valid HTTP"
         return Cause(text, f"{text} ({error})", SCHEME)
@@ -66,10 +79,18 @@ def _no_connection(error: Exception, connect_timeout: float) -> Cause:
     match origin:
         case socket.gaierror():
             reason = origin.strerror or str(origin)
-            return Cause("DNS lookup failed", f"DNS lookup failed ({reason})", "Check the host name in its URL.")
+            return Cause(
+                "DNS lookup failed",
+                f"DNS lookup failed ({reason})",
+                "Check the host name in its URL.",
+            )
         case ssl.SSLCertVerificationError():
             reason = origin.verify_message or str(origin)
-            return Cause("TLS certificate rejected", f"TLS certificate rejected ({reason.rstrip('.')})", AUTHORITY)
+            return Cause(
+                "TLS certificate rejected",
+                f"TLS certificate rejected ({reason.rstrip('.')})",
+                AUTHORITY,
+            )
         case ssl.SSLError():
             reason = (origin.reason or str(origin)).replace("_", " ").lower()
             return Cause("TLS handshake failed", f"TLS handshake failed ({reason})", SCHEME)

@@ -7,7 +7,9 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import is_listed
 
 STATED_AS = ("max_model_len", "context_length", "context_window", "max_context_length")
-"""Fields of a listed model that contain its window: vLLM and SGLang, OpenRouter and Together, Groq, Mistral."""
+"""Fields of a listed model that contain its window: vLLM and SGLang, OpenRouter and Together, Groq,
+Mistral.
+"""
 
 META = "meta"
 """The field in which llama.cpp describes its model, with `n_ctx`: the window of a slot."""
@@ -16,14 +18,16 @@ META = "meta"
 def context_window(state: BackendState, model: str, name: str) -> int | None:
     """Return the maximum tokens of prompt and answer together, None if unknown.
 
-    `model` is the name that the backend uses itself, `name` the one that clients use. Ollama loads the window that a
-    prompt needs, so for Ollama it is the largest one.
+    `model` is the name that the backend uses itself, `name` the one that clients use. Ollama loads
+    the window that a prompt needs, so for Ollama it is the largest one.
     """
     if state.native is not None:
         return state.native.largest(model)
     if (known := state.profile_of(model, name).context_window) is not None:
         return known
-    listed: dict[str, Any] = next((one for one in state.models if is_listed(model, [one["id"]])), {})
+    listed: dict[str, Any] = next(
+        (one for one in state.models if is_listed(model, [one["id"]])), {}
+    )
     return next((window for _, window in stated_windows(listed)), None)
 
 

@@ -18,15 +18,20 @@ LOCAL = {
 """Local servers at their usual ports."""
 
 
-async def discover(places: Sequence[tuple[str, str]] = tuple(LOCAL.items())) -> list[tuple[str, str]]:
+async def discover(
+    places: Sequence[tuple[str, str]] = tuple(LOCAL.items()),
+) -> list[tuple[str, str]]:
     """Return the name and base URL of each place that lists models."""
     found = await asyncio.gather(*(_answers(name, url) for name, url in places))
     return [place for place, answers in zip(places, found, strict=True) if answers]
 
 
 def named_by_environment(environment: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return URL and key from `OPENAI_BASE_URL` and `OPENAI_API_KEY`; a key alone selects OpenAI itself."""
-    url, key = environment.get("OPENAI_BASE_URL", ""), environment.get("OPENAI_API_KEY", "")
+    """Return URL and key from `OPENAI_BASE_URL` and `OPENAI_API_KEY`; a key alone selects OpenAI
+    itself.
+    """
+    url = environment.get("OPENAI_BASE_URL", "")
+    key = environment.get("OPENAI_API_KEY", "")
     if not url and not key:
         return None
     return url or "https://api.openai.com/v1", key

@@ -2,10 +2,10 @@
 
 Theory of operation.
 
-Two mechanisms decide whether a backend is called. They differ, because failures and rate limits say different things:
-a backend that fails may answer the next request, so it is better than none; a backend that limits its rate will
-reject the next request, which would only prolong the limit. `retry_policy.py` says which failure has which
-consequence.
+Two mechanisms decide whether a backend is called. They differ, because failures and rate limits say
+different things: a backend that fails may answer the next request, so it is better than none; a
+backend that limits its rate will reject the next request, which would only prolong the limit.
+`retry_policy.py` says which failure has which consequence.
 
 1. The circuit breaker. A failing backend is *ejected*: not called while another one is available.
 
@@ -30,18 +30,20 @@ consequence.
    the tenant of the rejected request: the limit may be of this request's size, and one tenant must not stop another.
    Once a second tenant is rejected while the pause lasts, it is for all tenants, and the second one decides how long.
 
-3. The active check, a list of models, changes both only where it proves something. It ends the ejection of a backend
-   that was unreachable or had missed the check before, and those of its pauses that are faults. A backend that lists
-   its models but fails to answer stays ejected until a request succeeds.
+3. The active check, a list of models, changes both only where it proves something. It ends the
+   ejection of a backend that was unreachable or had missed the check before, and those of its
+   pauses that are faults. A backend that lists its models but fails to answer stays ejected until a
+   request succeeds.
 
 What holds always:
 
-- The clock is passed in, and nothing here waits: a backend's health is a function of what was reported, and when.
-- One request probes a pause, and the others wait. `lift` or `give_up` ends the probe; if it hangs for
-  `LONGEST_PAUSE`, another one follows.
+- The clock is passed in, and nothing here waits: a backend's health is a function of what was
+  reported, and when.
+- One request probes a pause, and the others wait. `lift` or `give_up` ends the probe; if it hangs
+  for `LONGEST_PAUSE`, another one follows.
 - Pauses that are over are dropped with the next one, however many models were paused.
 - What is kept of an error has no text of a client or a model.
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 from dataclasses import dataclass, field
 
@@ -65,8 +67,8 @@ ALL = ""
 class Pause:
     """A pause that a backend requested.
 
-    PAUSED until `until` ──> one request probes, the others wait for it ──> lifted, or paused again ──> over at
-    `requested`
+    PAUSED until `until` ──> one request probes, the others wait for it ──> lifted, or paused again
+    ──> over at `requested`
     """
 
     error: AntiphonError
@@ -74,16 +76,22 @@ class Pause:
     until: float
     """When one request can probe whether the backend accepts requests again."""
     requested: float
-    """The end of the pause that the backend requested, which clients receive. Not before `until`."""
+    """The end of the pause that the backend requested, which clients receive. Not before
+    `until`.
+    """
     tenant: str | None
-    """The tenant of the rejected request; None, for all tenants, once requests of two tenants were rejected."""
+    """The tenant of the rejected request; None, for all tenants, once requests of two tenants were
+    rejected.
+    """
     is_fault: bool
     """It failed, and did not limit its rate: a successful active check ends this."""
     probe_until: float = 0.0
     """Until when at most one request probes whether the pause is over."""
 
     def left(self, now: float) -> float:
-        """Return the seconds for which a request must wait; 0 for the one that probes, and once it is over."""
+        """Return the seconds for which a request must wait; 0 for the one that probes, and once it
+        is over.
+        """
         if now < self.until:
             return self.until - now
         return PROBING if now < self.probe_until and now < self.requested else 0.0
@@ -102,7 +110,9 @@ class Health:
     probe_at: float | None = None
     """When the next request can try it, if it is ejected."""
     pauses: dict[str, Pause] = field(default_factory=dict)
-    """By model, or for `ALL`: each model has its own rate limits. Empty for a backend that was never paused."""
+    """By model, or for `ALL`: each model has its own rate limits. Empty for a backend that was
+    never paused.
+    """
     _is_unavailable: bool = False
     """The last failure was a failed connection."""
     _is_missed: bool = False
@@ -124,12 +134,16 @@ class Health:
 
     def succeeded(self) -> None:
         """It answered successfully."""
-        self.failures, self.probe_at = 0, None
+        self.failures = 0
+        self.probe_at = None
 
-    def failed(self, failure: Failure, error: AntiphonError, now: float, model: str = ALL, tenant: str = "") -> bool:
+    def failed(
+        self, failure: Failure, error: AntiphonError, now: float, model: str = ALL, tenant: str = ""
+    ) -> bool:
         """A tenant's call for this model failed; return whether this failure ejects the backend."""
         found = verdict(failure)
-        self.last_error, self.last_error_at = error.gist, now
+        self.last_error = error.gist
+        self.last_error_at = now
         if found.pause:
             self._pause(found, error, now, model, tenant)
         if not found.counts:
@@ -146,20 +160,34 @@ class Health:
     # Pauses.
 
     def pause(self, now: float, model: str, tenant: str) -> Pause | None:
-        """Return the longest pause that applies to this tenant's requests for this model, or None."""
+        """Return the longest pause that applies to this tenant's requests for this model, or
+        None.
+        """
         known = (self.pauses.get(ALL), self.pauses.get(model))
-        mine = [one for one in known if one is not None and one.tenant in {None, tenant} and one.left(now)]
+        mine = [
+            one
+            for one in known
+            if one is not None and one.tenant in {None, tenant} and one.left(now)
+        ]
         return max(mine, key=lambda one: one.until, default=None)
 
     def rest(self, now: float) -> float:
         """Return the seconds for which it is paused for any tenant and model; 0 if it is not."""
-        return max((one.until - now for one in self.pauses.values() if now < one.until), default=0.0)
+        return max(
+            (one.until - now for one in self.pauses.values() if now < one.until), default=0.0
+        )
 
     def probe(self, now: float, model: str, tenant: str) -> Pause | None:
-        """A request is sent. Return the pause that it probes, or None; call `lift` or `give_up` with it."""
+        """A request is sent. Return the pause that it probes, or None; call `lift` or `give_up`
+        with it.
+        """
         self._forget(now)
         for one in (self.pauses.get(ALL), self.pauses.get(model)):
-            if one is not None and one.tenant in {None, tenant} and one.until <= now < one.requested:
+            if (
+                one is not None
+                and one.tenant in {None, tenant}
+                and one.until <= now < one.requested
+            ):
                 one.probe_until = now + LONGEST_PAUSE
                 return one
         return None
@@ -169,10 +197,14 @@ class Health:
         self.pauses = {name: one for name, one in self.pauses.items() if one is not pause}
 
     def give_up(self, pause: Pause) -> None:
-        """The request that probed has ended; unless the pause was lifted or renewed, the next request probes."""
+        """The request that probed has ended; unless the pause was lifted or renewed, the next
+        request probes.
+        """
         pause.probe_until = 0.0
 
-    def _pause(self, found: FailureVerdict, error: AntiphonError, now: float, model: str, tenant: str) -> None:
+    def _pause(
+        self, found: FailureVerdict, error: AntiphonError, now: float, model: str, tenant: str
+    ) -> None:
         """Pause, unless it is already paused for longer."""
         self._forget(now)
         name = ALL if found.pauses_whole else model
@@ -192,10 +224,11 @@ class Health:
     # The active check.
 
     def seen(self) -> None:
-        """It answered an active check: healthy, if it was unreachable or the previous check had failed as well.
+        """It answered an active check: healthy, if it was unreachable or the previous check had
+        failed as well.
 
-        A backend with failures that the check does not cover (its list of models works, an answer breaks off) is
-        healthy only once a request has succeeded.
+        A backend with failures that the check does not cover (its list of models works, an answer
+        breaks off) is healthy only once a request has succeeded.
         """
         if self._is_unavailable or self._is_missed:
             self.succeeded()

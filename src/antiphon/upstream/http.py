@@ -62,10 +62,11 @@ class HttpReply(Reply, eq=False):
 class HttpBackend:
     """A backend at a base URL such as `http://127.0.0.1:11434/v1`.
 
-    Times are in seconds. `key` is sent as a bearer token, and masked if the backend repeats it; `key_env` is the
-    variable that contains it, for errors. `label` is the backend's name in errors for clients, by default its name.
-    `proxy` is the URL of a proxy, `none`, or empty for the proxy in `environment`. Redirects are not followed: a prompt
-    goes only to the configured server. Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
+    Times are in seconds. `key` is sent as a bearer token, and masked if the backend repeats it;
+    `key_env` is the variable that contains it, for errors. `label` is the backend's name in errors
+    for clients, by default its name. `proxy` is the URL of a proxy, `none`, or empty for the proxy
+    in `environment`. Redirects are not followed: a prompt goes only to the configured server.
+    Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
     """
 
     FIRST_BYTE_SETTING = "first_byte_timeout"
@@ -103,19 +104,28 @@ class HttpBackend:
         self._heads: dict[tuple[str, str], bytes] = {}
         try:
             self._origin = origin_of(self.url)
-            self._proxy = proxy_for(self._origin, proxy, os.environ if environment is None else environment)
+            self._proxy = proxy_for(
+                self._origin, proxy, os.environ if environment is None else environment
+            )
             self._tls = tls, tls.versions()
             self._context = tls.context if tls == NO_FILES else _always(tls.context())
             self._fields = self._own_fields(key)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"The backend {redacted(self.url)} cannot be used: {error}.") from error
+            raise ConfigError(
+                f"The backend {redacted(self.url)} cannot be used: {error}."
+            ) from error
 
     def is_like(self, other: object) -> bool:
         """Whether the other one is equivalent: same name, URL, proxy, key and timeouts."""
         return isinstance(other, HttpBackend) and self._terms() == other._terms()
 
     def _terms(self) -> tuple[object, ...]:
-        patience = (self._connect_timeout, self._first_byte_timeout, self._idle_timeout, self._list_timeout)
+        patience = (
+            self._connect_timeout,
+            self._first_byte_timeout,
+            self._idle_timeout,
+            self._list_timeout,
+        )
         return (self.identity, self._key, patience, self._proxy, self._tls)
 
     def __repr__(self) -> str:
@@ -136,20 +146,31 @@ class HttpBackend:
             head = field_lines(fields.items()).join((head[: -len(LENGTH)], LENGTH))
         pool = self._pool or self._opened()
         try:
-            exchange = await pool.send((b"%b%d\r\n\r\n" % (head, len(body)), body), self._first_byte_timeout)
-            reply = HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
+            exchange = await pool.send(
+                (b"%b%d\r\n\r\n" % (head, len(body)), body), self._first_byte_timeout
+            )
+            reply = HttpReply(
+                exchange.response.status, exchange.response.headers, exchange, self._idle_timeout
+            )
             exchange.read_as(self._key, reply, self._idle_timeout, self._broken)
         except OSError as error:
-            raise self._unanswered(error, self._first_byte_timeout, self.FIRST_BYTE_SETTING) from error
+            raise self._unanswered(
+                error, self._first_byte_timeout, self.FIRST_BYTE_SETTING
+            ) from error
         return reply
 
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
         exchange = await self._get(path)
-        return HttpReply(exchange.response.status, exchange.response.headers, exchange, self._idle_timeout)
+        return HttpReply(
+            exchange.response.status, exchange.response.headers, exchange, self._idle_timeout
+        )
 
     async def list_models(self) -> Listing:
-        """See `Backend.list_models`. Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list."""
+        """See `Backend.list_models`.
+
+        Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list.
+        """
         exchange = await self._get("/models")
         try:
             status = exchange.response.status
@@ -175,7 +196,9 @@ class HttpBackend:
         """GET a path; the whole response has one time limit."""
         head = self._heads.get(("GET", path)) or self._head("GET", path)
         try:
-            exchange = await (self._pool or self._opened()).send((head + b"\r\n",), self._list_timeout)
+            exchange = await (self._pool or self._opened()).send(
+                (head + b"\r\n",), self._list_timeout
+            )
             exchange.read_as(self._key, None, 0.0, self._unlisted)
         except OSError as error:
             raise self._unlisted(error) from error
@@ -193,9 +216,15 @@ class HttpBackend:
         return self._unanswered(error, self._list_timeout)
 
     def _unanswered(self, error: Exception, limit: float, setting: str = "") -> BackendError:
-        """Return the error for a request without an answer within `limit` seconds, which `setting` can raise."""
+        """Return the error for a request without an answer within `limit` seconds, which `setting`
+        can raise.
+        """
         is_broken = not isinstance(error, ConnectError)
-        cause = unanswered(error, limit, setting) if is_broken else unreachable(error, self._connect_timeout)
+        cause = (
+            unanswered(error, limit, setting)
+            if is_broken
+            else unreachable(error, self._connect_timeout)
+        )
         return self.identity.error(
             cause.brief,
             cause.advice,
@@ -207,7 +236,9 @@ class HttpBackend:
 
     def _broken(self, error: Exception) -> BackendError:
         if not isinstance(error, SilenceError):
-            return self.identity.error("closed the connection in the middle of its answer", is_broken=True)
+            return self.identity.error(
+                "closed the connection in the middle of its answer", is_broken=True
+            )
         if error.has_begun:
             text = f"stopped sending data in the middle of its answer, for {self._idle_timeout:g} s"
             advice = f"If it needs more time, raise `{self.IDLE_SETTING}`."
@@ -222,10 +253,14 @@ class HttpBackend:
         return self._pool
 
     def _head(self, method: str, path: str) -> bytes:
-        """Return the head of a request, which is the same for each to this path; for a POST, without the length."""
-        target, fields = target_of(self.url, path), self._fields
+        """Return the head of a request, which is the same for each to this path; for a POST,
+        without the length.
+        """
+        target = target_of(self.url, path)
+        fields = self._fields
         if self._proxy is not None and not self._origin.is_tls:
-            target, fields = f"http://{self._origin.host_field}{target}", [*fields, *self._proxy.fields]
+            target = f"http://{self._origin.host_field}{target}"
+            fields = [*fields, *self._proxy.fields]
         if method == "GET":
             head = request_head(method, target, fields)
         else:

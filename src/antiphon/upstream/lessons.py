@@ -1,8 +1,10 @@
-"""What the refusals of a backend taught about one of its models, for how long, and for which tenants.
+"""What the refusals of a backend taught about one of its models, for how long, and for which
+tenants.
 
-A lesson from known words holds for every request. A lesson that a suspicion confirmed holds for the tenant that sent
-the requests, and for everyone once a second tenant confirms it. A lesson names a parameter or one value of it, a form,
-or the digest of a schema, and holds no content. It expires after a day: backends change.
+A lesson from known words holds for every request. A lesson that a suspicion confirmed holds for the
+tenant that sent the requests, and for everyone once a second tenant confirms it. A lesson names a
+parameter or one value of it, a form, or the digest of a schema, and holds no content. It expires
+after a day: backends change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,8 +49,8 @@ class Lessons:
         self._new: list[Lesson] = []
         """Those of them that are not stored yet."""
         self.refused = NOTHING
-        """The lessons for everyone: parameters that the backend rejected, types of tools and items that its Responses
-        API rejected, and names of differences.
+        """The lessons for everyone: parameters that the backend rejected, types of tools and items
+        that its Responses API rejected, and names of differences.
         """
         self.by_tenant: dict[str, frozenset[str]] = {}
         """The lessons that hold for one tenant in addition."""

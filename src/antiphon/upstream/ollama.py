@@ -1,4 +1,6 @@
-"""Ollama by its native API: the model is loaded with a window that fits the prompt, which is never truncated."""
+"""Ollama by its native API: the model is loaded with a window that fits the prompt, which is never
+truncated.
+"""
 
 import asyncio
 import time
@@ -15,11 +17,18 @@ from antiphon.errors import BackendError, ClientError, log
 from antiphon.protocol.chat import error_code
 from antiphon.translation.ollama.answer import NativeAnswer
 from antiphon.translation.ollama.model import OllamaModel, enough, next_window, read_model
-from antiphon.translation.ollama.request import CHAT, NativeOptions, native_request, requested_window
+from antiphon.translation.ollama.request import (
+    CHAT,
+    NativeOptions,
+    native_request,
+    requested_window,
+)
 from antiphon.translation.to_chat_completions.cut_prompts import is_longer
 from antiphon.upstream.backend import Backend, Listing, Reply
 
-SHOW, PS, VERSION = "/../api/show", "/../api/ps", "/../api/version"
+SHOW = "/../api/show"
+PS = "/../api/ps"
+VERSION = "/../api/version"
 
 SERVICE = "ollama.com"
 """The host of Ollama's own service: its models have their largest window."""
@@ -28,7 +37,9 @@ PATIENCE = 5.0
 """Seconds that the server has to report something."""
 
 FORGET_AFTER = 300.0
-"""Seconds without a request after which a model's facts are requested again: by default, Ollama then unloads it."""
+"""Seconds without a request after which a model's facts are requested again: by default, Ollama
+then unloads it.
+"""
 
 MUCH = 256 * 1024
 """Bytes of a request above which it is translated in a thread."""
@@ -75,11 +86,11 @@ class NativeReply(Reply, kw_only=True, eq=False):
 class OllamaBackend:
     """The native API of an Ollama server, as a Chat Completions backend at the path `CHAT`.
 
-    All other paths, and the list of models, go to `backend`, the same server by its base URL. `num_ctx` is the
-    largest window that models are loaded with, in tokens, and `keep_alive` how long they stay in memory; None leaves
-    that to the server. `window_of` returns the window that the operator configured for a model, or None.
-    `reported` returns the window of the loaded model at the last poll, 0 if it is not loaded: another process may have
-    loaded the model.
+    All other paths, and the list of models, go to `backend`, the same server by its base URL.
+    `num_ctx` is the largest window that models are loaded with, in tokens, and `keep_alive` how
+    long they stay in memory; None leaves that to the server. `window_of` returns the window that
+    the operator configured for a model, or None. `reported` returns the window of the loaded model
+    at the last poll, 0 if it is not loaded: another process may have loaded the model.
     """
 
     def __init__(
@@ -90,25 +101,33 @@ class OllamaBackend:
         window_of: Callable[[str], int | None],
         reported: Callable[[str], int],
     ) -> None:
-        self.name, self.url = backend.name, backend.url
+        self.name = backend.name
+        self.url = backend.url
         self.backend = backend
-        self._num_ctx, self._keep_alive = num_ctx, keep_alive
+        self._num_ctx = num_ctx
+        self._keep_alive = keep_alive
         self._window_of = window_of
         self._reported = reported
         self._known: dict[str, _Known] = {}
 
     def window(self, model: str) -> int | None:
-        """Return the largest window that the model can have; None before its first call, and for a remote model."""
+        """Return the largest window that the model can have; None before its first call, and for a
+        remote model.
+        """
         return self.largest(model) if model in self._known else None
 
     def largest(self, model: str) -> int | None:
-        """Return the same as far as it is known now; before a call it lacks the model's own limit."""
+        """Return the same as far as it is known now; before a call it lacks the model's own
+        limit.
+        """
         known = self._known.get(model)
         stated = known.model if known else read_model(model, None, None)
         return None if stated.is_remote else self._limit(model, stated)
 
     async def post(self, path: str, body: bytes) -> Reply:
-        """See `Backend.post`. A request at the path `CHAT` is a Chat request, and so is its answer."""
+        """See `Backend.post`. A request at the path `CHAT` is a Chat request, and so is its
+        answer.
+        """
         return await self._chat(body) if path == CHAT else await self.backend.post(path, body)
 
     async def get(self, path: str) -> Reply:
@@ -124,8 +143,14 @@ class OllamaBackend:
         await self.backend.close()
 
     async def _chat(self, body: bytes) -> Reply:
-        """Call the model; retry with a larger window while the server reports that the prompt does not fit."""
-        requested = await asyncio.to_thread(_read_request, body) if len(body) > MUCH else _read_request(body)
+        """Call the model; retry with a larger window while the server reports that the prompt does
+        not fit.
+        """
+        requested = (
+            await asyncio.to_thread(_read_request, body)
+            if len(body) > MUCH
+            else _read_request(body)
+        )
         name = str(requested.body.get("model"))
         known = await self._resolve(name)
         limit = self._limit(name, known.model)
@@ -150,19 +175,28 @@ class OllamaBackend:
             needed = num_ctx + 1
 
     def _failed(self, name: str, known: _Known, before: int, status: int) -> None:
-        """Discard the facts that the failed request changed: the memory may be too small for the larger window."""
+        """Discard the facts that the failed request changed: the memory may be too small for the
+        larger window.
+        """
         if status == 404:
             self._known.pop(name, None)
         if status >= 500 and known.window > before:
-            text = "The backend '%s' failed with status %d while loading '%s' with a window of %d tokens. %s"
-            advice = "If its log reports a lack of memory, set a smaller `num_ctx` for this backend."
+            text = (
+                "The backend '%s' failed with status %d while loading '%s' with a window of %d "
+                "tokens. %s"
+            )
+            advice = (
+                "If its log reports a lack of memory, set a smaller `num_ctx` for this backend."
+            )
             log.warning(text, self.name, status, name, known.window, advice)
         known.window = min(known.window, before)
 
     def _limit(self, name: str, model: OllamaModel) -> int:
         return model.limit(self._num_ctx, self._window_of(name))
 
-    async def _encoded(self, body: dict[str, Any], model: OllamaModel, num_ctx: int | None, size: int) -> bytes:
+    async def _encoded(
+        self, body: dict[str, Any], model: OllamaModel, num_ctx: int | None, size: int
+    ) -> bytes:
         options = NativeOptions(num_ctx, self._keep_alive, model.thinks)
 
         def encode() -> bytes:
@@ -174,8 +208,13 @@ class OllamaBackend:
         """Return the reply with its body in the format of Chat Completions."""
         is_stream = bool(body.get("stream"))
         usage = bool((body.get("stream_options") or {}).get("include_usage"))
-        answer = NativeAnswer(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), num_ctx, with_usage=usage)
-        headers = {**reply.headers, "content-type": "text/event-stream" if is_stream else "application/json"}
+        answer = NativeAnswer(
+            f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), num_ctx, with_usage=usage
+        )
+        headers = {
+            **reply.headers,
+            "content-type": "text/event-stream" if is_stream else "application/json",
+        }
         chat = NativeReply(
             status=reply.status,
             headers=headers,
@@ -187,11 +226,15 @@ class OllamaBackend:
         return chat
 
     async def _resolve(self, name: str) -> _Known:
-        """Return the facts about a model; they are requested once, and again after the model was idle."""
+        """Return the facts about a model; they are requested once, and again after the model was
+        idle.
+        """
         now = asyncio.get_running_loop().time()
         known = self._known.get(name)
         if known is None or now - known.used > FORGET_AFTER:
-            model = read_model(name, await self._stated(SHOW, {"model": name}), await self._stated(PS))
+            model = read_model(
+                name, await self._stated(SHOW, {"model": name}), await self._stated(PS)
+            )
             if urlsplit(self.url).hostname == SERVICE:
                 model = replace(model, is_remote=True)
             known = self._known[name] = _Known(model, model.loaded or model.modelfile or 0, now)
@@ -199,15 +242,24 @@ class OllamaBackend:
         return known
 
     async def _stated(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Return the server's report, None without one. Raises `BackendError` if it is unreachable."""
+        """Return the server's report, None without one.
+
+        Raises `BackendError` if it is unreachable.
+        """
         try:
             async with asyncio.timeout(PATIENCE):
                 requested = (
-                    self.backend.get(path) if body is None else self.backend.post(path, msgspec.json.encode(body))
+                    self.backend.get(path)
+                    if body is None
+                    else self.backend.post(path, msgspec.json.encode(body))
                 )
                 reply = await requested
                 try:
-                    return msgspec.json.decode(await reply.read(MAX_STATED)) if reply.status == 200 else None
+                    return (
+                        msgspec.json.decode(await reply.read(MAX_STATED))
+                        if reply.status == 200
+                        else None
+                    )
                 finally:
                     await reply.close()
         except (TimeoutError, ValueError, RecursionError):
@@ -215,14 +267,20 @@ class OllamaBackend:
 
 
 async def speaks_natively(backend: Backend) -> bool | None:
-    """Whether a server has Ollama's native API in addition to its base URL; None if it did not answer."""
+    """Whether a server has Ollama's native API in addition to its base URL; None if it did not
+    answer.
+    """
     try:
         async with asyncio.timeout(PATIENCE):
             reply = await backend.get(VERSION)
             try:
                 if reply.status >= 500:
                     return None
-                value = msgspec.json.decode(await reply.read(MAX_ERROR)) if reply.status == 200 else None
+                value = (
+                    msgspec.json.decode(await reply.read(MAX_ERROR))
+                    if reply.status == 200
+                    else None
+                )
             finally:
                 await reply.close()
     except (BackendError, TimeoutError):
@@ -235,8 +293,10 @@ async def speaks_natively(backend: Backend) -> bool | None:
 def too_small(limit: int) -> str:
     """Return the message for a prompt that does not fit the largest window."""
     return (
-        f"The prompt has more tokens than the model's window, which is {limit:,} at most. Shorten the input, or "
-        "raise `num_ctx` of this backend in the server's settings if the model supports a larger window."
+        f"The prompt has more tokens than the model's window, which is {limit:,} at most. Shorten "
+        "the input, or "
+        "raise `num_ctx` of this backend in the server's settings if the model supports a larger "
+        "window."
     )
 
 
@@ -245,7 +305,9 @@ def _read_request(body: bytes) -> _ChatRequest:
     return _ChatRequest(request, enough(request))
 
 
-async def _body(reply: Reply, answer: NativeAnswer, *, is_stream: bool) -> AsyncGenerator[bytes, None]:
+async def _body(
+    reply: Reply, answer: NativeAnswer, *, is_stream: bool
+) -> AsyncGenerator[bytes, None]:
     if not is_stream:
         yield answer.whole(await reply.read())
         return
@@ -257,7 +319,9 @@ async def _body(reply: Reply, answer: NativeAnswer, *, is_stream: bool) -> Async
 
 
 async def _read_error(reply: Reply) -> bytes:
-    """Return the body of an error; empty if it is incomplete or endless, since the status is enough."""
+    """Return the body of an error; empty if it is incomplete or endless, since the status is
+    enough.
+    """
     try:
         return await reply.read(MAX_ERROR)
     except BackendError:
@@ -276,7 +340,9 @@ def _is_overflow(body: bytes) -> bool:
 def _refusal(message: str, code: str | None, param: str | None = "messages") -> Reply:
     """Return the answer to a request that is not sent to the server."""
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
-    return Reply(400, {"content-type": "application/json"}, _once(msgspec.json.encode({"error": error})))
+    return Reply(
+        400, {"content-type": "application/json"}, _once(msgspec.json.encode({"error": error}))
+    )
 
 
 async def _once(body: bytes) -> AsyncIterator[bytes]:

@@ -14,7 +14,9 @@ ANY = "*"
 LATEST = ":latest"
 
 NUM_CTX = 65_536
-"""Default tokens of the largest window of Ollama's models: its documentation recommends 64,000 for agents."""
+"""Default tokens of the largest window of Ollama's models: its documentation recommends 64,000 for
+agents.
+"""
 
 
 def is_listed(model: str, listed: Iterable[str]) -> bool:
@@ -24,7 +26,9 @@ def is_listed(model: str, listed: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """The configuration of a model: facts that replace measured ones, and defaults for its requests."""
+    """The configuration of a model: facts that replace measured ones, and defaults for its
+    requests.
+    """
 
     name: str
     """The name that clients use, or the backend's own; `*` for every model."""
@@ -32,10 +36,14 @@ class ModelOptions:
     defaults: ModelDefaults | None = None
     prices: Prices | None = None
     reserved_output: int | None = None
-    """Tokens that a budget or token limit reserves for an answer if the request does not limit its length."""
+    """Tokens that a budget or token limit reserves for an answer if the request does not limit its
+    length.
+    """
 
     def is_for(self, model: str, name: str) -> bool:
-        """Whether this concerns the model that the backend calls `model` and clients call `name`."""
+        """Whether this concerns the model that the backend calls `model` and clients call
+        `name`.
+        """
         return self.name in {ANY, name} or is_listed(self.name, [model])
 
 
@@ -69,13 +77,19 @@ class BackendOptions:
     cache_salt: bool = False
     """Its prefix cache is separated by tenant (`access/cache_salt.py`)."""
     passthrough: frozenset[str] | None = None
-    """Parameters that are forwarded to it although the API does not have them; None for those of its family."""
+    """Parameters that are forwarded to it although the API does not have them; None for those of
+    its family.
+    """
     check_answers: bool | None = None
     """Whether its models' answers are checked and corrected; None for the default of its family."""
     plain_retry: bool = True
-    """Whether a request that it refuses without a known reason is sent once more in its plainest form."""
+    """Whether a request that it refuses without a known reason is sent once more in its plainest
+    form.
+    """
     loop_calls: int = 4
-    """Identical rounds of calls after which the model gets a note; twice as many end the response; 0 for never."""
+    """Identical rounds of calls after which the model gets a note; twice as many end the response;
+    0 for never.
+    """
     loop_text: int = 8192
     """Repeated characters after which an answer ends; 0 for never."""
     configured: Sequence[ModelOptions] = ()

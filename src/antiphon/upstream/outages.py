@@ -1,7 +1,8 @@
 """Models that do not answer: since when, and when a queue or a search may call them again.
 
-A failed call begins an outage, or continues it; a successful one ends it. While it lasts, waiting work is not started,
-and a search calls the model at most every `PROBE_EVERY` seconds, so that it does not wait for a dead server.
+A failed call begins an outage, or continues it; a successful one ends it. While it lasts, waiting
+work is not started, and a search calls the model at most every `PROBE_EVERY` seconds, so that it
+does not wait for a dead server.
 """
 
 import asyncio
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from antiphon.errors import AntiphonError, BackendError
 
 SHORTEST, LONGEST = 1.0, 300.0
-"""Seconds between two attempts of a queue: in between, half of the time that the outage has lasted."""
+"""Seconds between two attempts of a queue: in between, half of the time that the outage has
+lasted.
+"""
 
 PROBE_EVERY = 10.0
 """Seconds between two searches that call the model during an outage."""
@@ -49,7 +52,9 @@ class Outages:
         """Those that have not ended, by model."""
 
     def failed(self, model: str, error: AntiphonError, wait: float = 0.0) -> None:
-        """A call failed. `wait` is what the server asks for, in seconds; at least that of `backoff` is kept."""
+        """A call failed. `wait` is what the server asks for, in seconds; at least that of `backoff`
+        is kept.
+        """
         now = self.now()
         found = self.known.get(model)
         if found is None:
@@ -67,14 +72,19 @@ class Outages:
         return None if found is None else self.now() - found.since
 
     def refusal(self, model: str) -> AntiphonError | None:
-        """Return the error for a search that must not call the model now; None for one that may, as the only one."""
+        """Return the error for a search that must not call the model now; None for one that may, as
+        the only one.
+        """
         found = self.known.get(model)
         if found is None:
             return None
         now = self.now()
         if now < found.probe_at:
-            error, waits = found.error, {"retry-after": str(math.ceil(found.probe_at - now))}
-            return BackendError(error.message, status=503, headers=waits, gist=error.gist, detail=str(error))
+            error = found.error
+            waits = {"retry-after": str(math.ceil(found.probe_at - now))}
+            return BackendError(
+                error.message, status=503, headers=waits, gist=error.gist, detail=str(error)
+            )
         found.probe_at = now + PROBE_EVERY
         return None
 
@@ -86,6 +96,10 @@ class Outages:
         return [model for model, outage in self.known.items() if now < outage.until]
 
     def left(self) -> float | None:
-        """Return the seconds until a queue may call the next of these models; None if no model is paused."""
+        """Return the seconds until a queue may call the next of these models; None if no model is
+        paused.
+        """
         now = self.now()
-        return min((one.until - now for one in self.known.values() if now < one.until), default=None)
+        return min(
+            (one.until - now for one in self.known.values() if now < one.until), default=None
+        )

@@ -1,4 +1,6 @@
-"""Polls the backends, independently of requests: are they reachable, which models are loaded, is a slot free."""
+"""Polls the backends, independently of requests: are they reachable, which models are loaded, is a
+slot free.
+"""
 
 import asyncio
 import json
@@ -37,7 +39,11 @@ class Poll(Periodic):
 
         Backends that were assigned during the poll are not queried yet, which is not a failure.
         """
-        missed = {state.name: state.error for state in self._registry.backends if state.error != NOT_REQUESTED}
+        missed = {
+            state.name: state.error
+            for state in self._registry.backends
+            if state.error != NOT_REQUESTED
+        }
         removed = {name for name, error in missed.items() if error}
         for name in sorted(removed - self._removed):
             log.warning("Cannot list the models of a backend: %s", missed[name])
@@ -75,7 +81,9 @@ def of_llamacpp(body: bytes) -> LoadReport:
     slots = _value(body)
     if not isinstance(slots, list) or not slots:
         return NO_REPORT
-    return LoadReport(free=sum(not one.get("is_processing") for one in slots if isinstance(one, dict)))
+    return LoadReport(
+        free=sum(not one.get("is_processing") for one in slots if isinstance(one, dict))
+    )
 
 
 def of_vllm(body: bytes) -> LoadReport:

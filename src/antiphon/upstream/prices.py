@@ -1,4 +1,6 @@
-"""The cost of a model's tokens. Amounts are nano-units of the operator's currency: integers, so that sums are exact."""
+"""The cost of a model's tokens. Amounts are nano-units of the operator's currency: integers, so
+that sums are exact.
+"""
 
 from collections.abc import Iterable
 from typing import Self
@@ -27,16 +29,23 @@ class Prices(Struct, frozen=True):
         return cls(*(max(getattr(one, name) for one in each) for name in cls.__struct_fields__))
 
     def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> int:
-        """Return the cost of tokens, rounded up to a nano-unit; `cached_tokens` are some of the `input_tokens`."""
+        """Return the cost of tokens, rounded up to a nano-unit; `cached_tokens` are some of the
+        `input_tokens`.
+        """
         cached = min(cached_tokens, input_tokens)
-        total = (input_tokens - cached) * self.input + cached * self.cached_input + output_tokens * self.output
+        total = (
+            (input_tokens - cached) * self.input
+            + cached * self.cached_input
+            + output_tokens * self.output
+        )
         return -(-total // TOKENS)
 
 
 def nano(amount: str) -> int:
     """Return an amount such as `12.50` in nano-units.
 
-    Raises `ValueError` for an amount that is not a number, or has more than nine digits after the point.
+    Raises `ValueError` for an amount that is not a number, or has more than nine digits after the
+    point.
     """
     from decimal import Decimal, InvalidOperation  # noqa: PLC0415 - for servers with prices or budgets alone
 

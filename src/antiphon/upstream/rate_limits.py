@@ -20,7 +20,9 @@ FITS_LATER = re.compile(r"\brequest exceeds the maximum usage size\b", re.IGNORE
 
 _NUMBER = r"(\d[\d,]{0,18})"
 
-COUNTS = re.compile(rf"\blimit:? {_NUMBER}(?:, used:? {_NUMBER})?, requested:? {_NUMBER}", re.IGNORECASE)
+COUNTS = re.compile(
+    rf"\blimit:? {_NUMBER}(?:, used:? {_NUMBER})?, requested:? {_NUMBER}", re.IGNORECASE
+)
 
 USED_UP = 0.9
 """Share of a limit above which it counts as used up: requests of the usual size no longer fit."""
@@ -39,7 +41,11 @@ def is_about_request(message: str) -> bool:
     if never_fits(message) or FITS_LATER.search(message):
         return True
     counts = COUNTS.search(message)
-    return counts is not None and counts[2] is not None and _number(counts[2]) < USED_UP * _number(counts[1])
+    return (
+        counts is not None
+        and counts[2] is not None
+        and _number(counts[2]) < USED_UP * _number(counts[1])
+    )
 
 
 def _number(digits: str) -> int:

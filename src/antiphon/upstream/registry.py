@@ -1,4 +1,6 @@
-"""Maps models to backends: looked up when the backends or their lists change, not with each request."""
+"""Maps models to backends: looked up when the backends or their lists change, not with each
+request.
+"""
 
 import asyncio
 import re
@@ -46,7 +48,10 @@ UNDERSTOOD = frozenset({400, 422})
 REPORTING = "llamacpp"
 """The family with a report that decides how the first request is sent: see `probing.reports`."""
 
-NO_TOOLS = "The chat template of the model '%s' at the backend '%s' renders no tools, so the prompt describes them."
+NO_TOOLS = (
+    "The chat template of the model '%s' at the backend '%s' renders no tools, so the "
+    "prompt describes them."
+)
 
 NO_ANSWER = frozenset({401, 403, 408, 429})
 """The answer was inconclusive, and it is probed again; also after a failure."""
@@ -59,8 +64,9 @@ MOST_NAMED = 10
 class ModelRegistry:
     """The models of all backends; several can serve the same model.
 
-    `dialects` names a backend's dialect if the operator configured one, `options` the other configuration.
-    `fallback` names the models that can replace another. `clock` is monotonic, in seconds.
+    `dialects` names a backend's dialect if the operator configured one, `options` the other
+    configuration. `fallback` names the models that can replace another. `clock` is monotonic, in
+    seconds.
     """
 
     def __init__(
@@ -90,20 +96,28 @@ class ModelRegistry:
         options: Mapping[str, BackendOptions] | None = None,
         fallback: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Serve these backends from now on. The state of a backend with the same name is retained."""
+        """Serve these backends from now on.
+
+        The state of a backend with the same name is retained.
+        """
         self._refreshed = float("-inf")
         self._configured = dict(dialects or {})
         self._fallback = dict(fallback or {})
         known = {state.name: state for state in self.backends}
         options = options or {}
         self.backends = [
-            self._assigned(one, options.get(one.name, BackendOptions()), known.get(one.name)) for one in backends
+            self._assigned(one, options.get(one.name, BackendOptions()), known.get(one.name))
+            for one in backends
         ]
         self._forget()
 
-    def _assigned(self, backend: Backend, options: BackendOptions, state: BackendState | None) -> BackendState:
+    def _assigned(
+        self, backend: Backend, options: BackendOptions, state: BackendState | None
+    ) -> BackendState:
         if state is None:
-            return BackendState(backend, self._dialect(backend, Listing()), options, self.known.clear)
+            return BackendState(
+                backend, self._dialect(backend, Listing()), options, self.known.clear
+            )
         is_new = state.backend is not backend or state.name in self._configured
         dialect = self._dialect(backend, Listing()) if is_new else None
         state.update(backend=backend, dialect=dialect, options=options)
@@ -132,8 +146,9 @@ class ModelRegistry:
     async def candidates(self, model: str) -> Candidates:
         """Return the targets of a model, then those of its fallback models; at least one.
 
-        Raises `ClientError` (400, `model_not_found`) for a name that no backend lists: it names those that the key of
-        the request allows. Raises `BackendError` (503) if no backend could be queried.
+        Raises `ClientError` (400, `model_not_found`) for a name that no backend lists: it names
+        those that the key of the request allows. Raises `BackendError` (503) if no backend could be
+        queried.
         """
         known = self.known.get(model)
         return known if known is not None else await self._resolve(model)
@@ -167,11 +182,14 @@ class ModelRegistry:
         return list(seen.values())
 
     def context_window(self, name: str) -> int | None:
-        """Return the smallest context window among the backends that serve a model, in tokens; None if unknown.
+        """Return the smallest context window among the backends that serve a model, in tokens; None
+        if unknown.
 
         `name` is the name that clients use.
         """
-        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
+        serving = [
+            (state, called) for state in self.backends if (called := state.called(name)) is not None
+        ]
         windows = [context_window(state, called, name) for state, called in serving]
         return min((window for window in windows if window is not None), default=None)
 
@@ -184,15 +202,21 @@ class ModelRegistry:
         return False if False in known else True if known == {True} else None
 
     def profiles(self, name: str) -> Sequence[ModelProfile]:
-        """Return the facts about a model at each backend that serves it. `name` is the name that clients use."""
-        serving = [(state, called) for state in self.backends if (called := state.called(name)) is not None]
+        """Return the facts about a model at each backend that serves it.
+
+        `name` is the name that clients use.
+        """
+        serving = [
+            (state, called) for state in self.backends if (called := state.called(name)) is not None
+        ]
         return [state.profile_of(called, name) for state, called in serving]
 
     async def _poll(self, state: BackendState) -> None:
-        """List a backend's models; not while it is busy if it accepts one request at a time: its list can wait.
+        """List a backend's models; not while it is busy if it accepts one request at a time: its
+        list can wait.
 
-        Requests wait for the list without a place in the queue: listing is fast, and a backend that seems full
-        for that moment would lose its conversations to others.
+        Requests wait for the list without a place in the queue: listing is fast, and a backend that
+        seems full for that moment would lose its conversations to others.
         """
         if not state.dialect.one_at_a_time:
             await self._send_request(state)
@@ -216,7 +240,9 @@ class ModelRegistry:
         if state.backend is not backend:
             return
         state.health.seen()
-        state.error, state.public_error, state.is_reached = "", "", True
+        state.error = ""
+        state.public_error = ""
+        state.is_reached = True
         models = [model for model in listing.models if isinstance(model.get("id"), str)]
         state.update(dialect=self._dialect(backend, listing), models=models)
         if state.is_probed and state.probed is None:
@@ -236,7 +262,8 @@ class ModelRegistry:
         """Query how the only model of a backend is offered tools, unless that is known."""
         from antiphon.upstream.probing.reports import form_of_tools  # noqa: PLC0415 - for servers of llama.cpp alone
 
-        backend, models = state.backend, state.models
+        backend = state.backend
+        models = state.models
         listed = models[0] if len(models) == 1 else {}
         described = (listed.get("id"), listed.get("meta"))
         if described == state.stated_for:
@@ -253,7 +280,9 @@ class ModelRegistry:
 
     def _missed(self, state: BackendState, error: BackendError) -> None:
         """Record that a backend's models could not be listed."""
-        state.error, state.public_error, state.is_reached = str(error), error.message, error.status != UNREACHED
+        state.error = str(error)
+        state.public_error = error.message
+        state.is_reached = error.status != UNREACHED
         state.stated_for = None  # it may return with another template
         if 400 <= error.status < OWN_FAULT:
             state.health.seen()  # it has no list, but answers
@@ -263,11 +292,17 @@ class ModelRegistry:
             state.health.failed(unanswered(error), error, self.clock())
 
     def _found(self, model: str) -> Sequence[ModelTarget]:
-        return [target for name in (model, *self._fallback.get(model, ())) for target in self._serving(name)]
+        return [
+            target
+            for name in (model, *self._fallback.get(model, ()))
+            for target in self._serving(name)
+        ]
 
     def _serving(self, model: str) -> Sequence[ModelTarget]:
         """Return the targets that name the model; else those that accept any name."""
-        named = [(state, name) for state in self.backends if (name := state.called(model)) is not None]
+        named = [
+            (state, name) for state in self.backends if (name := state.called(model)) is not None
+        ]
         if not named:
             named = [(state, model) for state in self.backends if ANY in state.options.models]
         if not named and (only := self._insisted_on(model)):
@@ -288,11 +323,15 @@ class ModelRegistry:
         self.known.clear()
 
     def _dialect(self, backend: Backend, listing: Listing) -> Dialect:
-        owners = {model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)}
+        owners = {
+            model["owned_by"] for model in listing.models if isinstance(model.get("owned_by"), str)
+        }
         return find_dialect(backend.url, owners, listing.server, self._configured.get(backend.name))
 
     def _silent(self) -> BackendState | None:
-        """Return the only backend, if it answers but does not list its models: it serves any name."""
+        """Return the only backend, if it answers but does not list its models: it serves any
+        name.
+        """
         if len(self.backends) != 1 or self.backends[0].models:
             return None
         return self.backends[0]
@@ -300,11 +339,13 @@ class ModelRegistry:
     def _insisted_on(self, model: str) -> BackendState | None:
         """Return the only backend, for a name that clients send to any server.
 
-        Codex offers its patch tool only to models with OpenAI's names, and llama.cpp accepts any name; a backend
-        that does not know the name reports that itself.
+        Codex offers its patch tool only to models with OpenAI's names, and llama.cpp accepts any
+        name; a backend that does not know the name reports that itself.
         """
         only = self.backends[0] if len(self.backends) == 1 else None
-        is_suitable = only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
+        is_suitable = (
+            only is not None and only.models and only.backend.url and INSISTED_ON.match(model)
+        )
         return only if is_suitable else None
 
     def _none_for(self, model: str) -> Exception:
@@ -313,7 +354,9 @@ class ModelRegistry:
         return model_not_found(model, [one["id"] for one in self.list() if is_permitted(one["id"])])
 
     def _none_listed(self) -> BackendError:
-        """Return the error if no backend could list its models: with the reasons of the first few."""
+        """Return the error if no backend could list its models: with the reasons of the first
+        few.
+        """
         first = self.backends[:MOST_REASONS]
         text = f"None of the {len(self.backends)} backends could list its models."
         message, detail = (
@@ -324,9 +367,11 @@ class ModelRegistry:
 
 
 def model_not_found(model: str, names: Iterable[str] = ()) -> ClientError:
-    """Return the error for a model that does not exist, or that this key cannot use (specification section 13).
+    """Return the error for a model that does not exist, or that this key cannot use (specification
+    section 13).
 
-    `names` are models that the client can know; the error suggests one that was probably intended, and names the first.
+    `names` are models that the client can know; the error suggests one that was probably intended,
+    and names the first.
     """
     names = list(names)
     near = closest_name(model, names)
@@ -345,7 +390,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 async def probe(backend: Backend) -> Api | None:
-    """Return the API of a server, using a request that it must reject (lesson L57); None if inconclusive."""
+    """Return the API of a server, using a request that it must reject (lesson L57); None if
+    inconclusive.
+    """
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
             reply = await backend.post("/responses", b"{}")
@@ -358,7 +405,8 @@ async def probe(backend: Backend) -> Api | None:
 
 
 def _model_object(model: dict[str, Any]) -> dict[str, Any]:
-    created, owner = model.get("created"), model.get("owned_by")
+    created = model.get("created")
+    owner = model.get("owned_by")
     return {
         "id": model["id"],
         "object": "model",

@@ -1,4 +1,6 @@
-"""The time to wait before the next attempt: parsed from all spellings of backends, and formatted for clients."""
+"""The time to wait before the next attempt: parsed from all spellings of backends, and formatted
+for clients.
+"""
 
 import math
 import re
@@ -17,11 +19,14 @@ SPANS = re.compile(rf"(?:{TIME}\s*)+", re.IGNORECASE)
 IN_WORDS = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{TIME}\s*)+)", re.IGNORECASE)
 
 
-def wait_of(headers: Mapping[str, str], message: str = "", now: datetime | None = None) -> float | None:
+def wait_of(
+    headers: Mapping[str, str], message: str = "", now: datetime | None = None
+) -> float | None:
     """Return the seconds to wait, None if the response contains no readable wait.
 
-    `retry-after-ms`, `retry-after` in seconds, as a span ("1m30s") or as an HTTP date; else OpenAI's "Please try again
-    in 1.5s" and Azure's "Please retry after 20 seconds", which are only in the message (cases/faults.md, row 6).
+    `retry-after-ms`, `retry-after` in seconds, as a span ("1m30s") or as an HTTP date; else
+    OpenAI's "Please try again in 1.5s" and Azure's "Please retry after 20 seconds", which are only
+    in the message (cases/faults.md, row 6).
     """
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
@@ -60,10 +65,13 @@ def _date(text: str) -> datetime | None:
 
 
 def paused(error: AntiphonError, wait: float) -> AntiphonError:
-    """Return the error that paused a backend, for a request that was not sent, with the remaining wait."""
+    """Return the error that paused a backend, for a request that was not sent, with the remaining
+    wait.
+    """
     seconds = max(1, math.ceil(wait))
     again = ClientError if isinstance(error, ClientError) else type(error)
-    message, detail = error.message, str(error)
+    message = error.message
+    detail = str(error)
     if error.code == "rate_limit_exceeded":
         message = detail = f"Rate limit reached. Please try again in {seconds}s."
     fields = {"status": error.status, "type": error.type, "code": error.code, "param": error.param}
@@ -71,7 +79,9 @@ def paused(error: AntiphonError, wait: float) -> AntiphonError:
 
 
 def waits(seconds: float) -> dict[str, str]:
-    """Return the headers that make a client wait this long; above the clients' limit, one that stops their retries."""
+    """Return the headers that make a client wait this long; above the clients' limit, one that
+    stops their retries.
+    """
     if seconds > LONGEST_WAIT:
         return {"x-should-retry": "false"}
     return {"retry-after": str(max(1, math.ceil(seconds)))}

@@ -1,4 +1,6 @@
-"""A table of the consequences of a failure, for the backend and for the request; and the budget of retries."""
+"""A table of the consequences of a failure, for the backend and for the request; and the budget of
+retries.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,13 +13,17 @@ LONGEST_PAUSE = 30.0
 """Maximum seconds of a pause, regardless of the backend's request: then one request probes."""
 
 QUOTA_WAIT = 600.0
-"""Minimum seconds that clients must wait if the account is used up: it is not recharged within a minute."""
+"""Minimum seconds that clients must wait if the account is used up: it is not recharged within a
+minute.
+"""
 
 LONGEST_DELAY = 86_400.0
 """Maximum seconds that a backend can make clients wait; Azure requests as many."""
 
 _OF_REQUEST = frozenset({"context_length_exceeded", "content_filter", "invalid_prompt"})
-"""Codes of errors that the request caused: clients could otherwise make a backend unavailable to others."""
+"""Codes of errors that the request caused: clients could otherwise make a backend unavailable to
+others.
+"""
 
 RETRIES = 0.1
 """Retries that each request adds to the budget."""
@@ -28,7 +34,9 @@ RESERVE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed call. `status` is 0 if no answer began; `wait` is the backend's `Retry-After` or similar."""
+    """A failed call. `status` is 0 if no answer began; `wait` is the backend's `Retry-After` or
+    similar.
+    """
 
     status: int
     code: str | None = None
@@ -36,7 +44,9 @@ class Failure:
     is_broken: bool = False
     """The connection was opened, but the answer timed out, or broke off."""
     is_about_request: bool = False
-    """Another request may succeed: this one exceeds the backend's rate limit, or cannot be answered at all."""
+    """Another request may succeed: this one exceeds the backend's rate limit, or cannot be answered
+    at all.
+    """
 
 
 def unanswered(error: AntiphonError) -> Failure:
@@ -45,9 +55,12 @@ def unanswered(error: AntiphonError) -> Failure:
 
 
 def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> Failure:
-    """Return the failure of a call that the backend answered with this status, or with this error in its stream."""
+    """Return the failure of a call that the backend answered with this status, or with this error
+    in its stream.
+    """
     is_rate = status in {413, 429} or error.code == "rate_limit_exceeded"
-    # llama.cpp rejects an image with 500: the error that is parsed from such an answer shows the real cause.
+    # llama.cpp rejects an image with 500: the error that is parsed from such an answer shows the
+    # real cause.
     is_caused = error.status == 400 or error.code in _OF_REQUEST
     is_own = is_about_request(error.message) if is_rate else status >= 500 and is_caused
     # `str(error)` is the backend's text; `message` can have a wait that is only for the client.
@@ -61,7 +74,9 @@ class FailureVerdict:
     moves: bool = False
     """Failover to another backend is allowed."""
     costs: bool = False
-    """The failover uses the retry budget: the backend did work, and more failures will not help it."""
+    """The failover uses the retry budget: the backend did work, and more failures will not help
+    it.
+    """
     counts: bool = False
     """It counts against the backend's health."""
     ejects: bool = False
@@ -77,7 +92,9 @@ class FailureVerdict:
 
 
 def verdict(failure: Failure) -> FailureVerdict:
-    """Return the consequences of this failure; a failure in none of the rows is the client's mistake."""
+    """Return the consequences of this failure; a failure in none of the rows is the client's
+    mistake.
+    """
     return next((created(failure) for fits, created in ROWS if fits(failure)), FailureVerdict())
 
 
@@ -88,37 +105,52 @@ def _limited(failure: Failure) -> FailureVerdict:
 
 
 def _without_quota(failure: Failure) -> FailureVerdict:
-    """The account is used up. With a 402, other models can still be free of charge (free-claude-code#772)."""
+    """The account is used up.
+
+    With a 402, other models can still be free of charge (free-claude-code#772).
+    """
     wait = min(max(failure.wait or 0.0, QUOTA_WAIT), LONGEST_DELAY)
-    return FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=failure.status != 402)
+    return FailureVerdict(
+        moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=failure.status != 402
+    )
 
 
 def _failed(failure: Failure) -> FailureVerdict:
-    """The duration of its failure is unknown, so the wait that it requests has the same limit as the pause."""
+    """The duration of its failure is unknown, so the wait that it requests has the same limit as
+    the pause.
+    """
     wait = min(failure.wait or 0.0, LONGEST_PAUSE)
     return FailureVerdict(moves=True, costs=True, counts=True, pause=wait, wait=wait)
 
 
 ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], FailureVerdict]], ...] = (
     (lambda failure: failure.code == "model_not_found", lambda _: FailureVerdict(moves=True)),
-    # A failure that may concern this one request does not affect others: `rate_limits.py` has the wordings.
+    # A failure that may concern this one request does not affect others: `rate_limits.py` has the
+    # wordings.
     (lambda failure: failure.is_about_request, lambda _: FailureVerdict(moves=True)),
     (lambda failure: failure.code == "insufficient_quota", _without_quota),
     # A rejected key: a gateway in front of the backend may have rejected only this request.
-    (lambda failure: failure.status == 401, lambda _: FailureVerdict(moves=True, counts=True, ejects=True)),
+    (
+        lambda failure: failure.status == 401,
+        lambda _: FailureVerdict(moves=True, counts=True, ejects=True),
+    ),
     (lambda failure: failure.status in {402, 403}, lambda _: FailureVerdict(moves=True)),
-    # In a stream the status is meaningless (OpenAI's `response.failed`, openai/codex#38366), the code is not.
+    # In a stream the status is meaningless (OpenAI's `response.failed`, openai/codex#38366), the
+    # code is not.
     (lambda failure: failure.status == 429 or failure.code == "rate_limit_exceeded", _limited),
     (
         lambda failure: failure.status == 0,
-        lambda failure: FailureVerdict(moves=True, counts=True, is_unavailable=not failure.is_broken),
+        lambda failure: FailureVerdict(
+            moves=True, counts=True, is_unavailable=not failure.is_broken
+        ),
     ),
     (lambda failure: failure.status >= 500, _failed),
 )
 
 
 class RetryBudget:
-    """Limits retries to a share of the requests, so that a failing backend does not receive even more of them.
+    """Limits retries to a share of the requests, so that a failing backend does not receive even
+    more of them.
 
     Requests add to the budget, retries draw from it (cases/faults.md, row 5).
     """

@@ -1,9 +1,10 @@
-"""The route of one response through the backends: which one is called, and which one after a failure.
+"""The route of one response through the backends: which one is called, and which one after a
+failure.
 
 Router.route(model) ──> Route.target, called between acquire() and release()
                             └─ succeeded() ──> the next call of the response goes to the same backend
                             └─ fail_over(failure) ──> True: call the new target; False: report the failure
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
 import random
@@ -38,17 +39,24 @@ class Router:
     def __init__(self, registry: ModelRegistry) -> None:
         self.registry = registry
         self.budgets: dict[str, RetryBudget] = {}
-        """By tenant, for those that spent retries and have not earned them again: tenants have separate budgets."""
+        """By tenant, for those that spent retries and have not earned them again: tenants have
+        separate budgets.
+        """
         self._warm: OrderedDict[str, str] = OrderedDict()
 
     async def route(
-        self, model: str, *chains: str, tenant: str = "", is_patient: bool = False, is_late: bool = False
+        self,
+        model: str,
+        *chains: str,
+        tenant: str = "",
+        is_patient: bool = False,
+        is_late: bool = False,
     ) -> "Route":
         """Return the route of a response that belongs to these chains.
 
-        Raises what `ModelRegistry.candidates` raises, and `AntiphonError` with the wait if no backend can be called
-        now. A patient request receives a route anyway; one that may call no model at all (`is_late`) raises that error
-        only when it calls one.
+        Raises what `ModelRegistry.candidates` raises, and `AntiphonError` with the wait if no
+        backend can be called now. A patient request receives a route anyway; one that may call no
+        model at all (`is_late`) raises that error only when it calls one.
         """
         candidates = await self.registry.candidates(model)
         return Route(self, candidates, chains, tenant, is_patient=is_patient, is_late=is_late)
@@ -95,12 +103,14 @@ class Route:
         """`defers_for` is the number of seconds for which the response uses idle slots only."""
         self._router = router
         self._candidates = candidates
-        # Most servers have one backend for a model: then nothing is ranked, remembered or selected again.
+        # Most servers have one backend for a model: then nothing is ranked, remembered or selected
+        # again.
         self._has_others = len(candidates) > 1
         self._chains = chains
         self._warm = router.warm_for(chains) if chains and self._has_others else ""
         self._tenant = tenant
-        # A deferred response shares slots under a name of its own, so that it never delays others of its tenant.
+        # A deferred response shares slots under a name of its own, so that it never delays others
+        # of its tenant.
         self._defers_until = router.registry.clock() + defers_for if defers_for else 0.0
         self._sharer = deferred(tenant) if defers_for else tenant
         """The name by which slots are shared."""
@@ -118,9 +128,14 @@ class Route:
         self.target: ModelTarget = candidates[0]
         self.is_settled = not (self._has_others or is_late)
         """The selection is final: there is only one target, or a backend rejected the request."""
-        # Selected at once only if there is something to decide, or a reason to reject the request now.
+        # Selected at once only if there is something to decide, or a reason to reject the request
+        # now.
         state = self.target.state
-        if self._has_others or state.health.pauses or 0 < state.slots.capacity <= state.slots.in_use:
+        if (
+            self._has_others
+            or state.health.pauses
+            or 0 < state.slots.capacity <= state.slots.in_use
+        ):
             self._select(rejects=not (is_patient or is_late))
 
     def reselect(self) -> None:
@@ -132,14 +147,18 @@ class Route:
             self._select(rejects=self._is_late and not self._is_patient)
 
     def _select(self, *, rejects: bool) -> None:
-        """Select the target; if none can be called now, raise the reason, or else use the first that is available."""
+        """Select the target; if none can be called now, raise the reason, or else use the first
+        that is available.
+        """
         target = self._choose()
         if target is None and rejects:
             raise self._refusal()
         self.target = target or self._soonest()
 
     def redirect(self) -> bool:
-        """Return whether `target`, which was paused after its selection, is now another that can be called now."""
+        """Return whether `target`, which was paused after its selection, is now another that can be
+        called now.
+        """
         target = self._choose() if self._pause(self.target) else None
         if target is None:
             return False
@@ -147,10 +166,12 @@ class Route:
         return True
 
     async def acquire(self) -> None:
-        """Acquire a slot of the target, released by `release`. Raises `BackendError` (503) if its queue is full.
+        """Acquire a slot of the target, released by `release`.
 
-        If the target is paused, raises the error that paused it. A patient request always waits in the queue,
-        and before that until the pause ends, unless that takes longer than clients wait.
+        Raises `BackendError` (503) if its queue is full.
+
+        If the target is paused, raises the error that paused it. A patient request always waits in
+        the queue, and before that until the pause ends, unless that takes longer than clients wait.
         """
         state = self.target.state
         # Calls that failed together would otherwise be repeated together.
@@ -173,13 +194,15 @@ class Route:
         # Only the first attempt earns retries: a retry that earned others would defeat the budget.
         if self._router.budgets and not self._tried:
             self._router.earn(self._tenant)
-        # The slot is held, so the request is certainly sent: only now it counts for the backend's turn.
+        # The slot is held, so the request is certainly sent: only now it counts for the backend's
+        # turn.
         state.requested += 1
         if self._has_others:
             state.turn = self._next_turn(state)
         else:
             state.turn += 1 / state.options.weight
-        # It can be the probe of an ejected backend, or of a pause: then others wait for its outcome.
+        # It can be the probe of an ejected backend, or of a pause: then others wait for its
+        # outcome.
         if state.health.probe_at is not None:
             state.health.requested(self._since)
         if state.health.pauses:
@@ -198,20 +221,24 @@ class Route:
             await self._wait_out(state)
 
     async def _enter_deferred(self, state: BackendState) -> None:
-        """Acquire an idle slot; from the time at which the response can no longer wait for one, acquire any."""
+        """Acquire an idle slot; from the time at which the response can no longer wait for one,
+        acquire any.
+        """
         if (rest := self._defers_until - self._router.registry.clock()) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(rest):
                     await self._enter(state)
                     return
-        self._defers_until, self._sharer = 0.0, self._tenant
+        self._defers_until = 0.0
+        self._sharer = self._tenant
         await self._enter(state)
 
     def release(self) -> None:
         """Release the slot, if one is held; the target may be another by now."""
         if self._retained is None:
             return
-        state, self._retained = self._retained, None
+        state = self._retained
+        self._retained = None
         slots = state.slots
         if self._is_counted or slots.is_limited:
             slots.leave(self._sharer, self._router.registry.clock() - self._since)
@@ -228,7 +255,9 @@ class Route:
             self.probed = None
 
     def succeeded(self, *chains: str) -> None:
-        """The target completed the answer; if others were available, it is preferred for the chains from now on."""
+        """The target completed the answer; if others were available, it is preferred for the chains
+        from now on.
+        """
         health = self.target.state.health
         if health.failures or health.probe_at is not None:
             health.succeeded()
@@ -239,21 +268,33 @@ class Route:
 
     def report_failure(self, failure: Failure, error: AntiphonError) -> FailureVerdict:
         """Record that the target failed in the middle of its answer; return the consequences."""
-        state, found = self.target.state, verdict(failure)
+        state = self.target.state
+        found = verdict(failure)
         if not found.moves:
             self.lift()  # it processed the request
             return found
         state.failed += 1
-        if state.health.failed(failure, error, self._router.registry.clock(), self.target.model, self._tenant):
-            log.warning("Backend '%s' is used only if no other backend can answer: %s", state.name, error.gist)
+        if state.health.failed(
+            failure, error, self._router.registry.clock(), self.target.model, self._tenant
+        ):
+            log.warning(
+                "Backend '%s' is used only if no other backend can answer: %s",
+                state.name,
+                error.gist,
+            )
         elif found.pause:
-            log.warning("Backend '%s' is paused for %.0f s: %s", state.name, found.pause, error.gist)
+            log.warning(
+                "Backend '%s' is paused for %.0f s: %s", state.name, found.pause, error.gist
+            )
         elif failure.is_broken:
             log.warning("A call of a model failed: %s", error.gist)
         return found
 
     def fail_over(self, failure: Failure, error: AntiphonError) -> bool:
-        """The target failed before its first byte. Return whether `target` is now another, to be called instead."""
+        """The target failed before its first byte.
+
+        Return whether `target` is now another, to be called instead.
+        """
         found = self.report_failure(failure, error)
         if not found.moves:
             return False
@@ -276,16 +317,30 @@ class Route:
         return only
 
     def _best(self, now: float) -> ModelTarget | None:
-        candidates, ranks = self._candidates, self._candidates.ranks
-        places = order([self._candidate(target, rank, now) for target, rank in zip(candidates, ranks, strict=True)])
+        candidates = self._candidates
+        ranks = self._candidates.ranks
+        places = order(
+            [
+                self._candidate(target, rank, now)
+                for target, rank in zip(candidates, ranks, strict=True)
+            ]
+        )
         return candidates[places[0]] if places else None
 
     def _is_able(self, target: ModelTarget, now: float, *, is_free: bool = False) -> bool:
-        """Whether it can be called at all; the only one always can. `is_free`: whether it has a free slot."""
+        """Whether it can be called at all; the only one always can.
+
+        `is_free`: whether it has a free slot.
+        """
         state = target.state
         if state.health.pauses and state.health.pause(now, target.model, self._tenant):
             return False
-        return is_free or self._is_patient or not state.slots.is_limited or state.slots.admits(self._tenant)
+        return (
+            is_free
+            or self._is_patient
+            or not state.slots.is_limited
+            or state.slots.admits(self._tenant)
+        )
 
     def _candidate(self, target: ModelTarget, rank: int, now: float) -> BackendCandidate:
         state = target.state
@@ -306,10 +361,13 @@ class Route:
 
     def _next_turn(self, state: BackendState) -> float:
         others = [target.state for target in self._candidates if target.state is not state]
-        return next_turn(state.turn, state.options.weight, [(one.turn, one.options.weight) for one in others])
+        return next_turn(
+            state.turn, state.options.weight, [(one.turn, one.options.weight) for one in others]
+        )
 
     async def _wait_out(self, state: BackendState) -> None:
-        """Wait until the target's pause ends, and until it has listed its models if it has a single slot.
+        """Wait until the target's pause ends, and until it has listed its models if it has a single
+        slot.
 
         Raises the error that paused it if the request must not wait.
         """
@@ -333,7 +391,9 @@ class Route:
         return min(own, key=lambda target: pause.until if (pause := pauses[target]) else 0.0)
 
     def _refusal(self, target: ModelTarget | None = None) -> AntiphonError:
-        """Return why this one cannot be called; by default the first to become available, if none is now."""
+        """Return why this one cannot be called; by default the first to become available, if none
+        is now.
+        """
         target = target or self._soonest()
         pause = self._pause(target)
         if pause is None:
@@ -342,7 +402,9 @@ class Route:
 
 
 CONTINUATION = "continuation\0"
-"""Precedes a `continuation_id`, which is the client's own text, so that it equals no other name of a chain."""
+"""Precedes a `continuation_id`, which is the client's own text, so that it equals no other name of
+a chain.
+"""
 
 
 def chains_of(request: CreateResponse, tenant: str) -> list[str]:
@@ -352,9 +414,11 @@ def chains_of(request: CreateResponse, tenant: str) -> list[str]:
 
 
 def with_continuation(chains: Sequence[str], request: CreateResponse, tenant: str) -> Sequence[str]:
-    """Return the chains by which a backend is preferred: those of the request, and its `continuation_id`.
+    """Return the chains by which a backend is preferred: those of the request, and its
+    `continuation_id`.
 
-    Requests that continue each other have no history in common, so their prompts are never compared.
+    Requests that continue each other have no history in common, so their prompts are never
+    compared.
     """
     options = request.background_options
     if options is None or not options.continuation_id:

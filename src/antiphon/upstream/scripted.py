@@ -1,4 +1,6 @@
-"""A backend inside this process that answers from a script: for tests, for docs, and for the model `demo`."""
+"""A backend inside this process that answers from a script: for tests, for docs, and for the model
+`demo`.
+"""
 
 import asyncio
 import json
@@ -17,14 +19,16 @@ Chunk = dict[str, Any]
 Completion = dict[str, Any]
 
 Part = Chunk | bytes | BackendError
-"""A piece of a streamed answer: a chunk, raw bytes, or the error with which the connection breaks."""
+"""A piece of a streamed answer: a chunk, raw bytes, or the error with which the connection
+breaks.
+"""
 
 Answer = bytes | dict[str, Any] | Sequence[Part] | tuple[int, Any] | BackendError
 """One answer of the model.
 
-`bytes`: sent unchanged, JSON or an event stream. A dict: a completion, or any other object. A list: the parts of a
-streamed answer; `[DONE]` follows chunks, and nothing follows raw bytes. A pair: a status and its body, JSON or a text.
-An error: the connection fails.
+`bytes`: sent unchanged, JSON or an event stream. A dict: a completion, or any other object. A list:
+the parts of a streamed answer; `[DONE]` follows chunks, and nothing follows raw bytes. A pair: a
+status and its body, JSON or a text. An error: the connection fails.
 """
 
 SCRIPTED = ("/chat/completions", "/embeddings")
@@ -37,20 +41,21 @@ Script = Callable[[dict[str, Any]], Answer]
 class ScriptedBackend:
     """A `Backend` with answers from a function, or one after the other from a list.
 
-    A completion answers a streamed request as chunks, and chunks answer a plain one as a completion, so one script
-    serves both; bytes are not converted. `requests` are the received bodies, as JSON objects. `models` are the models
-    that requests can name. With `cut`, the bytes of an answer arrive that many at a time. `delay` is seconds between
-    the parts. A request after the last answer of the list fails with a `BackendError`.
+    A completion answers a streamed request as chunks, and chunks answer a plain one as a
+    completion, so one script serves both; bytes are not converted. `requests` are the received
+    bodies, as JSON objects. `models` are the models that requests can name. With `cut`, the bytes
+    of an answer arrive that many at a time. `delay` is seconds between the parts. A request after
+    the last answer of the list fails with a `BackendError`.
 
     >>> from antiphon import Antiphon, ScriptedBackend
     >>> answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "At 14:05."}}]}
     >>> backend = ScriptedBackend([answer], models=["qwen3"])
     >>> with Antiphon(backend=backend) as client:
-    ...     print(client.responses.create(model="qwen3", input="When is the tide high?").output_text)
-    At 14:05.
+    ...     print(client.responses.create(model="qwen3", input="When is the tide
+    high?").output_text) At 14:05.
     >>> backend.requests[0]["messages"]
     [{'role': 'user', 'content': 'When is the tide high?'}]
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     url = ""
 
@@ -67,7 +72,9 @@ class ScriptedBackend:
         self.name = name
         self.requests: list[dict[str, Any]] = []
         self._script = script if callable(script) else _in_turn(script)
-        self._models = [{"id": model, "object": "model", "created": 0, "owned_by": owner} for model in models]
+        self._models = [
+            {"id": model, "object": "model", "created": 0, "owned_by": owner} for model in models
+        ]
         self.cut = cut
         self._delay = delay
 
@@ -107,7 +114,9 @@ class ScriptedBackend:
         status, parts = _on_the_wire(answer, request)
         first = parts[0] if parts and isinstance(parts[0], bytes) else b""
         other = EVENT_STREAM if status < 400 else "text/plain"
-        content_type = next((kind for start, kind in _KINDS.items() if first.lstrip().startswith(start)), other)
+        content_type = next(
+            (kind for start, kind in _KINDS.items() if first.lstrip().startswith(start)), other
+        )
         return Reply(status, {"content-type": content_type}, self._body(parts))
 
     async def _body(self, parts: Sequence[bytes | BackendError]) -> AsyncGenerator[bytes, None]:
@@ -125,7 +134,9 @@ _KINDS = {b"{": JSON, b"[": JSON, b"<": "text/html"}
 """The type of a body, by its first byte; else it is an event stream, or the text of an error."""
 
 
-def _on_the_wire(answer: Answer, request: dict[str, Any]) -> tuple[int, Sequence[bytes | BackendError]]:
+def _on_the_wire(
+    answer: Answer, request: dict[str, Any]
+) -> tuple[int, Sequence[bytes | BackendError]]:
     """Return the status and the parts of the body."""
     if isinstance(answer, bytes):
         return 200, [answer]
@@ -164,7 +175,8 @@ def _event(chunk: Chunk) -> bytes:
 def _in_turn(answers: Sequence[Answer]) -> Script:
     left = iter(answers)
     return lambda request: next(
-        left, BackendError(f"The script has {len(answers)} answers, and this request needs one more.")
+        left,
+        BackendError(f"The script has {len(answers)} answers, and this request needs one more."),
     )
 
 
@@ -173,12 +185,19 @@ SENT_ONCE = frozenset({"id", "type", "role", "index", "finish_reason"})
 
 
 def to_chunks(completion: Completion, *, with_usage: bool = True) -> Iterator[Chunk]:
-    """Yield a completion as chunks, a field of the message each; `with_usage`, the last has the usage and no choice."""
+    """Yield a completion as chunks, a field of the message each; `with_usage`, the last has the
+    usage and no choice.
+    """
     rest = {name: value for name, value in completion.items() if name not in {"choices", "usage"}}
     head = {**rest, "object": "chat.completion.chunk"}
     for number, choice in enumerate(completion["choices"]):
         for change in _changes(choice):
-            yield {**head, "choices": [{"index": choice.get("index", number), "finish_reason": None, **change}]}
+            yield {
+                **head,
+                "choices": [
+                    {"index": choice.get("index", number), "finish_reason": None, **change}
+                ],
+            }
     if with_usage and completion.get("usage"):
         yield {**head, "choices": [], "usage": completion["usage"]}
 
@@ -231,13 +250,17 @@ def _grow(whole: dict[str, Any], change: dict[str, Any]) -> None:
 
 
 def _extend(whole: list[Any], changes: list[Any]) -> None:
-    """Add to a list; an element with the `index` of a member, such as a call's arguments, is a part of that member."""
+    """Add to a list; an element with the `index` of a member, such as a call's arguments, is a part
+    of that member.
+    """
     for change in changes:
         index = change.get("index") if isinstance(change, dict) else None
         if index is None:
             whole.append(change)
             continue
-        member = next((one for one in whole if isinstance(one, dict) and one.get("index") == index), None)
+        member = next(
+            (one for one in whole if isinstance(one, dict) and one.get("index") == index), None
+        )
         if member is None:
             whole.append(member := {})
         _grow(member, change)

@@ -1,16 +1,17 @@
 """Finds out what a backend refused when its words do not say it.
 
-A request that was refused without a known reason is sent once more in its plainest form. If that succeeds, at least one
-of the simplifications was needed: they are the suspects (`dialects.plainest`). The next requests of the same tenant
-that contain suspects are simplified too, except for half of the suspects, which is a test:
+A request that was refused without a known reason is sent once more in its plainest form. If that
+succeeds, at least one of the simplifications was needed: they are the suspects
+(`dialects.plainest`). The next requests of the same tenant that contain suspects are simplified
+too, except for half of the suspects, which is a test:
 
     accepted                                     the backend accepts these
     refused, and accepted in the plainest form   it refuses one of these: the next test is of half of them
 
-One suspect that is refused alone is a lesson: two separate requests have shown it. Until then a suspicion lives in this
-process only. The number of attempts is limited for each tenant and set of suspects; beyond it, all suspects are
-simplified without a test. This module has no I/O.
-"""
+One suspect that is refused alone is a lesson: two separate requests have shown it. Until then a
+suspicion lives in this process only. The number of attempts is limited for each tenant and set of
+suspects; beyond it, all suspects are simplified without a test. This module has no I/O.
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -20,7 +21,8 @@ from msgspec import Struct
 from antiphon.ids import Clock
 from antiphon.translation.dialects.dialect import VALUE
 
-HOUR, DAY = 3_600, 86_400
+HOUR = 3_600
+DAY = 86_400
 
 MOST_ATTEMPTS = 3
 """Attempts an hour for a tenant and a set of suspects."""
@@ -59,7 +61,9 @@ class Suspicion(Struct, eq=False):
     known: Suspects
     """What the refused requests contained, and what was accepted since."""
     left: Suspects
-    """Those of them that the backend may refuse; requests are accepted if all of these are simplified."""
+    """Those of them that the backend may refuse; requests are accepted if all of these are
+    simplified.
+    """
     narrowed: Suspects
     """Some of these, one of which it refuses; empty if that is not known."""
     since: float
@@ -70,12 +74,18 @@ class Suspicion(Struct, eq=False):
         """Return these suspects as this suspicion distinguishes them."""
         if not self.parameters:
             return found
-        return frozenset(name if (name := parameter_of(one)) in self.parameters else one for one in found)
+        return frozenset(
+            name if (name := parameter_of(one)) in self.parameters else one for one in found
+        )
 
     def add(self, found: Suspects) -> None:
         """A request with these suspects was refused, and accepted in its plainest form."""
         self.parameters |= refused_often(self.left | found)
-        self.known, self.left, self.narrowed = self.seen(self.known | found), self.seen(self.left | found), NONE
+        self.known, self.left, self.narrowed = (
+            self.seen(self.known | found),
+            self.seen(self.left | found),
+            NONE,
+        )
 
 
 class Trial(Struct, frozen=True, eq=False):
@@ -105,9 +115,15 @@ class Suspicions:
         self._tenants: dict[str, _Tenant] = {}
 
     def is_proven(self, tenant: str, found: Suspects) -> bool:
-        """Whether a request before has shown that one with these suspects is accepted in its plainest form."""
+        """Whether a request before has shown that one with these suspects is accepted in its
+        plainest form.
+        """
         one = self._current(self._tenants.get(tenant))
-        return one is not None and one.seen(found) <= one.known and not one.seen(found).isdisjoint(one.left)
+        return (
+            one is not None
+            and one.seen(found) <= one.known
+            and not one.seen(found).isdisjoint(one.left)
+        )
 
     def is_open(self, tenant: str) -> bool:
         """Whether a tenant has a suspicion."""
@@ -138,7 +154,9 @@ class Suspicions:
         return True
 
     def accepted(self, trial: Trial) -> None:
-        """A request was accepted as the trial sent it: the backend accepts what was sent as it is."""
+        """A request was accepted as the trial sent it: the backend accepts what was sent as it
+        is.
+        """
         one = trial.suspicion
         if one.left == trial.left:
             if len(one.known | trial.found) <= MOST_SUSPECTS:
@@ -147,14 +165,17 @@ class Suspicions:
             one.narrowed -= trial.tested
 
     def explained(self, tenant: str, trial: Trial | None, found: Suspects) -> str | None:
-        """A request was refused, and accepted in its plainest form. Return the lesson if there is one now.
+        """A request was refused, and accepted in its plainest form.
+
+        Return the lesson if there is one now.
 
         `found` are the suspects of the request as it was refused.
         """
         if trial is None or not trial.tested:
             self._add(tenant, found)
             return None
-        one, tested = trial.suspicion, trial.tested
+        one = trial.suspicion
+        tested = trial.tested
         if one.left != trial.left:
             return None  # another request has narrowed it meanwhile
         if len(tested) > 1:
@@ -165,7 +186,9 @@ class Suspicions:
         return next(iter(tested))
 
     def drop(self, lesson: str, tenant: str | None) -> None:
-        """Forget the suspicion of a tenant that a lesson explains; None for those of all tenants."""
+        """Forget the suspicion of a tenant that a lesson explains; None for those of all
+        tenants.
+        """
         for name, mine in self._tenants.items():
             if tenant in (None, name) and mine.suspicion is not None:
                 left = mine.suspicion.left
@@ -187,6 +210,7 @@ class Suspicions:
         one.add(found)
 
     def _may_attempt(self, tenant: str, found: Suspects) -> bool:
-        mine, since = self._tenants.get(tenant), self._now() - HOUR
+        mine = self._tenants.get(tenant)
+        since = self._now() - HOUR
         recent = [suspects for at, suspects in mine.attempts if at > since] if mine else []
         return len(recent) < MOST_OF_TENANT and recent.count(found) < MOST_ATTEMPTS

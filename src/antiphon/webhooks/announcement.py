@@ -1,4 +1,6 @@
-"""The event that webhooks receive when a background response has ended (specification section 12)."""
+"""The event that webhooks receive when a background response has ended (specification section
+12).
+"""
 
 import msgspec
 
@@ -8,6 +10,14 @@ from antiphon.storage.records.tenants import Announcement
 
 def announcement(new_id: NewId, now: Clock, response_id: str, status: str) -> Announcement:
     """Return the event for a response that ended with this status."""
-    event_id, created_at, kind = new_id("evt"), int(now()), f"response.{status}"
-    body = {"id": event_id, "object": "event", "created_at": created_at, "type": kind, "data": {"id": response_id}}
+    event_id = new_id("evt")
+    created_at = int(now())
+    kind = f"response.{status}"
+    body = {
+        "id": event_id,
+        "object": "event",
+        "created_at": created_at,
+        "type": kind,
+        "data": {"id": response_id},
+    }
     return Announcement(event_id, kind, created_at, msgspec.json.encode(body))

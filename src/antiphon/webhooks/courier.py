@@ -1,4 +1,6 @@
-"""Reads deliveries from the outbox and sends them to their endpoints, with retries until they are received."""
+"""Reads deliveries from the outbox and sends them to their endpoints, with retries until they are
+received.
+"""
 
 import asyncio
 import random
@@ -28,7 +30,9 @@ HOLD = 60
 """Seconds for which no other process can attempt a claimed delivery."""
 
 LONGEST_ATTEMPT = 45.0
-"""Seconds that an attempt can take, including the wait for a lookup: it ends before another process repeats it."""
+"""Seconds that an attempt can take, including the wait for a lookup: it ends before another process
+repeats it.
+"""
 
 AT_ONCE = 64
 """Concurrent attempts. They wait for other servers and need almost no CPU."""
@@ -41,7 +45,9 @@ POLL_INTERVAL = 1.0
 
 FIRST_WAIT = 5.0
 LONGEST_WAIT = 6 * 3600.0
-"""Seconds between attempts: five, doubled each time, up to six hours, with up to a fifth of random jitter."""
+"""Seconds between attempts: five, doubled each time, up to six hours, with up to a fifth of random
+jitter.
+"""
 
 ABANDONED_AFTER = 72 * 3600
 """Seconds."""
@@ -56,7 +62,9 @@ USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 def webhook_reach(*, allows_private: bool, resolve: Resolve | None = None) -> Reach:
     """Return the permitted addresses of webhooks: public ones, or all."""
     resolve = resolve or Lookups(lookup_turns())
-    return Reach(ANYWHERE if allows_private else (), setting="webhook_private_addresses", resolve=resolve)
+    return Reach(
+        ANYWHERE if allows_private else (), setting="webhook_private_addresses", resolve=resolve
+    )
 
 
 def wait_after(attempts: int, chance: float) -> float:
@@ -70,10 +78,12 @@ def delivery_turns() -> FairScheduler:
 
 
 class Courier:
-    """Delivers due events, from `start` to `close`. Every process has one; the store prevents duplicate deliveries.
+    """Delivers due events, from `start` to `close`.
 
-    An attempt begins as soon as its tenant's turn has come, regardless of slow ones. Until then nothing is
-    claimed in the store, so that another process can deliver it first.
+    Every process has one; the store prevents duplicate deliveries.
+
+    An attempt begins as soon as its tenant's turn has come, regardless of slow ones. Until then
+    nothing is claimed in the store, so that another process can deliver it first.
     """
 
     def __init__(
@@ -122,7 +132,10 @@ class Courier:
             return await self.send(endpoint, delivery_id, body)
 
     async def send(self, endpoint: WebhookEndpoint, delivery_id: str, body: bytes) -> int:
-        """Send one event now; return the status. Raises `ClientError` or `OSError` if it cannot be sent."""
+        """Send one event now; return the status.
+
+        Raises `ClientError` or `OSError` if it cannot be sent.
+        """
         timestamp = int(self._now())
         secrets = [endpoint.secret]
         if endpoint.old_secret is not None and endpoint.old_secret_until > timestamp:
@@ -138,11 +151,14 @@ class Courier:
         return await client.post(endpoint.url, body, headers, endpoint.tenant)
 
     async def _load(self) -> "OutboundClient":
-        """Create the client, for the first delivery. Raises `ClientError` if its packages are not installed."""
+        """Create the client, for the first delivery.
+
+        Raises `ClientError` if its packages are not installed.
+        """
         if error := missing("webhooks", FEATURE):
             raise error
         module = await load("antiphon.outbound.client")
-        client: OutboundClient = module.Client(self._reach, TIMEOUT)
+        client: OutboundClient = module.OutboundClient(self._reach, TIMEOUT)
         self._client = client
         return client
 
@@ -195,9 +211,15 @@ class Courier:
         due_at = int(self._now() + wait) + 1
         is_over = due_at > delivery.created_at + ABANDONED_AFTER
         self._count("given_up" if is_over else "failed")
-        await self._store.write(webhooks.postpone, delivery.id, None if is_over else due_at, trouble)
+        await self._store.write(
+            webhooks.postpone, delivery.id, None if is_over else due_at, trouble
+        )
         if is_over:
-            log.warning("A webhook for %s failed, and will not be retried: %s", delivery.endpoint.id, trouble)
+            log.warning(
+                "A webhook for %s failed, and will not be retried: %s",
+                delivery.endpoint.id,
+                trouble,
+            )
 
     async def _trouble(self, delivery: Delivery) -> str:
         """Send a delivery; return the reason if it was not received, empty if it was."""

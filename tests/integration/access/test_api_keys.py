@@ -72,7 +72,9 @@ async def test_without_keys_a_request_does_not_query_the_store(store: CountingSt
     assert (store.lookups, store.finds) == (1, 0)
 
 
-async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: CountingStore) -> None:
+async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(
+    store: CountingStore,
+) -> None:
     keys, clock = known(store)
     assert keys.open_until <= clock.now
     assert not await keys.are_needed()
@@ -89,7 +91,9 @@ async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: C
     assert await keys.are_needed()
 
 
-async def test_a_known_key_needs_no_store_query_and_expires_soon_after_its_end(store: CountingStore) -> None:
+async def test_a_known_key_needs_no_store_query_and_expires_soon_after_its_end(
+    store: CountingStore,
+) -> None:
     keys, clock = known(store)
     key, stored_key = await issued(store)
     digest = await keys.digest(key.encode())
@@ -138,7 +142,9 @@ async def test_concurrent_requests_with_one_key_query_the_store_once(store: Coun
     assert (store.finds, found) == (1, [stored_key] * 200)
 
 
-async def test_a_cancelled_waiter_does_not_take_the_answer_from_others(store: CountingStore) -> None:
+async def test_a_cancelled_waiter_does_not_take_the_answer_from_others(
+    store: CountingStore,
+) -> None:
     keys, _ = known(store)
     key, stored_key = await issued(store)
     digest = await keys.digest(key.encode())
@@ -163,7 +169,9 @@ async def test_a_key_that_cannot_be_read_is_invalid(store: CountingStore) -> Non
     assert await keys.find(digest) == stored_key
 
 
-async def test_without_required_keys_requests_continue_while_the_store_is_unavailable(store: CountingStore) -> None:
+async def test_without_required_keys_requests_continue_while_the_store_is_unavailable(
+    store: CountingStore,
+) -> None:
     keys, clock = known(store)
     store.is_away = True
     with pytest.raises(StoreError):
@@ -202,7 +210,9 @@ async def test_a_failure_without_waiters_is_not_reported(
     assert caplog.text == ""
 
 
-async def test_what_is_remembered_is_bounded(store: CountingStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_remembered_is_bounded(
+    store: CountingStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "MOST", 10)
     keys, _ = known(store)
     for number in range(100):
@@ -265,7 +275,9 @@ async def test_a_store_without_the_keys_that_there_were_is_reported_before_the_f
     assert caplog.text.count("Every request is rejected") == 1
 
 
-async def test_a_key_created_in_the_new_store_authenticates_its_caller(store: CountingStore) -> None:
+async def test_a_key_created_in_the_new_store_authenticates_its_caller(
+    store: CountingStore,
+) -> None:
     keys, _ = known(store)
     await keys.remember_in(Memory(had_keys=True))
     with pytest.raises(StoreError):
@@ -276,7 +288,9 @@ async def test_a_key_created_in_the_new_store_authenticates_its_caller(store: Co
     assert await keys.are_usable()
 
 
-async def test_what_another_process_has_seen_counts_where_this_one_saw_none(store: CountingStore) -> None:
+async def test_what_another_process_has_seen_counts_where_this_one_saw_none(
+    store: CountingStore,
+) -> None:
     keys, clock = known(store)
     memory = Memory()
     await keys.remember_in(memory)

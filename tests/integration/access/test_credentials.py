@@ -20,7 +20,10 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.parts import NOW, foundation, parts_with, query, scripted_parts, stated
 from tests.support.tools import Servers
 
-CREDENTIALS: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
+CREDENTIALS: dict[str, Any] = {
+    "authorization": "a-key-of-theirs",
+    "headers": {"x-key": "another-key"},
+}
 MCP = {"type": "mcp", "server_label": "theirs", "server_url": "https://mcp.example/", **CREDENTIALS}
 OPEN = {name: value for name, value in MCP.items() if name not in CREDENTIALS}
 ITEMS: list[dict[str, Any]] = [
@@ -37,13 +40,19 @@ async def test_a_stored_input_holds_none() -> None:
     stored = await created.store.read(responses.load, "", response["id"])
 
     assert stored is not None and b"theirs" in stored.input[0].body
-    assert not any(b"-key" in stored for stored in (stored.body, *(item.body for item in stored.input)))
+    assert not any(
+        b"-key" in stored for stored in (stored.body, *(item.body for item in stored.input))
+    )
 
 
 @pytest.mark.parametrize("value", ["Hi", ITEMS], ids=["text", "items"])
-async def test_a_request_that_waits_for_a_worker_occupies_none_and_keeps_its_parameters(value: Any) -> None:
+async def test_a_request_that_waits_for_a_worker_occupies_none_and_keeps_its_parameters(
+    value: Any,
+) -> None:
     created, _ = scripted_parts()
-    body = json.dumps({"model": "m", "input": value, "tools": [MCP], "background": True, "top_p": 0.5}).encode()
+    body = json.dumps(
+        {"model": "m", "input": value, "tools": [MCP], "background": True, "top_p": 0.5}
+    ).encode()
     queued = await Gateway(created).queue.enqueue(decode_request(body), body)
     job = await created.store.read(jobs.find_job, "", queued.response.id)
 
@@ -57,7 +66,9 @@ async def test_a_request_that_waits_for_a_worker_occupies_none_and_keeps_its_par
 async def test_a_request_beyond_one_backends_background_support_is_sent_in_the_foreground(
     provided: dict[str, Any], backends: str
 ) -> None:
-    models = ModelRegistry([ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW)
+    models = ModelRegistry(
+        [ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW
+    )
     models.backends[-1].update(options=BackendOptions(api="responses"))
     created = parts_with(foundation(models))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **provided}).encode()
@@ -66,7 +77,11 @@ async def test_a_request_beyond_one_backends_background_support_is_sent_in_the_f
     body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
     queued = await Gateway(created).queue.enqueue(decode_request(body), body)
 
-    assert (refused.value.status, refused.value.code, refused.value.param) == (400, "unsupported_value", "tools")
+    assert (refused.value.status, refused.value.code, refused.value.param) == (
+        400,
+        "unsupported_value",
+        "tools",
+    )
     assert "without 'background'" in refused.value.message
     assert queued.response.status == "queued"
 
@@ -82,7 +97,9 @@ async def test_a_request_beyond_this_servers_background_support_is_sent_in_the_f
         await Gateway(created).queue.enqueue(decode_request(body), body)
     body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
 
-    assert (await Gateway(created).queue.enqueue(decode_request(body), body)).response.status == "queued"
+    assert (
+        await Gateway(created).queue.enqueue(decode_request(body), body)
+    ).response.status == "queued"
 
 
 async def test_a_request_without_credentials_is_queued_unchanged() -> None:
@@ -97,7 +114,9 @@ async def test_a_request_without_credentials_is_queued_unchanged() -> None:
 async def test_a_conversation_holds_none() -> None:
     created, _ = scripted_parts()
     request = msgspec.convert({"items": ITEMS}, CreateConversation)
-    conversation = await Gateway(created).conversations.create(request, RequestIdentity(response_id="conv_1"))
+    conversation = await Gateway(created).conversations.create(
+        request, RequestIdentity(response_id="conv_1")
+    )
     stored = await created.store.read(stored_conversations.items, "", conversation["id"])
 
     assert stored is not None and len(stored) == 4

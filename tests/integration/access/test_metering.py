@@ -144,7 +144,8 @@ async def test_a_reservation_before_midnight_is_not_credited_to_the_new_day() ->
             within.report(SpentTokens(30, 20))
     await meter.settle()
 
-    # Of the new day's hundred, the request that began in it used 50, and the one that ended in it 30.
+    # Of the new day's hundred, the request that began in it used 50, and the one that ended in it
+    # 30.
     assert not (await store.write(api_keys.take, key.id, key.limits, 21)).is_granted
     assert (await store.write(api_keys.take, key.id, key.limits, 20)).is_granted
     (day,) = await store.read(api_keys.usage, key.tenant, 0, MIDNIGHT * 2)
@@ -173,7 +174,10 @@ async def test_requests_that_are_written_down_together_give_back_what_each_reser
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, lambda: MIDNIGHT)
 
-    with await meter.admit(key, "m", lambda: Weight(40)), await meter.admit(key, "m", lambda: Weight(60)):
+    with (
+        await meter.admit(key, "m", lambda: Weight(40)),
+        await meter.admit(key, "m", lambda: Weight(60)),
+    ):
         assert not (await store.write(api_keys.take, key.id, key.limits, 1)).is_granted
     await meter.settle()
 
@@ -220,7 +224,8 @@ async def room(store: SqliteStore, key: ApiKey, now: float) -> int:
             continue
         assert state.exhausted is None
         await store.write(
-            api_keys.charge, [UsageRecord(key.tenant, key.id, int(now), 0, 0, 0, is_budgeted=True, cost_taken=cost)]
+            api_keys.charge,
+            [UsageRecord(key.tenant, key.id, int(now), 0, 0, 0, is_budgeted=True, cost_taken=cost)],
         )
         return cost
     return -1
@@ -262,8 +267,16 @@ async def test_a_month_has_the_cost_that_is_written_down_after_midnight() -> Non
     now = float(NOON)
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, budget=Budget(per_month=100))
-    late = UsageRecord(key.tenant, key.id, NOON, 1, 0, 30, 0, "m", 0, 30, is_budgeted=True, cost_taken=90)
-    await store.write(api_keys.take, key.id, key.limits, 0, MoneyClaim(key.tenant, key.id, 90, key.limits.budget, None))
+    late = UsageRecord(
+        key.tenant, key.id, NOON, 1, 0, 30, 0, "m", 0, 30, is_budgeted=True, cost_taken=90
+    )
+    await store.write(
+        api_keys.take,
+        key.id,
+        key.limits,
+        0,
+        MoneyClaim(key.tenant, key.id, 90, key.limits.budget, None),
+    )
     now += DAY
     assert await room(store, key, now) == 100
     await store.write(api_keys.charge, [late])
@@ -295,7 +308,9 @@ async def test_a_budget_is_refunded_if_the_client_disconnects_before_it_is_charg
 async def test_requests_at_once_fit_a_budget_by_what_is_reserved_for_their_answers() -> None:
     store = SqliteStore.open("sqlite://")
     _, key = await issued(store, budget=Budget(per_day=10_000))
-    small, large = (Meter(store, time.time, tariff=tariff(reserved_output=tokens)) for tokens in (1_000, 6_000))
+    small, large = (
+        Meter(store, time.time, tariff=tariff(reserved_output=tokens)) for tokens in (1_000, 6_000)
+    )
 
     with await large.admit(key, "m", lambda: Weight(10, 0, 1)) as first:
         assert first.taken.cost == 6_010
@@ -332,8 +347,13 @@ async def test_a_key_without_a_budget_needs_no_price() -> None:
 
 def tariff(reserved_output: int = 1_000) -> Tariff:
     """Prices by which a token costs a nano-unit."""
-    options = BackendOptions(models=frozenset({"m"}), configured=(ModelOptions("m", prices=Prices(*[1_000_000] * 3)),))
-    return Tariff(ModelRegistry([DemoBackend()], time.time, options={"demo": options}), reserved_output=reserved_output)
+    options = BackendOptions(
+        models=frozenset({"m"}), configured=(ModelOptions("m", prices=Prices(*[1_000_000] * 3)),)
+    )
+    return Tariff(
+        ModelRegistry([DemoBackend()], time.time, options={"demo": options}),
+        reserved_output=reserved_output,
+    )
 
 
 class Broken(ChangedStore):
@@ -362,7 +382,9 @@ async def test_usage_that_the_store_does_not_accept_is_reported(
     await store.close()
 
 
-async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Recovers(ChangedStore):
         failures = 2
 

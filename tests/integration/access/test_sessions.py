@@ -40,7 +40,9 @@ async def test_a_session_ends_twelve_hours_after_its_last_use(store: Store, time
     assert await sessions.find(token.encode()) is None
 
 
-async def test_a_session_ends_after_a_week_however_much_it_is_used(store: Store, time: Time) -> None:
+async def test_a_session_ends_after_a_week_however_much_it_is_used(
+    store: Store, time: Time
+) -> None:
     sessions = ConsoleSessions(store, time)
     token, _ = await sessions.begin(None)
     began = time.now
@@ -52,7 +54,8 @@ async def test_a_session_ends_after_a_week_however_much_it_is_used(store: Store,
 
 
 async def test_the_use_of_a_session_is_written_once_a_minute(store: Store, time: Time) -> None:
-    sessions, touched = ConsoleSessions(store, time), []
+    sessions = ConsoleSessions(store, time)
+    touched = []
     token, _ = await sessions.begin(None)
 
     async def counted(digest: bytes, used_at: int, expires_at: int) -> None:
@@ -80,7 +83,8 @@ async def test_the_store_has_neither_token_nor_code(store: Store, time: Time) ->
 
 async def test_a_code_ends_after_a_minute(store: Store, time: Time) -> None:
     sessions = ConsoleSessions(store, time)
-    early, late = await sessions.issue_code(), await sessions.issue_code()
+    early = await sessions.issue_code()
+    late = await sessions.issue_code()
     time.now += CODE_LASTS - 1
     assert await sessions.redeem(early)
     time.now += 1

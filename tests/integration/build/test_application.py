@@ -35,8 +35,11 @@ async def test_a_part_that_cannot_be_closed_leaves_no_other_open() -> None:
     assert not built.parts.process.accepts_work
 
 
-async def test_settings_that_prove_invalid_late_leave_no_store_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, open_store = list[Store](), server.open_store
+async def test_settings_that_prove_invalid_late_leave_no_store_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = list[Store]()
+    open_store = server.open_store
 
     async def noted(*args: object, **named: object) -> Store:
         opened.append(await open_store(*args, **named))  # type: ignore[arg-type]

@@ -78,7 +78,9 @@ async def test_a_backends_key_comes_from_its_variable(backend: ReplayBackend) ->
     configured = settings(BackendConfig(url=backend.url, key_env="MY_KEY"))
     async with deployment(configured, MY_KEY="sk-mine", OPENAI_API_KEY="sk-other") as built:
         await (
-            await built.backends.current[0].post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')
+            await built.backends.current[0].post(
+                "/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}'
+            )
         ).read()
 
     assert b"Bearer sk-mine" in backend.heads[0]
@@ -97,19 +99,26 @@ async def test_a_backend_has_the_authority_and_the_proxy_that_are_configured(
     async with speaking(lists, context) as url:
         trusting = BackendConfig(url=url, name="a", ca_file=f"~/{signer.name}")
         elsewhere = BackendConfig(url=url, name="b", ca_file=str(signer), proxy=UNAVAILABLE)
-        async with deployment(settings(trusting, elsewhere, BackendConfig(url=url, name="c"))) as built:
+        async with deployment(
+            settings(trusting, elsewhere, BackendConfig(url=url, name="c"))
+        ) as built:
             assert [bool(one.error) for one in built.parts.models.backends] == [False, True, True]
 
 
 @pytest.mark.parametrize(
     ("ca_file", "environment", "advice"),
-    [("absent.pem", {}, "No such file"), ("", {"HTTPS_PROXY": "socks5://proxy:1"}, "only http proxies")],
+    [
+        ("absent.pem", {}, "No such file"),
+        ("", {"HTTPS_PROXY": "socks5://proxy:1"}, "only http proxies"),
+    ],
 )
 async def test_a_backend_with_unusable_files_or_proxy_is_refused(
     ca_file: str, environment: dict[str, str], advice: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"^The backend https://h/v1 cannot be used: .*{advice}"):
-        async with deployment(settings(BackendConfig(url="https://h/v1", ca_file=ca_file)), **environment):
+        async with deployment(
+            settings(BackendConfig(url="https://h/v1", ca_file=ca_file)), **environment
+        ):
             pass
 
 
@@ -119,24 +128,40 @@ async def test_a_key_that_is_not_set_is_refused() -> None:
 
 
 async def test_backends_of_one_name_are_distinguished() -> None:
-    same = [BackendConfig(url=UNAVAILABLE), BackendConfig(url=UNAVAILABLE), BackendConfig(url=UNAVAILABLE)]
+    same = [
+        BackendConfig(url=UNAVAILABLE),
+        BackendConfig(url=UNAVAILABLE),
+        BackendConfig(url=UNAVAILABLE),
+    ]
     async with deployment(settings(*same)) as built:
-        assert [one.name for one in built.backends.current] == ["127.0.0.1:9", "127.0.0.1:9-2", "127.0.0.1:9-3"]
+        assert [one.name for one in built.backends.current] == [
+            "127.0.0.1:9",
+            "127.0.0.1:9-2",
+            "127.0.0.1:9-3",
+        ]
 
 
-async def test_clients_receive_a_backends_name_or_its_place_and_never_its_address(backend: ReplayBackend) -> None:
+async def test_clients_receive_a_backends_name_or_its_place_and_never_its_address(
+    backend: ReplayBackend,
+) -> None:
     configured = [
         BackendConfig(url=backend.url),
         BackendConfig(url=UNAVAILABLE, name="gone"),
         BackendConfig(url=UNAVAILABLE),
     ]
     async with deployment(settings(*configured)) as built:
-        assert [backend.label for backend in built.parts.models.backends] == ["backend-1", "gone", "backend-3"]
+        assert [backend.label for backend in built.parts.models.backends] == [
+            "backend-1",
+            "gone",
+            "backend-3",
+        ]
 
 
 async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> None:
     stated = {"models": ["m"], "aliases": {"big": "m"}, "weight": 2.0, "concurrency": 3, "queue": 4}
-    async with deployment(settings(BackendConfig(url=backend.url, name="b", **stated), fallback={"x": ["m"]})) as built:  # type: ignore[arg-type]
+    async with deployment(
+        settings(BackendConfig(url=backend.url, name="b", **stated), fallback={"x": ["m"]})
+    ) as built:  # type: ignore[arg-type]
         (state,) = built.parts.models.backends
         share = state.options
         assert (share.models, share.aliases, share.weight) == ({"m"}, {"big": "m"}, 2.0)
@@ -148,7 +173,9 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[str] = []
-    before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=UNAVAILABLE, name="goes"))
+    before = settings(
+        BackendConfig(url=backend.url, name="stays"), BackendConfig(url=UNAVAILABLE, name="goes")
+    )
     async with deployment(before) as built:
         stays, goes = built.backends.current
 
@@ -156,13 +183,17 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
             closed.append(goes.name)
 
         monkeypatch.setattr(goes, "close", close)
-        await built.backends.reload(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
+        await built.backends.reload(
+            settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {}
+        )
 
         assert list(built.backends.current) == [stays]
         assert built.parts.models.backends[0].options.weight == 5.0
         assert closed == []
         with pytest.raises(ConfigError):
-            await built.backends.reload(settings(BackendConfig(url=UNAVAILABLE, key_env="NOT_SET")), {})
+            await built.backends.reload(
+                settings(BackendConfig(url=UNAVAILABLE, key_env="NOT_SET")), {}
+            )
         assert list(built.backends.current) == [stays]
     assert closed == ["goes"]
 
@@ -172,7 +203,9 @@ async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
         assert (await built.parts.models.find("m")).dialect.name == "vllm"
         assert built.parts.models.accepts("top_k")
     for names in ([], ["min_p"]):
-        async with deployment(settings(BackendConfig(url=backend.url, dialect="vllm", passthrough=names))) as built:
+        async with deployment(
+            settings(BackendConfig(url=backend.url, dialect="vllm", passthrough=names))
+        ) as built:
             taken = [name for name in ("top_k", "min_p") if built.parts.models.accepts(name)]
             assert taken == names
     with pytest.raises(ConfigError, match="Unknown dialect 'vlm'"):
@@ -193,21 +226,31 @@ async def test_whether_answers_are_checked_is_configured_by_backend_and_loops_fo
 async def test_where_nothing_is_configured_openais_variables_are_heeded(
     backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
 ) -> None:
-    async with deployment(settings(), OPENAI_BASE_URL=backend.url, OPENAI_API_KEY="sk-mine ") as built:
+    async with deployment(
+        settings(), OPENAI_BASE_URL=backend.url, OPENAI_API_KEY="sk-mine "
+    ) as built:
         (only,) = built.backends.current
-        await (await only.post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')).read()
+        await (
+            await only.post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')
+        ).read()
 
     assert (only.name, only.url) == ("openai", backend.url)
     assert b"Bearer sk-mine\r\n" in backend.heads[0]
 
 
-async def test_openais_variables_do_not_make_a_server_its_own_backend(no_backend_nearby: list[tuple[str, str]]) -> None:
+async def test_openais_variables_do_not_make_a_server_its_own_backend(
+    no_backend_nearby: list[tuple[str, str]],
+) -> None:
     for host in ("127.0.0.1", "localhost"):
-        async with deployment(settings(port=8321), OPENAI_BASE_URL=f"http://{host}:8321/v1") as built:
+        async with deployment(
+            settings(port=8321), OPENAI_BASE_URL=f"http://{host}:8321/v1"
+        ) as built:
             assert [type(one) for one in built.backends.current] == [DemoBackend]
 
 
-async def test_a_secret_in_openais_base_url_is_refused(no_backend_nearby: list[tuple[str, str]]) -> None:
+async def test_a_secret_in_openais_base_url_is_refused(
+    no_backend_nearby: list[tuple[str, str]],
+) -> None:
     with pytest.raises(ConfigError, match="must not contain a key") as caught:
         await build(settings(), {"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"})
     assert "sk-secret" not in caught.value.message
@@ -218,10 +261,14 @@ async def test_a_local_backend_that_is_found_is_used(
 ) -> None:
     no_backend_nearby.append(("ollama", backend.url))
     async with deployment(settings()) as built:
-        assert [(type(one), one.name) for one in built.backends.current] == [(HttpBackend, "ollama")]
+        assert [(type(one), one.name) for one in built.backends.current] == [
+            (HttpBackend, "ollama")
+        ]
 
 
-async def test_without_a_local_backend_the_demo_is_used(no_backend_nearby: list[tuple[str, str]]) -> None:
+async def test_without_a_local_backend_the_demo_is_used(
+    no_backend_nearby: list[tuple[str, str]],
+) -> None:
     async with deployment(settings()) as built:
         assert [model["id"] for model in built.parts.models.list()] == ["demo"]
 
@@ -230,7 +277,9 @@ async def test_a_configured_backend_is_all_there_is(
     backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
 ) -> None:
     no_backend_nearby.append(("ollama", backend.url))
-    async with deployment(settings(BackendConfig(url=UNAVAILABLE)), OPENAI_BASE_URL=backend.url) as built:
+    async with deployment(
+        settings(BackendConfig(url=UNAVAILABLE)), OPENAI_BASE_URL=backend.url
+    ) as built:
         assert [one.url for one in built.backends.current] == [UNAVAILABLE]
 
 
@@ -256,7 +305,9 @@ def at(store: str, *keys: str) -> Settings:
     return Settings(store=store, backends=[BackendConfig(url=UNAVAILABLE)], seal_keys=list(keys))
 
 
-async def test_servers_of_one_store_open_each_others_seals_also_after_a_restart(store_url: str) -> None:
+async def test_servers_of_one_store_open_each_others_seals_also_after_a_restart(
+    store_url: str,
+) -> None:
     async with deployment(at(store_url)) as one, deployment(at(store_url)) as other:
         blob = one.parts.run.keyring.seal({"summary": "x"}, "acme")
         assert other.parts.run.keyring.unseal(blob, "acme") == {"summary": "x"}
@@ -268,13 +319,20 @@ async def test_the_first_key_in_the_settings_seals_and_all_of_them_open() -> Non
     old, new = (base64.b64encode(new_key()).decode() for _ in range(2))
     async with deployment(at("sqlite://", old)) as before:
         blob = before.parts.run.keyring.seal({"a": 1}, "")
-    async with deployment(at("sqlite://", new, old)) as after, deployment(at("sqlite://", new)) as much_later:
+    async with (
+        deployment(at("sqlite://", new, old)) as after,
+        deployment(at("sqlite://", new)) as much_later,
+    ):
         assert after.parts.run.keyring.unseal(blob, "") == {"a": 1}
         assert much_later.parts.run.keyring.unseal(blob, "") is None
-        assert much_later.parts.run.keyring.unseal(after.parts.run.keyring.seal({"b": 2}, ""), "") == {"b": 2}
+        assert much_later.parts.run.keyring.unseal(
+            after.parts.run.keyring.seal({"b": 2}, ""), ""
+        ) == {"b": 2}
 
 
-async def test_data_sealed_by_the_stores_own_key_can_be_opened_with_another_configured_key(store_url: str) -> None:
+async def test_data_sealed_by_the_stores_own_key_can_be_opened_with_another_configured_key(
+    store_url: str,
+) -> None:
     async with deployment(at(store_url)) as before:
         blob = before.parts.run.keyring.seal({"a": 1}, "")
     async with deployment(at(store_url, base64.b64encode(new_key()).decode())) as after:
@@ -292,14 +350,16 @@ async def test_an_invalid_key_is_rejected_without_being_displayed() -> None:
 async def test_a_backend_is_called_by_its_configured_api_or_else_by_the_one_it_supports(
     backend: ReplayBackend,
 ) -> None:
-    demanded, left_open = BackendConfig(url=backend.url, name="r", api="responses"), BackendConfig(url=backend.url)
+    demanded = BackendConfig(url=backend.url, name="r", api="responses")
+    left_open = BackendConfig(url=backend.url)
     async with deployment(settings(demanded, left_open)) as built:
         assert [backend.api for backend in built.parts.models.backends] == ["responses", "chat"]
     assert backend.requests == []
 
 
 @pytest.mark.parametrize(
-    ("written", "keep_alive"), [("", None), ("30m", "30m"), ("1h30m", "1h30m"), ("-1", -1), ("600", 600), (" 0 ", 0)]
+    ("written", "keep_alive"),
+    [("", None), ("30m", "30m"), ("1h30m", "1h30m"), ("-1", -1), ("600", 600), (" 0 ", 0)],
 )
 async def test_ollama_has_the_window_and_the_time_in_memory_that_are_configured(
     backend: ReplayBackend, written: str, keep_alive: str | int | None
@@ -317,11 +377,18 @@ async def test_a_time_in_memory_that_ollama_cannot_read_ends_the_start(written: 
         await build(settings(BackendConfig(url="http://127.0.0.1:1/v1", keep_alive=written)), {})
 
 
-@pytest.mark.parametrize(("name", "key_env"), [("brave", "BRAVE_API_KEY"), ("tavily", "TAVILY_API_KEY")])
-async def test_the_web_search_provider_takes_its_key_from_its_variable(name: str, key_env: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "key_env"), [("brave", "BRAVE_API_KEY"), ("tavily", "TAVILY_API_KEY")]
+)
+async def test_the_web_search_provider_takes_its_key_from_its_variable(
+    name: str, key_env: str
+) -> None:
     async with small_web() as web:
         wanted = settings(web_search=name, web_search_url=getattr(web, name))
-        for configured, variable in ((wanted, key_env), (replace(wanted, web_search_key_env="MY_KEY"), "MY_KEY")):
+        for configured, variable in (
+            (wanted, key_env),
+            (replace(wanted, web_search_key_env="MY_KEY"), "MY_KEY"),
+        ):
             tool = web_search_of(configured, {variable: KEY}, Reach())
             assert tool is not None
             outcome = await tool.run(Use(WebSearchTool(), "web_search", {"query": "harbour"}))
@@ -331,7 +398,9 @@ async def test_the_web_search_provider_takes_its_key_from_its_variable(name: str
 
 async def test_searxng_is_queried_at_the_configured_url_and_needs_no_key() -> None:
     async with small_web() as web:
-        tool = web_search_of(settings(web_search=f"{web.searxng}/", web_search_results=1), {}, Reach())
+        tool = web_search_of(
+            settings(web_search=f"{web.searxng}/", web_search_results=1), {}, Reach()
+        )
         assert tool is not None
         outcome = await tool.run(Use(WebSearchTool(), "web_search", {"query": "water"}))
         await tool.close()
@@ -352,7 +421,9 @@ async def test_what_is_configured_for_a_model_holds_for_its_requests_and_changes
     backend: ReplayBackend,
 ) -> None:
     one = BackendConfig(url=backend.url, name="gpu")
-    first = settings(one, models=[ModelConfig(name="m", backend="gpu", context_window=8192, stop=["x"])])
+    first = settings(
+        one, models=[ModelConfig(name="m", backend="gpu", context_window=8192, stop=["x"])]
+    )
     async with deployment(first) as built:
         await built.listing
         target = await built.parts.models.find("m")
@@ -362,10 +433,15 @@ async def test_what_is_configured_for_a_model_holds_for_its_requests_and_changes
         )
 
         await built.backends.reload(settings(one, models=[ModelConfig(name="*", vision=False)]), {})
-        assert ((await built.parts.models.find("m")).profile, target.defaults) == (ModelProfile(vision=False), None)
+        assert ((await built.parts.models.find("m")).profile, target.defaults) == (
+            ModelProfile(vision=False),
+            None,
+        )
 
 
-async def test_the_model_that_describes_images_may_be_named_by_its_backend(backend: ReplayBackend) -> None:
+async def test_the_model_that_describes_images_may_be_named_by_its_backend(
+    backend: ReplayBackend,
+) -> None:
     one = BackendConfig(url=backend.url, name="gpu", aliases={"fast": "m"})
     async with deployment(settings(one, vision="gpu/eye")) as built:
         await built.listing
@@ -379,12 +455,18 @@ async def test_the_model_that_describes_images_may_be_named_by_its_backend(backe
 
 async def test_prompts_are_compared_unless_configured_otherwise(backend: ReplayBackend) -> None:
     for wanted in (True, False):
-        async with deployment(settings(BackendConfig(url=backend.url), compare_prompts=wanted)) as built:
+        async with deployment(
+            settings(BackendConfig(url=backend.url), compare_prompts=wanted)
+        ) as built:
             assert (built.parts.run.prompts is not None) == wanted
 
 
-async def test_a_model_at_a_backend_that_does_not_exist_ends_the_start(backend: ReplayBackend) -> None:
-    wrong = settings(BackendConfig(url=backend.url, name="gpu"), models=[ModelConfig(name="m", backend="gpo")])
+async def test_a_model_at_a_backend_that_does_not_exist_ends_the_start(
+    backend: ReplayBackend,
+) -> None:
+    wrong = settings(
+        BackendConfig(url=backend.url, name="gpu"), models=[ModelConfig(name="m", backend="gpo")]
+    )
     with pytest.raises(ConfigError, match="names the backend 'gpo', which does not exist"):
         await build(wrong, {})
 
@@ -393,8 +475,13 @@ async def test_a_backend_that_is_found_has_what_is_configured_for_every_backend_
     backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
 ) -> None:
     no_backend_nearby.append(("ollama", backend.url))
-    models = [ModelConfig(name="m", vision=False), ModelConfig(name="m", backend="ollama", context_window=8192)]
-    models.append(ModelConfig(name="m", backend="lmstudio", context_window=1024))  # it does not run now
+    models = [
+        ModelConfig(name="m", vision=False),
+        ModelConfig(name="m", backend="ollama", context_window=8192),
+    ]
+    models.append(
+        ModelConfig(name="m", backend="lmstudio", context_window=1024)
+    )  # it does not run now
     async with deployment(settings(models=models)) as built:
         await built.listing
         found = await built.parts.models.find("m")
@@ -402,7 +489,9 @@ async def test_a_backend_that_is_found_has_what_is_configured_for_every_backend_
         assert found.profile == ModelProfile(vision=False, context_window=8192)
 
 
-async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBackend, tmp_path: Path) -> None:
+async def test_a_profile_in_the_store_is_used_from_the_start(
+    backend: ReplayBackend, tmp_path: Path
+) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     store = await open_store(url)
     body = Measurement(profile=ModelProfile(context_window=8192)).encode()
@@ -414,13 +503,17 @@ async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBack
         assert (await built.parts.models.find("m")).profile == ModelProfile(context_window=8192)
 
 
-async def test_a_budget_is_enforced_with_the_configured_prices(backend: ReplayBackend, tmp_path: Path) -> None:
+async def test_a_budget_is_enforced_with_the_configured_prices(
+    backend: ReplayBackend, tmp_path: Path
+) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     store = await open_store(url)
     _, key = await issued(store, budget=Budget(per_day=NANO))
     await store.close()
     dear = ModelConfig(name="m", prices=PriceConfig(input=0, output=1000))
-    configured = replace(settings(BackendConfig(url=backend.url), models=[dear]), store=url, currency="EUR")
+    configured = replace(
+        settings(BackendConfig(url=backend.url), models=[dear]), store=url, currency="EUR"
+    )
     async with deployment(configured) as built:
         meter = built.parts.jobs.meter
         with await meter.admit(key, "m", lambda: Weight(10, 700)) as lease:
@@ -446,8 +539,12 @@ async def test_a_budget_is_enforced_with_the_configured_prices(backend: ReplayBa
 async def test_the_settings_define_the_reservation_for_an_unlimited_answer(
     backend: ReplayBackend, general: dict[str, int], models: dict[str, int], reserved: int
 ) -> None:
-    tables = [ModelConfig(name=name, reserved_output_tokens=tokens) for name, tokens in models.items()]
-    async with deployment(settings(BackendConfig(url=backend.url), models=tables, **general)) as built:
+    tables = [
+        ModelConfig(name=name, reserved_output_tokens=tokens) for name, tokens in models.items()
+    ]
+    async with deployment(
+        settings(BackendConfig(url=backend.url), models=tables, **general)
+    ) as built:
         _, key = await issued(built.parts.store, tokens_per_day=10_000)
         with await built.parts.jobs.meter.admit(key, "m", lambda: Weight(10, 500)) as bounded:
             assert bounded.taken.tokens == 510
@@ -457,7 +554,11 @@ async def test_the_settings_define_the_reservation_for_an_unlimited_answer(
 
 @pytest.mark.parametrize(("has_budget", "is_priced"), [(True, False), (True, True), (False, False)])
 async def test_a_model_without_a_price_is_warned_of_where_a_budget_applies(
-    backend: ReplayBackend, tmp_path: Path, caplog: pytest.LogCaptureFixture, has_budget: bool, is_priced: bool
+    backend: ReplayBackend,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    has_budget: bool,
+    is_priced: bool,
 ) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     store = await open_store(url)
@@ -466,8 +567,16 @@ async def test_a_model_without_a_price_is_warned_of_where_a_budget_applies(
         await store.write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=NANO)))
     await store.close()
     models = [ModelConfig(name="*", prices=PriceConfig(input=1, output=1))] if is_priced else []
-    async with deployment(replace(settings(BackendConfig(url=backend.url), models=models), store=url)):
-        warned = [record.getMessage() for record in caplog.records if "have no price" in record.getMessage()]
+    async with deployment(
+        replace(settings(BackendConfig(url=backend.url), models=models), store=url)
+    ):
+        warned = [
+            record.getMessage()
+            for record in caplog.records
+            if "have no price" in record.getMessage()
+        ]
 
     expected = "API keys with a budget cannot use 1 of 1 models, such as 'm': these have no price."
-    assert [one.startswith(expected) for one in warned] == ([True] if has_budget and not is_priced else [])
+    assert [one.startswith(expected) for one in warned] == (
+        [True] if has_budget and not is_priced else []
+    )

@@ -1,4 +1,6 @@
-"""The response cache of a process: what is given again, to whom, and what the backend sees of it."""
+"""The response cache of a process: what is given again, to whom, and what the backend sees of
+it.
+"""
 
 import asyncio
 import time
@@ -21,7 +23,17 @@ from antiphon.testing import check_event_stream
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
-from tests.support.parts import NOW, Listed, begin, called, plain, query, scripted_parts, stated, stream
+from tests.support.parts import (
+    NOW,
+    Listed,
+    begin,
+    called,
+    plain,
+    query,
+    scripted_parts,
+    stated,
+    stream,
+)
 from tests.support.replay import delta, sse
 
 CACHED = {"antiphon": {"cache": True}}
@@ -44,7 +56,8 @@ async def test_without_a_request_for_it_no_answer_is_reused() -> None:
 
 async def test_the_same_question_is_answered_from_the_cache_with_an_id_of_its_own() -> None:
     created, backend = scripted_parts(stated("one"))
-    first, second = await query(created, **CACHED), await query(created, **CACHED)
+    first = await query(created, **CACHED)
+    second = await query(created, **CACHED)
     assert len(backend.requests) == 1
     assert text_of(first) == text_of(second) == "one"
     assert first["id"] != second["id"]
@@ -68,7 +81,8 @@ async def test_a_streamed_answer_is_cached_for_plain_requests_and_vice_versa(ans
 
 async def test_a_cache_hit_emits_all_kinds_of_events_of_the_first_answer() -> None:
     created, _ = scripted_parts([*stated("Hel", "lo")])
-    first, again = await stream(created, **CACHED), await stream(created, **CACHED)
+    first = await stream(created, **CACHED)
+    again = await stream(created, **CACHED)
     kinds = list(dict.fromkeys(event["type"] for event in first))
     assert list(dict.fromkeys(event["type"] for event in again)) == kinds
     assert [event["sequence_number"] for event in again] == list(range(len(again)))
@@ -79,7 +93,11 @@ async def test_a_hit_is_stored_and_can_be_followed() -> None:
     await query(created, **CACHED)
     hit = await query(created, **CACHED)
     await query(created, input="And then?", previous_response_id=hit["id"])
-    assert [message["content"] for message in backend.requests[-1]["messages"]] == ["Hi", "one", "And then?"]
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == [
+        "Hi",
+        "one",
+        "And then?",
+    ]
 
 
 async def test_the_second_turn_after_a_hit_is_a_hit_too() -> None:
@@ -99,7 +117,11 @@ async def test_reasoning_from_a_cache_hit_can_be_sent_back_sealed() -> None:
     hit = await query(created, include=include, **CACHED)
     assert hit["output"][0]["type"] == "reasoning"
     assert hit["output"][0]["encrypted_content"] == first["output"][0]["encrypted_content"]
-    items = [{"role": "user", "content": "Hi"}, *hit["output"], {"role": "user", "content": "And then?"}]
+    items = [
+        {"role": "user", "content": "Hi"},
+        *hit["output"],
+        {"role": "user", "content": "And then?"},
+    ]
     assert (await query(created, input=items))["status"] == "completed"
     assert len(backend.requests) == 2
 
@@ -114,7 +136,9 @@ async def test_two_hundred_equal_requests_at_once_make_one_call() -> None:
 
 async def test_another_waiter_sends_the_request_if_the_first_one_fails() -> None:
     created, backend = scripted_parts(BackendError("gone"), stated("one"))
-    answers = await asyncio.gather(*(query(created, **CACHED) for _ in range(20)), return_exceptions=True)
+    answers = await asyncio.gather(
+        *(query(created, **CACHED) for _ in range(20)), return_exceptions=True
+    )
     failed = [answer for answer in answers if isinstance(answer, BaseException)]
     assert len(failed) <= 1
     assert len(backend.requests) == 2
@@ -133,7 +157,11 @@ async def test_another_waiter_sends_the_request_if_the_first_client_disconnects(
     assert len(backend.requests) == 2
 
 
-CUT = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "cut"}, "finish_reason": "length"}]}
+CUT = {
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "cut"}, "finish_reason": "length"}
+    ]
+}
 BROKEN = sse(delta(content="half"), done=False)
 
 
@@ -151,15 +179,23 @@ async def test_an_incomplete_answer_is_not_cached(answer: Any) -> None:
 async def test_an_answer_with_a_server_side_tool_is_not_cached() -> None:
     search = called("tool_search", '{"query": "look"}')
     created, backend = scripted_parts(search, stated("found"), search, stated("found"))
-    tools = [{"type": "tool_search"}, {"type": "function", "name": "look", "parameters": {}, "defer_loading": True}]
+    tools = [
+        {"type": "tool_search"},
+        {"type": "function", "name": "look", "parameters": {}, "defer_loading": True},
+    ]
     for _ in range(2):
         await query(created, tools=tools, **CACHED)
     assert len(backend.requests) == 4
 
 
 async def test_waiters_for_an_uncached_answer_continue_as_soon_as_that_is_known() -> None:
-    tools = [{"type": "tool_search"}, {"type": "function", "name": "look", "parameters": {}, "defer_loading": True}]
-    created, _ = scripted_parts(called("tool_search", '{"query": "look"}'), *(stated("found") for _ in range(9)))
+    tools = [
+        {"type": "tool_search"},
+        {"type": "function", "name": "look", "parameters": {}, "defer_loading": True},
+    ]
+    created, _ = scripted_parts(
+        called("tool_search", '{"query": "look"}'), *(stated("found") for _ in range(9))
+    )
     events = (await begin(created, stream=True, tools=tools, **CACHED)).events()
     others = [asyncio.create_task(query(created, tools=tools, **CACHED)) for _ in range(3)]
     async for batch in events:
@@ -199,8 +235,12 @@ async def test_a_stored_answer_expires() -> None:
 
 async def test_no_answer_is_cached_longer_than_the_retention() -> None:
     now = NOW
-    created, _ = scripted_parts(stated("one"), stated("two"), store=SqliteStore.open("sqlite://", now=lambda: now))
-    created.run.cache = AnswerCache(created.store, created.run.router, created.run.now, CacheRoom(longest=60))
+    created, _ = scripted_parts(
+        stated("one"), stated("two"), store=SqliteStore.open("sqlite://", now=lambda: now)
+    )
+    created.run.cache = AnswerCache(
+        created.store, created.run.router, created.run.now, CacheRoom(longest=60)
+    )
     await query(created, antiphon={"cache": {"ttl": 86_400}})
     now += 61
     assert text_of(await query(created, **CACHED)) == "two"
@@ -219,7 +259,10 @@ async def test_an_unstored_response_is_retained_only_if_its_own_request_demands_
     share(created, BackendOptions(cache=True))
     assert [text_of(await query(created, store=False)) for _ in range(2)] == ["one", "two"]
     assert await created.store.read(stored_answers.size) == 0
-    assert [text_of(await query(created, store=False, **CACHED)) for _ in range(2)] == ["three", "three"]
+    assert [text_of(await query(created, store=False, **CACHED)) for _ in range(2)] == [
+        "three",
+        "three",
+    ]
 
 
 async def test_a_hit_needs_no_backend_and_no_slot() -> None:
@@ -243,13 +286,17 @@ async def test_a_server_without_a_backend_still_returns_stored_data() -> None:
     await query(created, **CACHED)
     name = created.models.backends[0].backend.name
     down = Listed(name, None, url="")
-    created.models.assign([down], {name: "generic"}, {name: BackendOptions(models=frozenset({"m"}))})
+    created.models.assign(
+        [down], {name: "generic"}, {name: BackendOptions(models=frozenset({"m"}))}
+    )
     assert text_of(await query(created, **CACHED)) == "one"
     with pytest.raises(BackendError):
         await query(created, input="Something else", **CACHED)
 
 
-async def test_an_answer_that_stands_still_is_not_waited_for_any_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_stands_still_is_not_waited_for_any_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(single_flight, "PATIENCE", 0.05)
     created, backend = scripted_parts(stated("never heard"), stated("one"))
     events = (await begin(created, stream=True, **CACHED)).events()
@@ -260,10 +307,14 @@ async def test_an_answer_that_stands_still_is_not_waited_for_any_longer(monkeypa
     await events.aclose()
 
 
-async def test_long_waiters_for_a_failed_answer_send_concurrent_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_long_waiters_for_a_failed_answer_send_concurrent_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(cache, "PATIENCE", -1.0)
     created, backend = scripted_parts(*(BackendError("gone") for _ in range(4)))
-    failed = await asyncio.gather(*(query(created, **CACHED) for _ in range(4)), return_exceptions=True)
+    failed = await asyncio.gather(
+        *(query(created, **CACHED) for _ in range(4)), return_exceptions=True
+    )
     assert all(isinstance(error, BackendError) for error in failed)
     assert len(backend.requests) == 4
 
@@ -305,7 +356,9 @@ async def test_an_alias_with_a_changed_model_is_answered_again() -> None:
     for model, words in (("llama", "llama"), ("qwen", "qwen")):
         backend = created.models.backends[0].backend
         created.models.assign(
-            [backend], {backend.name: "generic"}, {backend.name: BackendOptions(aliases={"fast": model})}
+            [backend],
+            {backend.name: "generic"},
+            {backend.name: BackendOptions(aliases={"fast": model})},
         )
         assert text_of(await query(created, model="fast", **CACHED)) == words
 
@@ -324,7 +377,9 @@ async def test_what_the_store_cannot_do_costs_the_answer_nothing() -> None:
 
 async def test_the_least_used_answers_make_room_for_new_ones() -> None:
     created, _ = scripted_parts(*(stated(str(number) * 200) for number in range(40)))
-    created.run.cache = AnswerCache(created.store, created.run.router, created.run.now, CacheRoom(most_bytes=2000))
+    created.run.cache = AnswerCache(
+        created.store, created.run.router, created.run.now, CacheRoom(most_bytes=2000)
+    )
     for number in range(40):
         await query(created, input=f"Question {number}", **CACHED)
     assert 0 < await created.store.read(stored_answers.size) <= 2000

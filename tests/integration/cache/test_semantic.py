@@ -72,7 +72,10 @@ async def test_a_question_that_means_the_same_is_answered_from_the_cache() -> No
 
 async def test_a_question_with_another_meaning_is_sent_to_the_model() -> None:
     parts, _, _ = comparing()
-    answers = [text_of(await query(parts, input=question, **CACHED)) for question in ("How old is it?", "Where is it?")]
+    answers = [
+        text_of(await query(parts, input=question, **CACHED))
+        for question in ("How old is it?", "Where is it?")
+    ]
     assert answers == ["answer 1", "answer 2"]
 
 
@@ -86,7 +89,8 @@ async def test_the_same_words_need_no_embedding() -> None:
 async def test_the_threshold_is_the_operators() -> None:
     parts, _, _ = comparing(threshold=0.999)
     answers = [
-        text_of(await query(parts, input=question, **CACHED)) for question in ("How old is it?", "What is its age?")
+        text_of(await query(parts, input=question, **CACHED))
+        for question in ("How old is it?", "What is its age?")
     ]
     assert answers == ["answer 1", "answer 2"]
 
@@ -96,28 +100,44 @@ async def test_the_threshold_is_the_operators() -> None:
     [
         {"instructions": "Be brief."},
         {"temperature": 0.5},
-        {"input": [{"role": "user", "content": "Before"}, {"role": "user", "content": "What is its age?"}]},
+        {
+            "input": [
+                {"role": "user", "content": "Before"},
+                {"role": "user", "content": "What is its age?"},
+            ]
+        },
         {"tools": [{"type": "function", "name": "look", "parameters": {}}]},
     ],
 )
-async def test_everything_but_the_users_last_message_must_be_the_same(other: dict[str, Any]) -> None:
+async def test_everything_but_the_users_last_message_must_be_the_same(
+    other: dict[str, Any],
+) -> None:
     parts, _, _ = comparing()
     await query(parts, input="How old is it?", **CACHED)
-    assert text_of(await query(parts, **{"input": "What is its age?", **CACHED, **other})) == "answer 2"
+    assert (
+        text_of(await query(parts, **{"input": "What is its age?", **CACHED, **other}))
+        == "answer 2"
+    )
 
 
 async def test_another_tenants_questions_are_not_compared() -> None:
     parts, backend, _ = comparing()
     for tenant, question in (("a", "How old is it?"), ("b", "What is its age?")):
         body = f'{{"model": "m", "input": "{question}", "antiphon": {{"cache": true}}}}'.encode()
-        await (await Gateway(parts).create(decode_request(body), RequestIdentity(tenant=tenant))).result()
+        await (
+            await Gateway(parts).create(decode_request(body), RequestIdentity(tenant=tenant))
+        ).result()
     assert sum("messages" in request for request in backend.requests) == 2
 
 
-async def test_many_equal_questions_at_once_are_embedded_once_and_answered_from_the_similar_one() -> None:
+async def test_many_equal_questions_at_once_are_embedded_once_and_answered_from_the_similar_one() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     parts, backend, embedded = comparing()
     await query(parts, input="How old is it?", **CACHED)
-    answers = await asyncio.gather(*(query(parts, input="What is its age?", **CACHED) for _ in range(20)))
+    answers = await asyncio.gather(
+        *(query(parts, input="What is its age?", **CACHED) for _ in range(20))
+    )
     assert {text_of(answer) for answer in answers} == {"answer 1"}
     assert embedded == ["How old is it?", "What is its age?"]
     assert sum("messages" in request for request in backend.requests) == 1
@@ -157,7 +177,9 @@ def test_only_so_many_vectors_are_compared() -> None:
     entries: list[QuestionEntry] = []
     for number in range(MOST + 10):
         entries = with_entry(entries, QuestionEntry(bytes([number]), unit([1.0, number]) or b""))
-    assert [entry.key for entry in entries] == [bytes([number]) for number in range(MOST + 9, 9, -1)]
+    assert [entry.key for entry in entries] == [
+        bytes([number]) for number in range(MOST + 9, 9, -1)
+    ]
     assert from_bytes(to_bytes(entries)) == entries
 
 
@@ -171,7 +193,8 @@ def test_the_nearest_is_found_among_vectors_of_its_own_kind() -> None:
 
 
 def test_a_vector_is_as_close_to_itself_as_can_be_whatever_its_length() -> None:
-    one, other = unit([1.0, 2.0, 3.0]), unit([10.0, 20.0, 30.0])
+    one = unit([1.0, 2.0, 3.0])
+    other = unit([10.0, 20.0, 30.0])
     assert one is not None
     assert other is not None
     assert cosine(one, other) == pytest.approx(1.0)

@@ -1,4 +1,6 @@
-"""`antiphon backup` and `restore`: what was acknowledged before a backup is in it, and nothing is overwritten."""
+"""`antiphon backup` and `restore`: what was acknowledged before a backup is in it, and nothing is
+overwritten.
+"""
 
 import asyncio
 import os
@@ -42,7 +44,9 @@ T = "acme"
 
 def response(number: int = 0) -> StoredResponse:
     item = StoredItem(new_id("msg"), b'{"n":%d}' % number)
-    return StoredResponse(new_id("resp"), 1, "completed", None, b"x" * 5000, tenant=T, output=[item])
+    return StoredResponse(
+        new_id("resp"), 1, "completed", None, b"x" * 5000, tenant=T, output=[item]
+    )
 
 
 def inode(path: Path) -> int:
@@ -75,7 +79,11 @@ async def ingest(store: Store) -> None:
     """Put a file with a chunk into a vector store."""
     file = await put(store, new_file(T))
     assert file is not None
-    await store.write(vector_stores.create, StoredVectorStore("vs_1", T, int(time.time())), [NewAttachment(file.id)])
+    await store.write(
+        vector_stores.create,
+        StoredVectorStore("vs_1", T, int(time.time())),
+        [NewAttachment(file.id)],
+    )
     found = await store.write(ingestions.claim, "w", 1)
     assert found is not None
     await write_chunks(store, found, [ChunkRow(0, "the cat sleeps", 3, unit([1.0, 0.5]))])
@@ -86,13 +94,18 @@ async def is_searched(store: Store) -> None:
     """The chunk is found by a keyword and by its signature, and the store continues to work."""
     found = await store.read(chunks.match_keywords, T, "vs_1", ["cat"], None, 5)
     assert [text for _, text, _ in found.chunks] == ["the cat sleeps"]
-    assert [count for _, count, _ in (await store.read(chunks.signatures, T, "vs_1", frozenset())).parts] == [1]
+    assert [
+        count for _, count, _ in (await store.read(chunks.signatures, T, "vs_1", frozenset())).parts
+    ] == [1]
     assert await put(store, new_file(T, b"another")) is not None
 
 
 @pytest.mark.wide
-async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_it(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "backups" / "a.backup"
+async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.db"
+    copy = tmp_path / "backups" / "a.backup"
     copy.parent.mkdir()
     acknowledged: list[str] = []
     is_over = asyncio.Event()
@@ -132,8 +145,10 @@ async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_i
 
 
 async def test_a_restored_store_replaces_another_which_is_preserved(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
-    old, new = response(), response()
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
+    old = response()
+    new = response()
     async with stored(path, old):
         assert (await backup(tmp_path, copy, path)).code == 0
     async with stored(path, new):
@@ -154,7 +169,8 @@ async def test_a_restored_store_replaces_another_which_is_preserved(tmp_path: Pa
 
 
 async def test_a_store_that_a_server_uses_is_not_replaced(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path, one := response()) as store:
         assert (await backup(tmp_path, copy, path)).code == 0
         refused = await restore(tmp_path, copy, path, "--replace")
@@ -167,14 +183,17 @@ async def test_a_store_that_a_server_uses_is_not_replaced(tmp_path: Path) -> Non
 
 
 async def test_a_damaged_store_is_replaced_and_its_file_preserved(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path, one := response()):
         assert (await backup(tmp_path, copy, path)).code == 0
     path.write_bytes(b"no database any more " * 1000)
     path.with_name("a.db-wal").write_bytes(b"its log")
     done = await restore(tmp_path, copy, path, "--replace")
     assert done.code == 0
-    (saved,) = (tmp_path / name for name in names(tmp_path) if "replaced" in name and name.endswith("Z"))
+    (saved,) = (
+        tmp_path / name for name in names(tmp_path) if "replaced" in name and name.endswith("Z")
+    )
     assert saved.read_bytes().startswith(b"no database any more")
     assert saved.with_name(f"{saved.name}-wal").read_bytes() == b"its log"
 
@@ -218,8 +237,11 @@ def missing(copy: Path) -> str:
 
 
 @pytest.mark.parametrize("spoil", [damaged, foreign, newer, earlier, garbage, missing])
-async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: Callable[[Path], str]) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+async def test_a_backup_that_is_no_good_changes_nothing(
+    tmp_path: Path, spoil: Callable[[Path], str]
+) -> None:
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path, *(saved := [response() for _ in range(20)])):
         assert (await backup(tmp_path, copy, path)).code == 0
     words = spoil(copy)
@@ -244,7 +266,8 @@ class Miscopying(sqlite3.Connection):
 async def test_a_copy_that_is_not_like_its_original_is_never_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path, response()):
         assert (await backup(tmp_path, copy, path)).code == 0
     with monkeypatch.context() as spoiled:
@@ -270,19 +293,24 @@ class Full(sqlite3.Connection):
 async def test_a_failed_copy_reports_the_reason_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path):
         pass
     with monkeypatch.context() as full:
         full.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Full))
         refused = await backup(tmp_path, copy, path)
 
-    assert (refused.code, f"{copy} cannot be written: database or disk is full" in refused.err) == (2, True)
+    assert (refused.code, f"{copy} cannot be written: database or disk is full" in refused.err) == (
+        2,
+        True,
+    )
     assert names(tmp_path) == ["a.db"]
 
 
 async def test_a_file_that_is_in_the_way_of_a_copy_is_not_written_to(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path):
         pass
     (tmp_path / f".a.backup.{os.getpid()}.part").symlink_to(tmp_path / "other")
@@ -295,7 +323,8 @@ async def test_a_file_that_is_in_the_way_of_a_copy_is_not_written_to(tmp_path: P
 async def test_a_copy_is_on_disk_before_it_has_its_name_and_the_replaced_file_is_never_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path, response()):
         pass
     written: list[tuple[int, bool]] = []
@@ -311,14 +340,18 @@ async def test_a_copy_is_on_disk_before_it_has_its_name_and_the_replaced_file_is
 
     monkeypatch.setattr(os, "fsync", written_to_disk)
     folder = inode(tmp_path)
-    for target, act in ((copy, backup(tmp_path, copy, path)), (path, restore(tmp_path, copy, path, "--replace"))):
+    for target, act in (
+        (copy, backup(tmp_path, copy, path)),
+        (path, restore(tmp_path, copy, path, "--replace")),
+    ):
         written.clear()
         assert (await act).code == 0
         assert written == [(inode(target), False), (folder, False)]
 
 
 async def test_a_backup_overwrites_nothing_and_needs_a_store(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     nothing = await backup(tmp_path, copy, path)
     memory = await antiphon(tmp_path, "backup", str(copy), "--store", "sqlite://")
     async with stored(path):
@@ -333,8 +366,11 @@ async def test_a_backup_overwrites_nothing_and_needs_a_store(tmp_path: Path) -> 
     assert copy.read_text() == "mine"
 
 
-async def test_what_is_left_of_another_database_is_not_mixed_into_a_restored_one(tmp_path: Path) -> None:
-    path, copy = tmp_path / "a.db", tmp_path / "a.backup"
+async def test_what_is_left_of_another_database_is_not_mixed_into_a_restored_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
     async with stored(path):
         assert (await backup(tmp_path, copy, path)).code == 0
     path.unlink()
@@ -346,7 +382,9 @@ async def test_what_is_left_of_another_database_is_not_mixed_into_a_restored_one
 
 
 async def test_a_backup_keeps_api_keys(tmp_path: Path) -> None:
-    path, copy, restored = tmp_path / "a.db", tmp_path / "a.backup", tmp_path / "b.db"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "a.backup"
+    restored = tmp_path / "b.db"
     async with stored(path) as store:
         await issue(store)
         keys = await store.read(api_keys.every)
@@ -361,7 +399,9 @@ async def test_a_backup_keeps_api_keys(tmp_path: Path) -> None:
 async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     tmp_path: Path, postgres: Postgres, is_superuser: bool
 ) -> None:
-    """Row-level security hides every row from the `pg_dump` of an ordinary role, unless it is as printed."""
+    """Row-level security hides every row from the `pg_dump` of an ordinary role, unless it is as
+    printed.
+    """
     url = await (postgres.database() if is_superuser else owned_by_a_role(postgres))
     store = await open_store(url)
     for tenant in (T, "other"):
@@ -375,7 +415,8 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
     ]
     target = await postgres.database()
     dump, load = (words.partition(" command of PostgreSQL: ")[2].strip() for words in printed)
-    programs, user = postgres.programs(), urlsplit(url).username or ""
+    programs = postgres.programs()
+    user = urlsplit(url).username or ""
     for command in (dump, load.replace(url.replace(f"{user}@", ""), target)):
         done = await asyncio.to_thread(
             subprocess.run,
@@ -396,13 +437,19 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
 
 
 @pytest.mark.parametrize("words", [("backup", "a.dump"), ("restore", "a.dump")])
-async def test_the_printed_command_has_the_url_without_user_information(tmp_path: Path, words: tuple[str, str]) -> None:
-    printed = (await antiphon(tmp_path, *words, "--store", "postgresql://antiphon:secret@db/antiphon")).err
+async def test_the_printed_command_has_the_url_without_user_information(
+    tmp_path: Path, words: tuple[str, str]
+) -> None:
+    printed = (
+        await antiphon(tmp_path, *words, "--store", "postgresql://antiphon:secret@db/antiphon")
+    ).err
     assert "postgresql://db/antiphon" in shlex.split(printed.partition(" of PostgreSQL: ")[2])
 
 
 async def test_the_content_of_files_is_copied_and_restored_separately(tmp_path: Path) -> None:
-    path, copy, other = tmp_path / "a.db", tmp_path / "copy.db", tmp_path / "b.db"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "copy.db"
+    other = tmp_path / "b.db"
     async with stored(path) as store:
         await store.put_blob_part("row_1", 0, b"content", is_last=True)
         await ingest(store)
@@ -418,10 +465,16 @@ async def test_the_content_of_files_is_copied_and_restored_separately(tmp_path: 
 
 
 async def test_nothing_is_restored_where_the_content_of_files_is_in_the_way(tmp_path: Path) -> None:
-    path, copy, other = tmp_path / "a.db", tmp_path / "copy.db", tmp_path / "b.db"
+    path = tmp_path / "a.db"
+    copy = tmp_path / "copy.db"
+    other = tmp_path / "b.db"
     async with stored(path) as store:
         await store.put_blob_part("row_1", 0, b"content", is_last=True)
     await backup(tmp_path, copy, path)
     (tmp_path / "b-files.db").touch()
     refused = await restore(tmp_path, copy, other)
-    assert (refused.code, "b-files.db already exists" in refused.err, other.exists()) == (2, True, False)
+    assert (refused.code, "b-files.db already exists" in refused.err, other.exists()) == (
+        2,
+        True,
+        False,
+    )

@@ -21,7 +21,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield links
 
 
-async def test_the_link_is_printed_and_opened_and_its_code_is_in_the_store(tmp_path: Path, opened: list[str]) -> None:
+async def test_the_link_is_printed_and_opened_and_its_code_is_in_the_store(
+    tmp_path: Path, opened: list[str]
+) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     done = await antiphon(tmp_path, "console", "--store", url)
     link = done.out.strip()
@@ -57,7 +59,8 @@ async def test_the_link_leads_to_the_server(
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"), [("console = false\n", "disabled"), ('store = "sqlite://"\n', "in memory")]
+    ("settings", "words"),
+    [("console = false\n", "disabled"), ('store = "sqlite://"\n', "in memory")],
 )
 async def test_without_a_server_to_sign_in_to_there_is_no_link(
     tmp_path: Path, opened: list[str], settings: str, words: str
@@ -71,11 +74,16 @@ async def test_without_a_server_to_sign_in_to_there_is_no_link(
 
 async def test_the_link_signs_in_to_a_server_that_runs(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
-    async with serving(tmp_path, "--port", "0", "--store", url) as server, aiohttp.ClientSession() as http:
+    async with (
+        serving(tmp_path, "--port", "0", "--store", url) as server,
+        aiohttp.ClientSession() as http,
+    ):
         root = server.url.removesuffix("/v1")
         async with http.get(f"{root}/admin/v1/session") as answered:
             assert (await answered.json())["needs_key"] is False
-        key = (await antiphon(tmp_path, "keys", "create", "--store", url, "--role", "read")).out.strip()
+        key = (
+            await antiphon(tmp_path, "keys", "create", "--store", url, "--role", "read")
+        ).out.strip()
         done = await antiphon(tmp_path, "console", "--no-open", "--store", url, "--url", server.url)
         page, code = done.out.strip().split("#code=")
         async with http.get(page) as displayed:

@@ -1,4 +1,6 @@
-"""`antiphon containers`: running containers are listed, and killed ones are deleted with their files."""
+"""`antiphon containers`: running containers are listed, and killed ones are deleted with their
+files.
+"""
 
 from pathlib import Path
 
@@ -12,9 +14,13 @@ from tests.support.cli import antiphon
 async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) -> None:
     at = "--store", store_url
     assert "--all" in (await antiphon(tmp_path, "containers", "list", *at)).out
-    assert (await antiphon(tmp_path, "containers", "list", "--all", *at)).out == "There are no containers.\n"
+    assert (
+        await antiphon(tmp_path, "containers", "list", "--all", *at)
+    ).out == "There are no containers.\n"
     store = await open_store(store_url)
-    mine, theirs, old = new_container("acme"), new_container(""), expired_container("acme")
+    mine = new_container("acme")
+    theirs = new_container("")
+    old = expired_container("acme")
     for one in (mine, theirs, old):
         assert await store.write(containers.put, one, (), AMPLE)
     await store.write(containers.hold, "acme", mine.id, "call", "worker_1", 60)
@@ -35,11 +41,15 @@ async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) 
     await store.close()
 
 
-async def test_a_container_of_another_tenant_than_the_named_one_is_not_killed(tmp_path: Path, store_url: str) -> None:
+async def test_a_container_of_another_tenant_than_the_named_one_is_not_killed(
+    tmp_path: Path, store_url: str
+) -> None:
     store = await open_store(store_url)
     container = new_container("acme")
     assert await store.write(containers.put, container, (), AMPLE)
-    done = await antiphon(tmp_path, "containers", "kill", container.id, "--tenant", "other", "--store", store_url)
+    done = await antiphon(
+        tmp_path, "containers", "kill", container.id, "--tenant", "other", "--store", store_url
+    )
     assert done.code == 2
     assert await find_container(store, "acme", container.id) is not None
     await store.close()

@@ -50,7 +50,9 @@ async def test_it_answers_whole_and_as_a_stream(client: aiohttp.ClientSession) -
 
 
 async def test_a_bad_wronggets_an_error_and_not_a_stream(client: aiohttp.ClientSession) -> None:
-    async with client.post("chat/completions", json=HELLO | {"model": "other", "stream": True}) as answer:
+    async with client.post(
+        "chat/completions", json=HELLO | {"model": "other", "stream": True}
+    ) as answer:
         error = await answer.json()
 
     assert (answer.status, error["error"]["code"]) == (404, "model_not_found")
@@ -102,25 +104,36 @@ async def test_a_port_in_use_is_reported(tmp_path: Path, unused_tcp_port: int) -
     assert "address already in use. " in done.err and "--port" in done.err
 
 
-WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
+WEATHER = {
+    "type": "function",
+    "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}},
+}
 CALLED = [
     {"role": "user", "content": "Hello."},
     {
         "role": "assistant",
         "tool_calls": [
-            {"id": "call_123456", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+            {
+                "id": "call_123456",
+                "type": "function",
+                "function": {"name": "get_weather", "arguments": "{}"},
+            }
         ],
     },
     {"role": "tool", "tool_call_id": "call_123456", "content": "Sunny"},
 ]
 BROKEN = json.loads(json.dumps(CALLED).replace('"{}"', '"{"'))
 CASES: dict[str, dict[str, Any]] = {
-    "messages.system": {"messages": [{"role": "user", "content": "Hi"}, {"role": "system", "content": "Be kind."}]},
+    "messages.system": {
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "system", "content": "Be kind."}]
+    },
     "calls.arguments": {"messages": BROKEN},
     "calls.ids": {"messages": CALLED},
     "calls.signatures": {"messages": CALLED},
     "calls.tools": {"messages": CALLED},
-    "tools.schema": {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]},
+    "tools.schema": {
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    },
     "tools.forced": {"tools": [WEATHER], "tool_choice": "required"},
     "tools.format": {"tools": [WEATHER], "response_format": {"type": "json_object"}},
     "sampling.both": {"temperature": 0.5, "top_p": 0.5},
@@ -159,7 +172,10 @@ async def test_a_wrong_wronghas_an_error_whatever_else_is_refused(wrong: dict[st
 async def test_an_unknown_name_is_rejected(tmp_path: Path) -> None:
     ended = await antiphon(tmp_path, "demo-backend", "--refuse", "sampling.bot")
     assert ended.code != 0
-    known = "--refuse does not know 'sampling.bot'. Did you mean 'sampling.both'? Names are: calls.arguments, calls.ids"
+    known = (
+        "--refuse does not know 'sampling.bot'. Did you mean 'sampling.both'? Names are: "
+        "calls.arguments, calls.ids"
+    )
     assert known in ended.err
     ended = await antiphon(tmp_path, "demo-backend", "--weak", "--refuse", "sampling.both")
     assert "cannot be combined" in ended.err

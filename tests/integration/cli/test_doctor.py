@@ -1,4 +1,6 @@
-"""`antiphon doctor`: what it finds, what it advises, and that it asks backends for nothing but their models."""
+"""`antiphon doctor`: what it finds, what it advises, and that it asks backends for nothing but
+their models.
+"""
 
 import asyncio
 import json
@@ -19,7 +21,9 @@ from tests.support.replay import ReplayBackend
 UNAVAILABLE = "http://127.0.0.1:9/v1"
 
 
-async def findings(home: Path, *arguments: str, **variables: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+async def findings(
+    home: Path, *arguments: str, **variables: str
+) -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """The exit code, and what was found, by area."""
     done = await antiphon(home, "doctor", "--json", *arguments, **variables)
     assert done.err == ""
@@ -32,11 +36,15 @@ async def findings(home: Path, *arguments: str, **variables: str) -> tuple[int, 
 def write(home: Path, backend: str, more: str = "", above: str = "") -> None:
     store = f"sqlite://{home}/a.db"
     port = f'port = 0\nstore = "{store}"\n{above}\n'
-    (home / "antiphon.toml").write_text(f'{port}[[backends]]\nname = "gpu"\nurl = "{backend}"\n{more}\n')
+    (home / "antiphon.toml").write_text(
+        f'{port}[[backends]]\nname = "gpu"\nurl = "{backend}"\n{more}\n'
+    )
 
 
 @pytest.mark.wide
-async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_nothing_is_wrong_where_everything_is_there(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     write(tmp_path, backend.url)
     before = await findings(tmp_path)
     await antiphon(tmp_path, "migrate")
@@ -44,24 +52,38 @@ async def test_nothing_is_wrong_where_everything_is_there(tmp_path: Path, backen
 
     assert before[1]["store"][0]["text"].endswith(" The first start creates it.")
     assert (before[0], code) == (0, 0)
-    assert {one["state"] for area in ("settings", "store", "clock", "backends", "port") for one in found[area]} == {
-        "ok"
-    }
+    assert {
+        one["state"]
+        for area in ("settings", "store", "clock", "backends", "port")
+        for one in found[area]
+    } == {"ok"}
     assert found["backends"][0]["text"] == f"Backend 'gpu' ({backend.url}) lists 1 model."
     assert "can be read and written; its schema is" in found["store"][0]["text"]
     assert found["versions"][0]["text"].startswith("Antiphon ")
-    assert list(found) == ["settings", "store", "clock", "backends", "port", "sandbox", "packages", "versions"]
+    assert list(found) == [
+        "settings",
+        "store",
+        "clock",
+        "backends",
+        "port",
+        "sandbox",
+        "packages",
+        "versions",
+    ]
 
 
 @pytest.mark.wide
-async def test_a_seal_key_that_prevents_the_start_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_seal_key_that_prevents_the_start_is_a_problem(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     write(tmp_path, backend.url)
     code, found = await findings(tmp_path, ANTIPHON_SEAL_KEYS="short")
 
     assert code == 1
-    assert [(one["state"], "`seal_keys` is not 32 bytes in base64" in one["text"]) for one in found["settings"]] == [
-        ("problem", True)
-    ]
+    assert [
+        (one["state"], "`seal_keys` is not 32 bytes in base64" in one["text"])
+        for one in found["settings"]
+    ] == [("problem", True)]
     assert "short" not in str(found["settings"])
 
 
@@ -83,17 +105,24 @@ async def test_listing_models_requests_only_the_models_of_the_backend(tmp_path: 
 
 
 @pytest.mark.wide
-async def test_each_finding_has_its_line_and_the_last_line_counts_the_problems(tmp_path: Path) -> None:
+async def test_each_finding_has_its_line_and_the_last_line_counts_the_problems(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, UNAVAILABLE)
     done = await antiphon(tmp_path, "doctor")
 
     assert done.code == 1
-    refused = f"Backend 'gpu' ({UNAVAILABLE}) is unreachable: connection refused. Check that it is running."
+    refused = (
+        f"Backend 'gpu' ({UNAVAILABLE}) is unreachable: connection refused. Check that it "
+        "is running."
+    )
     assert f"problem  backends  {refused}\n" in done.out
     assert done.out.endswith("\n1 problem found.\n")
 
 
-async def test_wrong_settings_are_a_problem_and_the_versions_are_still_displayed(tmp_path: Path) -> None:
+async def test_wrong_settings_are_a_problem_and_the_versions_are_still_displayed(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, UNAVAILABLE, "wieght = 2")
     code, found = await findings(tmp_path)
 
@@ -104,7 +133,8 @@ async def test_wrong_settings_are_a_problem_and_the_versions_are_still_displayed
 @pytest.mark.wide
 async def test_a_key_that_is_not_set_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url, 'key_env = "GPU_KEY"')
-    missing, present = await findings(tmp_path), await findings(tmp_path, GPU_KEY="sk-secret")
+    missing = await findings(tmp_path)
+    present = await findings(tmp_path, GPU_KEY="sk-secret")
 
     assert (missing[0], present[0]) == (1, 0)
     assert "the variable GPU_KEY, which is not set" in missing[1]["backends"][0]["text"]
@@ -113,7 +143,9 @@ async def test_a_key_that_is_not_set_is_a_problem(tmp_path: Path, backend: Repla
 
 
 @pytest.mark.wide
-async def test_a_model_that_no_backend_lists_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_model_that_no_backend_lists_is_a_problem(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     backend.models = [{"id": "llava"}]
     write(tmp_path, backend.url, above='vision = "lava"')
     code, found = await findings(tmp_path)
@@ -152,10 +184,15 @@ async def test_a_store_on_postgres_has_a_clock_and_a_schema(tmp_path: Path, stor
 
 @pytest.mark.wide
 async def test_a_store_that_cannot_be_reached_is_a_problem(tmp_path: Path) -> None:
-    _, found = await findings(tmp_path, "--store", "postgresql://me@127.0.0.1:1/x", "--backend", UNAVAILABLE)
+    _, found = await findings(
+        tmp_path, "--store", "postgresql://me@127.0.0.1:1/x", "--backend", UNAVAILABLE
+    )
 
     assert found["store"][0]["state"] == "problem"
-    assert "postgresql://…@127.0.0.1:1/x cannot be used: connection refused" in found["store"][0]["text"]
+    assert (
+        "postgresql://…@127.0.0.1:1/x cannot be used: connection refused"
+        in found["store"][0]["text"]
+    )
 
 
 @pytest.mark.wide
@@ -199,8 +236,12 @@ async def test_a_sandbox_that_works_is_fine(tmp_path: Path, backend: ReplayBacke
 
 
 @pytest.mark.wide
-async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend: ReplayBackend) -> None:
-    write(tmp_path, backend.url, above='code_sandbox = "bubblewrap"\ncode_python = "/nowhere/python"')
+async def test_a_sandbox_that_does_not_work_is_a_problem(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    write(
+        tmp_path, backend.url, above='code_sandbox = "bubblewrap"\ncode_python = "/nowhere/python"'
+    )
     code, found = await findings(tmp_path)
     write(tmp_path, backend.url, above='code_sandbox = "e2b"\ncode_e2b_url = "http://127.0.0.1:9"')
     _, without_key = await findings(tmp_path)
@@ -211,7 +252,9 @@ async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend
 
 
 @pytest.mark.wide
-async def test_an_image_server_is_checked_for_availability(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_an_image_server_is_checked_for_availability(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{backend.url}"')
     _, present = await findings(tmp_path)
     write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{UNAVAILABLE}"')

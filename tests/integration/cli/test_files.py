@@ -1,4 +1,6 @@
-"""`antiphon files`: what one command uploads, the others list, get and delete; tenants see their own alone."""
+"""`antiphon files`: what one command uploads, the others list, get and delete; tenants see their
+own alone.
+"""
 
 from pathlib import Path
 
@@ -11,12 +13,23 @@ async def test_a_file_is_uploaded_listed_read_and_deleted(tmp_path: Path, store_
     (tmp_path / "c.txt").write_text("c")
     at = "--store", store_url
     done = await antiphon(
-        tmp_path, "files", "upload", "a b.bin", "c.txt", "--purpose", "batch", "--tenant", "acme", *at
+        tmp_path,
+        "files",
+        "upload",
+        "a b.bin",
+        "c.txt",
+        "--purpose",
+        "batch",
+        "--tenant",
+        "acme",
+        *at,
     )
     assert done.code == 0, done.err
     file_id = done.out.split()[0]
     listed = await antiphon(tmp_path, "files", "list", "--tenant", "acme", *at)
-    assert all(word in listed.out for word in (file_id, "a b.bin", "1,280,000", "batch", "c.txt")), listed.out
+    assert all(
+        word in listed.out for word in (file_id, "a b.bin", "1,280,000", "batch", "c.txt")
+    ), listed.out
     assert (await antiphon(tmp_path, "files", "list", *at)).out == "There are no files.\n"
     done = await antiphon(tmp_path, "files", "get", file_id, "copy.bin", "--tenant", "acme", *at)
     assert (done.code, (tmp_path / "copy.bin").read_bytes() == content) == (0, True)
@@ -30,7 +43,10 @@ async def test_a_file_is_uploaded_listed_read_and_deleted(tmp_path: Path, store_
 async def test_what_cannot_be_uploaded_is_named(tmp_path: Path) -> None:
     at = "--store", f"sqlite://{tmp_path}/a.db"
     done = await antiphon(tmp_path, "files", "upload", "none.txt", *at)
-    assert (done.code, "none.txt cannot be read: No such file or directory." in done.err) == (2, True)
+    assert (done.code, "none.txt cannot be read: No such file or directory." in done.err) == (
+        2,
+        True,
+    )
     done = await antiphon(tmp_path, "files", "upload", "none.txt", "--purpose", "all", *at)
     assert (done.code, "Choose one of: assistants, batch" in done.err) == (2, True)
 

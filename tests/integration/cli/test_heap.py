@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the setting is glibc's `mallopt`")
+pytestmark = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="the setting is glibc's `mallopt`"
+)
 
 PROGRAM = """
 import resource, sys
@@ -34,12 +36,15 @@ print(pages() - before)
 
 def faults(way: str) -> int:
     """Return the page faults of a process that fills 20 MB again, four times."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, way], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, way], capture_output=True, text=True, check=True
+    )
     return int(done.stdout)
 
 
 def test_large_blocks_are_used_again() -> None:
-    stored, released = faults("kept"), faults("released")
+    stored = faults("kept")
+    released = faults("released")
 
     assert stored < released / 10
 

@@ -16,9 +16,22 @@ from tests.support.cli import antiphon
 DAY = 86_400
 
 
-async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path, store_url: str) -> None:
-    limits = ("--model", "a", "--requests-per-minute", "60", "--tokens-per-day", "10", "--budget-per-day", "1.50")
-    key, key_id = await created(tmp_path, store_url, "--name", "build", *limits, "--expires-in", "3")
+async def test_an_update_changes_what_it_names_and_keeps_the_rest(
+    tmp_path: Path, store_url: str
+) -> None:
+    limits = (
+        "--model",
+        "a",
+        "--requests-per-minute",
+        "60",
+        "--tokens-per-day",
+        "10",
+        "--budget-per-day",
+        "1.50",
+    )
+    key, key_id = await created(
+        tmp_path, store_url, "--name", "build", *limits, "--expires-in", "3"
+    )
     update = ("keys", "update", key_id, "--store", store_url)
     changed = await antiphon(
         tmp_path,
@@ -34,12 +47,29 @@ async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
         "--cache",
     )
     first = await found(store_url, key)
-    unset = ("--unset", "model", "--unset", "budget-per-day", "--unset", "expiry", "--unset", "requests-per-minute")
+    unset = (
+        "--unset",
+        "model",
+        "--unset",
+        "budget-per-day",
+        "--unset",
+        "expiry",
+        "--unset",
+        "requests-per-minute",
+    )
     assert (await antiphon(tmp_path, *update, *unset, "--role", "use", "--no-cache")).code == 0
     second = await found(store_url, key)
 
     assert changed.code == 0, changed.err
-    for words in ("deploy", "60 requests/min", "20 tokens/day", "1.50 USD/day", "30.00 USD/month", "cache", "admin"):
+    for words in (
+        "deploy",
+        "60 requests/min",
+        "20 tokens/day",
+        "1.50 USD/day",
+        "30.00 USD/month",
+        "cache",
+        "admin",
+    ):
         assert words in changed.out
     assert first is not None
     assert second is not None
@@ -47,7 +77,10 @@ async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
     assert (first.name, first.limits) == ("deploy", KeyLimits(("a",), 60, None, 20, None, budget))
     assert first.expires_at is not None
     assert (first.role, first.caches) == ("admin", True)
-    assert (second.name, second.limits) == ("deploy", KeyLimits((), None, None, 20, None, Budget(None, 30_000_000_000)))
+    assert (second.name, second.limits) == (
+        "deploy",
+        KeyLimits((), None, None, 20, None, Budget(None, 30_000_000_000)),
+    )
     assert (second.expires_at, second.role, second.caches) == (None, "use", False)
 
 
@@ -85,10 +118,14 @@ async def test_a_key_that_is_revoked_or_unknown_is_not_changed(tmp_path: Path) -
         assert owner in done.err
 
 
-async def test_the_budget_of_a_tenant_is_set_listed_and_removed(tmp_path: Path, store_url: str) -> None:
+async def test_the_budget_of_a_tenant_is_set_listed_and_removed(
+    tmp_path: Path, store_url: str
+) -> None:
     key, _ = await created(tmp_path, store_url, "--tenant", "acme")
     where = ("--store", store_url)
-    done = await antiphon(tmp_path, "keys", "set-budget", "acme", "--per-day", "5", "--per-month", "100.25", *where)
+    done = await antiphon(
+        tmp_path, "keys", "set-budget", "acme", "--per-day", "5", "--per-month", "100.25", *where
+    )
     listed = await antiphon(tmp_path, "keys", "budgets", *where)
     stored = await found(store_url, key)
     removed = await antiphon(tmp_path, "keys", "set-budget", "acme", "--none", *where)
@@ -104,8 +141,12 @@ async def test_the_budget_of_a_tenant_is_set_listed_and_removed(tmp_path: Path, 
     assert "No tenant has a budget" in left.out
 
 
-async def test_a_budget_of_a_tenant_without_keys_is_set_with_a_note(tmp_path: Path, store_url: str) -> None:
-    done = await antiphon(tmp_path, "keys", "set-budget", "acmee", "--per-day", "5", "--store", store_url)
+async def test_a_budget_of_a_tenant_without_keys_is_set_with_a_note(
+    tmp_path: Path, store_url: str
+) -> None:
+    done = await antiphon(
+        tmp_path, "keys", "set-budget", "acmee", "--per-day", "5", "--store", store_url
+    )
 
     assert done.code == 0
     assert "The tenant acmee can spend 5.00 USD/day." in done.out
@@ -138,19 +179,38 @@ async def test_usage_is_grouped_as_requested(tmp_path: Path, store_url: str) -> 
         ["big", "3", "105", "40", "15", "1.50", "USD"],
         ["small", "1", "7", "0", "1", "0.000000001", "USD"],
     ]
-    assert [row[:3] for row in (await displayed())[1:]] == [["acme", one, "[build]"], ["umbrella", other, "1"]]
+    assert [row[:3] for row in (await displayed())[1:]] == [
+        ["acme", one, "[build]"],
+        ["umbrella", other, "1"],
+    ]
     assert len(await displayed("--by", "model,day", "--since", "2d")) == 2
     assert len(await displayed("--tenant", "acme", "--by", "day")) == 3
     output = await antiphon(
-        tmp_path, "keys", "usage", "--json", "--by", "model", "--tenant", "acme", "--store", store_url
+        tmp_path,
+        "keys",
+        "usage",
+        "--json",
+        "--by",
+        "model",
+        "--tenant",
+        "acme",
+        "--store",
+        store_url,
     )
     rows = json.loads(output.out)
-    assert [(row["model"], row["cost"]["value"]) for row in rows] == [("big", "1.50"), ("small", "0.000000001")]
+    assert [(row["model"], row["cost"]["value"]) for row in rows] == [
+        ("big", "1.50"),
+        ("small", "0.000000001"),
+    ]
 
 
-@pytest.mark.parametrize(("flag", "value"), [("--by", "nonsense"), ("--since", "yesterday"), ("--since", "2026-13-01")])
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--by", "nonsense"), ("--since", "yesterday"), ("--since", "2026-13-01")]
+)
 async def test_usage_names_the_wrong_flag(tmp_path: Path, flag: str, value: str) -> None:
-    done = await antiphon(tmp_path, "keys", "usage", flag, value, "--store", f"sqlite://{tmp_path}/a.db")
+    done = await antiphon(
+        tmp_path, "keys", "usage", flag, value, "--store", f"sqlite://{tmp_path}/a.db"
+    )
 
     assert done.code == 2
     assert f"{flag}: '{value}'" in done.err

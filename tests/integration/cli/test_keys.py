@@ -1,4 +1,6 @@
-"""Keys as an operator makes them, on both stores: shown once, listed without what they are, revoked and rotated."""
+"""Keys as an operator makes them, on both stores: shown once, listed without what they are, revoked
+and rotated.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +31,21 @@ async def found(store_url: str, key: str) -> ApiKey | None:
         await store.close()
 
 
-async def test_a_key_is_created_with_its_limits_and_listed_without_its_secret(tmp_path: Path, store_url: str) -> None:
-    flags = ("--tenant", "acme", "--name", "build", "--model", "a", "--model", "b", "--requests-per-minute", "60")
+async def test_a_key_is_created_with_its_limits_and_listed_without_its_secret(
+    tmp_path: Path, store_url: str
+) -> None:
+    flags = (
+        "--tenant",
+        "acme",
+        "--name",
+        "build",
+        "--model",
+        "a",
+        "--model",
+        "b",
+        "--requests-per-minute",
+        "60",
+    )
     more = (
         "--tokens-per-minute",
         "1000",
@@ -47,7 +62,11 @@ async def test_a_key_is_created_with_its_limits_and_listed_without_its_secret(tm
     listed = await antiphon(tmp_path, "keys", "list", "--store", store_url)
 
     assert stored is not None
-    assert (stored.id, stored.tenant, stored.limits) == (key_id, "acme", KeyLimits(("a", "b"), 60, 1000, 5000, 3))
+    assert (stored.id, stored.tenant, stored.limits) == (
+        key_id,
+        "acme",
+        KeyLimits(("a", "b"), 60, 1000, 5000, 3),
+    )
     assert stored.caches
     assert key not in listed.out
     for words in (key_id, f"…{key[-4:]}", "acme", "build", "until", "60 requests/min"):
@@ -57,17 +76,27 @@ async def test_a_key_is_created_with_its_limits_and_listed_without_its_secret(tm
 @pytest.mark.parametrize("columns", ["40", "80", "120"])
 async def test_nothing_of_a_list_is_cut_in_a_pipe(tmp_path: Path, columns: str) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    key, key_id = await created(tmp_path, url, "--tenant", "a" * 150, "--name", "[bold]", "--tokens-per-day", "7")
-    _, row = (await antiphon(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)).out.splitlines()
+    key, key_id = await created(
+        tmp_path, url, "--tenant", "a" * 150, "--name", "[bold]", "--tokens-per-day", "7"
+    )
+    _, row = (
+        await antiphon(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)
+    ).out.splitlines()
 
     for words in (key_id, f"…{key[-4:]} ", "a" * 150, "[bold]", "7 tokens/day"):
         assert words in row
 
 
-async def test_the_store_is_named_when_a_key_is_created_or_listed(tmp_path: Path, store_url: str) -> None:
+async def test_the_store_is_named_when_a_key_is_created_or_listed(
+    tmp_path: Path, store_url: str
+) -> None:
     for command in ("list", "create", "list"):
         done = await antiphon(
-            tmp_path, "keys", command, "--store", store_url.replace("postgres@", "postgres:sk-secret@")
+            tmp_path,
+            "keys",
+            command,
+            "--store",
+            store_url.replace("postgres@", "postgres:sk-secret@"),
         )
         assert done.code == 0
         assert store_url.rpartition("/")[2] in done.out + done.err
@@ -97,7 +126,9 @@ async def test_a_key_that_has_expired_is_not_rotated_into_one_that_has_too(tmp_p
     url = f"sqlite://{tmp_path}/a.db"
     _, key_id = await created(tmp_path, url)
     store = await open_store(url)
-    await store.write(api_keys.put, replace((await store.read(api_keys.every))[0], expires_at=1_700_000_001))
+    await store.write(
+        api_keys.put, replace((await store.read(api_keys.every))[0], expires_at=1_700_000_001)
+    )
     await store.close()
 
     done = await antiphon(tmp_path, "keys", "rotate", key_id, "--store", url)
@@ -105,7 +136,9 @@ async def test_a_key_that_has_expired_is_not_rotated_into_one_that_has_too(tmp_p
 
 
 @pytest.mark.parametrize(("hours", "is_stored"), [("0", False), ("1", True)])
-async def test_a_rotated_key_has_the_old_ones_id_and_limits(tmp_path: Path, hours: str, is_stored: bool) -> None:
+async def test_a_rotated_key_has_the_old_ones_id_and_limits(
+    tmp_path: Path, hours: str, is_stored: bool
+) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     old, key_id = await created(tmp_path, url, "--concurrency", "2")
     done = await antiphon(tmp_path, "keys", "rotate", key_id, "--keep-old", hours, "--store", url)
@@ -117,7 +150,9 @@ async def test_a_rotated_key_has_the_old_ones_id_and_limits(tmp_path: Path, hour
 
 
 @pytest.mark.parametrize("tenant", [" acme", "acme ", "ac\tme", "\x1b[31macme", "a" * 201])
-async def test_a_tenants_name_has_no_blanks_around_it_and_nothing_invisible(tmp_path: Path, tenant: str) -> None:
+async def test_a_tenants_name_has_no_blanks_around_it_and_nothing_invisible(
+    tmp_path: Path, tenant: str
+) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     done = await antiphon(tmp_path, "keys", "create", "--tenant", tenant, "--store", url)
 

@@ -20,7 +20,12 @@ from tests.support.probed_model import ProbedModel
 
 @pytest.fixture
 def model() -> ProbedModel:
-    return ProbedModel(thinking="tags", holds=False, rejected=("pattern",), listed={"id": "m", "max_model_len": 8192})
+    return ProbedModel(
+        thinking="tags",
+        holds=False,
+        rejected=("pattern",),
+        listed={"id": "m", "max_model_len": 8192},
+    )
 
 
 @pytest.fixture
@@ -40,9 +45,15 @@ async def test_a_probe_prints_and_stores_what_it_found(folder: Path) -> None:
     assert done.code == 0
     assert "Probed m at gpu: " in done.err
     assert "thinking_control" in done.out
-    assert "native tools, schemas (not held), rejects pattern, 8,192 tokens, thinks (tags), no vision" in done.out
+    assert (
+        "native tools, schemas (not held), rejects pattern, 8,192 tokens, thinks (tags), no vision"
+        in done.out
+    )
 
-    verdict = "Too weak for coding agents: its context window of 8,192 tokens is too small for their requests.\n"
+    verdict = (
+        "Too weak for coding agents: its context window of 8,192 tokens is too small for "
+        "their requests.\n"
+    )
     assert done.out.endswith(verdict)
 
     again = await antiphon(folder, "models", "show", "fast")
@@ -65,7 +76,11 @@ async def test_a_probe_as_json(folder: Path, model: ProbedModel) -> None:
     done = await antiphon(folder, "models", "probe", "m", "--backend", "gpu", "--json")
 
     (found,) = json.loads(done.out)
-    assert (found["backend"], found["model"], found["requests"]) == ("gpu", "m", len(model.requests))
+    assert (found["backend"], found["model"], found["requests"]) == (
+        "gpu",
+        "m",
+        len(model.requests),
+    )
     assert found["profile"]["rejected_keywords"] == ["pattern"]
     assert found["verdict"].startswith("Too weak for coding agents: ")
     assert found["evidence"]["context_window"] == "/models, max_model_len"
@@ -87,7 +102,9 @@ async def test_what_is_exported_can_be_pasted_into_the_settings(folder: Path) ->
 @pytest.mark.parametrize(
     ("names", "stated"), [(("m",), "No profile of the model 'm' is stored"), ((), "No profile is")]
 )
-async def test_an_export_without_a_profile_is_reported(folder: Path, names: tuple[str, ...], stated: str) -> None:
+async def test_an_export_without_a_profile_is_reported(
+    folder: Path, names: tuple[str, ...], stated: str
+) -> None:
     done = await antiphon(folder, "models", "export", *names)
 
     assert (done.code, done.out) == (1, "")
@@ -102,7 +119,11 @@ async def test_configured_values_are_displayed_as_such(folder: Path) -> None:
 
     done = await antiphon(folder, "models", "show", "m")
 
-    rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in done.out.splitlines() if "│" in line]
+    rows = [
+        [cell.strip() for cell in line.split("│")[1:4]]
+        for line in done.out.splitlines()
+        if "│" in line
+    ]
     assert ["context_window", "4,096", "settings"] in rows
     assert ["system_prompt", "Be kind.", "settings"] in rows
     assert ["thinking", "tags", "plain"] in rows
@@ -119,7 +140,8 @@ async def test_a_profile_is_forgotten(folder: Path) -> None:
 
 
 async def test_the_window_is_measured_on_request(folder: Path, model: ProbedModel) -> None:
-    model.window, model.truncates = 4096, True
+    model.window = 4096
+    model.truncates = True
     done = await antiphon(folder, "models", "probe", "m", "--measure-window", "--json")
 
     (found,) = json.loads(done.out)
@@ -142,7 +164,9 @@ async def test_every_unknown_fact_of_the_scripted_model_has_its_reason(tmp_path:
     }
 
 
-async def test_a_backend_that_may_cost_money_is_probed_with_consent_alone(folder: Path, model: ProbedModel) -> None:
+async def test_a_backend_that_may_cost_money_is_probed_with_consent_alone(
+    folder: Path, model: ProbedModel
+) -> None:
     file = folder / "antiphon.toml"
     file.write_text(file.read_text() + 'dialect = "groq"\n')
 
@@ -186,8 +210,12 @@ async def test_the_list_states_that_ollama_is_called_by_its_native_api(tmp_path:
 async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> None:
     settings = load_settings(file=folder / "antiphon.toml", environment={})
     store = await open_store(settings.store)
-    lesson = StoredLesson(settings.backends[0].url, "m", "", "sampling.both", "Not both.", int(time.time()))
-    await store.write(lessons.put, [lesson, replace(lesson, tenant="acme", name="user", stated="")], 0)
+    lesson = StoredLesson(
+        settings.backends[0].url, "m", "", "sampling.both", "Not both.", int(time.time())
+    )
+    await store.write(
+        lessons.put, [lesson, replace(lesson, tenant="acme", name="user", stated="")], 0
+    )
     await store.close()
 
     assert "sampling.both, user" in " ".join((await antiphon(folder, "models")).out.split())

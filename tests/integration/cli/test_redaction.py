@@ -11,8 +11,14 @@ SECRET = "s3cr3t"
 URL = f"u:{SECRET}@h/v1"
 
 FLAGS = [
-    *(("--store", url) for url in (f"mysql://{URL}", SECRET, f"sqlite://{URL}", f"sqlite:///tmp/x?key={SECRET}")),
-    *(("--store", f"postgresql://u:{secret}@127.0.0.1:1/db") for secret in (SECRET, f"a/{SECRET}", f"a?{SECRET}")),
+    *(
+        ("--store", url)
+        for url in (f"mysql://{URL}", SECRET, f"sqlite://{URL}", f"sqlite:///tmp/x?key={SECRET}")
+    ),
+    *(
+        ("--store", f"postgresql://u:{secret}@127.0.0.1:1/db")
+        for secret in (SECRET, f"a/{SECRET}", f"a?{SECRET}")
+    ),
     ("--store", f"postgresql://u:{SECRET}@[::1/db"),
     ("--store", f"postgresql://127.0.0.1:1/db?user=u&password={SECRET}&sslpassword={SECRET}"),
     *(("--backend", f"{scheme}{URL}") for scheme in ("", "http://", "ftp://", "http://[")),
@@ -69,14 +75,19 @@ async def test_in_the_file(tmp_path: Path, settings: str) -> None:
 
 @pytest.mark.parametrize("variable", VARIABLES)
 async def test_in_the_environment(tmp_path: Path, variable: tuple[str, str]) -> None:
-    done = await antiphon(tmp_path, "serve", "--port", "0", "--store", "sqlite://", **dict([variable]))
+    done = await antiphon(
+        tmp_path, "serve", "--port", "0", "--store", "sqlite://", **dict([variable])
+    )
 
     assert done.code == 2
     assert SECRET not in done.out + done.err
 
 
 async def test_in_other_commands(tmp_path: Path) -> None:
-    commands = [("status", "--url", f"http://u:{SECRET}@127.0.0.1:9"), ("migrate", "--store", f"mysql://{URL}")]
+    commands = [
+        ("status", "--url", f"http://u:{SECRET}@127.0.0.1:9"),
+        ("migrate", "--store", f"mysql://{URL}"),
+    ]
     for command in commands:
         done = await antiphon(tmp_path, *command)
         assert done.code
@@ -88,7 +99,9 @@ async def test_in_what_the_doctor_finds(tmp_path: Path, postgres: Postgres) -> N
     url = await postgres.database()
     store = f"{url}{'&' if '?' in url else '?'}password={SECRET}"
     for form in ([], ["--json"]):
-        done = await antiphon(tmp_path, "doctor", *form, "--store", store, "--backend", "http://127.0.0.1:9/v1")
+        done = await antiphon(
+            tmp_path, "doctor", *form, "--store", store, "--backend", "http://127.0.0.1:9/v1"
+        )
 
         assert "antiphon migrate" in done.out
         assert SECRET not in done.out + done.err

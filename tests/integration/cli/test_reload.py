@@ -16,7 +16,10 @@ from tests.support.replay import Answer, ReplayBackend, echo, text
 
 @asynccontextmanager
 async def ready(folder: Path) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
-    async with serving(folder, "--port", "0", "--store", f"sqlite://{folder}/a.db") as server, requesting() as http:
+    async with (
+        serving(folder, "--port", "0", "--store", f"sqlite://{folder}/a.db") as server,
+        requesting() as http,
+    ):
         yield server, http
 
 

@@ -11,10 +11,24 @@ from tests.support.cli import antiphon
 
 async def filled(store_url: str) -> list[str]:
     store = await open_store(store_url)
-    failed = {"status": "failed", "error": "rate_limit_exceeded", "model": "m-1", "began": 1_763_812_800_000}
+    failed = {
+        "status": "failed",
+        "error": "rate_limit_exceeded",
+        "model": "m-1",
+        "began": 1_763_812_800_000,
+    }
     facts = [
-        new_facts(tenant="", input="Light\x1b[31m house", flags=16, **failed, ended=1_763_812_802_500, first=40),
-        new_facts(tenant="", model="m-2", input_tokens=1_000, output_tokens=234, began=1_763_812_900_000),
+        new_facts(
+            tenant="",
+            input="Light\x1b[31m house",
+            flags=16,
+            **failed,
+            ended=1_763_812_802_500,
+            first=40,
+        ),
+        new_facts(
+            tenant="", model="m-2", input_tokens=1_000, output_tokens=234, began=1_763_812_900_000
+        ),
         new_facts(tenant="other", began=1),
     ]
     await store.write(stored_facts.put_new, facts)
@@ -37,7 +51,9 @@ async def test_responses_are_listed_newest_first(tmp_path: Path, store_url: str)
 
 async def test_a_long_input_is_shortened_and_nothing_else(tmp_path: Path, store_url: str) -> None:
     store = await open_store(store_url)
-    facts = new_facts(tenant="", model="qwen3-coder:30b", input="light house " * 40, began=1_763_812_800_000)
+    facts = new_facts(
+        tenant="", model="qwen3-coder:30b", input="light house " * 40, began=1_763_812_800_000
+    )
     await store.write(stored_facts.put_new, [facts])
     await store.close()
     done = await antiphon(tmp_path, "responses", "--store", store_url)
@@ -50,11 +66,17 @@ async def test_a_long_input_is_shortened_and_nothing_else(tmp_path: Path, store_
 
 async def test_filters_and_a_limit_choose(tmp_path: Path, store_url: str) -> None:
     ids = await filled(store_url)
-    by_status = await antiphon(tmp_path, "responses", "--q", "status:failed light", "--store", store_url, "--json")
+    by_status = await antiphon(
+        tmp_path, "responses", "--q", "status:failed light", "--store", store_url, "--json"
+    )
     newest = await antiphon(tmp_path, "responses", "--limit", "1", "--store", store_url, "--json")
-    others = await antiphon(tmp_path, "responses", "--tenant", "other", "--store", store_url, "--json")
+    others = await antiphon(
+        tmp_path, "responses", "--tenant", "other", "--store", store_url, "--json"
+    )
 
-    found = [[json.loads(line) for line in done.out.splitlines()] for done in (by_status, newest, others)]
+    found = [
+        [json.loads(line) for line in done.out.splitlines()] for done in (by_status, newest, others)
+    ]
     assert [[one["id"] for one in each] for each in found] == [[ids[0]], [ids[1]], [ids[2]]]
     assert found[0][0]["object"] == "response.summary"
     assert found[0][0]["input"] == "Light\x1b[31m house"
@@ -63,7 +85,9 @@ async def test_filters_and_a_limit_choose(tmp_path: Path, store_url: str) -> Non
 
 async def test_an_empty_list_has_its_reason(tmp_path: Path, store_url: str) -> None:
     none = await antiphon(tmp_path, "responses", "--store", store_url)
-    filtered = await antiphon(tmp_path, "responses", "--tenant", "a", "--q", "status:failed", "--store", store_url)
+    filtered = await antiphon(
+        tmp_path, "responses", "--tenant", "a", "--q", "status:failed", "--store", store_url
+    )
 
     assert (none.code, none.out, filtered.out) == (0, "", "")
     assert "without an API key." in none.err

@@ -33,7 +33,10 @@ async def test_a_stream_that_has_no_more_time_fails_in_its_own_words(
 ) -> None:
     backend.script = slow()
     flags = ("--port", "0", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
-    async with serving(tmp_path, *flags, ANTIPHON_GRACE=grace) as server, aiohttp.ClientSession() as http:
+    async with (
+        serving(tmp_path, *flags, ANTIPHON_GRACE=grace) as server,
+        aiohttp.ClientSession() as http,
+    ):
         async with http.post(f"{server.url}/responses", json=BODY | {"stream": True}) as response:
             await response.content.readuntil(b"output_text.delta")
             ending = asyncio.create_task(server.stop(name))
@@ -46,10 +49,15 @@ async def test_a_stream_that_has_no_more_time_fails_in_its_own_words(
     assert (done.code, done.err) == (0, "")
 
 
-async def test_background_work_is_returned_and_run_by_the_next_worker(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_background_work_is_returned_and_run_by_the_next_worker(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
     backend.script = slow()
-    async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
+    async with (
+        serving(tmp_path, *flags) as server,
+        AsyncOpenAI(base_url=server.url, api_key="x") as sdk,
+    ):
         created = await sdk.responses.create(model="m", input="Hi", background=True)
         await until(lambda: backend.requests)
         done = await server.stop(signal.SIGTERM)
@@ -58,17 +66,25 @@ async def test_background_work_is_returned_and_run_by_the_next_worker(tmp_path: 
     free = await store.read(leases.beats), (await store.read(jobs.backlog)).jobs
     await store.close()
     backend.script = lambda request: Answer([text("Well")])
-    async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
+    async with (
+        serving(tmp_path, *flags) as server,
+        AsyncOpenAI(base_url=server.url, api_key="x") as sdk,
+    ):
         response = await eventually(
-            lambda: sdk.responses.retrieve(created.id), lambda response: response.status == "completed"
+            lambda: sdk.responses.retrieve(created.id),
+            lambda response: response.status == "completed",
         )
 
     assert response.output_text == "Well"
     assert free == ({}, 1), "it waits until another worker finds that its worker died"
 
 
-async def test_workers_need_a_store_that_they_can_share(tmp_path: Path, backend: ReplayBackend) -> None:
-    done = await antiphon(tmp_path, "serve", "--workers", "2", "--port", "0", "--store", "sqlite://")
+async def test_workers_need_a_store_that_they_can_share(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
+    done = await antiphon(
+        tmp_path, "serve", "--workers", "2", "--port", "0", "--store", "sqlite://"
+    )
 
     assert done.code == 2
     assert "share" in done.err

@@ -1,4 +1,6 @@
-"""What an operator does to the store: migrate, check, purge, and look at webhooks, on both stores."""
+"""What an operator does to the store: migrate, check, purge, and look at webhooks, on both
+stores.
+"""
 
 import time
 from pathlib import Path
@@ -26,11 +28,16 @@ async def test_a_store_is_migrated_checked_and_purged(tmp_path: Path, store_url:
     store = await open_store(store_url)
     for number in range(3):
         await store.save(
-            StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=10 if number else None)
+            StoredResponse(
+                f"resp_{number}", 1, "completed", None, b"{}", expires_at=10 if number else None
+            )
         )
     await store.close()
     done = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
-    assert "Would delete 2 responses, 0 idempotency keys, 0 webhook deliveries, 0 cached answers" in done.out
+    assert (
+        "Would delete 2 responses, 0 idempotency keys, 0 webhook deliveries, 0 cached answers"
+        in done.out
+    )
     assert "Deleted 2 responses" in (await antiphon(tmp_path, "purge", "--store", store_url)).out
     done = await antiphon(tmp_path, "db", "check", "--store", store_url)
 
@@ -42,7 +49,9 @@ async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -
     store = await open_store(store_url)
     for number in range(1_002):
         expires_at = 10 if number else None
-        await store.save(StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+        await store.save(
+            StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at)
+        )
     await store.close()
     refused = await antiphon(tmp_path, "purge", "--store", store_url)
     counted = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
@@ -56,7 +65,9 @@ async def test_a_purge_of_too_much_needs_a_yes(tmp_path: Path, store_url: str) -
     assert "Deleted 1001 responses" in done.out
 
 
-async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(tmp_path: Path, store_url: str) -> None:
+async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(
+    tmp_path: Path, store_url: str
+) -> None:
     store = await open_store(store_url)
     old, new = [new_file(T, content) for content in (b"old", b"new")]
     for file in (old, new):
@@ -126,17 +137,23 @@ async def test_a_password_is_never_displayed(tmp_path: Path, postgres: Postgres)
 
 async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -> None:
     assert (
-        "All webhooks were delivered." in (await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)).out
+        "All webhooks were delivered."
+        in (await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)).out
     )
     store = await open_store(store_url)
     await store.write(
-        webhooks.put, WebhookEndpoint("we_1", "", "n", "https://a.b", ["response.completed"], 1, 1, "whsec_secret")
+        webhooks.put,
+        WebhookEndpoint(
+            "we_1", "", "n", "https://a.b", ["response.completed"], 1, 1, "whsec_secret"
+        ),
     )
     queued = StoredResponse("resp_1", 1, "queued", None, b"{}")
     await store.write(jobs.enqueue, queued, b"", [])
     job = await store.read(jobs.find_job, "", "resp_1")
     assert job is not None
-    await store.write(jobs.finish, job, queued, announcement=Announcement("evt_1", "response.completed", 1, b"{}"))
+    await store.write(
+        jobs.finish, job, queued, announcement=Announcement("evt_1", "response.completed", 1, b"{}")
+    )
     (delivery,) = await store.write(webhooks.due, 1)
     await store.write(webhooks.postpone, delivery.id, None, "it answered with status 500")
     await store.close()
@@ -147,8 +164,12 @@ async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -
     assert "whsec" not in done.out
 
 
-@pytest.mark.parametrize("command", [["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]])
-async def test_a_store_that_cannot_be_opened_is_reported_on_one_line(tmp_path: Path, command: list[str]) -> None:
+@pytest.mark.parametrize(
+    "command", [["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]]
+)
+async def test_a_store_that_cannot_be_opened_is_reported_on_one_line(
+    tmp_path: Path, command: list[str]
+) -> None:
     (tmp_path / "a.db").write_text("no database at all, but long enough to look like a file " * 20)
     done = await antiphon(tmp_path, *command, "--store", f"sqlite://{tmp_path}/a.db")
 

@@ -31,7 +31,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.wide
-async def test_a_folder_is_added_once_and_then_what_has_changed(tmp_path: Path, folder: Path) -> None:
+async def test_a_folder_is_added_once_and_then_what_has_changed(
+    tmp_path: Path, folder: Path
+) -> None:
     first = await stores(tmp_path, "add", str(folder))
     assert (first.code, first.out.split(": ")[1]) == (0, "2 added, 0 unchanged, 0 failed.\n")
     again = await stores(tmp_path, "add", str(folder))
@@ -42,11 +44,16 @@ async def test_a_folder_is_added_once_and_then_what_has_changed(tmp_path: Path, 
     changed = await stores(tmp_path, "add", str(folder))
     assert "2 added, 1 unchanged, 0 failed." in changed.out
     found = await stores(tmp_path, "search", "notes", "capital")
-    assert sorted(line.split("  ")[1] for line in found.out.splitlines()) == ["berlin.txt", "deep/rome.md"]
+    assert sorted(line.split("  ")[1] for line in found.out.splitlines()) == [
+        "berlin.txt",
+        "deep/rome.md",
+    ]
 
 
 @pytest.mark.wide
-async def test_a_file_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path, folder: Path) -> None:
+async def test_a_file_that_cannot_be_read_is_named_and_tried_again(
+    tmp_path: Path, folder: Path
+) -> None:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
     first = await stores(tmp_path, "add", str(folder), "--into", "mine")
     assert first.code == 1
@@ -77,16 +84,23 @@ async def test_stores_are_listed_and_reindexed(tmp_path: Path, folder: Path) -> 
         (("reindex", "none"), "The vector store 'none' does not exist."),
     ],
 )
-async def test_what_does_not_exist_is_named(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+async def test_what_does_not_exist_is_named(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = await stores(tmp_path, *arguments)
     assert (done.code, message in done.err) == (2, True)
 
 
-async def test_a_file_that_the_system_does_not_open_is_named_and_the_others_are_added(folder: Path) -> None:
+async def test_a_file_that_the_system_does_not_open_is_named_and_the_others_are_added(
+    folder: Path,
+) -> None:
     async with serve(DemoBackend()) as server:
         store = StoredVectorStore(new_id("vs"), "", int(now()), "notes")
         await server.parts.store.write(vector_stores.create, store)
         paths = [("gone.txt", folder / "gone.txt"), ("paris.txt", folder / "paris.txt")]
         result = await add(server.parts, store, paths, lambda done, total: None)
 
-    assert (result.added, result.failed) == (1, [("gone.txt", "The file cannot be read: No such file or directory.")])
+    assert (result.added, result.failed) == (
+        1,
+        [("gone.txt", "The file cannot be read: No such file or directory.")],
+    )

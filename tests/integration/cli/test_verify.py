@@ -36,9 +36,13 @@ async def test_a_fully_conforming_server_is_reported_as_such(tmp_path: Path, url
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS)
 
     assert done.code == 0
-    table, conclusion = done.out.splitlines()[1].split(), done.out.splitlines()[-1]
+    table = done.out.splitlines()[1].split()
+    conclusion = done.out.splitlines()[-1]
     assert table[:4] == ["responses:models", "4", "of", "4"]
-    assert conclusion.startswith(f"{url} meets every must ") and ": 4; 0 are not offered, 0 " in conclusion
+    assert (
+        conclusion.startswith(f"{url} meets every must ")
+        and ": 4; 0 are not offered, 0 " in conclusion
+    )
 
 
 async def test_a_failure_takes_two_lines(tmp_path: Path) -> None:
@@ -57,12 +61,28 @@ async def test_a_failure_takes_two_lines(tmp_path: Path) -> None:
 async def test_the_key_of_the_environment_is_sent_and_never_displayed(tmp_path: Path) -> None:
     files = ("--json", "report.json", "--html", "report.html", "--verbose")
     async with serving(bare) as url:
-        done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *files, OPENAI_API_KEY=KEY)
+        done = await antiphon(
+            tmp_path, "verify", "--base-url", url, *MODELS, *files, OPENAI_API_KEY=KEY
+        )
         named = await antiphon(
-            tmp_path, "verify", "--base-url", url, "--key-env", "MINE", *MODELS, "--verbose", MINE=KEY
+            tmp_path,
+            "verify",
+            "--base-url",
+            url,
+            "--key-env",
+            "MINE",
+            *MODELS,
+            "--verbose",
+            MINE=KEY,
         )
         raw = await antiphon(
-            tmp_path, "verify", "--base-url", url, "--replay", "responses:models:entry", OPENAI_API_KEY=KEY
+            tmp_path,
+            "verify",
+            "--base-url",
+            url,
+            "--replay",
+            "responses:models:entry",
+            OPENAI_API_KEY=KEY,
         )
 
     written = (tmp_path / "report.json").read_text() + (tmp_path / "report.html").read_text()
@@ -71,21 +91,29 @@ async def test_the_key_of_the_environment_is_sent_and_never_displayed(tmp_path: 
         assert KEY not in reported
 
 
-async def test_the_report_is_written_as_data_and_as_a_page_which_a_matrix_reads(tmp_path: Path, url: str) -> None:
-    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--json", "a.json", "--html", "a.html")
+async def test_the_report_is_written_as_data_and_as_a_page_which_a_matrix_reads(
+    tmp_path: Path, url: str
+) -> None:
+    done = await antiphon(
+        tmp_path, "verify", "--base-url", url, *MODELS, "--json", "a.json", "--html", "a.html"
+    )
     report = json.loads((tmp_path / "a.json").read_text())
     matrix = await antiphon(tmp_path, "verify", "matrix", "a.json", "a.json")
     page = await antiphon(tmp_path, "verify", "matrix", "a.json", "a.json", "--html")
 
     assert done.code == matrix.code == page.code == 0
-    assert {result["id"] for result in report["results"]} == {one for one in REQUIREMENTS if ":models:" in one}
+    assert {result["id"] for result in report["results"]} == {
+        one for one in REQUIREMENTS if ":models:" in one
+    }
     assert "responses:models:entry" in (tmp_path / "a.html").read_text()
     assert "responses:models" in matrix.out
     assert page.out.lower().startswith("<!doctype html>")
 
 
 async def test_a_requirement_is_checked_again_with_every_byte(tmp_path: Path, url: str) -> None:
-    done = await antiphon(tmp_path, "verify", "--base-url", url, "--replay", "responses:models:unknown")
+    done = await antiphon(
+        tmp_path, "verify", "--base-url", url, "--replay", "responses:models:unknown"
+    )
 
     assert done.code == 0
     assert done.out.startswith("GET /models/no-such-model\n")
@@ -99,13 +127,20 @@ async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
 
     assert [line.split()[0] for line in everything.out.splitlines()] == list(REQUIREMENTS)
     assert [line.split()[1] for line in area.out.splitlines()] == [
-        requirement.level for requirement in REQUIREMENTS.values() if requirement.id.startswith("responses:models:")
+        requirement.level
+        for requirement in REQUIREMENTS.values()
+        if requirement.id.startswith("responses:models:")
     ]
     assert area.out.splitlines()[0].rstrip().endswith(" a list in `data`.")
 
 
 async def test_skipped_requirements_send_no_requests(tmp_path: Path, url: str) -> None:
-    skip = ("--skip", "responses:models:entry,responses:models:one", "--skip", "responses:models:list")
+    skip = (
+        "--skip",
+        "responses:models:entry,responses:models:one",
+        "--skip",
+        "responses:models:list",
+    )
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *skip)
 
     assert done.code == 0
@@ -128,9 +163,15 @@ async def test_the_address_comes_from_the_environment_too(tmp_path: Path, url: s
 
 
 WRONG: dict[str, tuple[list[str], str]] = {
-    "no server": (["--base-url", "http://127.0.0.1:9/v1"], "No server answers at http://127.0.0.1:9/v1"),
+    "no server": (
+        ["--base-url", "http://127.0.0.1:9/v1"],
+        "No server answers at http://127.0.0.1:9/v1",
+    ),
     "no URL": (["--base-url", "localhost:11434"], "is not a URL"),
-    "a key in the URL": (["--base-url", "http://sk-secret@127.0.0.1:9/v1"], "must not contain a key"),
+    "a key in the URL": (
+        ["--base-url", "http://sk-secret@127.0.0.1:9/v1"],
+        "must not contain a key",
+    ),
     "an unknown area": (["--only", "respones"], "respones"),
     "an unknown id to skip": (["--skip", "no:such:id"], "no:such:id"),
     "an unknown requirement to replay": (["--replay", "no:such:id"], "no:such:id"),
@@ -146,7 +187,9 @@ WRONG: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
-async def test_mistakes_are_reported_on_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
+async def test_mistakes_are_reported_on_one_line(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
     done = await antiphon(tmp_path, "verify", *arguments)
 
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
@@ -156,7 +199,9 @@ async def test_mistakes_are_reported_on_one_line(tmp_path: Path, arguments: list
 
 
 async def test_an_unwritable_file_is_reported_before_any_request(tmp_path: Path, url: str) -> None:
-    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--json", "no/such/folder.json")
+    done = await antiphon(
+        tmp_path, "verify", "--base-url", url, *MODELS, "--json", "no/such/folder.json"
+    )
 
     assert (done.code, done.out) == (2, "")
     assert "no/such/folder.json cannot be written" in done.err
@@ -164,7 +209,9 @@ async def test_an_unwritable_file_is_reported_before_any_request(tmp_path: Path,
 
 async def test_an_earlier_report_stays_until_there_is_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text("earlier")
-    done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:9/v1", "--json", "report.json")
+    done = await antiphon(
+        tmp_path, "verify", "--base-url", "http://127.0.0.1:9/v1", "--json", "report.json"
+    )
 
     assert done.code == 2
     assert (tmp_path / "report.json").read_text() == "earlier"
@@ -181,7 +228,9 @@ async def test_a_server_without_models_requires_a_name(tmp_path: Path) -> None:
     assert "Name one with --model" in done.err
 
 
-async def test_a_server_without_models_that_repeats_the_key_does_not_display_it(tmp_path: Path) -> None:
+async def test_a_server_without_models_that_repeats_the_key_does_not_display_it(
+    tmp_path: Path,
+) -> None:
     async def none(request: web.Request) -> web.Response:
         return web.json_response({"received": request.headers.get("Authorization")})
 
@@ -199,7 +248,9 @@ async def judged_as(folder: Path, name: str, url: str, *flags: str) -> None:
 
 async def test_a_report_begins_with_the_cause_and_a_command_that_shows_it(tmp_path: Path) -> None:
     async with serving(bare) as url:
-        done = await antiphon(tmp_path, "verify", "--base-url", url, "--only", "responses:chain:taken")
+        done = await antiphon(
+            tmp_path, "verify", "--base-url", url, "--only", "responses:chain:taken"
+        )
     lines = done.out.splitlines()
 
     assert done.code == 1
@@ -210,8 +261,20 @@ async def test_a_report_begins_with_the_cause_and_a_command_that_shows_it(tmp_pa
     assert lines[4] == "blocks 1 requirements of responses:chain"
 
 
-async def test_a_report_has_a_form_a_name_and_a_description_of_the_run(tmp_path: Path, url: str) -> None:
-    await judged_as(tmp_path, "a", url, "--name", "Ours", "--about", "version=1.2", "--about", "command=serve --x=y")
+async def test_a_report_has_a_form_a_name_and_a_description_of_the_run(
+    tmp_path: Path, url: str
+) -> None:
+    await judged_as(
+        tmp_path,
+        "a",
+        url,
+        "--name",
+        "Ours",
+        "--about",
+        "version=1.2",
+        "--about",
+        "command=serve --x=y",
+    )
     report = json.loads((tmp_path / "a.json").read_text())
 
     assert (report["format"], report["name"]) == (1, "Ours")
@@ -222,7 +285,9 @@ async def test_columns_are_named_by_flag_report_or_file(tmp_path: Path, url: str
     await judged_as(tmp_path, "one", url)
     await judged_as(tmp_path, "two", url, "--name", "Second")
     plain = await antiphon(tmp_path, "verify", "matrix", "one.json", "two.json")
-    named = await antiphon(tmp_path, "verify", "matrix", "one.json", "two.json", "--name", "First", "--markdown")
+    named = await antiphon(
+        tmp_path, "verify", "matrix", "one.json", "two.json", "--name", "First", "--markdown"
+    )
     chart = await antiphon(tmp_path, "verify", "chart", "one.json", "two.json", "--name", "First")
     badge = await antiphon(tmp_path, "verify", "badge", "two.json")
 
@@ -249,15 +314,22 @@ async def test_what_got_worse_fails_and_what_is_the_same_does_not(tmp_path: Path
 
 MISUSED: dict[str, tuple[list[str], str]] = {
     "no value about it": (["--about", "version"], "KEY=VALUE"),
-    "more names than reports": (["matrix", "a.json", "--name", "x", "--name", "y"], "2 names for 1"),
+    "more names than reports": (
+        ["matrix", "a.json", "--name", "x", "--name", "y"],
+        "2 names for 1",
+    ),
     "a form of the future": (["badge", "future.json"], "format 99"),
 }
 
 
 @pytest.mark.parametrize(("arguments", "words"), MISUSED.values(), ids=MISUSED)
-async def test_misuse_is_reported_on_one_line(tmp_path: Path, url: str, arguments: list[str], words: str) -> None:
+async def test_misuse_is_reported_on_one_line(
+    tmp_path: Path, url: str, arguments: list[str], words: str
+) -> None:
     await judged_as(tmp_path, "a", url)
-    (tmp_path / "future.json").write_text((tmp_path / "a.json").read_text().replace('"format": 1', '"format": 99'))
+    (tmp_path / "future.json").write_text(
+        (tmp_path / "a.json").read_text().replace('"format": 1', '"format": 99')
+    )
     done = await antiphon(tmp_path, "verify", *arguments)
 
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
@@ -267,7 +339,9 @@ async def test_misuse_is_reported_on_one_line(tmp_path: Path, url: str, argument
 @pytest.mark.wide
 async def test_a_report_is_stored_for_the_console(tmp_path: Path, url: str) -> None:
     place = f"sqlite:///{tmp_path}/kept.db"
-    done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--save", "--store", place, "--name", "mine")
+    done = await antiphon(
+        tmp_path, "verify", "--base-url", url, *MODELS, "--save", "--store", place, "--name", "mine"
+    )
     store = await open_store(place)
     stored = await store.read(reports.every)
     await store.close()
@@ -278,7 +352,9 @@ async def test_a_report_is_stored_for_the_console(tmp_path: Path, url: str) -> N
 
 
 async def test_a_report_is_not_stored_in_memory(tmp_path: Path) -> None:
-    done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:1/v1", "--save", "--store", "sqlite://")
+    done = await antiphon(
+        tmp_path, "verify", "--base-url", "http://127.0.0.1:1/v1", "--save", "--store", "sqlite://"
+    )
 
     assert done.code != 0
     assert "so the report would be lost" in done.err

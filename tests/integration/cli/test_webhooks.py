@@ -28,14 +28,19 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 async def abandoned(store: Store, url: str, count: int) -> list[str]:
     """Let so many deliveries fail; return their ids."""
-    await store.write(webhooks.put, WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3"))
+    await store.write(
+        webhooks.put, WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3")
+    )
     for _ in range(count):
         queued = StoredResponse(ids.new_id("resp"), 1, "queued", None, b"{}", tenant="a")
         await store.write(jobs.enqueue, queued, b"", [])
         job = await store.read(jobs.find_job, "a", queued.id)
         assert job is not None
         await store.write(
-            jobs.finish, job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, 1_700_000_000, b"{}")
+            jobs.finish,
+            job,
+            queued,
+            announcement=Announcement(ids.new_id("evt"), EVENT, 1_700_000_000, b"{}"),
         )
     found = [one.id for one in await store.read(webhooks.deliveries)]
     for one in found:
@@ -72,7 +77,9 @@ async def test_a_listed_delivery_has_its_whole_id(tmp_path: Path, store_url: str
     assert "it answered with status 500" in listed.out
 
 
-async def test_all_abandoned_deliveries_are_attempted_again(tmp_path: Path, store_url: str, receiver: Receiver) -> None:
+async def test_all_abandoned_deliveries_are_attempted_again(
+    tmp_path: Path, store_url: str, receiver: Receiver
+) -> None:
     store = await open_store(store_url)
     found = await abandoned(store, receiver.url, 3)
     done = await antiphon(tmp_path, "webhooks", "retry", "--failed", "--store", store_url)
@@ -91,8 +98,12 @@ async def test_all_abandoned_deliveries_are_attempted_again(tmp_path: Path, stor
         (("wh_1",), "The delivery 'wh_1' does not exist"),
     ],
 )
-async def test_retrying_deliveries_requires_a_selection(tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
-    done = await antiphon(tmp_path, "webhooks", "retry", *flags, "--store", f"sqlite://{tmp_path}/a.db")
+async def test_retrying_deliveries_requires_a_selection(
+    tmp_path: Path, flags: tuple[str, ...], words: str
+) -> None:
+    done = await antiphon(
+        tmp_path, "webhooks", "retry", *flags, "--store", f"sqlite://{tmp_path}/a.db"
+    )
 
     assert done.code == 2
     assert words in done.err

@@ -16,7 +16,11 @@ from tests.support.server import serve
 from tests.support.small_web import small_web
 
 IN_A_SANDBOX = {
-    *(one for one in REQUIREMENTS if one.startswith(("responses:code-interpreter:", "responses:hosted:code-"))),
+    *(
+        one
+        for one in REQUIREMENTS
+        if one.startswith(("responses:code-interpreter:", "responses:hosted:code-"))
+    ),
 } - {"responses:hosted:code-container"}
 """What needs a sandbox: it is not offered where bubblewrap does not work."""
 
@@ -24,18 +28,31 @@ LACKING = {"chat:parameters:n"}
 """What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
 
 UNSHOWN = {
-    *("responses:headers:challenge", "responses:websocket:refused-well", "responses:limits:too-long-named"),
+    *(
+        "responses:headers:challenge",
+        "responses:websocket:refused-well",
+        "responses:limits:too-long-named",
+    ),
     "responses:prompt-cache:miss",
-    *(f"{api}:{name}" for api in ("chat:tools", "responses:calls") for name in ("chosen", "argued")),
+    *(
+        f"{api}:{name}"
+        for api in ("chat:tools", "responses:calls")
+        for name in ("chosen", "argued")
+    ),
     *(one for one in REQUIREMENTS if one.startswith("chat:embeddings:")),
 }
-"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, keeps no prompt, chooses
-no tool, and makes no embeddings."""
+"""What nothing can show: no key is asked for, WebSockets are taken, `demo` reads any length, keeps
+no prompt, chooses no tool, and makes no embeddings.
+"""
 
 FIGURES = {"responses:code-interpreter:figure", "responses:code-interpreter:figure-cited"}
 """What only a Python with Matplotlib shows; `make test-system` has one."""
 
-BY_CHANCE = {"responses:cancel:no-usage", "responses:websocket:steer-accepted", "responses:websocket:steered"}
+BY_CHANCE = {
+    "responses:cancel:no-usage",
+    "responses:websocket:steer-accepted",
+    "responses:websocket:steered",
+}
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""
 
 UNSHOWN_RULES = {"command", "error", "failed", "image", "mcp"}
@@ -46,7 +63,10 @@ UNSHOWN_RULES = {"command", "error", "failed", "image", "mcp"}
 async def report() -> AsyncIterator[Report]:
     async with small_web() as web:
         settings = Settings(
-            web_search=web.searxng, outgoing_networks=["127.0.0.0/8"], code_sandbox="bubblewrap", images_model="demo"
+            web_search=web.searxng,
+            outgoing_networks=["127.0.0.0/8"],
+            code_sandbox="bubblewrap",
+            images_model="demo",
         )
         async with serve(WeakDemoBackend(), settings=settings, has_tools=True) as server:
             yield await judge(Plan(base_url=server.url, model="demo", requirements=chosen()))
@@ -56,7 +76,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_nothing_of_the_protocol_is_broken(report: Report) -> None:
-    broken = [f"{one.id}: {one.came}" for one in report.results if one.outcome == "failed" and one.kind == "protocol"]
+    broken = [
+        f"{one.id}: {one.came}"
+        for one in report.results
+        if one.outcome == "failed" and one.kind == "protocol"
+    ]
 
     assert broken == []
     assert report.conforms
@@ -68,7 +92,9 @@ async def test_only_choices_and_code_without_a_sandbox_are_not_offered(report: R
     assert {one.id for one in report.results if one.outcome == "not offered"} == lacking
 
 
-async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_shows(report: Report) -> None:
+async def test_everything_else_is_judged_but_for_what_no_stream_of_functions_shows(
+    report: Report,
+) -> None:
     skipped = {one.id for one in report.results if one.outcome == "skipped"}
     rules = {one for one in skipped if one.startswith("responses:stream:")}
 

@@ -21,8 +21,16 @@ def embedded(request: dict[str, Any]) -> dict[str, Any]:
     inputs = [request["input"]] if isinstance(request["input"], str) else request["input"]
     is_base64 = request.get("encoding_format") == "base64"
     vectors = [embedding_of(text, is_base64=is_base64) for text in inputs]
-    data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
-    return {"object": "list", "model": "e", "data": data, "usage": {"prompt_tokens": 7, "total_tokens": 7}}
+    data = [
+        {"object": "embedding", "index": index, "embedding": vector}
+        for index, vector in enumerate(vectors)
+    ]
+    return {
+        "object": "list",
+        "model": "e",
+        "data": data,
+        "usage": {"prompt_tokens": 7, "total_tokens": 7},
+    }
 
 
 async def outcomes(script: Any) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""The area `emulation`: judged behind Antiphon, and not offered by a server without the weak models."""
+"""The area `emulation`: judged behind Antiphon, and not offered by a server without the weak
+models.
+"""
 
 from pathlib import Path
 

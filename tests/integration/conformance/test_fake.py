@@ -20,9 +20,13 @@ pytestmark = [
 
 Turn = dict[str, Any]
 
-TEXT: Turn = {"items": [{"type": "message", "text": "Hello there, this is an answer of some length."}]}
+TEXT: Turn = {
+    "items": [{"type": "message", "text": "Hello there, this is an answer of some length."}]
+}
 
-CALL: Turn = {"items": [{"type": "function_call", "name": "get_weather", "arguments": {"city": "Paris"}}]}
+CALL: Turn = {
+    "items": [{"type": "function_call", "name": "get_weather", "arguments": {"city": "Paris"}}]
+}
 
 FAILED: Turn = TEXT | {"status": "failed"}
 
@@ -135,12 +139,16 @@ async def judged(
     folder: Path, turn: Turn, only: list[str], mutations: dict[str, Any], limit: float = 20.0
 ) -> dict[str, Result]:
     async with faking(folder, [turn] * ENOUGH, mutations) as url:
-        report = await judge(Plan(base_url=url, model="fake-model", requirements=chosen(only=only), limit=limit))
+        report = await judge(
+            Plan(base_url=url, model="fake-model", requirements=chosen(only=only), limit=limit)
+        )
     return {result.id: result for result in report.results}
 
 
 @pytest.mark.parametrize("mutation", CAUGHT)
-async def test_a_mutation_is_caught_and_nothing_is_without_it(mutation: str, tmp_path: Path) -> None:
+async def test_a_mutation_is_caught_and_nothing_is_without_it(
+    mutation: str, tmp_path: Path
+) -> None:
     value, turn, name = CAUGHT[mutation]
     sound = await judged(tmp_path, turn, [name], {})
     broken = await judged(tmp_path, turn, [name], {mutation: value}, ENDLESS.get(mutation, 20.0))
@@ -158,9 +166,13 @@ def test_every_mutation_is_tried_but_for_those_that_do_nothing() -> None:
 async def test_the_fake_as_it_is_breaks_only_what_it_does_not_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancel, "POLLS", 1)  # the fake does not call the tool that the case waits for
+    monkeypatch.setattr(
+        cancel, "POLLS", 1
+    )  # the fake does not call the tool that the case waits for
     results = await judged(tmp_path, TEXT, [], {})
-    broken = {one.id for one in results.values() if one.outcome == "failed" and one.kind == "protocol"}
+    broken = {
+        one.id for one in results.values() if one.outcome == "failed" and one.kind == "protocol"
+    }
     by_lack = {lack: {name for name in broken if is_under(name, lack)} for lack in LACKS}
 
     assert broken == set().union(*by_lack.values())

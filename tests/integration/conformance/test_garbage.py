@@ -32,7 +32,9 @@ async def test_garbage_is_reported(kind: Kind, caplog: pytest.LogCaptureFixture)
     assert decode_reports([("report", encode_report(report))]) == [report]
 
 
-TEXTS = st.sampled_from(["", "x", "message", "function_call", "response.created", "list", "completed", "assistant"])
+TEXTS = st.sampled_from(
+    ["", "x", "message", "function_call", "response.created", "list", "completed", "assistant"]
+)
 
 NAMES = st.sampled_from(
     [
@@ -63,7 +65,17 @@ NAMES = st.sampled_from(
             "call_id",
             "text",
         ),
-        *("finish_reason", "logprobs", "annotations", "summary", "has_more", "first_id", "items", "metadata", "token"),
+        *(
+            "finish_reason",
+            "logprobs",
+            "annotations",
+            "summary",
+            "has_more",
+            "first_id",
+            "items",
+            "metadata",
+            "token",
+        ),
     ]
 )
 
@@ -81,7 +93,9 @@ def framed(values: list[Any]) -> bytes:
 
 
 BODIES = (
-    VALUES.map(lambda value: states(value).body) | st.lists(VALUES, max_size=4).map(framed) | st.binary(max_size=20)
+    VALUES.map(lambda value: states(value).body)
+    | st.lists(VALUES, max_size=4).map(framed)
+    | st.binary(max_size=20)
 )
 
 ANSWERS = st.builds(Reply, status=STATUSES, body=BODIES, fault=st.sampled_from(["", "", "", "cut"]))
@@ -110,7 +124,11 @@ async def test_a_server_that_accepts_everything_proves_nothing() -> None:
     async with answering(whole(b'{"object": "list", "data": []}')) as url:
         report = await judge(Plan(base_url=url, requirements=chosen(), model="demo", limit=5.0))
     stored = {
-        one.id for one in report.results if one.outcome == "passed" and one.level == "must" and one.area not in STATED
+        one.id
+        for one in report.results
+        if one.outcome == "passed" and one.level == "must" and one.area not in STATED
     }
 
-    assert {one for one in stored if "never-ours" not in one and "alive" not in one} <= {"chat:images:bad-data"}
+    assert {one for one in stored if "never-ours" not in one and "alive" not in one} <= {
+        "chat:images:bad-data"
+    }

@@ -45,7 +45,9 @@ async def echo(request: web.Request) -> web.Response:
 
 
 async def test_a_request_goes_out_as_it_is_and_its_answer_comes_whole() -> None:
-    request = Request(method="POST", path="/responses/..%2f?x=%00&y=[]", body={"a": "é"}, headers={"X-A": "1"})
+    request = Request(
+        method="POST", path="/responses/..%2f?x=%00&y=[]", body={"a": "é"}, headers={"X-A": "1"}
+    )
     async with serving(echo) as url:
         [exchange] = await requested(f"{url}/", request, key="sk-key")
 
@@ -65,7 +67,12 @@ async def test_a_request_goes_out_as_it_is_and_its_answer_comes_whole() -> None:
 
 
 async def test_a_case_may_take_headers_away_and_send_bytes() -> None:
-    request = Request(method="PUT", path="/x", content=b"\xff", headers={"authorization": "", "content-type": "a/b"})
+    request = Request(
+        method="PUT",
+        path="/x",
+        content=b"\xff",
+        headers={"authorization": "", "content-type": "a/b"},
+    )
     async with serving(echo_bytes) as url:
         [exchange] = await requested(url, request, key="sk-key")
 
@@ -83,7 +90,9 @@ async def echo_bytes(request: web.Request) -> web.Response:
 async def test_nothing_is_undone_that_the_server_did() -> None:
     async def answer(request: web.Request) -> web.Response:
         return web.Response(
-            status=302, body=gzip.compress(b"x"), headers={"location": "/v1/y", "content-encoding": "gzip"}
+            status=302,
+            body=gzip.compress(b"x"),
+            headers={"location": "/v1/y", "content-encoding": "gzip"},
         )
 
     async with serving(answer) as url:
@@ -215,7 +224,9 @@ async def test_a_socket_is_spoken_to_and_stays_open() -> None:
     async with serving(socket) as url:
         exchanges = await requested(url, *stated, other)
 
-    assert [exchange.events[0] for exchange in exchanges] == [{"type": "x", "heard": number} for number in (1, 2, 3)]
+    assert [exchange.events[0] for exchange in exchanges] == [
+        {"type": "x", "heard": number} for number in (1, 2, 3)
+    ]
     assert [(exchange.status, exchange.is_reused) for exchange in exchanges] == [
         (101, False),
         (101, True),
@@ -235,7 +246,9 @@ async def test_an_accepted_call_can_end_before_the_answer_does() -> None:
 
 
 async def test_a_closed_socket_is_reported_and_reopened() -> None:
-    content = [Request(method="WS", path="/responses", content=content) for content in (b"bye", b"1")]
+    content = [
+        Request(method="WS", path="/responses", content=content) for content in (b"bye", b"1")
+    ]
     async with serving(socket) as url:
         closed, again = await requested(url, *content)
 

@@ -18,10 +18,16 @@ async def test_nothing_of_the_protocol_is_broken_by_a_second_server_between(
     monkeypatch.setattr(cancel, "POLLS", 1)  # neither calls the tool that the case waits for
     async with (
         serve(DemoBackend()) as inner,
-        serve(HttpBackend("inner", inner.url), shares={"inner": BackendOptions(api="responses")}) as outer,
+        serve(
+            HttpBackend("inner", inner.url), shares={"inner": BackendOptions(api="responses")}
+        ) as outer,
     ):
         report = await judge(Plan(base_url=outer.url, requirements=chosen()))
 
-    broken = [f"{one.id}: {one.came}" for one in report.results if one.outcome == "failed" and one.kind == "protocol"]
+    broken = [
+        f"{one.id}: {one.came}"
+        for one in report.results
+        if one.outcome == "failed" and one.kind == "protocol"
+    ]
     assert broken == []
     assert len([one for one in report.results if one.outcome == "passed"]) > 400

@@ -42,14 +42,18 @@ def test_a_tool_fails_in_its_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [requested("tools/dig"), requested("tools/call", name="dig"), requested("tools/call")]
+    "message",
+    [requested("tools/dig"), requested("tools/call", name="dig"), requested("tools/call")],
 )
 def test_what_it_does_not_know_is_an_error_of_the_protocol(message: dict[str, Any]) -> None:
     assert answered(message)["error"]["code"] in (-32601, -32602)
 
 
 def test_it_uses_the_requested_version() -> None:
-    assert answered(requested("initialize", protocolVersion="2026-01-01"))["result"]["protocolVersion"] == "2026-01-01"
+    assert (
+        answered(requested("initialize", protocolVersion="2026-01-01"))["result"]["protocolVersion"]
+        == "2026-01-01"
+    )
     assert answered(requested("initialize"))["result"]["capabilities"] == {"tools": {}}
 
 
@@ -61,7 +65,9 @@ async def test_requests_are_remembered_by_their_path() -> None:
     async with ToolServer() as server, aiohttp.ClientSession(headers={"X-Shelf": "1"}) as session:
         async with session.post(f"{server.url}/one", json=requested("ping")) as response:
             assert (response.status, (await response.json())["result"]) == (200, {})
-        async with session.post(f"{server.url}/two", json={"method": "notifications/initialized"}) as response:
+        async with session.post(
+            f"{server.url}/two", json={"method": "notifications/initialized"}
+        ) as response:
             assert response.status == 202
         async with session.post(f"{server.url}/two", data=b"[]") as response:
             assert response.status == 400

@@ -1,4 +1,6 @@
-"""The scripted server of the console's tests returns the same fields of the same types as the real server."""
+"""The scripted server of the console's tests returns the same fields of the same types as the real
+server.
+"""
 
 import time
 from collections.abc import Iterator
@@ -45,7 +47,10 @@ ALLOWED = {
 
 
 def differences(mock: Any, real: Any, path: str) -> Iterator[str]:
-    """Give the places where two values have different fields or types. None has every type, and an empty list too."""
+    """Give the places where two values have different fields or types.
+
+    None has every type, and an empty list too.
+    """
     if path in ALLOWED or mock is None or real is None:
         return
     if isinstance(mock, dict) and isinstance(real, dict):
@@ -73,7 +78,9 @@ class Real:
         self.server, self.headers = server, bearing(key)
 
     async def get(self, path: str) -> Any:
-        async with self.server.http.get(self.server.url.removesuffix("/v1") + path, headers=self.headers) as reply:
+        async with self.server.http.get(
+            self.server.url.removesuffix("/v1") + path, headers=self.headers
+        ) as reply:
             assert reply.status == 200, await reply.text()
             return await reply.json()
 
@@ -81,7 +88,9 @@ class Real:
         """Upload a file; return its id."""
         form = FormData({"purpose": "assistants"})
         form.add_field("file", content.encode(), filename=name)
-        async with self.server.http.post(f"{self.server.url}/files", data=form, headers=self.headers) as reply:
+        async with self.server.http.post(
+            f"{self.server.url}/files", data=form, headers=self.headers
+        ) as reply:
             assert reply.status == 200, await reply.text()
             found: str = (await reply.json())["id"]
             return found
@@ -100,38 +109,73 @@ async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: Rep
         real = Real(server, key)
         conversation = await real.post("/v1/conversations", {"metadata": {"topic": "x"}})
         first = await real.post("/v1/responses", {"model": "m", "input": "First"})
-        body = {"model": "m", "input": "Second", "previous_response_id": first["id"], "metadata": {"a": "b"}}
+        body = {
+            "model": "m",
+            "input": "Second",
+            "previous_response_id": first["id"],
+            "metadata": {"a": "b"},
+        }
         created = await real.post("/v1/responses", body)
-        await real.post("/v1/responses", {"model": "m", "input": "Hi", "conversation": conversation["id"]})
-        store = await real.post("/v1/vector_stores", {"name": "x", "file_ids": [await real.upload("Rome.txt", "Rome")]})
+        await real.post(
+            "/v1/responses", {"model": "m", "input": "Hi", "conversation": conversation["id"]}
+        )
+        store = await real.post(
+            "/v1/vector_stores", {"name": "x", "file_ids": [await real.upload("Rome.txt", "Rome")]}
+        )
         path = f"/admin/v1/responses/{created['id']}"
         now = int(time.time())
-        minute, row = now // 60 * 60, samples(now * 1000)[4]
-        endpoint = {"name": "n", "url": "https://hooks.example/", "event_types": ["response.completed"]}
+        minute = now // 60 * 60
+        row = samples(now * 1000)[4]
+        endpoint = {
+            "name": "n",
+            "url": "https://hooks.example/",
+            "event_types": ["response.completed"],
+        }
         pairs = {
             "session": (SESSION, await real.get("/admin/v1/session")),
             "page": (
-                {"object": "list", "data": samples(now * 1000), "has_more": False, "first_id": "", "last_id": ""},
+                {
+                    "object": "list",
+                    "data": samples(now * 1000),
+                    "has_more": False,
+                    "first_id": "",
+                    "last_id": "",
+                },
                 await real.get("/admin/v1/responses"),
             ),
             "details": (one.details(row), await real.get(path)),
-            "request": (without(one.request(row), "request"), without(await real.get(f"{path}/request"), "request")),
+            "request": (
+                without(one.request(row), "request"),
+                without(await real.get(f"{path}/request"), "request"),
+            ),
             "calls": (one.calls(), await real.get(f"{path}/calls")),
             "figures": (
                 figures(minute - 600, minute + 60, 60, "key"),
-                await real.get(f"/admin/v1/figures?since={minute - 600}&until={minute + 60}&step=60&by=key"),
+                await real.get(
+                    f"/admin/v1/figures?since={minute - 600}&until={minute + 60}&step=60&by=key"
+                ),
             ),
             "backends": (admin.backends(), await real.get("/admin/v1/backends")),
             "file": (mock.file(1, "a.txt", 1), (await real.get("/admin/v1/files"))["data"][0]),
             "files": (admin.listed(mock.files()), await real.get("/admin/v1/files")),
-            "vector stores": (admin.listed(mock.stores()), await real.get("/admin/v1/vector_stores")),
-            "vector store": (mock.stores()[0], await real.get(f"/admin/v1/vector_stores/{store['id']}")),
+            "vector stores": (
+                admin.listed(mock.stores()),
+                await real.get("/admin/v1/vector_stores"),
+            ),
+            "vector store": (
+                mock.stores()[0],
+                await real.get(f"/admin/v1/vector_stores/{store['id']}"),
+            ),
             "files of a vector store": (
                 admin.listed(mock.store_files()),
                 await real.get(f"/admin/v1/vector_stores/{store['id']}/files"),
             ),
             "search": (
-                {"object": "vector_store.search_results.page", "search_query": ["x"], "next_page": None}
+                {
+                    "object": "vector_store.search_results.page",
+                    "search_query": ["x"],
+                    "next_page": None,
+                }
                 | {"data": mock.hits(), "has_more": False},
                 await real.post(f"/v1/vector_stores/{store['id']}/search", {"query": "Rome"}),
             ),
@@ -141,12 +185,20 @@ async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: Rep
                 admin.endpoint() | {"signing_secret": "whsec_"},
                 await real.post("/v1/webhook_endpoints", endpoint),
             ),
-            "endpoints": (admin.listed([admin.endpoint()]), await real.get("/v1/webhook_endpoints")),
+            "endpoints": (
+                admin.listed([admin.endpoint()]),
+                await real.get("/v1/webhook_endpoints"),
+            ),
             "usage": (admin.usage("day", now), await real.get("/v1/usage?group_by=day")),
             "usage by key": (admin.usage("key", now), await real.get("/v1/usage?group_by=key")),
-            "usage by model": (admin.usage("model", now), await real.get("/v1/usage?group_by=model")),
+            "usage by model": (
+                admin.usage("model", now),
+                await real.get("/v1/usage?group_by=model"),
+            ),
         }
-        found = [each for name, (mock, other) in pairs.items() for each in differences(mock, other, name)]
+        found = [
+            each for name, (mock, other) in pairs.items() for each in differences(mock, other, name)
+        ]
     assert sorted(set(found)) == []
 
 

@@ -47,12 +47,16 @@ async def facts_of(server: RunningServer, response_id: str) -> Facts:
 
 async def settled(server: RunningServer, count: int) -> list[dict[str, Any]]:
     """The newest rows, once there are so many: facts of what is not stored come a little later."""
-    return list((await eventually(lambda: page(server), lambda one: len(one["data"]) >= count))["data"])
+    return list(
+        (await eventually(lambda: page(server), lambda one: len(one["data"]) >= count))["data"]
+    )
 
 
 async def calls_of(server: RunningServer, response_id: str) -> list[dict[str, Any]]:
     """The requests to the backend for a response, as a client receives them."""
-    found = json.loads(encode_large(await reader(server).calls(await facts_of(server, response_id))))
+    found = json.loads(
+        encode_large(await reader(server).calls(await facts_of(server, response_id)))
+    )
     assert found["has_more"] is False
     return list(found["data"])
 
@@ -66,7 +70,12 @@ async def test_a_list_has_what_the_own_tenant_sees_and_more(stateful: RunningSer
     (row,) = (await page(stateful))["data"]
     _, own = await stateful.get("/responses")
     assert own["data"] == [{name: row[name] for name in own["data"][0]}]
-    assert (row["id"], row["tenant"], row["api_key_name"], row["cost"]) == (created.id, "", None, None)
+    assert (row["id"], row["tenant"], row["api_key_name"], row["cost"]) == (
+        created.id,
+        "",
+        None,
+        None,
+    )
     assert row["started_ms"] // 1000 == row["created_at"]
     assert (await page(stateful, tenant="other"))["data"] == []
 
@@ -75,13 +84,19 @@ async def test_a_response_that_a_client_waits_for_is_listed_as_running(
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     go = asyncio.Event()
-    backend.script = lambda _: Answer([sse(delta(content="Once"), done=False)], wait=go, rest=[text(" more")])
+    backend.script = lambda _: Answer(
+        [sse(delta(content="Once"), done=False)], wait=go, rest=[text(" more")]
+    )
     pending = asyncio.create_task(stateful.sdk.responses.create(model="m", input="Hi", stream=True))
     stream = await pending
     events = aiter(stream)
     await anext(events)
     (running,) = (await page(stateful, q="model:m"))["running"]
-    assert (running["status"], running["input"], running["duration_ms"]) == ("in_progress", "Hi", None)
+    assert (running["status"], running["input"], running["duration_ms"]) == (
+        "in_progress",
+        "Hi",
+        None,
+    )
     assert (await page(stateful, q="model:x"))["running"] == []
     found = await reader(stateful).details(None, running["id"])
     assert (found["summary"]["status"], found["has_body"]) == ("in_progress", False)
@@ -97,20 +112,24 @@ async def test_a_response_that_a_client_waits_for_is_listed_as_running(
 async def test_a_background_response_has_details_before_its_first_call_ends(
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    backend.script = lambda _: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    backend.script = lambda _: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
     queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
     found = await reader(stateful).details(None, queued.id)
     assert (found["timeline"]["spans"], found["notes"], found["has_body"]) == ([], [], True)
 
 
 async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: RunningServer) -> None:
-    store, now = stateful.parts.store, int(time.time())
+    store = stateful.parts.store
+    now = int(time.time())
     place = ("billing", "https://hooks.example/", ("response.completed",))
     await store.write(webhooks.put, WebhookEndpoint("we_1", "", *place, now, now, "whsec_secret"))
     for _ in range(2):
         queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
         found = await eventually(
-            partial(reader(stateful).details, None, queued.id), lambda found: found["summary"]["status"] == "completed"
+            partial(reader(stateful).details, None, queued.id),
+            lambda found: found["summary"]["status"] == "completed",
         )
     stated = "The webhook 'billing' is not yet delivered: 0 attempts so far."
     assert [note for note in found["notes"] if "webhook" in note["code"]] == [
@@ -119,7 +138,9 @@ async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Running
     (newest, _) = await store.read(webhooks.page, "", 9)
     await store.write(webhooks.postpone, newest.id, None, "The server answered 500.")
     (note,) = (await reader(stateful).details(None, queued.id))["notes"]
-    assert note["code"] == "webhook_failed" and note["text"].endswith("Last error: The server answered 500.")
+    assert note["code"] == "webhook_failed" and note["text"].endswith(
+        "Last error: The server answered 500."
+    )
 
 
 async def test_a_failover_is_in_the_timeline_and_in_the_notes() -> None:
@@ -130,7 +151,9 @@ async def test_a_failover_is_in_the_timeline_and_in_the_notes() -> None:
         async with serve(*backends) as backend:
             created = await backend.sdk.responses.create(model="m", input="Hi")
             found = await reader(backend).details(None, created.id)
-    spans = [(span["kind"], span["name"], bool(span["error"])) for span in found["timeline"]["spans"]]
+    spans = [
+        (span["kind"], span["name"], bool(span["error"])) for span in found["timeline"]["spans"]
+    ]
     assert spans == [("call", "a", True), ("call", "b", False)]
     assert [note["code"] for note in found["notes"]] == ["failover"]
     assert found["notes"][0]["text"].endswith("Backend 'b' was called instead.")
@@ -151,7 +174,12 @@ async def test_the_content_of_another_tenant_is_unknown(stateful: RunningServer)
     created = await stateful.sdk.responses.create(model="m", input="Hi")
     console_reader = reader(stateful)
     facts = await console_reader.facts("", created.id)
-    for content in (console_reader.body, console_reader.input_items, console_reader.request, console_reader.calls):
+    for content in (
+        console_reader.body,
+        console_reader.input_items,
+        console_reader.request,
+        console_reader.calls,
+    ):
         assert await content(facts)
     for read in (console_reader.details, console_reader.facts):
         with pytest.raises(ClientError, match="not found") as caught:
@@ -159,7 +187,9 @@ async def test_the_content_of_another_tenant_is_unknown(stateful: RunningServer)
         assert caught.value.status == 404
 
 
-async def test_a_response_that_is_not_stored_has_details_and_no_content(stateful: RunningServer) -> None:
+async def test_a_response_that_is_not_stored_has_details_and_no_content(
+    stateful: RunningServer,
+) -> None:
     created = await stateful.sdk.responses.create(model="m", input="Hi", store=False)
     (row,) = await settled(stateful, 1)
     assert (row["id"], row["input"]) == (created.id, None)
@@ -171,14 +201,27 @@ async def test_a_response_that_is_not_stored_has_details_and_no_content(stateful
 
 
 async def test_the_request_is_built_again_from_what_is_stored(stateful: RunningServer) -> None:
-    tool: Any = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    tool: Any = {
+        "type": "function",
+        "name": "look",
+        "parameters": {"type": "object", "properties": {}},
+    }
     created = await stateful.sdk.responses.create(
-        model="m", input="Hi", instructions="Be brief.", temperature=0.5, tools=[tool], metadata={"a": "b"}
+        model="m",
+        input="Hi",
+        instructions="Be brief.",
+        temperature=0.5,
+        tools=[tool],
+        metadata={"a": "b"},
     )
     found = await reader(stateful).request(await facts_of(stateful, created.id))
     request = found["request"]
     assert found["is_rebuilt"] is True
-    assert (request["model"], request["instructions"], request["temperature"]) == ("m", "Be brief.", 0.5)
+    assert (request["model"], request["instructions"], request["temperature"]) == (
+        "m",
+        "Be brief.",
+        0.5,
+    )
     assert request["metadata"] == {"a": "b"} and request["tools"][0]["name"] == "look"
     assert request["input"][0]["content"] == [{"type": "input_text", "text": "Hi"}]
     again = await stateful.sdk.responses.create(**request)
@@ -193,7 +236,11 @@ async def test_the_backends_request_is_built_again_as_it_was_sent(
     second = await create(model="m", input="Two", previous_response_id=first.id, temperature=0.5)
     for number, created in enumerate((first, second)):
         (call,) = await calls_of(stateful, created.id)
-        assert (call["backend"], call["model"], call["path"]) == ("replay", "m", "/chat/completions")
+        assert (call["backend"], call["model"], call["path"]) == (
+            "replay",
+            "m",
+            "/chat/completions",
+        )
         assert call["request"] == sent(backend, number)
 
 
@@ -202,14 +249,17 @@ async def test_the_request_in_a_conversation_has_what_stood_before_it(
 ) -> None:
     conversation = await stateful.sdk.conversations.create()
     created = [
-        await stateful.sdk.responses.create(model="m", input=f"{n}", conversation=conversation.id) for n in "123"
+        await stateful.sdk.responses.create(model="m", input=f"{n}", conversation=conversation.id)
+        for n in "123"
     ]
     for number, one in enumerate(created):
         (call,) = await calls_of(stateful, one.id)
         assert call["request"] == sent(backend, number)
 
 
-async def test_each_call_of_a_loop_of_tools_is_built_again(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_each_call_of_a_loop_of_tools_is_built_again(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     stateful.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
@@ -218,8 +268,13 @@ async def test_each_call_of_a_loop_of_tools_is_built_again(stateful: RunningServ
     assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
 
 
-async def test_the_calls_around_an_image_are_built_again(stateful: RunningServer, backend: ReplayBackend) -> None:
-    answers = [Answer([sse(*called("image_generation", '{"prompt": "a circle"}'))]), Answer([text("Here it is.")])]
+async def test_the_calls_around_an_image_are_built_again(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    answers = [
+        Answer([sse(*called("image_generation", '{"prompt": "a circle"}'))]),
+        Answer([text("Here it is.")]),
+    ]
     backend.script = lambda _: answers.pop(0)
     tool: Any = {"type": "image_generation", "size": "1024x1024"}
     async with images_server() as images:
@@ -258,7 +313,9 @@ async def test_stored_requests_of_the_backends_are_displayed_as_sent(
     assert await keeping.parts.store.read(stored_facts.bodies, "", created.id) is None
 
 
-async def test_large_or_unstored_requests_are_not_cached(keeping: RunningServer, backend: ReplayBackend) -> None:
+async def test_large_or_unstored_requests_are_not_cached(
+    keeping: RunningServer, backend: ReplayBackend
+) -> None:
     large = await keeping.sdk.responses.create(model="m", input="x" * MOST_SENT)
     assert (await reader(keeping).calls(await facts_of(keeping, large.id)))["is_rebuilt"] is True
     unstored = await keeping.sdk.responses.create(model="m", input="Hi", store=False)
@@ -281,9 +338,17 @@ async def test_an_argument_with_the_name_of_a_secret_is_no_secret(
 async def test_sealed_content_is_not_displayed(stateful: RunningServer) -> None:
     sealed = stateful.parts.run.keyring.seal({"text": "Hm"}, "")
     thought: Any = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
-    created = await stateful.sdk.responses.create(model="m", input=[thought, {"role": "user", "content": "Hi"}])
-    console_reader, facts = reader(stateful), await facts_of(stateful, created.id)
-    for read in (console_reader.body, console_reader.input_items, console_reader.request, console_reader.calls):
+    created = await stateful.sdk.responses.create(
+        model="m", input=[thought, {"role": "user", "content": "Hi"}]
+    )
+    console_reader = reader(stateful)
+    facts = await facts_of(stateful, created.id)
+    for read in (
+        console_reader.body,
+        console_reader.input_items,
+        console_reader.request,
+        console_reader.calls,
+    ):
         assert sealed.encode() not in encode_large(await read(facts))
 
 
@@ -299,17 +364,24 @@ async def test_requests_beyond_a_bound_are_not_built_again(
     assert (len(found["data"]), found["has_more"]) == (1, True)
 
 
-async def test_all_events_of_a_long_stream_are_read_in_pages(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_all_events_of_a_long_stream_are_read_in_pages(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda _: Answer([text(*["word " * 100] * 300)])
     sent: list[Any] = []
     async with stateful.http.post(
-        f"{stateful.url}/responses", json={"model": "m", "input": "Hi", "background": True, "stream": True}
+        f"{stateful.url}/responses",
+        json={"model": "m", "input": "Hi", "background": True, "stream": True},
     ) as response:
-        sent += [json.loads(line[6:]) async for line in response.content if line.startswith(b"data: {")]
+        sent += [
+            json.loads(line[6:]) async for line in response.content if line.startswith(b"data: {")
+        ]
     found: list[Any] = []
     while True:
         after = found[-1]["sequence_number"] if found else -1
-        page = await reader(stateful).events(await facts_of(stateful, sent[0]["response"]["id"]), after, 200)
+        page = await reader(stateful).events(
+            await facts_of(stateful, sent[0]["response"]["id"]), after, 200
+        )
         found += page["data"]
         if not page["has_more"]:
             break
@@ -322,41 +394,58 @@ async def test_figures_count_what_has_ended(stateful: RunningServer) -> None:
         await stateful.sdk.responses.create(model="m", input="Hi")
     found = await reader(stateful).figures(None, FiguresParameters(by="model"))
     totals = found["totals"]
-    assert (totals["responses"], totals["by_status"], totals["input_tokens"]) == (3, {"completed": 3}, 15)
+    assert (totals["responses"], totals["by_status"], totals["input_tokens"]) == (
+        3,
+        {"completed": 3},
+        15,
+    )
     assert totals["duration_ms"]["p50"] <= totals["duration_ms"]["p95"] and totals["cost"] is None
     assert sum(bucket["responses"] for bucket in found["buckets"]) == 3
     assert [(group["value"], group["responses"]) for group in found["groups"]] == [("m", 3)]
-    assert (await reader(stateful).figures("other", FiguresParameters()))["totals"]["responses"] == 0
+    assert (await reader(stateful).figures("other", FiguresParameters()))["totals"][
+        "responses"
+    ] == 0
 
 
-async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(stateful: RunningServer) -> None:
+async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(
+    stateful: RunningServer,
+) -> None:
     names = [f"key_{number}" for number in range(1_002) for _ in range(2 if number else 1)]
     now = int(time.time() * 1000)
     facts = [new_facts(key_id=name, input_tokens=7, began=now, ended=now) for name in names]
     await stateful.parts.store.write(stored_facts.put_new, facts)
     found = await reader(stateful).figures(None, FiguresParameters(by="key"))
-    assert {group["responses"] for group in found["groups"]} == {2} and len(found["groups"]) == 1_000
+    assert {group["responses"] for group in found["groups"]} == {2} and len(
+        found["groups"]
+    ) == 1_000
     assert (found["rest"]["responses"], found["rest"]["input_tokens"]) == (3, 21)
     assert "rest" not in await reader(stateful).figures(None, FiguresParameters(by="model"))
 
 
 async def test_figures_count_what_waits_and_what_runs(stateful: RunningServer) -> None:
     states = ("queued", "queued", "in_progress", "completed")
-    await stateful.parts.store.write(stored_facts.put_new, [new_facts(tenant="acme", status=state) for state in states])
+    await stateful.parts.store.write(
+        stored_facts.put_new, [new_facts(tenant="acme", status=state) for state in states]
+    )
     for tenant in ("acme", None):
         found = await reader(stateful).figures(tenant, FiguresParameters())
         assert (found["queued"], found["in_flight"]) == (2, 1)
     assert (await reader(stateful).figures("other", FiguresParameters()))["queued"] == 0
 
 
-@pytest.mark.parametrize("query", [{"since": 5, "until": 5}, {"since": 0, "until": 10_000_000, "step": 60}])
-async def test_figures_of_too_many_spans_are_rejected(stateful: RunningServer, query: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "query", [{"since": 5, "until": 5}, {"since": 0, "until": 10_000_000, "step": 60}]
+)
+async def test_figures_of_too_many_spans_are_rejected(
+    stateful: RunningServer, query: dict[str, int]
+) -> None:
     with pytest.raises(ClientError, match="at most 500 spans"):
         await reader(stateful).figures(None, FiguresParameters(**query))
 
 
 async def test_a_watcher_sees_what_begins_and_ends(stateful: RunningServer) -> None:
-    console_reader, seen = reader(stateful), list[tuple[str, str]]()
+    console_reader = reader(stateful)
+    seen = list[tuple[str, str]]()
     async with (
         aclosing(console_reader.watch(None, "model:m")) as watched,
         aclosing(console_reader.watch("other", None)) as of_others,

@@ -1,11 +1,15 @@
-"""Names of API keys beside responses: those of new keys at once, and no look at the store for each list."""
+"""Names of API keys beside responses: those of new keys at once, and no look at the store for each
+list.
+"""
 
 from antiphon.console.summaries import AGAIN, FRESH, KeyNames
 from tests.support.keys import issued
 from tests.support.server import RunningServer
 
 
-async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(stateful: RunningServer) -> None:
+async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(
+    stateful: RunningServer,
+) -> None:
     time = 1000.0
     names = KeyNames(stateful.parts.store, lambda: time)
     assert await names.load() == {}

@@ -1,4 +1,6 @@
-"""What the server reads in the JSON of a report, compared with what the checker says of the same report."""
+"""What the server reads in the JSON of a report, compared with what the checker says of the same
+report.
+"""
 
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +34,9 @@ def test_reports_side_by_side_are_those_of_the_checker() -> None:
     theirs = comparison.groups(report.decode_reports(bodies))
     assert [(one.area, one.kind) for one in ours] == [(one.area, one.kind) for one in theirs]
     for area, group in zip(ours, theirs, strict=True):
-        assert [row.requirement.sentence for row in area.rows] == [row.requirement.sentence for row in group.rows]
+        assert [row.requirement.sentence for row in area.rows] == [
+            row.requirement.sentence for row in group.rows
+        ]
         assert [row.states for row in area.rows] == [row.states for row in group.rows]
 
 

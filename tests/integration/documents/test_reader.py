@@ -11,7 +11,15 @@ import uvloop
 from antiphon.documents.limits import REQUEST
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.sharing.scheduler import FairScheduler
-from tests.support.documents import crowd, docx, docx_bomb, entities, pdf, pdf_bomb, text_of_all_kinds
+from tests.support.documents import (
+    crowd,
+    docx,
+    docx_bomb,
+    entities,
+    pdf,
+    pdf_bomb,
+    text_of_all_kinds,
+)
 from tests.support.waiting import let_others_run
 
 MEBIBYTE = 1024 * 1024
@@ -45,7 +53,9 @@ async def test_pages_become_images_of_the_size_that_is_requested() -> None:
 @pytest.mark.wide
 async def test_the_same_page_is_the_same_image() -> None:
     reader = DocumentReader()
-    first, second = [await reader.pages(pdf("one"), first=0, count=1, pixels=1024) for _ in range(2)]
+    first, second = [
+        await reader.pages(pdf("one"), first=0, count=1, pixels=1024) for _ in range(2)
+    ]
     assert first == second
 
 
@@ -59,10 +69,16 @@ async def test_a_long_text_is_cut() -> None:
 @pytest.mark.parametrize(
     ("bomb", "words"),
     [
-        (lambda: pdf_bomb(900 * MEBIBYTE), "Reading the file needs more than 600 MB of memory|contains no text"),
+        (
+            lambda: pdf_bomb(900 * MEBIBYTE),
+            "Reading the file needs more than 600 MB of memory|contains no text",
+        ),
         (lambda: docx_bomb(300 * MEBIBYTE), "unpacks to more than 200 times its size"),
         (entities, "declares XML entities"),
-        (lambda: docx(body="<w:p>" * 1_000_000), "nests more than 500 elements|unpacks to more than"),
+        (
+            lambda: docx(body="<w:p>" * 1_000_000),
+            "nests more than 500 elements|unpacks to more than",
+        ),
         (lambda: crowd(150_000), "more than 5,000 files"),
     ],
     ids=["pdf", "docx", "entities", "deep", "crowd"],

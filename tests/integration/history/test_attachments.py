@@ -1,4 +1,6 @@
-"""Files in requests, with the official SDK: text for models that read no files, images of pages for those that see."""
+"""Files in requests, with the official SDK: text for models that read no files, images of pages for
+those that see.
+"""
 
 import asyncio
 import base64
@@ -108,7 +110,9 @@ async def test_each_turn_of_a_chain_sends_the_same_bytes_and_the_file_is_read_on
     async with serving(model) as server:
         first = await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
         begun = model.requests[-1]["messages"]
-        second = await server.sdk.responses.create(model="m", input="And?", previous_response_id=first.id)
+        second = await server.sdk.responses.create(
+            model="m", input="And?", previous_response_id=first.id
+        )
         assert model.requests[-1]["messages"][: len(begun)] == begun
         other = await server.built_with(Settings())  # another process: what is kept is in the store
         server.parts.run.attachments = other.run.attachments
@@ -127,7 +131,9 @@ async def test_without_storage_nothing_of_a_file_stays_in_the_store() -> None:
     assert stored == []
 
 
-@pytest.mark.parametrize("way", ["stream", "background", "conversation", "websocket", "tool", "count"])
+@pytest.mark.parametrize(
+    "way", ["stream", "background", "conversation", "websocket", "tool", "count"]
+)
 async def test_files_work_in_every_kind_of_request(way: str) -> None:
     model = backend()
     item: Any = user(data(docx(TEXT), "a.docx"))
@@ -140,7 +146,8 @@ async def test_files_work_in_every_kind_of_request(way: str) -> None:
         elif way == "background":
             created = await sdk.responses.create(model="m", input=[item], background=True)
             created = await eventually(
-                lambda: sdk.responses.retrieve(created.id), lambda created: created.status in ("completed", "failed")
+                lambda: sdk.responses.retrieve(created.id),
+                lambda created: created.status in ("completed", "failed"),
             )
             assert created.status == "completed"
         elif way == "conversation":
@@ -153,7 +160,11 @@ async def test_files_work_in_every_kind_of_request(way: str) -> None:
                     assert event["type"] != "error", event
         elif way == "tool":
             call: Any = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
-            output: Any = {"type": "function_call_output", "call_id": "c", "output": [data(docx(TEXT), "a.docx")]}
+            output: Any = {
+                "type": "function_call_output",
+                "call_id": "c",
+                "output": [data(docx(TEXT), "a.docx")],
+            }
             await sdk.responses.create(model="m", input=[user(), call, output])  # type: ignore[list-item]
         else:
             small = await sdk.responses.input_tokens.count(model="m", input="What is it?")
@@ -173,7 +184,9 @@ async def test_a_vision_model_receives_the_pages_as_images_along_with_the_text()
         parts = displayed(model)
         assert [part["type"] for part in parts] == ["text", "text", *["image_url"] * 3]
         assert TEXT in parts[1]["text"]
-        assert all(part["image_url"]["url"].startswith("data:image/png;base64,iVBOR") for part in parts[2:])
+        assert all(
+            part["image_url"]["url"].startswith("data:image/png;base64,iVBOR") for part in parts[2:]
+        )
         await server.sdk.responses.create(model="m", input=[user(data(pdf(""), detail="high"))])  # type: ignore[list-item]
         assert [part["type"] for part in displayed(model)] == ["text", "text", "image_url"]
         await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT), detail="low"))])  # type: ignore[list-item]
@@ -181,7 +194,9 @@ async def test_a_vision_model_receives_the_pages_as_images_along_with_the_text()
 
 
 @pytest.mark.wide
-async def test_the_model_receives_the_number_of_pages_without_images(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_model_receives_the_number_of_pages_without_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(attachments, "MOST_PAGES", 1)
     model = backend()
     async with serving(model) as server:
@@ -212,7 +227,9 @@ async def test_a_stored_file_is_found_by_its_id(dialect: str) -> None:
         part = {"type": "input_file", "file_id": file.id}
         first = await server.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
         if dialect == "openai":
-            assert base64.b64decode(displayed(model)[1]["file"]["file_data"].partition(",")[2]) == pdf(TEXT)
+            assert base64.b64decode(
+                displayed(model)[1]["file"]["file_data"].partition(",")[2]
+            ) == pdf(TEXT)
         else:
             assert 'file "stored.pdf"' in displayed(model)[1]["text"]
             assert TEXT in displayed(model)[1]["text"]
@@ -224,11 +241,18 @@ async def test_a_stored_file_is_found_by_its_id(dialect: str) -> None:
     assert f"No such File object: {file.id}" in message
 
 
-async def test_a_backend_that_speaks_responses_receives_the_parts_and_the_data_of_stored_files() -> None:
-    model, settings = backend(), {"b": BackendOptions(api="responses")}
+async def test_a_backend_that_speaks_responses_receives_the_parts_and_the_data_of_stored_files() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
+    model = backend()
+    settings = {"b": BackendOptions(api="responses")}
     async with serving(model, shares=settings) as server:
         file = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
-        parts = [{"type": "input_file", "file_id": file.id}, data(pdf("own")), url("https://example.com/a.pdf")]
+        parts = [
+            {"type": "input_file", "file_id": file.id},
+            data(pdf("own")),
+            url("https://example.com/a.pdf"),
+        ]
         with suppress(openai.APIError):  # the scripted model answers in Chat
             await server.sdk.responses.create(model="m", input=[user(*parts)])  # type: ignore[list-item]
         _, stored, own, linked = model.requests[-1]["input"][0]["content"]
@@ -267,12 +291,12 @@ async def test_a_backend_that_takes_over_gets_the_form_that_it_needs() -> None:
     def broken(request: Any) -> Any:
         return BackendError("It is down.")
 
-    reads, text = (
-        ScriptedBackend(broken, name="b", models=["m"]),
-        ScriptedBackend([plain("Read.")], name="c", models=["m"]),
-    )
+    reads = ScriptedBackend(broken, name="b", models=["m"])
+    text = ScriptedBackend([plain("Read.")], name="c", models=["m"])
     dialects = {"b": "openai", "c": "generic"}
-    async with serve(reads, text, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}) as server:
+    async with serve(
+        reads, text, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}
+    ) as server:
         file = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         part = {"type": "input_file", "file_id": file.id}
         await server.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
@@ -298,7 +322,8 @@ class Site:
 
 @asynccontextmanager
 async def site() -> AsyncIterator[Site]:
-    created, app = Site(), web.Application()
+    created = Site()
+    app = web.Application()
     app.router.add_get("/{path:.*}", created.answer)
     async with serving_app(app) as origin:
         created.url = origin.replace("127.0.0.1", "files.example")
@@ -314,9 +339,12 @@ def url(address: str) -> dict[str, Any]:
 
 
 async def test_a_file_by_url_is_fetched_here_and_named_by_its_address() -> None:
-    model, settings = backend(), Settings(outgoing_networks=["127.0.0.0/8"])
+    model = backend()
+    settings = Settings(outgoing_networks=["127.0.0.0/8"])
     async with site() as files, serving(model, settings=settings, resolve=this_machine) as server:
-        await server.sdk.responses.create(model="m", input=[user(url(f"{files.url}/d/a%20b.pdf?x=1"))])  # type: ignore[list-item]
+        await server.sdk.responses.create(
+            model="m", input=[user(url(f"{files.url}/d/a%20b.pdf?x=1"))]
+        )  # type: ignore[list-item]
         assert 'file "a b.pdf"' in displayed(model)[1]["text"]
         assert TEXT in displayed(model)[1]["text"]
         status, param, code, message = await refusal(server, url(f"{files.url}/missing"))
@@ -339,7 +367,12 @@ async def test_a_url_leads_to_no_address_that_is_not_public() -> None:
         (pdf(""), "a.pdf", "invalid_file", "contains no text"),
         (b"%PDF-broken", "a.pdf", "invalid_file", "not a valid PDF"),
         ("ö".encode("latin-1"), "a.txt", "invalid_file", "not text in UTF-8"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "a.doc", "unsupported_file", "old Office document"),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99),
+            "a.doc",
+            "unsupported_file",
+            "old Office document",
+        ),
     ],
 )
 async def test_a_file_that_cannot_be_read_is_refused_with_its_reason(
@@ -354,7 +387,9 @@ async def test_a_file_that_cannot_be_read_is_refused_with_its_reason(
     assert model.requests == []
 
 
-async def test_all_files_of_a_request_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_files_of_a_request_together_have_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(attachments, "MOST_BYTES", 2_000)
     async with serving(backend()) as server:
         status, param, code, message = await refusal(server, data(pdf("one")), data(pdf("two")))
@@ -377,8 +412,12 @@ async def test_a_recorded_request_with_a_file_reaches_the_model_as_text(name: st
         stored = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         body = re.sub(r'"file-[A-Za-z0-9]{22}"', f'"{stored.id}"', RECORDED[name])
         # The recordings have the beginning of each file alone.
-        body = re.sub('(application/pdf;base64,)[^"]*', r"\g<1>" + base64.b64encode(pdf(TEXT)).decode(), body)
-        status, answer = await server.post("/responses", json=json.loads(body) | {"model": "m", "stream": False})
+        body = re.sub(
+            '(application/pdf;base64,)[^"]*', r"\g<1>" + base64.b64encode(pdf(TEXT)).decode(), body
+        )
+        status, answer = await server.post(
+            "/responses", json=json.loads(body) | {"model": "m", "stream": False}
+        )
     assert status == 200, answer
     assert "content of the file" in stated(model)
 
@@ -416,7 +455,8 @@ async def in_background(server: RunningServer, *parts: dict[str, Any]) -> Any:
 @pytest.mark.wide
 async def test_a_background_response_waits_for_the_memory_that_its_files_need() -> None:
     async with serving(backend()) as server:
-        memory, waited = server.parts.run.history.memory, asyncio.Event()
+        memory = server.parts.run.history.memory
+        waited = asyncio.Event()
         file = await server.sdk.files.create(file=("a.txt", b"x" * 500_000), purpose="user_data")
         memory.take(taken := memory.left - 400_000)
         real = memory.wait_for
@@ -432,7 +472,9 @@ async def test_a_background_response_waits_for_the_memory_that_its_files_need() 
         assert (await ended(server.sdk, begun.id)).output_text == "Read."
 
 
-async def test_a_background_response_waits_for_busy_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_background_response_waits_for_busy_readers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(attachments, "BUSY", 0.0)
     requested: list[str] = []
     real = documents.DocumentReader.read
@@ -440,7 +482,9 @@ async def test_a_background_response_waits_for_busy_readers(monkeypatch: pytest.
     async def read(self: Any, content: bytes, filename: str, tenant: str = "") -> Any:
         requested.append(filename)
         if len(requested) % 3:
-            raise documents.DocumentError("invalid_file", "Too many files are being read at once.", "busy")
+            raise documents.DocumentError(
+                "invalid_file", "Too many files are being read at once.", "busy"
+            )
         return await real(self, content, filename, tenant)
 
     monkeypatch.setattr(documents.DocumentReader, "read", read)
@@ -448,4 +492,6 @@ async def test_a_background_response_waits_for_busy_readers(monkeypatch: pytest.
         begun = await in_background(server, data(docx(TEXT)))
         assert (await ended(server.sdk, begun.id)).output_text == "Read."
         assert len(requested) == 3
-        assert (await refusal(server, data(docx(TEXT + "2"))))[:1] == (503,), "whoever waits for an answer is told"
+        assert (await refusal(server, data(docx(TEXT + "2"))))[:1] == (503,), (
+            "whoever waits for an answer is told"
+        )

@@ -13,7 +13,11 @@ from antiphon.gateway.parts import Parts
 from antiphon.history.chain_cache import ChainCache
 from antiphon.history.decoding import FEW
 from antiphon.protocol.resources import AddItems, CreateConversation
-from antiphon.protocol.validation.validate import decode_add_items, decode_create_conversation, decode_request
+from antiphon.protocol.validation.validate import (
+    decode_add_items,
+    decode_create_conversation,
+    decode_request,
+)
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.recording.quota import OUTPUT
 from antiphon.runs.input_tokens import count_input_tokens
@@ -66,20 +70,26 @@ async def test_a_chain_that_is_too_long_to_load_is_refused_unread(bounds: dict[s
     assert await refused(created, previous_response_id=third) == too_long
     with pytest.raises(ClientError, match="context window"):
         await count_input_tokens(
-            created.run, decode_request(b'{"model":"m","input":"a","previous_response_id":"%s"}' % third.encode())
+            created.run,
+            decode_request(
+                b'{"model":"m","input":"a","previous_response_id":"%s"}' % third.encode()
+            ),
         )
     created.run.history.chains = type(created.run.history.chains)()
     assert await refused(created, previous_response_id=third) == too_long
     assert (len(model.requests), read) == (3, [])
 
 
-async def test_of_a_chain_no_more_is_counted_than_a_turn_may_load(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_a_chain_no_more_is_counted_than_a_turn_may_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     created, _ = bounded(*[stated("Yes.")] * 6, history_items=100)
     response_id = None
     for _ in range(6):
         response_id = (await query(created, previous_response_id=response_id))["id"]
     created.run.history.bounds.history_items, created.run.history.chains = 3, ChainCache()
-    measure, counted = created.store.measure_chain, []
+    measure = created.store.measure_chain
+    counted = []
 
     async def counting(*args: Any) -> ChainExtent:
         counted.append(await measure(*args))
@@ -88,7 +98,9 @@ async def test_of_a_chain_no_more_is_counted_than_a_turn_may_load(monkeypatch: p
     monkeypatch.setattr(created.store, "measure_chain", counting)
     monkeypatch.setattr("antiphon.history.chain_cache.MOST_STEPS", 2)
 
-    assert (await refused(created, previous_response_id=response_id))[1] == "context_length_exceeded"
+    assert (await refused(created, previous_response_id=response_id))[
+        1
+    ] == "context_length_exceeded"
     assert [extent.length for extent in counted] == [4]
 
 
@@ -109,7 +121,9 @@ async def test_one_response_with_too_many_items_is_not_followed() -> None:
 async def test_an_input_refers_to_no_more_than_a_history_may_have() -> None:
     created, model = bounded(*[stated("fine")] * 3)
     for name in ("a", "b"):
-        await query(created, input=[{**HI, "type": "message", "id": f"msg_{name}", "content": name * 1000}])
+        await query(
+            created, input=[{**HI, "type": "message", "id": f"msg_{name}", "content": name * 1000}]
+        )
     created.run.history.bounds.history_bytes = 2000
     both = [{"type": "item_reference", "id": f"msg_{name}"} for name in ("a", "b")]
     assert await refused(created, input=both) == (400, "context_length_exceeded", "input")
@@ -119,18 +133,31 @@ async def test_an_input_refers_to_no_more_than_a_history_may_have() -> None:
 
 async def test_a_conversation_that_is_too_long_is_refused_and_takes_no_more() -> None:
     created, model = bounded(stated("fine"), stated("fine"), conversation_items=4, history_items=4)
-    items = decode_create_conversation(b'{"items":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}')
+    items = decode_create_conversation(
+        b'{"items":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}'
+    )
     assert isinstance(items, CreateConversation)
-    retained = (await Gateway(created).conversations.create(items, RequestIdentity(response_id="conv_1")))["id"]
+    retained = (
+        await Gateway(created).conversations.create(items, RequestIdentity(response_id="conv_1"))
+    )["id"]
     await query(created, conversation=retained)
-    assert await refused(created, conversation=retained) == (400, "conversation_too_large", "conversation")
+    assert await refused(created, conversation=retained) == (
+        400,
+        "conversation_too_large",
+        "conversation",
+    )
     more = decode_add_items(b'{"items":[{"role":"user","content":"c"}]}')
     assert isinstance(more, AddItems)
     with pytest.raises(ClientError) as caught:
         await Gateway(created).conversations.add_items("", retained, more, [])
     assert (caught.value.status, caught.value.code) == (400, "conversation_too_large")
-    created.run.history.bounds.conversation_items, created.run.history.bounds.history_items = 1_000, 3
-    assert await refused(created, conversation=retained) == (400, "context_length_exceeded", "conversation")
+    created.run.history.bounds.conversation_items = 1_000
+    created.run.history.bounds.history_items = 3
+    assert await refused(created, conversation=retained) == (
+        400,
+        "context_length_exceeded",
+        "conversation",
+    )
     created.run.history.bounds.history_items = 1_000
     await query(created, conversation=retained)
     assert len(model.requests) == 2
@@ -143,7 +170,9 @@ async def test_a_tenant_that_has_stored_its_quota_stores_no_more() -> None:
 
     assert await refused(created) == full
     with pytest.raises(ClientError, match="quota"):
-        await Gateway(created).conversations.create(CreateConversation(), RequestIdentity(response_id="conv_1"))
+        await Gateway(created).conversations.create(
+            CreateConversation(), RequestIdentity(response_id="conv_1")
+        )
     await query(created, store=False)
     await created.store.write(responses.delete, "", first)
     await query(created)
@@ -171,7 +200,10 @@ async def test_background_requests_that_come_at_once_stay_within_the_quota() -> 
     created, _ = bounded(stored_bytes=OUTPUT)
     body = b'{"model":"m","input":"Hi","background":true}'
     reported = await asyncio.gather(
-        *(Gateway(created).queue.enqueue(decode_request(body), body, RequestIdentity()) for _ in range(4)),
+        *(
+            Gateway(created).queue.enqueue(decode_request(body), body, RequestIdentity())
+            for _ in range(4)
+        ),
         return_exceptions=True,
     )
     refused = [one for one in reported if isinstance(one, ClientError)]
@@ -191,7 +223,9 @@ async def begin_with(created: Parts, size: int, key: str = "", **body: Any) -> R
     """Begin a response of a request of so many bytes."""
     response_id = created.run.new_id("resp")
     if key:
-        await created.store.write(idempotency.reserve, "", key, b"print", response_id, created.process.worker)
+        await created.store.write(
+            idempotency.reserve, "", key, b"print", response_id, created.process.worker
+        )
     identity = RequestIdentity("", response_id, key, size=size)
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
     return Run(await prepare(created.run, request, identity), created.run)
@@ -219,7 +253,11 @@ async def test_long_histories_are_decoded_when_it_is_their_turn(store_url: str) 
     waiting = asyncio.create_task(query(created, previous_response_id=large["id"]))
     short = await query(created, input="short")
     await until(lambda: created.run.history.reads.waiting)
-    assert (short["status"], created.run.history.reads.waiting, waiting.done()) == ("completed", 1, False)
+    assert (short["status"], created.run.history.reads.waiting, waiting.done()) == (
+        "completed",
+        1,
+        False,
+    )
     created.run.history.reads.leave("another")
     assert (await waiting)["status"] == "completed"
     assert created.run.history.reads.in_use == 0

@@ -1,4 +1,6 @@
-"""What is remembered of a chain shows in the work alone: bodies, answers and errors are those of a full reading."""
+"""What is remembered of a chain shows in the work alone: bodies, answers and errors are those of a
+full reading.
+"""
 
 import asyncio
 import gc
@@ -45,17 +47,33 @@ RETENTION = 1000
 TOOLS: Sequence[Sequence[dict[str, Any]]] = (
     [{"type": "function", "name": "look"}],
     [{"type": "function", "name": "look"}, {"type": "custom", "name": "write"}],
-    [{"type": "namespace", "name": "sky", "description": "", "tools": [{"type": "function", "name": "look"}]}],
+    [
+        {
+            "type": "namespace",
+            "name": "sky",
+            "description": "",
+            "tools": [{"type": "function", "name": "look"}],
+        }
+    ],
     [],
 )
 
-CALL = {"index": 0, "id": "call_x", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}
+CALL = {
+    "index": 0,
+    "id": "call_x",
+    "type": "function",
+    "function": {"name": "look", "arguments": '{"at": 1}'},
+}
 
 ANSWERS = {
     "text": stated("Hello ", "there"),
     "thought": [delta(reasoning_content="Hm."), delta(content="Yes"), delta("stop")],
     "call": [delta(tool_calls=[CALL]), delta("tool_calls")],
-    "thought and call": [delta(reasoning_content="Look!"), delta(tool_calls=[CALL]), delta("tool_calls")],
+    "thought and call": [
+        delta(reasoning_content="Look!"),
+        delta(tool_calls=[CALL]),
+        delta("tool_calls"),
+    ],
     "nothing": [delta("length")],
 }
 
@@ -69,8 +87,14 @@ INPUTS: dict[str, Any] = {
     "text": "and now?",
     "image": [{"role": "user", "content": [{"type": "input_text", "text": "see"}, IMAGE]}],
     "two messages": [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}],
-    "developer": [{"role": "developer", "content": "be brief"}, {"role": "user", "content": "go on"}],
-    "assistant first": [{"role": "assistant", "content": "I said"}, {"role": "user", "content": "go on"}],
+    "developer": [
+        {"role": "developer", "content": "be brief"},
+        {"role": "user", "content": "go on"},
+    ],
+    "assistant first": [
+        {"role": "assistant", "content": "I said"},
+        {"role": "user", "content": "go on"},
+    ],
     "nothing": [],
     "wait": "wait",
     "forgotten": "never mind",
@@ -78,10 +102,26 @@ INPUTS: dict[str, Any] = {
     "late pair": [PAIR[0], {"role": "user", "content": "wait"}, PAIR[1]],
     "output of nothing": [PAIR[1]],
     "asynchronous call": [{**PAIR[0], "async": True}, {"role": "user", "content": "meanwhile"}],
-    "compaction": [{"type": "compaction", "encrypted_content": "?"}, {"role": "user", "content": "go on"}],
-    "settings": [{"type": "configuration_update", "reasoning": {"effort": "low"}}, {"role": "user", "content": "x"}],
-    "more tools": [{"type": "additional_tools", "role": "developer", "tools": list(TOOLS[1])}, *PAIR],
-    "search": [{"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}],
+    "compaction": [
+        {"type": "compaction", "encrypted_content": "?"},
+        {"role": "user", "content": "go on"},
+    ],
+    "settings": [
+        {"type": "configuration_update", "reasoning": {"effort": "low"}},
+        {"role": "user", "content": "x"},
+    ],
+    "more tools": [
+        {"type": "additional_tools", "role": "developer", "tools": list(TOOLS[1])},
+        *PAIR,
+    ],
+    "search": [
+        {
+            "type": "web_search_call",
+            "id": "ws_1",
+            "status": "completed",
+            "action": {"type": "search"},
+        }
+    ],
 }
 
 
@@ -96,7 +136,9 @@ class FullReading(ChainCache):
 LATE = ("wait", "developer")
 """Inputs before which the outputs of calls do not stand, but behind them."""
 
-REPLAYING = [name for name, dialect in DIALECTS.items() if dialect.replay != "never" or dialect.alternating]
+REPLAYING = [
+    name for name, dialect in DIALECTS.items() if dialect.replay != "never" or dialect.alternating
+]
 
 
 @dataclass
@@ -124,9 +166,15 @@ class World:
 
     def __post_init__(self) -> None:
         backend = ScriptedBackend(lambda _: sse(*ANSWERS[self.answer]), models=["m"])
-        self._post, backend.post = backend.post, self._noted  # type: ignore[method-assign]
-        base = foundation(ModelRegistry([backend], self.clock, {backend.name: self.dialect}), self.store)
-        base.now, base.keyring = self.clock, Keyring([bytes(32)])  # all worlds mark system messages alike
+        self._post = backend.post  # type: ignore[method-assign]
+        backend.post = self._noted  # type: ignore[method-assign]
+        base = foundation(
+            ModelRegistry([backend], self.clock, {backend.name: self.dialect}), self.store
+        )
+        base.now, base.keyring = (
+            self.clock,
+            Keyring([bytes(32)]),
+        )  # all worlds mark system messages alike
         self.parts = parts_with(base)
         self.parts.run.history.chains = self.chains
         self.parts.run.rules.retention = RETENTION
@@ -138,7 +186,9 @@ class World:
     async def turn(self, body: dict[str, Any]) -> Any:
         """Return the response that comes of a request, or the error."""
         try:
-            run = await Gateway(self.parts).create(decode_request(msgspec.json.encode({"model": "m", **body})))
+            run = await Gateway(self.parts).create(
+                decode_request(msgspec.json.encode({"model": "m", **body}))
+            )
             response = await run.result()
         except ClientError as error:
             return error.status, error.body()
@@ -182,7 +232,9 @@ async def play(script: Sequence[tuple[Any, ...]], worlds: Sequence[World]) -> No
             assert (
                 len(
                     {
-                        await world.store.write(stored_responses.delete, "", known[rest[0] % len(known)])
+                        await world.store.write(
+                            stored_responses.delete, "", known[rest[0] % len(known)]
+                        )
                         for world in worlds
                     }
                 )
@@ -196,16 +248,25 @@ async def play(script: Sequence[tuple[Any, ...]], worlds: Sequence[World]) -> No
                 answers.append(await world.turn(body))
             assert all(answer == answers[0] for answer in answers)
             assert all(world.requested == worlds[0].requested for world in worlds)
-            if not isinstance(answers[0], bytes) and answers[0][1]["code"] == "previous_response_not_found":
+            if (
+                not isinstance(answers[0], bytes)
+                and answers[0][1]["code"] == "previous_response_not_found"
+            ):
                 for world in worlds:
                     world.responses.remove(body["previous_response_id"])
             if isinstance(answers[0], bytes):
                 created = json.loads(answers[0])
-                waiting[created["id"]] = [one["call_id"] for one in created["output"] if one["type"] == "function_call"]
+                waiting[created["id"]] = [
+                    one["call_id"] for one in created["output"] if one["type"] == "function_call"
+                ]
 
 
-def _body(choice: Sequence[Any], known: Sequence[str], waiting: dict[str, list[str]], number: int) -> dict[str, Any]:
-    """Return a request; the outputs that the followed response waits for come with it, nearly always."""
+def _body(
+    choice: Sequence[Any], known: Sequence[str], waiting: dict[str, list[str]], number: int
+) -> dict[str, Any]:
+    """Return a request; the outputs that the followed response waits for come with it, nearly
+    always.
+    """
     parent, stated_as, _, tools, instructions, context, where = choice
     body: dict[str, Any] = {"tools": TOOLS[tools]}
     if instructions:
@@ -217,11 +278,17 @@ def _body(choice: Sequence[Any], known: Sequence[str], waiting: dict[str, list[s
     if known:
         body["previous_response_id"] = known[-1] if parent < 0 else known[parent % len(known)]
     calls = waiting.get(body.get("previous_response_id", ""), [])
-    outputs = [{"type": "function_call_output", "call_id": call_id, "output": "seen"} for call_id in calls]
+    outputs = [
+        {"type": "function_call_output", "call_id": call_id, "output": "seen"} for call_id in calls
+    ]
     new = json.loads(json.dumps(INPUTS[stated_as]).replace("call_p", f"call_{number}"))
     items = [{"role": "user", "content": new}] if isinstance(new, str) else new
     body["input"] = (
-        [*items, *outputs] if stated_as in LATE else [*outputs, *items] if stated_as != "forgotten" else items
+        [*items, *outputs]
+        if stated_as in LATE
+        else [*outputs, *items]
+        if stated_as != "forgotten"
+        else items
     )
     return body if body["input"] or known else body | {"input": "Hi"}
 
@@ -234,13 +301,19 @@ WHATEVER_IT_COSTS = {"suppress_health_check": list(HealthCheck)}
 
 @pytest.mark.wide
 @examples(150, **WHATEVER_IT_COSTS)
-@given(scripts, st.sampled_from([*REPLAYING, *REPLAYING, *DIALECTS]), st.sampled_from([0, 20_000, 2**26]))
+@given(
+    scripts,
+    st.sampled_from([*REPLAYING, *REPLAYING, *DIALECTS]),
+    st.sampled_from([0, 20_000, 2**26]),
+)
 def test_a_remembered_chain_is_the_chain(script: list[Any], dialect: str, room: int) -> None:
     async def compare() -> None:
         clocks = Clock(), Clock()
         stores = [SqliteStore.open("sqlite://", now=clock) for clock in clocks]
         chains = FullReading(), ChainCache(room)
-        await play(script, [World(*parts, dialect) for parts in zip(clocks, stores, chains, strict=True)])
+        await play(
+            script, [World(*parts, dialect) for parts in zip(clocks, stores, chains, strict=True)]
+        )
         await asyncio.gather(*(store.close() for store in stores))
 
     asyncio.run(compare())
@@ -261,15 +334,23 @@ LONG: Sequence[tuple[Any, ...]] = [
         ("image", "thought", "current_turn"),
         ("text", "thought", "current_turn"),
     )
-] + [("turn", -1, "text", "call", 0, None, None, "chain"), *[("turn", -1, "wait", "call", 0, None, None, "chain")] * 3]
+] + [
+    ("turn", -1, "text", "call", 0, None, None, "chain"),
+    *[("turn", -1, "wait", "call", 0, None, None, "chain")] * 3,
+]
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("dialect", [name for name in [*REPLAYING, "generic"] if "tools" in DIALECTS[name].accepts])
+@pytest.mark.parametrize(
+    "dialect", [name for name in [*REPLAYING, "generic"] if "tools" in DIALECTS[name].accepts]
+)
 async def test_a_long_remembered_chain_is_the_chain(dialect: str) -> None:
     clocks = Clock(), Clock()
     stores = [SqliteStore.open("sqlite://", now=clock) for clock in clocks]
-    worlds = [World(*parts, dialect) for parts in zip(clocks, stores, (FullReading(), ChainCache()), strict=True)]
+    worlds = [
+        World(*parts, dialect)
+        for parts in zip(clocks, stores, (FullReading(), ChainCache()), strict=True)
+    ]
     await play(LONG, worlds)
     assert len(worlds[0].responses) == len(LONG)
     await asyncio.gather(*(store.close() for store in stores))
@@ -287,7 +368,9 @@ def test_it_is_so_on_postgres(postgres: Postgres, script: list[Any]) -> None:
                 await PostgresStore.open(url, connections=1, now=clocks[1]),
             ]
             chains = FullReading(), ChainCache()
-            await play(script, [World(*parts) for parts in zip(clocks, stores, chains, strict=True)])
+            await play(
+                script, [World(*parts) for parts in zip(clocks, stores, chains, strict=True)]
+            )
             await asyncio.gather(*(store.close() for store in stores))
 
     asyncio.run(compare())
@@ -295,9 +378,18 @@ def test_it_is_so_on_postgres(postgres: Postgres, script: list[Any]) -> None:
 
 def _stored(number: int, text: str = "") -> StoredResponse:
     """A turn of a long chain."""
-    question_text, answer_text = f"question {number}{text}", f"answer {number}{text}"
-    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": question_text}]}
-    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer_text}]}
+    question_text = f"question {number}{text}"
+    answer_text = f"answer {number}{text}"
+    question = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": question_text}],
+    }
+    answer = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": answer_text}],
+    }
     return StoredResponse(
         id=f"resp_{number}",
         created_at=NOW,
@@ -310,7 +402,9 @@ def _stored(number: int, text: str = "") -> StoredResponse:
 
 
 async def _calls_of_a_turn(world: World, after: int) -> int:
-    """Return how many Python functions of this package the second turn that follows a chain of this length calls."""
+    """Return how many Python functions of this package the second turn that follows a chain of this
+    length calls.
+    """
     first = json.loads(await world.turn({"input": "Hi", "previous_response_id": f"resp_{after}"}))
     body = {"input": "Hi", "previous_response_id": first["id"]}
     calls: Counter[str] = Counter()
@@ -329,7 +423,9 @@ async def _calls_of_a_turn(world: World, after: int) -> int:
 
 @pytest.mark.wide("postgres")
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_turn_1000_costs_at_most_three_times_turn_10(kind: str, request: pytest.FixtureRequest) -> None:
+async def test_turn_1000_costs_at_most_three_times_turn_10(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
     clock = Clock()
     store: Store = SqliteStore.open("sqlite://", now=clock)
     if kind == "postgres":
@@ -347,7 +443,9 @@ async def test_what_is_remembered_is_bounded() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     for number in range(1, 101):
         await store.save(_stored(number))
-        await store.save(replace_fields(_stored(number), id=f"other_{number}", previous_response_id=None))
+        await store.save(
+            replace_fields(_stored(number), id=f"other_{number}", previous_response_id=None)
+        )
     chains = ChainCache(most_bytes=100_000, most_entries=50)
     for name in [f"{kind}_{number}" for number in range(1, 101) for kind in ("resp", "other")]:
         response = await store.read(stored_responses.load, "", name)
@@ -361,9 +459,13 @@ async def test_what_is_remembered_is_bounded() -> None:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("text", ["hello", "a b" * 3000, "a b" * 3000 + "😀", "яы" * 3000, "漢字" * 3000])
+@pytest.mark.parametrize(
+    "text", ["hello", "a b" * 3000, "a b" * 3000 + "😀", "яы" * 3000, "漢字" * 3000]
+)
 async def test_as_many_bytes_are_counted_as_are_taken(text: str) -> None:
-    store, chains, dialect = SqliteStore.open("sqlite://", now=lambda: NOW), ChainCache(2**30), DIALECTS["generic"]
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    chains = ChainCache(2**30)
+    dialect = DIALECTS["generic"]
     for number in range(1, 14):
         await store.save(_stored(number, text))
     gc.collect()
@@ -393,6 +495,10 @@ async def test_a_chain_that_is_followed_twice_is_two_chains() -> None:
     second = json.loads(await world.turn({"input": "b", "previous_response_id": first}))["id"]
     for follows, expected in ((second, "a b x"), (first, "a x"), (second, "a b x"), (first, "a x")):
         await world.turn({"input": "x", "previous_response_id": follows})
-        stated_before = [one["content"] for one in json.loads(world.requested[-1])["messages"] if one["role"] == "user"]
+        stated_before = [
+            one["content"]
+            for one in json.loads(world.requested[-1])["messages"]
+            if one["role"] == "user"
+        ]
         assert stated_before == expected.split()
     await store.close()

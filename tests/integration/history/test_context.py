@@ -17,7 +17,12 @@ from tests.support.cases import each
 from tests.support.parts import Chunks, called, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
-TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+TOOL = {
+    "type": "function",
+    "name": "look",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+}
 THOUGHT: Chunks = [
     delta(reasoning_content="Hm, "),
     delta(reasoning_content="well."),
@@ -67,7 +72,9 @@ async def test_a_large_input_follows_a_chain_as_a_small_one_does() -> None:
 async def test_an_item_that_repeats_a_stored_id_is_refused_in_a_large_input_too() -> None:
     created, _ = scripted_parts(stated("one"))
     first = await query(created, input="a")
-    error = await refusal(created, input=[first["output"][0], *MESSAGES], previous_response_id=first["id"])
+    error = await refusal(
+        created, input=[first["output"][0], *MESSAGES], previous_response_id=first["id"]
+    )
 
     assert error.message.startswith("Duplicate item found with id")
     assert created.shared.usage()["large_requests"].in_use == 0
@@ -94,7 +101,12 @@ async def test_a_tool_loop_goes_on_by_previous_response_id() -> None:
     created, backend = scripted_parts(called(), stated("A star."))
     first = await query(created, input="Look!", tools=[TOOL])
     call_id = first["output"][0]["call_id"]
-    await query(created, input=[{**OUTPUT, "call_id": call_id}], previous_response_id=first["id"], tools=[TOOL])
+    await query(
+        created,
+        input=[{**OUTPUT, "call_id": call_id}],
+        previous_response_id=first["id"],
+        tools=[TOOL],
+    )
 
     user, call, output = backend.requests[-1]["messages"]
     assert (user["role"], call["tool_calls"][0]["id"]) == ("user", call_id)
@@ -107,19 +119,25 @@ async def test_a_call_in_the_chain_without_its_output_is_refused() -> None:
     error = await refusal(created, input="Well?", previous_response_id=first["id"])
 
     assert (error.status, error.code, error.param) == (400, None, "input")
-    assert error.message == f"No tool output found for function call {first['output'][0]['call_id']}."
+    assert (
+        error.message == f"No tool output found for function call {first['output'][0]['call_id']}."
+    )
 
 
 @each("path", ["chain", "conversation"])
 async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: str) -> None:
     created, backend = scripted_parts(called(arguments='{"a": 1}'), stated("A star."))
     before = {"conversation": "conv_1"} if path == "conversation" else {}
-    await Gateway(created).conversations.create(CreateConversation(), RequestIdentity(response_id="conv_1"))
+    await Gateway(created).conversations.create(
+        CreateConversation(), RequestIdentity(response_id="conv_1")
+    )
     first = await query(created, input="Look!", tools=[TOOL], **before)
     call = first["output"][0]
     repeated = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
     after = before or {"previous_response_id": first["id"]}
-    second = await query(created, input=[repeated, {**OUTPUT, "call_id": call["call_id"]}], tools=[TOOL], **after)
+    second = await query(
+        created, input=[repeated, {**OUTPUT, "call_id": call["call_id"]}], tools=[TOOL], **after
+    )
 
     roles = [message["role"] for message in backend.requests[-1]["messages"]]
     assert (second["status"], roles) == ("completed", ["user", "assistant", "tool"])
@@ -132,15 +150,24 @@ async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: 
     ]
 
 
-@each("changed", [{"name": "peek"}, {"arguments": '{"a": 2}'}, {"type": "custom_tool_call", "input": "x"}])
-async def test_another_call_with_the_call_id_of_a_stored_one_is_refused(changed: dict[str, Any]) -> None:
+@each(
+    "changed",
+    [{"name": "peek"}, {"arguments": '{"a": 2}'}, {"type": "custom_tool_call", "input": "x"}],
+)
+async def test_another_call_with_the_call_id_of_a_stored_one_is_refused(
+    changed: dict[str, Any],
+) -> None:
     created, _ = scripted_parts(called(arguments='{"a": 1}'))
     first = await query(created, input="Look!", tools=[TOOL])
-    call = {name: first["output"][0][name] for name in ("type", "call_id", "name", "arguments")} | changed
+    call = {
+        name: first["output"][0][name] for name in ("type", "call_id", "name", "arguments")
+    } | changed
     if call["type"] != "function_call":
         del call["arguments"]
     output = {**OUTPUT, "call_id": call["call_id"]}
-    error = await refusal(created, input=[call, output], previous_response_id=first["id"], tools=[TOOL])
+    error = await refusal(
+        created, input=[call, output], previous_response_id=first["id"], tools=[TOOL]
+    )
 
     assert (error.status, error.code, error.param) == (400, "invalid_value", "input")
 
@@ -165,7 +192,11 @@ async def test_an_unknown_previous_response_is_refused_before_the_model_is_calle
     created, backend = scripted_parts(stated("one"))
     error = await refusal(created, previous_response_id="resp_nowhere")
 
-    assert (error.status, error.code, error.param) == (400, "previous_response_not_found", "previous_response_id")
+    assert (error.status, error.code, error.param) == (
+        400,
+        "previous_response_not_found",
+        "previous_response_id",
+    )
     assert error.message == "Previous response with id 'resp_nowhere' not found."
     assert backend.requests == []
 
@@ -174,7 +205,9 @@ async def test_a_response_that_was_not_stored_cannot_be_followed() -> None:
     created, _ = scripted_parts(stated("one"))
     first = await query(created, store=False)
 
-    assert (await refusal(created, previous_response_id=first["id"])).code == "previous_response_not_found"
+    assert (
+        await refusal(created, previous_response_id=first["id"])
+    ).code == "previous_response_not_found"
 
 
 async def test_an_incomplete_response_can_be_followed() -> None:
@@ -221,7 +254,9 @@ async def test_a_reference_to_nothing_is_refused() -> None:
     assert error.message.startswith("Item with id 'msg_none' not found.")
 
 
-async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from_the_store() -> None:
+async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from_the_store() -> (
+    None
+):
     signed = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
     created, backend = scripted_parts(
         [delta(reasoning_details=[signed]), *called()], stated("two"), dialect="openrouter"
@@ -231,7 +266,9 @@ async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from
     assert "encrypted_content" not in reasoning
 
     output = {"type": "function_call_output", "call_id": call["call_id"], "output": "4"}
-    await query(created, input=[{"role": "user", "content": "a"}, reasoning, call, output], tools=[TOOL])
+    await query(
+        created, input=[{"role": "user", "content": "a"}, reasoning, call, output], tools=[TOOL]
+    )
 
     assert backend.requests[-1]["messages"][1]["reasoning_details"] == [signed]
 
@@ -239,7 +276,11 @@ async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from
 async def test_an_input_without_ids_gets_them_and_keeps_those_it_has() -> None:
     created, _ = scripted_parts(stated("one"))
     response = await query(
-        created, input=[{"role": "user", "content": "a", "id": "msg_mine"}, {"role": "user", "content": "b"}]
+        created,
+        input=[
+            {"role": "user", "content": "a", "id": "msg_mine"},
+            {"role": "user", "content": "b"},
+        ],
     )
     stored = await created.store.read(responses.load, "", response["id"])
 
@@ -253,6 +294,8 @@ async def test_the_output_of_a_response_can_be_sent_as_input_unchanged() -> None
     first = await query(created, input="a", tools=[TOOL], include=["reasoning.encrypted_content"])
     call = first["output"][-1]
     output = {"type": "function_call_output", "call_id": call["call_id"], "output": "4"}
-    await query(created, input=[{"role": "user", "content": "a"}, *first["output"], output], tools=[TOOL])
+    await query(
+        created, input=[{"role": "user", "content": "a"}, *first["output"], output], tools=[TOOL]
+    )
 
     assert [m["role"] for m in backend.requests[-1]["messages"]] == ["user", "assistant", "tool"]

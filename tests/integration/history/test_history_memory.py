@@ -16,7 +16,11 @@ from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs.queue import MOST_LOST, work
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validation.validate import decode_compact_request, decode_create_conversation, decode_request
+from antiphon.protocol.validation.validate import (
+    decode_compact_request,
+    decode_create_conversation,
+    decode_request,
+)
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.compact import compact
 from antiphon.runs.input_tokens import count_input_tokens
@@ -36,7 +40,8 @@ FAILED = BackendError("It broke.", status=500)
 async def following(*answers: Any, store: str = "sqlite://") -> tuple[Parts, dict[str, str]]:
     """Parts with these answers, and what names a response with a large input."""
     created, _ = scripted_parts(stated("fine"), *answers, store=await open_store(store))
-    created.run.history.memory, created.run.now = Memory(SIZE), ids.now
+    created.run.history.memory = Memory(SIZE)
+    created.run.now = ids.now
     return created, {"previous_response_id": (await query(created, input=TEXT))["id"]}
 
 
@@ -90,7 +95,9 @@ async def is_counted(created: Parts, follow: dict[str, str]) -> None:
 
 
 async def is_compacted(created: Parts, follow: dict[str, str]) -> None:
-    await compact(created.run, decode_compact_request(json.dumps({"model": "m", **follow}).encode()))
+    await compact(
+        created.run, decode_compact_request(json.dumps({"model": "m", **follow}).encode())
+    )
 
 
 async def is_queued(created: Parts, follow: dict[str, str]) -> None:
@@ -99,7 +106,17 @@ async def is_queued(created: Parts, follow: dict[str, str]) -> None:
 
 
 ENDS: list[Callable[[Parts, dict[str, str]], Awaitable[None]]] = [
-    *(is_completed, is_streamed, is_left, is_never_begun, fails, is_rejected, is_counted, is_compacted, is_queued),
+    *(
+        is_completed,
+        is_streamed,
+        is_left,
+        is_never_begun,
+        fails,
+        is_rejected,
+        is_counted,
+        is_compacted,
+        is_queued,
+    ),
 ]
 
 
@@ -111,11 +128,14 @@ async def test_a_turn_takes_memory_for_its_history_and_releases_it(
     created, follow = await following(stated("fine"))
     if is_cached:
         await created.run.history.chains.prefix(
-            created.store, (await created.store.read(responses.load, "", follow["previous_response_id"]))
+            created.store,
+            (await created.store.read(responses.load, "", follow["previous_response_id"])),
         )  # type: ignore[arg-type]
     taken: list[int] = []
     take = created.run.history.memory.take
-    created.run.history.memory.take = lambda size, tenant="": taken.append(size) or take(size, tenant)  # type: ignore[method-assign, func-returns-value]
+    created.run.history.memory.take = lambda size, tenant="": (
+        taken.append(size) or take(size, tenant)
+    )  # type: ignore[method-assign, func-returns-value]
 
     await end(created, follow)
 
@@ -127,12 +147,18 @@ async def overloaded(created: Parts, **body: Any) -> bool:
     with pytest.raises(AntiphonError) as caught:
         await begin(created, **body)
     error = caught.value
-    return (error.status, error.code, error.headers) == (503, "server_is_overloaded", {"retry-after": "1"})
+    return (error.status, error.code, error.headers) == (
+        503,
+        "server_is_overloaded",
+        {"retry-after": "1"},
+    )
 
 
 async def test_no_history_is_read_where_no_memory_is_free(store_url: str) -> None:
     created, follow = await following(store=store_url)
-    body = decode_create_conversation(json.dumps({"items": [{"role": "user", "content": TEXT}]}).encode())
+    body = decode_create_conversation(
+        json.dumps({"items": [{"role": "user", "content": TEXT}]}).encode()
+    )
     created_conversation = await Gateway(created).conversations.create(
         body, RequestIdentity(response_id=created.run.new_id("conv"))
     )
@@ -185,7 +211,9 @@ LARGE = "x" * 600_000
 """A text that the store does not read before there is memory for it."""
 
 
-async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(store_url: str) -> None:
+async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(
+    store_url: str,
+) -> None:
     created, _ = await following(stated("fine"), stated("fine"), store=store_url)
     found = await created.store.read(responses.load, "", (await query(created, input=LARGE))["id"])
     assert found is not None
@@ -210,13 +238,18 @@ async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(sto
 
 
 @pytest.mark.parametrize("field", ["input", "instructions"])
-async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(store_url: str, field: str) -> None:
+async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
+    store_url: str, field: str
+) -> None:
     created, _ = await following(stated("fine"), store=store_url)
     await is_queued(created, {field: LARGE})
     job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
     data = job.request, job.called, list(job.response.input), job.response.body
-    assert (job.is_partial, data) == (True, (b"", b"", [], b"" if field == "instructions" else job.response.body))
+    assert (job.is_partial, data) == (
+        True,
+        (b"", b"", [], b"" if field == "instructions" else job.response.body),
+    )
     read: list[int] = []
 
     async def spied(*which: Any, **how: Any) -> Any:
@@ -225,7 +258,8 @@ async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
 
     find = replace_operation(created.store, jobs.find_job, spied)
     created.run.history.memory.take(SIZE - 1000)
-    take, tries = created.run.history.memory.take, []
+    take = created.run.history.memory.take
+    tries = []
     created.run.history.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
     working = asyncio.create_task(work(created.jobs, job))
     await until(lambda: tries)

@@ -1,4 +1,6 @@
-"""A client sends its whole history with each turn: the backend receives the same as if it had not been sent before."""
+"""A client sends its whole history with each turn: the backend receives the same as if it had not
+been sent before.
+"""
 
 from base64 import b64encode
 from typing import Any
@@ -25,8 +27,17 @@ TURNS = 5
 
 def answer(turn: int) -> dict[str, Any]:
     """A call with reasoning, in each turn."""
-    call = {"id": f"call_{turn}", "type": "function", "function": {"name": "look", "arguments": f'{{"at":"{turn}"}}'}}
-    message = {"role": "assistant", "content": "", "reasoning_content": f"Look at {turn}.", "tool_calls": [call]}
+    call = {
+        "id": f"call_{turn}",
+        "type": "function",
+        "function": {"name": "look", "arguments": f'{{"at":"{turn}"}}'},
+    }
+    message = {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": f"Look at {turn}.",
+        "tool_calls": [call],
+    }
     return {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
 
 
@@ -62,12 +73,17 @@ def test_every_turn_of_an_agent_is_translated_as_if_it_was_the_first(context: st
 def test_two_conversations_that_begin_alike_do_not_mix() -> None:
     backend = ScriptedBackend([answer(turn) for turn in (0, 9, 1, 1, 2, 2)])
     with Antiphon(SETTINGS, backend=backend) as client:
-        first = [{"role": "user", "content": TEXT}, *client.responses.create(input=TEXT, **REQUEST).output]
+        first = [
+            {"role": "user", "content": TEXT},
+            *client.responses.create(input=TEXT, **REQUEST).output,
+        ]
         start = [*first, output(0)]
         client.responses.create(input=start, **REQUEST)
         one = [*start, {"role": "user", "content": "left"}]
         other = [*start, {"role": "user", "content": "right"}]
-        stated = [client.responses.create(input=branch, **REQUEST).output for branch in (one, other)]
+        stated = [
+            client.responses.create(input=branch, **REQUEST).output for branch in (one, other)
+        ]
         ends = [[*one, *stated[0], output(1)], [*other, *stated[1], output(1)]]
         for end in ends:
             client.responses.create(input=end, **REQUEST)
@@ -79,13 +95,18 @@ def test_two_conversations_that_begin_alike_do_not_mix() -> None:
 
 def test_an_error_names_the_place_in_the_whole_input() -> None:
     known: list[Any] = [{"role": "user", "content": TEXT}, {"role": "assistant", "content": "Yes?"}]
-    new = {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}]}
+    new = {
+        "role": "user",
+        "content": [{"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}],
+    }
     errors = []
     with Antiphon(SETTINGS, backend=ScriptedBackend([answer(0), answer(1)])) as client:
         for before in ([], known):
             if before:
                 client.responses.create(input=before, **REQUEST)
-                client.responses.create(input=[*before, {"role": "user", "content": "a"}], **REQUEST)
+                client.responses.create(
+                    input=[*before, {"role": "user", "content": "a"}], **REQUEST
+                )
             with pytest.raises(BadRequestError) as caught:
                 client.responses.create(input=[*known, new], **REQUEST)
             errors.append((caught.value.param, caught.value.message))
@@ -99,7 +120,9 @@ def test_a_call_without_its_output_is_rejected_also_behind_what_is_known() -> No
         history = [{"role": "user", "content": TEXT}]
         history += [*client.responses.create(input=history, **REQUEST).output]
         for _ in range(2):
-            with pytest.raises(BadRequestError, match="No tool output found for function call call_0"):
+            with pytest.raises(
+                BadRequestError, match="No tool output found for function call call_0"
+            ):
                 client.responses.create(input=history, **REQUEST)
         client.responses.create(input=[*history, output(0)], **REQUEST)
 
@@ -134,7 +157,9 @@ def test_an_item_without_an_id_has_another_one_in_each_stored_response(is_stored
             responses.append(client.responses.create(input=history, **body))
             history += [*responses[-1].output, output(turn)]
         if is_stored:
-            listed = [list(client.responses.input_items.list(one.id, order="asc")) for one in responses]
+            listed = [
+                list(client.responses.input_items.list(one.id, order="asc")) for one in responses
+            ]
             assert [len(items) for items in listed] == [1, 4, 7]
             assert len({items[0].id for items in listed}) == 3
             assert listed[1][1].id == listed[2][1].id == responses[0].output[0].id

@@ -23,7 +23,8 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.parts import NOW, begin, called, foundation, parts_with, plain, query, stream
 from tests.support.waiting import until
 
-CAT, DOG = "data:image/png;base64,iVBORw0KGgo=", "https://example.com/dog.png"
+CAT = "data:image/png;base64,iVBORw0KGgo="
+DOG = "https://example.com/dog.png"
 USAGE = {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730}
 
 
@@ -53,7 +54,12 @@ class Sight:
     """Parts with a model `m` that sees nothing, and a model `eye` that describes images."""
 
     def __init__(
-        self, *answers: Any, eye: Any = None, sees: bool | None = False, store: Store | None = None, **options: Any
+        self,
+        *answers: Any,
+        eye: Any = None,
+        sees: bool | None = False,
+        store: Store | None = None,
+        **options: Any,
     ) -> None:
         self.blind = ScriptedBackend(answers or [plain()] * 9, name="blind", models=["m"])
         self.eye = Eye(eye or self.poll_once)
@@ -77,7 +83,9 @@ class Sight:
         return self.created.measures.images.value(outcome)
 
 
-async def test_a_model_that_sees_nothing_reads_what_another_one_sees_with_the_question_in_view() -> None:
+async def test_a_model_that_sees_nothing_reads_what_another_one_sees_with_the_question_in_view() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     sight = Sight()
 
     await sight.send_request(user("What colour is the cat?", CAT))
@@ -92,14 +100,18 @@ async def test_a_model_that_sees_nothing_reads_what_another_one_sees_with_the_qu
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
-async def test_a_later_turn_reads_the_same_words_and_describes_nothing_again(is_stored: bool) -> None:
+async def test_a_later_turn_reads_the_same_words_and_describes_nothing_again(
+    is_stored: bool,
+) -> None:
     sight = Sight()
     first = await sight.send_request(user("What is this?", CAT), store=is_stored)
     before = sight.read
     if is_stored:
         await sight.send_request(user("And the tail?"), previous_response_id=first["id"])
     else:
-        await sight.send_request(user("What is this?", CAT), *first["output"], user("And the tail?"), store=False)
+        await sight.send_request(
+            user("What is this?", CAT), *first["output"], user("And the tail?"), store=False
+        )
 
     assert sight.read[: len(before)] == before
     assert (len(sight.eye.requests), sight.counted("known")) == (1, 1)
@@ -146,7 +158,9 @@ async def test_a_model_that_sees_or_may_see_is_sent_the_image(sees: bool | None)
 
 async def test_a_failure_names_the_setting_and_the_model() -> None:
     sight = Sight(eye=[(500, {"error": {"message": "out of memory"}})] * 9)
-    with pytest.raises(BackendError, match=r"'eye' that describes them \(setting `vision`\) failed") as caught:
+    with pytest.raises(
+        BackendError, match=r"'eye' that describes them \(setting `vision`\) failed"
+    ) as caught:
         await sight.send_request(user("What is this?", CAT))
     assert caught.value.status == 502
     assert sight.blind.requests == []
@@ -164,7 +178,9 @@ async def test_an_empty_description_is_a_failure_and_the_next_request_tries_agai
 async def test_a_model_for_images_that_no_backend_has_is_named() -> None:
     sight = Sight()
     created: Parts = sight.created
-    created.run.vision = Vision("nowhere", partial(respond, created.run), created.run.cache, created.measures.images)
+    created.run.vision = Vision(
+        "nowhere", partial(respond, created.run), created.run.cache, created.measures.images
+    )
     with pytest.raises(BackendError, match="'nowhere'"):
         await sight.send_request(user("What is this?", CAT))
 
@@ -184,7 +200,9 @@ async def test_the_model_that_describes_is_sent_its_own_images() -> None:
 
 
 async def test_tokens_of_descriptions_count_for_the_limits_and_are_not_in_the_usage() -> None:
-    sight = Sight(plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
+    sight = Sight(
+        plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}
+    )
     run = await begin(sight.created, input=[user("What is this?", CAT)])
     response = await run.result()
 
@@ -193,7 +211,9 @@ async def test_tokens_of_descriptions_count_for_the_limits_and_are_not_in_the_us
     assert run.spent()[:2] == (705, 32)
 
 
-async def test_tokens_of_a_description_count_though_another_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tokens_of_a_description_count_though_another_one_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(vision, "AT_ONCE", 1)
 
     def poll(request: dict[str, Any]) -> Any:
@@ -208,7 +228,9 @@ async def test_tokens_of_a_description_count_though_another_one_fails(monkeypatc
 
 
 async def test_tokens_of_a_description_count_for_the_request_that_is_left() -> None:
-    sight = Sight(plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
+    sight = Sight(
+        plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}
+    )
     sight.eye.may_answer.clear()
     runs = [await begin(sight.created, input=[user("What is this?", CAT)]) for _ in range(2)]
     first, second = (asyncio.create_task(run.result()) for run in runs)
@@ -221,7 +243,9 @@ async def test_tokens_of_a_description_count_for_the_request_that_is_left() -> N
     assert [run.spent()[:2] for run in runs] == [(0, 0), (705, 32)]
 
 
-async def test_the_log_names_the_describing_model_and_nothing_of_the_image(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_names_the_describing_model_and_nothing_of_the_image(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO, "antiphon")
     await Sight().send_request(user("A secret question", CAT))
     lines = [record.getMessage() for record in caplog.records]
@@ -232,7 +256,9 @@ async def test_the_log_names_the_describing_model_and_nothing_of_the_image(caplo
 async def test_requests_at_once_share_a_description_and_one_may_leave() -> None:
     sight = Sight()
     sight.eye.may_answer.clear()
-    pending = [asyncio.create_task(sight.send_request(user("What is this?", CAT))) for _ in range(3)]
+    pending = [
+        asyncio.create_task(sight.send_request(user("What is this?", CAT))) for _ in range(3)
+    ]
     await sight.eye.is_requested.wait()
     await until(lambda: [one.waiting for one in sight.created.run.vision._making.values()] == [3])
     pending[0].cancel()

@@ -1,4 +1,6 @@
-"""How long a connection lasts: until a reply is out, a client has had its time, or nothing more comes of it."""
+"""How long a connection lasts: until a reply is out, a client has had its time, or nothing more
+comes of it.
+"""
 
 import asyncio
 import logging
@@ -39,14 +41,19 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(app: Any, keep_alive: Any = 30, listener: socket.socket | None = None) -> AsyncIterator[Listening]:
+async def listening(
+    app: Any, keep_alive: Any = 30, listener: socket.socket | None = None
+) -> AsyncIterator[Listening]:
     """Have this application answer; an idle connection lasts `keep_alive` seconds."""
     loop = asyncio.get_running_loop()
     config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
     config.load()
-    state, limits = ServerState(), ConnectionLimits(100, 1_000_000)
+    state = ServerState()
+    limits = ConnectionLimits(100, 1_000_000)
     listener = listener or socket.create_server(("127.0.0.1", 0))
-    server = await loop.create_server(lambda: HttpConnection(config, state, {}, limits=limits), sock=listener)
+    server = await loop.create_server(
+        lambda: HttpConnection(config, state, {}, limits=limits), sock=listener
+    )
     try:
         yield Listening(f"http://127.0.0.1:{listener.getsockname()[1]}", state, limits)
     finally:
@@ -92,10 +99,15 @@ class BlockedBackend:
 
 
 @pytest.mark.parametrize(
-    ("requested", "more"), [(GET, b"\r\n"), (UNFINISHED, b"2")], ids=["an empty line", "a part of a body"]
+    ("requested", "more"),
+    [(GET, b"\r\n"), (UNFINISHED, b"2")],
+    ids=["an empty line", "a part of a body"],
 )
 async def test_what_is_no_request_keeps_no_connection_open(requested: bytes, more: bytes) -> None:
-    async with listening(answer, keep_alive=0.1) as server, connected(server.url) as (reader, writer):
+    async with (
+        listening(answer, keep_alive=0.1) as server,
+        connected(server.url) as (reader, writer),
+    ):
         writer.write(requested)
         await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
         writer.write(more)
@@ -127,7 +139,9 @@ async def test_a_websocket_outlives_the_time_of_an_idle_connection(server: Runni
         await loop.sock_sendall(used, GET)
         while not (await loop.sock_recv(used, 65536)).endswith(b"}"):
             pass
-        async with connect(server.url.replace("http://", "ws://") + "/responses", sock=used) as websocket:
+        async with connect(
+            server.url.replace("http://", "ws://") + "/responses", sock=used
+        ) as websocket:
             async with connected(server.url) as (reader, writer):  # its end comes later
                 writer.write(GET)
                 await asyncio.wait_for(reader.read(), PATIENCE)
@@ -139,11 +153,15 @@ async def test_a_websocket_outlives_the_time_of_an_idle_connection(server: Runni
 
 
 @pytest.mark.parametrize("is_watched", [False, True])
-async def test_a_head_has_its_time_only_while_it_is_read(monkeypatch: pytest.MonkeyPatch, is_watched: bool) -> None:
+async def test_a_head_has_its_time_only_while_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, is_watched: bool
+) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.1)
     app = BlockedBackend()
     async with listening(app) as server, connected(server.url) as (reader, writer):
-        writer.write(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\nGET /3 HT")
+        writer.write(
+            b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\nGET /3 HT"
+        )
         await app.reached.wait()
         writer.write(b"TP/1.1\r\nhost: x\r\n\r\nGET /4 HT")
         if is_watched:
@@ -172,7 +190,9 @@ async def test_requests_that_come_during_a_reply_wait_however_many_they_are() ->
         replies = (await asyncio.wait_for(reader.read(), PATIENCE)).split(b"HTTP/1.1 ")[1:]
 
     assert {one[:3] for one in replies} == {b"200"}
-    assert [one.partition(b"\r\n\r\n")[2] for one in replies[1:-1]] == [b"/%02d" % i for i in range(10, 10 + count)]
+    assert [one.partition(b"\r\n\r\n")[2] for one in replies[1:-1]] == [
+        b"/%02d" % i for i in range(10, 10 + count)
+    ]
 
 
 async def test_a_websocket_is_not_opened_in_the_middle_of_a_reply() -> None:
@@ -219,7 +239,9 @@ async def test_a_client_that_stops_reading_before_the_end_of_the_last_reply_is_d
             await server.is_empty()
 
 
-async def test_a_half_closed_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_half_closed_client_that_reads_nothing_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.1)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -273,7 +295,9 @@ async def test_a_disconnected_client_is_not_counted_even_if_the_application_fail
 
 
 @pytest.mark.parametrize("headers", [[], [(b"transfer-encoding", b"chunked")]])
-async def test_a_client_that_knows_no_chunks_has_the_reply_until_the_connection_closes(headers: Any) -> None:
+async def test_a_client_that_knows_no_chunks_has_the_reply_until_the_connection_closes(
+    headers: Any,
+) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"some", "more_body": True})

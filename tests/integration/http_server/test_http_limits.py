@@ -1,4 +1,6 @@
-"""HTTP that no client would send: smuggled, endless, slow, too many (bad inputs 4, 18 to 20, threats 36 and 37)."""
+"""HTTP that no client would send: smuggled, endless, slow, too many (bad inputs 4, 18 to 20,
+threats 36 and 37).
+"""
 
 import asyncio
 import random
@@ -23,7 +25,10 @@ GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n"
 LAST = GET + b"connection: close\r\n\r\n"
 
 CODED = b"transfer-encoding: chunked\r\n\r\n"
-H2C = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAAAAIAAAAA\r\n"
+H2C = (
+    b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: "
+    b"AAMAAABkAARAAAAAAAIAAAAA\r\n"
+)
 SIZE = b"content-length: %d\r\n" % len(BODY)
 WEBSOCKET = (
     b"connection: Upgrade\r\nupgrade: websocket\r\n"
@@ -45,12 +50,17 @@ SMUGGLED = {
     "chunked, then something": HEAD + b"transfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
     "nearly chunked": HEAD + b"transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
     "another coding before chunked": HEAD + b"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-    "another coding in a line before": HEAD + b"transfer-encoding: bogus\r\n" + CODED + b"0\r\n\r\n",
+    "another coding in a line before": HEAD
+    + b"transfer-encoding: bogus\r\n"
+    + CODED
+    + b"0\r\n\r\n",
     "chunked twice": HEAD + b"transfer-encoding: chunked\r\n" + CODED + b"0\r\n\r\n",
     "no coding": HEAD + b"transfer-encoding: \r\n\r\n0\r\n\r\n",
     "chunks in HTTP/1.0": HEAD.replace(b"/1.1", b"/1.0") + CODED + b"0\r\n\r\n",
     "an upgrade, nearly chunked": HEAD + H2C + b"transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
-    "an upgrade, coded before chunked": HEAD + H2C + b"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "an upgrade, coded before chunked": HEAD
+    + H2C
+    + b"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     "an upgrade with an endless length": HEAD + H2C + b"content-length: " + b"9" * 30 + b"\r\n\r\n",
     "a handshake that is not ASCII": GET + WEBSOCKET + b"sec-websocket-protocol: \xff\r\n\r\n",
     "a handshake's key that is not ASCII": GET + WEBSOCKET.replace(b"==", b"\xad=") + b"\r\n",
@@ -90,7 +100,9 @@ async def test_what_two_programs_could_read_differently_is_refused_and_closed(
     assert "ERROR" not in caplog.text
 
 
-@pytest.mark.parametrize("stated", [HEAD + WEBSOCKET + SIZE + b"\r\n" + BODY, GET + WEBSOCKET + SIZE + b"\r\n" + BODY])
+@pytest.mark.parametrize(
+    "stated", [HEAD + WEBSOCKET + SIZE + b"\r\n" + BODY, GET + WEBSOCKET + SIZE + b"\r\n" + BODY]
+)
 async def test_an_upgrade_of_a_request_that_cannot_open_a_websocket_is_ignored(
     server: RunningServer, stated: bytes
 ) -> None:
@@ -99,7 +111,9 @@ async def test_an_upgrade_of_a_request_that_cannot_open_a_websocket_is_ignored(
     assert status_of(reply) == 200
 
 
-async def test_a_handshake_with_a_line_too_long_for_a_websocket_is_refused(server: RunningServer) -> None:
+async def test_a_handshake_with_a_line_too_long_for_a_websocket_is_refused(
+    server: RunningServer,
+) -> None:
     reply = await state(server.url, GET + WEBSOCKET + b"cookie: " + b"c" * 9_000 + b"\r\n\r\n")
 
     assert status_of(reply) == 431
@@ -127,9 +141,21 @@ WORDS = {
         b"",
         b"",
     ],
-    "upgrade": [WEBSOCKET, WEBSOCKET, H2C, b"connection: Upgrade\r\n", b"upgrade: websocket\r\n", b"", b""],
+    "upgrade": [
+        WEBSOCKET,
+        WEBSOCKET,
+        H2C,
+        b"connection: Upgrade\r\n",
+        b"upgrade: websocket\r\n",
+        b"",
+        b"",
+    ],
     "more": [
-        *(b"expect: 100-continue\r\n", b"sec-websocket-protocol: \xff\r\n", b"sec-websocket-extensions: ;;\r\n"),
+        *(
+            b"expect: 100-continue\r\n",
+            b"sec-websocket-protocol: \xff\r\n",
+            b"sec-websocket-extensions: ;;\r\n",
+        ),
         *(
             b"host: \xff\r\n",
             b"origin: \xff\r\n",
@@ -138,17 +164,28 @@ WORDS = {
             b"",
         ),
     ],
-    "body": [b"", b"hello", b"5\r\nhello\r\n0\r\n\r\n", b"zz\r\n", b"\x81\x85\0\0\0\0hello", BODY, LAST],
+    "body": [
+        b"",
+        b"hello",
+        b"5\r\nhello\r\n0\r\n\r\n",
+        b"zz\r\n",
+        b"\x81\x85\0\0\0\0hello",
+        BODY,
+        LAST,
+    ],
 }
 
 
-async def test_no_request_is_a_fault(server: RunningServer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_request_is_a_fault(
+    server: RunningServer, caplog: pytest.LogCaptureFixture
+) -> None:
     chance = random.Random(SEED)
     for _ in range(times(150)):
         parts = {name: chance.choice(words) for name, words in WORDS.items()}
-        stated = b"%(method)b %(path)b HTTP/%(version)b\r\nhost: x\r\n%(upgrade)b%(framing)b%(more)b\r\n%(body)b" % {
-            name.encode(): part for name, part in parts.items()
-        }
+        stated = (
+            b"%(method)b %(path)b HTTP/%(version)b\r\nhost: "
+            b"x\r\n%(upgrade)b%(framing)b%(more)b\r\n%(body)b"
+        ) % {name.encode(): part for name, part in parts.items()}
         cut = chance.randrange(len(stated))
         async with connected(server.url) as (reader, writer):
             writer.write(stated[:cut])
@@ -162,7 +199,9 @@ async def test_no_request_is_a_fault(server: RunningServer, caplog: pytest.LogCa
 
 
 async def test_a_body_in_chunks_is_taken(server: RunningServer) -> None:
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(BODY[i : i + 7]), BODY[i : i + 7]) for i in range(0, len(BODY), 7))
+    chunks = b"".join(
+        b"%x\r\n%s\r\n" % (len(BODY[i : i + 7]), BODY[i : i + 7]) for i in range(0, len(BODY), 7)
+    )
 
     reply = await state(server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + b"0\r\n\r\n")
 
@@ -192,12 +231,20 @@ async def test_a_path_that_is_too_long_is_refused(server: RunningServer) -> None
     assert status_of(reply) == 431
 
 
-async def test_what_follows_a_body_is_no_header(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_what_follows_a_body_is_no_header(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     chunks = b"%x\r\n%s\r\n0\r\n" % (len(BODY), BODY)
-    trailers = b"idempotency-key: \x01\r\norigin: https://evil.example\r\nidempotency-key: " + b"k" * 300 + b"\r\n\r\n"
+    trailers = (
+        b"idempotency-key: \x01\r\norigin: https://evil.example\r\nidempotency-key: "
+        + b"k" * 300
+        + b"\r\n\r\n"
+    )
 
     refused = await state(server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers)
-    taken = await state(server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers.partition(b"\r\n")[2])
+    taken = await state(
+        server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers.partition(b"\r\n")[2]
+    )
 
     assert (status_of(refused), status_of(taken)) == (400, 200)
     assert len(backend.requests) == 1
@@ -214,7 +261,9 @@ async def test_framing_without_end_is_refused(server: RunningServer, rest: bytes
     assert (status_of(reply), error_of(reply)["code"]) == (400, None)
 
 
-async def test_requests_that_come_at_once_are_answered_in_their_order(server: RunningServer) -> None:
+async def test_requests_that_come_at_once_are_answered_in_their_order(
+    server: RunningServer,
+) -> None:
     other = GET.replace(b"models", b"nowhere")
     reply = await state(server.url, (GET + b"\r\n" + other + b"\r\n") * 4 + LAST)
 
@@ -252,7 +301,9 @@ async def test_too_many_requests_at_once_end_the_connection(
     ],
     ids=["whole", "apart", "cut", "in chunks"],
 )
-async def test_an_upgrade_that_is_not_offered_takes_no_body_away(server: RunningServer, stated: list[bytes]) -> None:
+async def test_an_upgrade_that_is_not_offered_takes_no_body_away(
+    server: RunningServer, stated: list[bytes]
+) -> None:
     async with connected(server.url) as (reader, writer):
         for part in stated:
             writer.write(part)
@@ -265,7 +316,9 @@ async def test_an_upgrade_that_is_not_offered_takes_no_body_away(server: Running
 
 
 @pytest.mark.parametrize("size", [b"", b"content-length: 0\r\n"])
-async def test_an_upgrade_that_is_not_offered_changes_nothing(server: RunningServer, size: bytes) -> None:
+async def test_an_upgrade_that_is_not_offered_changes_nothing(
+    server: RunningServer, size: bytes
+) -> None:
     reply = await state(server.url, GET + H2C + size + b"\r\n" + LAST)
 
     assert [part[:3] for part in reply.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
@@ -274,7 +327,9 @@ async def test_an_upgrade_that_is_not_offered_changes_nothing(server: RunningSer
 async def test_a_disconnect_is_noticed_even_if_another_request_waits(
     server: RunningServer, backend: ReplayBackend
 ) -> None:
-    backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
+    backend.script = lambda request: Answer(
+        [sse(delta(content="one"), done=False)], wait=asyncio.Event()
+    )
     stream = post(b'{"model":"m","input":"x","stream":true}').replace(b"connection: close\r\n", b"")
     async with connected(server.url) as (reader, writer):
         writer.write(stream + GET + b"\r\n")
@@ -302,9 +357,13 @@ async def test_a_slow_head_is_not_answered_in_the_middle_of_a_stream(
     server: RunningServer, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
-    backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
+    backend.script = lambda request: Answer(
+        [sse(delta(content="one"), done=False)], wait=asyncio.Event()
+    )
     stream = b'{"model":"m","input":"x","stream":true}'
-    reply = await state(server.url, post(stream).replace(b"connection: close\r\n", b"") + b"GET /v1/mod")
+    reply = await state(
+        server.url, post(stream).replace(b"connection: close\r\n", b"") + b"GET /v1/mod"
+    )
 
     assert reply.count(b"HTTP/1.1 ") <= 1
     assert b"HTTP/1.1 408" not in reply

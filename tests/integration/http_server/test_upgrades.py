@@ -1,4 +1,6 @@
-"""Upgrades that cannot be served, from outside: each is answered with an HTTP status and a reason."""
+"""Upgrades that cannot be served, from outside: each is answered with an HTTP status and a
+reason.
+"""
 
 import asyncio
 import logging
@@ -18,22 +20,43 @@ from tests.support.waiting import until
 
 START = b"GET /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 UPGRADE = b"connection: upgrade\r\nupgrade: websocket\r\n"
-KEY, VERSION = b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n", b"sec-websocket-version: 13\r\n"
+KEY = b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+VERSION = b"sec-websocket-version: 13\r\n"
 CLOSE = b"connection: close\r\n"
 WHOLE = START + UPGRADE + KEY + VERSION
 
 REFUSED: dict[str, tuple[bytes, int, str]] = {
-    "a path that is not served": (WHOLE.replace(b"/responses", b"/nowhere"), 404, "Unknown request URL"),
-    "a path of another method": (WHOLE.replace(b"/responses", b"/models"), 404, "Unknown request URL"),
+    "a path that is not served": (
+        WHOLE.replace(b"/responses", b"/nowhere"),
+        404,
+        "Unknown request URL",
+    ),
+    "a path of another method": (
+        WHOLE.replace(b"/responses", b"/models"),
+        404,
+        "Unknown request URL",
+    ),
     "no key": (START + UPGRADE + VERSION, 400, "Sec-WebSocket-Key"),
-    "a key that is too short": (START + UPGRADE + VERSION + b"sec-websocket-key: YQ==\r\n", 400, "Sec-WebSocket-Key"),
-    "a key that is not base64": (START + UPGRADE + VERSION + b"sec-websocket-key: !\r\n", 400, "Sec-WebSocket-Key"),
+    "a key that is too short": (
+        START + UPGRADE + VERSION + b"sec-websocket-key: YQ==\r\n",
+        400,
+        "Sec-WebSocket-Key",
+    ),
+    "a key that is not base64": (
+        START + UPGRADE + VERSION + b"sec-websocket-key: !\r\n",
+        400,
+        "Sec-WebSocket-Key",
+    ),
     "two keys": (WHOLE + KEY, 400, "Sec-WebSocket-Key"),
     "no version": (START + UPGRADE + KEY, 400, "Sec-WebSocket-Version"),
     "two versions": (WHOLE + b"sec-websocket-version: 8\r\n", 400, "Sec-WebSocket-Version"),
     "an older version": (WHOLE.replace(b"13", b"8"), 426, "Sec-WebSocket-Version"),
     "a version that is not a number": (WHOLE.replace(b"13", b"x"), 426, "Sec-WebSocket-Version"),
-    "an invalid extension": (WHOLE + b"sec-websocket-extensions: ;\r\n", 400, "Sec-WebSocket-Extensions"),
+    "an invalid extension": (
+        WHOLE + b"sec-websocket-extensions: ;\r\n",
+        400,
+        "Sec-WebSocket-Extensions",
+    ),
     "a page of another origin": (WHOLE + b"origin: http://elsewhere.example\r\n", 403, "origin"),
     "two origins": (WHOLE + 2 * b"origin: http://127.0.0.1\r\n", 400, "Origin"),
     "a line that is too long": (WHOLE + b"x-a: " + b"a" * 8_001 + b"\r\n", 431, "longer than"),
@@ -51,7 +74,9 @@ def reason_of(reply: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_an_impossible_upgrade_is_answered_with_a_status_and_a_reason(server: RunningServer, name: str):
+async def test_an_impossible_upgrade_is_answered_with_a_status_and_a_reason(
+    server: RunningServer, name: str
+):
     head, status, reason = REFUSED[name]
     reply = await state(server.url, head + b"\r\n" + (b"{}" if name == "a body" else b""))
     assert status_of(reply) == status, reply
@@ -69,10 +94,15 @@ async def refused(server: RunningServer, head: bytes = WHOLE) -> tuple[int, str]
 async def test_the_options_of_a_connection_can_be_in_several_lines(server: RunningServer):
     async with connected(server.url) as (reader, writer):
         writer.write(WHOLE + b"connection: keep-alive\r\n\r\n")
-        assert await asyncio.wait_for(reader.readline(), PATIENCE) == b"HTTP/1.1 101 Switching Protocols\r\n"
+        assert (
+            await asyncio.wait_for(reader.readline(), PATIENCE)
+            == b"HTTP/1.1 101 Switching Protocols\r\n"
+        )
 
 
-async def test_the_version_that_is_supported_is_named_to_a_client_with_another(server: RunningServer):
+async def test_the_version_that_is_supported_is_named_to_a_client_with_another(
+    server: RunningServer,
+):
     reply = await state(server.url, WHOLE.replace(b"13", b"8") + b"\r\n")
     head = reply.partition(b"\r\n\r\n")[0].lower().split(b"\r\n")
     assert {b"sec-websocket-version: 13", b"upgrade: websocket"} <= {*head}
@@ -106,7 +136,10 @@ async def test_an_upgrade_on_one_connection_too_many_is_answered_with_503(backen
 async def test_an_upgrade_to_a_server_that_stops_is_answered_with_503(backend: ReplayBackend):
     go = asyncio.Event()
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=go)
-    async with serve(HttpBackend("replay", backend.url), grace=PATIENCE) as server, talk(server) as one:
+    async with (
+        serve(HttpBackend("replay", backend.url), grace=PATIENCE) as server,
+        talk(server) as one,
+    ):
         await one.send_request()
         await one.until("response.output_text.delta")
         async with connected(server.url) as (reader, writer):
@@ -119,7 +152,9 @@ async def test_an_upgrade_to_a_server_that_stops_is_answered_with_503(backend: R
     assert "shutting down" in reason_of(reply)
 
 
-async def test_an_upgrade_to_a_server_without_websockets_is_answered_with_426(backend: ReplayBackend):
+async def test_an_upgrade_to_a_server_without_websockets_is_answered_with_426(
+    backend: ReplayBackend,
+):
     async with serve(HttpBackend("replay", backend.url), has_websocket=False) as server:
         status, reason = await refused(server, WHOLE + CLOSE)
     assert status == 426

@@ -48,7 +48,9 @@ async def test_a_backend_that_does_not_understand_the_request_is_omitted(folder:
     await other.close()
 
 
-async def test_one_that_died_is_left_out_and_its_place_is_taken(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_one_that_died_is_left_out_and_its_place_is_taken(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     one, topic = counting(folder, "0", 1)
     await one.start()
     (folder / "1").write_text("a socket that nobody listens on")
@@ -57,7 +59,9 @@ async def test_one_that_died_is_left_out_and_its_place_is_taken(folder: Path, ca
     assert "Worker 1 does not report" in caplog.text
     successor, _ = counting(folder, "1", 5)
     await successor.start()
-    assert [sample.value for family in (await one.others(topic))[0] for sample in family.samples] == [5]
+    assert [
+        sample.value for family in (await one.others(topic))[0] for sample in family.samples
+    ] == [5]
     await successor.close()
     await one.close()
     assert left_in(folder) == []

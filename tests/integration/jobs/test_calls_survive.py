@@ -1,4 +1,6 @@
-"""A background response whose worker dies between a call and what follows it: no call is made twice, and it ends."""
+"""A background response whose worker dies between a call and what follows it: no call is made
+twice, and it ends.
+"""
 
 import asyncio
 import itertools
@@ -39,7 +41,9 @@ KEYRING = Keyring()
 
 
 async def queue(created: Parts, **body: Any) -> str:
-    raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
+    raw = msgspec.json.encode(
+        {"model": "m", "input": "Hi", "background": True, "stream": True, **body}
+    )
     return (await Gateway(created).queue.enqueue(decode_request(raw), raw)).response.id
 
 
@@ -55,16 +59,22 @@ async def ended(created: Parts, response_id: str) -> dict[str, Any]:
 
 
 async def reported(created: Parts, response_id: str) -> list[dict[str, Any]]:
-    """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
+    """Its events, as they are replayed, numbered anew: numbers that were given out once are not
+    given again.
+    """
     tail = await created.store.read(event_log.tail, "", response_id, -1)
     assert tail is not None
     lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
-    events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+    events = [
+        json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")
+    ]
     return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
 class Dies:
-    """A worker that is killed once so many calls of the model were asked for: its last one is never answered."""
+    """A worker that is killed once so many calls of the model were asked for: its last one is never
+    answered.
+    """
 
     def __init__(
         self,
@@ -75,11 +85,20 @@ class Dies:
         shelves: Shelves | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self.backend = ScriptedBackend([sse(*one) if isinstance(one, list) else one for one in answers], models=["m"])
-        base = foundation(ModelRegistry([self.backend], lambda: NOW, {self.backend.name: "generic"}), store, settings)
+        self.backend = ScriptedBackend(
+            [sse(*one) if isinstance(one, list) else one for one in answers], models=["m"]
+        )
+        base = foundation(
+            ModelRegistry([self.backend], lambda: NOW, {self.backend.name: "generic"}),
+            store,
+            settings,
+        )
         number = next(numbers)
         ids = itertools.count(1)
-        base.keyring, base.new_id = KEYRING, lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}"
+        base.keyring, base.new_id = (
+            KEYRING,
+            lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}",
+        )
         self.parts = parts_of(base, Tools(outside_tools_of(base.settings, {})))
         files = FileSearch(shelves or Shelves())
         self.parts.run.toolset = Toolset(
@@ -94,14 +113,17 @@ class Dies:
     async def die(self) -> None:
         """As by `kill -9`: nothing is written any more, and the others bury it."""
         tasks = [*self.worker._running.values(), *self.worker._claiming, *self.worker._beating]
-        store, deaf = self.parts.store, cast("Any", _Deaf())
+        store = self.parts.store
+        deaf = cast("Any", _Deaf())
         self.parts.jobs.store = self.parts.run.store = deaf
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
         await store.write(leases.beat, self.parts.process.worker)
         beats = await store.read(leases.beats)
-        await store.write(leases.expire_worker, self.parts.process.worker, beats[self.parts.process.worker])
+        await store.write(
+            leases.expire_worker, self.parts.process.worker, beats[self.parts.process.worker]
+        )
 
 
 class _Deaf:
@@ -118,7 +140,8 @@ class Hangs:
     def __init__(self, backend: Any, first: int) -> None:
         self.requested = asyncio.Event()
         self._left = first
-        self._post, backend.post = backend.post, self.post
+        self._post = backend.post
+        backend.post = self.post
 
     async def post(self, path: str, body: bytes) -> Any:
         if self._left == 0:
@@ -144,11 +167,19 @@ async def test_a_completed_call_is_not_run_again() -> None:
     response = await ended(second.parts, response_id)
 
     assert response["status"] == "completed"
-    assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "mcp_call", "message"]
+    assert [item["type"] for item in response["output"]] == [
+        "mcp_list_tools",
+        "mcp_call",
+        "message",
+    ]
     assert response["output"][1]["output"] == "5"
     assert response["usage"]["total_tokens"] >= 30
     assert len(servers.used) == 1
-    assert second.backend.requests[0]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
+    assert second.backend.requests[0]["messages"][-1] == {
+        "role": "tool",
+        "tool_call_id": "call_1",
+        "content": "5",
+    }
     assert_event_stream(await reported(second.parts, response_id))
     await second.worker.close()
 
@@ -160,7 +191,9 @@ async def test_events_from_before_a_crash_are_unchanged_at_the_end() -> None:
     first.worker.start()
     response_id = await queue(first.parts, tools=[MCP])
     await asyncio.wait_for(hangs.requested.wait(), 30)
-    await eventually(lambda: store.read(responses.load, "", response_id), lambda one: len(one.output) >= 2)  # type: ignore[union-attr]
+    await eventually(
+        lambda: store.read(responses.load, "", response_id), lambda one: len(one.output) >= 2
+    )  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, Servers(), stated("5"))
@@ -176,7 +209,8 @@ async def test_events_from_before_a_crash_are_unchanged_at_the_end() -> None:
 @pytest.mark.parametrize("hint", [None, {"readOnlyHint": True}])
 async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any) -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
-    servers, reached = Servers(), asyncio.Event()
+    servers = Servers()
+    reached = asyncio.Event()
     servers.lists["dice"] = ToolListing([{**ROLL, "annotations": hint}])
 
     async def hang(use: Use) -> ToolResult:
@@ -209,7 +243,8 @@ async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any
 
 async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
-    servers, reached = Servers(), asyncio.Event()
+    servers = Servers()
+    reached = asyncio.Event()
 
     async def hang(use: Use) -> ToolResult:
         await asyncio.Event().wait()
@@ -217,7 +252,12 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
 
     servers.answers = {"slow": hang, "quick": lambda use: output("quick")}
     each = [
-        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        {
+            "index": at,
+            "id": f"call_{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": "{}"},
+        }
         for at, name in enumerate(("dice__slow", "dice__quick", "look"))
     ]
     answer = [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")]
@@ -225,7 +265,11 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
 
     async def advance(job: Any, progress: Any) -> Any:
         done = await put(job, progress)
-        if progress.called and b'"quick"' in progress.called and progress.called.count(b'"is_done":false') == 1:
+        if (
+            progress.called
+            and b'"quick"' in progress.called
+            and progress.called.count(b'"is_done":false') == 1
+        ):
             reached.set()
         return done
 
@@ -251,7 +295,8 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
 
 async def test_a_tool_search_next_to_a_call_is_answered_when_the_response_is_resumed() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
-    servers, reached = Servers(), asyncio.Event()
+    servers = Servers()
+    reached = asyncio.Event()
 
     async def hang(use: Use) -> ToolResult:
         reached.set()
@@ -260,12 +305,26 @@ async def test_a_tool_search_next_to_a_call_is_answered_when_the_response_is_res
 
     servers.answers = {"roll": hang}
     each = [
-        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
-        for at, (name, arguments) in enumerate((("dice__roll", "{}"), ("tool_search", '{"query": "look"}')))
+        {
+            "index": at,
+            "id": f"call_{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
+        for at, (name, arguments) in enumerate(
+            (("dice__roll", "{}"), ("tool_search", '{"query": "look"}'))
+        )
     ]
-    first = Dies(store, servers, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
+    first = Dies(
+        store, servers, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")]
+    )
     first.worker.start()
-    tool = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
+    tool = {
+        "type": "function",
+        "name": "look",
+        "defer_loading": True,
+        "parameters": {"type": "object"},
+    }
     response_id = await queue(first.parts, tools=[MCP, {"type": "tool_search"}, tool])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
@@ -276,7 +335,13 @@ async def test_a_tool_search_next_to_a_call_is_answered_when_the_response_is_res
     await second.worker.close()
 
     types = [item["type"] for item in response["output"]]
-    assert types == ["mcp_list_tools", "mcp_call", "tool_search_call", "tool_search_output", "message"]
+    assert types == [
+        "mcp_list_tools",
+        "mcp_call",
+        "tool_search_call",
+        "tool_search_output",
+        "message",
+    ]
     roles = [message["role"] for message in second.backend.requests[0]["messages"]]
     assert roles == ["user", "assistant", "tool", "tool"]
     assert_event_stream(await reported(second.parts, response_id))
@@ -364,7 +429,11 @@ async def test_a_completed_file_search_is_not_repeated_and_is_still_cited() -> N
     await second.worker.close()
 
     search, message = response["output"]
-    assert (search["status"], search["queries"], len(search["results"])) == ("completed", ["tides"], 1)
+    assert (search["status"], search["queries"], len(search["results"])) == (
+        "completed",
+        ["tides"],
+        1,
+    )
     assert message["content"][0]["text"] == "At nine."
     assert message["content"][0]["annotations"][0]["file_id"] == "file-tides"
     assert len(shelves.requested) == 1
@@ -393,6 +462,10 @@ async def test_an_interrupted_file_search_is_repeated() -> None:
     await second.worker.close()
 
     search, message = response["output"]
-    assert (search["status"], search["queries"], search["results"]) == ("completed", ["tides"], None)
+    assert (search["status"], search["queries"], search["results"]) == (
+        "completed",
+        ["tides"],
+        None,
+    )
     assert message["content"][0]["text"] == "At nine."
     assert_event_stream(await reported(second.parts, response_id))

@@ -16,7 +16,15 @@ from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.containers import find_container
-from antiphon.storage.operations import chat_completions, containers, expiry, idempotency, jobs, responses, sizes
+from antiphon.storage.operations import (
+    chat_completions,
+    containers,
+    expiry,
+    idempotency,
+    jobs,
+    responses,
+    sizes,
+)
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import StoredCompletion
@@ -41,7 +49,11 @@ def small_stores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def opened(url: str, now: Clock = time.time) -> Store:
     """The store, as a process with this clock opens it."""
-    return SqliteStore.open(url, now=now) if url.startswith("sqlite") else await PostgresStore.open(url, now=now)
+    return (
+        SqliteStore.open(url, now=now)
+        if url.startswith("sqlite")
+        else await PostgresStore.open(url, now=now)
+    )
 
 
 def ahead(seconds: float) -> Clock:
@@ -52,7 +64,9 @@ async def fill(store: Store, expired: int, living: int, in_days: float = 10) -> 
     until = int(time.time()) - 10, int(time.time() + in_days * DAY)
     for number in range(expired + living):
         expires_at = until[number >= expired]
-        await store.save(StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+        await store.save(
+            StoredResponse(f"resp_{number}", 1, "completed", None, b"{}", expires_at=expires_at)
+        )
 
 
 async def count(store: Store) -> int:
@@ -60,8 +74,11 @@ async def count(store: Store) -> int:
 
 
 @pytest.mark.wide("postgres")
-async def test_it_deletes_what_has_expired_once_a_minute(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, upkeep = await opened(store_url), Upkeep()
+async def test_it_deletes_what_has_expired_once_a_minute(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await opened(store_url)
+    upkeep = Upkeep()
     await fill(store, 3, 2)
     cleaner = Cleaner(store, 0.2, upkeep)
     await cleaner.poll_once()
@@ -79,7 +96,8 @@ async def test_a_too_large_purge_is_withheld_and_reported_once(
     store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
-    store, upkeep = await opened(store_url), Upkeep()
+    store = await opened(store_url)
+    upkeep = Upkeep()
     await fill(store, FREE + 3, 14)
     cleaner = Cleaner(store, 0.3, upkeep)
     await cleaner.poll_once()
@@ -101,9 +119,12 @@ async def test_chat_completions_count_towards_a_purge_of_too_much(store_url: str
     store = await opened(store_url)
     later = int(time.time()) + DAY
     for number, expires_at in enumerate((10, 10, 10, later)):
-        await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=expires_at))
+        await store.save(
+            StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=expires_at)
+        )
         await store.write(
-            chat_completions.save, StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=expires_at)
+            chat_completions.save,
+            StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=expires_at),
         )
     size = await store.write(expiry.purge_size, 0.75)
     assert (size.expired, size.total) == (6, 8)
@@ -113,9 +134,13 @@ async def test_chat_completions_count_towards_a_purge_of_too_much(store_url: str
 async def test_unstored_background_work_may_go_however_much_it_is(store_url: str) -> None:
     store = await opened(store_url)
     for number in range(20):
-        await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=10, is_stored=True))
+        await store.save(
+            StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=10, is_stored=True)
+        )
     for number in range(20):
-        queued = StoredResponse(f"q{number}", 1, "queued", None, b"{}", expires_at=10, is_stored=False)
+        queued = StoredResponse(
+            f"q{number}", 1, "queued", None, b"{}", expires_at=10, is_stored=False
+        )
         await store.write(jobs.enqueue, queued, b"", [])
         job = await store.read(jobs.find_job, "", f"q{number}")
         assert job is not None
@@ -131,9 +156,11 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing_and_reports_it(
     store_url: str, days: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
-    good, bad = await opened(store_url), await opened(store_url, ahead(days * DAY))
+    good = await opened(store_url)
+    bad = await opened(store_url, ahead(days * DAY))
     await fill(good, FREE, 20)
-    mine, upkeep = Cleaner(good, 1, Upkeep()), Upkeep()
+    mine = Cleaner(good, 1, Upkeep())
+    upkeep = Upkeep()
     theirs = Cleaner(bad, 1, upkeep)
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 3600.0)
     await mine.poll_once()  # deletes what has expired
@@ -147,19 +174,26 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing_and_reports_it(
     assert reported.startswith("This server's clock is 34")
     assert ("ahead of" if days > 0 else "behind") in reported
     for store in (good, bad):
-        assert await store.read(responses.load, "", f"resp_{FREE}") is not None, "an acknowledged response vanished"
+        assert await store.read(responses.load, "", f"resp_{FREE}") is not None, (
+            "an acknowledged response vanished"
+        )
     await bad.save(
-        StoredResponse("resp_bad", 1, "completed", None, b"{}", expires_at=int(time.time()) + days * DAY + 99)
+        StoredResponse(
+            "resp_bad", 1, "completed", None, b"{}", expires_at=int(time.time()) + days * DAY + 99
+        )
     )
     found = await good.read(responses.load, "", "resp_bad")
     assert found is not None
-    assert found.expires_at == pytest.approx(time.time() + 99, abs=60), "it expires by a wrong clock"
+    assert found.expires_at == pytest.approx(time.time() + 99, abs=60), (
+        "it expires by a wrong clock"
+    )
     for store in (good, bad):
         await store.close()
 
 
 async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> None:
-    good, bad = await opened(store_url), await opened(store_url, ahead(40 * DAY))
+    good = await opened(store_url)
+    bad = await opened(store_url, ahead(40 * DAY))
     await good.clock_skew()
     await bad.clock_skew()
     await good.clock_skew()
@@ -177,7 +211,9 @@ async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> N
         await store.close()
 
 
-async def test_a_command_deletes_nothing_by_a_wrong_clock(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_deletes_nothing_by_a_wrong_clock(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cleaners, "POLL_INTERVAL", 0.02)
     good = await opened(store_url)
     await fill(good, 1, 9)
@@ -195,9 +231,12 @@ async def test_a_command_deletes_nothing_by_a_wrong_clock(store_url: str, monkey
         await store.close()
 
 
-async def test_a_command_waits_until_the_clock_can_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_waits_until_the_clock_can_be_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(cleaners, "POLL_INTERVAL", 0.0)
-    store, skews = SqliteStore.open("sqlite://"), [None, None, 40.0 * DAY]
+    store = SqliteStore.open("sqlite://")
+    skews = [None, None, 40.0 * DAY]
 
     async def skew() -> float | None:
         return skews.pop(0)
@@ -209,27 +248,34 @@ async def test_a_command_waits_until_the_clock_can_be_judged(monkeypatch: pytest
     await store.close()
 
 
-async def test_an_unused_file_is_purged_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unused_file_is_purged_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its time is old: whether this clock is right is known once no other server answers."""
-    url, at = f"sqlite://{tmp_path}/a.db", 0.0
+    url = f"sqlite://{tmp_path}/a.db"
+    at = 0.0
     monkeypatch.setattr("antiphon.storage.sqlite.store.ticks", lambda: at)
     before = await opened(url)
     await fill(before, 1, 2)
     await before.clock_skew()
     await before.close()
     store = await opened(url, ahead(3 * DAY))
-    cleaner, polls = Cleaner(store, 1, Upkeep()), 0
+    cleaner = Cleaner(store, 1, Upkeep())
+    polls = 0
     while await count(store) == 3:
         await cleaner.poll_once()
         at += cleaners.POLL_INTERVAL
         polls += 1
-    assert polls * cleaners.POLL_INTERVAL == pytest.approx(clocks.ALONE, abs=2 * cleaners.POLL_INTERVAL)
+    assert polls * cleaners.POLL_INTERVAL == pytest.approx(
+        clocks.ALONE, abs=2 * cleaners.POLL_INTERVAL
+    )
     await store.close()
 
 
 async def test_it_deletes_content_that_no_file_has(store_url: str) -> None:
     store = await opened(store_url)
-    expired, living = new_file("t", b"old", int(time.time()) - 1), new_file("t", b"new")
+    expired = new_file("t", b"old", int(time.time()) - 1)
+    living = new_file("t", b"new")
     for file in (expired, living):
         await put(store, file)
     await store.write(stored_files.begin, "t", abandoned := new_id("row"), -1)
@@ -245,7 +291,8 @@ async def test_it_deletes_content_that_no_file_has(store_url: str) -> None:
 
 async def test_it_drops_the_files_of_containers_that_have_expired(store_url: str) -> None:
     store = await opened(store_url)
-    old, young = expired_container("t"), new_container("t")
+    old = expired_container("t")
+    young = new_container("t")
     files = Files(store, StoreBlobs(store, part_turns()))
     for container in (old, young):
         (file,) = await written(store, container, "a.csv")

@@ -1,4 +1,6 @@
-"""A background response whose worker dies while code or commands run: nothing is run twice, and it ends."""
+"""A background response whose worker dies while code or commands run: nothing is run twice, and it
+ends.
+"""
 
 import asyncio
 from typing import Any
@@ -47,7 +49,9 @@ async def left(store: SqliteStore, notebooks: Notebooks, *answers: Any, **body: 
     return response_id
 
 
-async def taken_up(store: SqliteStore, notebooks: Notebooks, response_id: str, *answers: Any) -> tuple[Any, Any]:
+async def taken_up(
+    store: SqliteStore, notebooks: Notebooks, response_id: str, *answers: Any
+) -> tuple[Any, Any]:
     """The response once another worker has ended it, and what its model was asked."""
     second = worker(store, notebooks, *answers)
     second.worker.start()
@@ -58,7 +62,8 @@ async def taken_up(store: SqliteStore, notebooks: Notebooks, response_id: str, *
 
 
 async def test_code_that_was_interrupted_is_failed_and_never_run_again() -> None:
-    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    notebooks = Notebooks()
     response_id = await left(store, notebooks, RUN, tools=[CODE], include=OUTPUTS)
     response, requests = await taken_up(store, notebooks, response_id, stated("Lost."))
 
@@ -71,20 +76,28 @@ async def test_code_that_was_interrupted_is_failed_and_never_run_again() -> None
 
 
 async def test_commands_that_were_interrupted_are_incomplete_and_never_run_again() -> None:
-    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    notebooks = Notebooks()
     response_id = await left(store, notebooks, LS, tools=[SHELL])
     response, requests = await taken_up(store, notebooks, response_id, stated("Lost."))
 
     call, output, _ = response["output"]
     assert (call["status"], call["action"]["commands"]) == ("incomplete", ["ls"])
-    assert (output["status"], output["output"], output["call_id"]) == ("incomplete", [], call["call_id"])
+    assert (output["status"], output["output"], output["call_id"]) == (
+        "incomplete",
+        [],
+        call["call_id"],
+    )
     assert len(notebooks.used) == 1
     assert "was not made again" in requests[0]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(("tool", "call"), [(CODE, RUN), (SHELL, LS)])
-async def test_a_result_from_before_the_crash_is_stored_with_its_files(tool: Any, call: Any) -> None:
-    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+async def test_a_result_from_before_the_crash_is_stored_with_its_files(
+    tool: Any, call: Any
+) -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    notebooks = Notebooks()
     result = printed("ok") if tool is SHELL else cell("ok")
     notebooks.answer = lambda use: ToolResult("ok", result.fields, files=[created("a.csv")])
     first = worker(store, notebooks, call, stated("never"))
@@ -94,7 +107,9 @@ async def test_a_result_from_before_the_crash_is_stored_with_its_files(tool: Any
     await asyncio.wait_for(hangs.requested.wait(), 30)
     await first.die()
 
-    response, requests = await taken_up(store, notebooks, response_id, stated("sandbox:/mnt/data/a.csv"))
+    response, requests = await taken_up(
+        store, notebooks, response_id, stated("sandbox:/mnt/data/a.csv")
+    )
 
     *_, last, message = response["output"]
     assert last.get("outputs", last.get("output")) == list(*result.fields.values())
@@ -104,7 +119,8 @@ async def test_a_result_from_before_the_crash_is_stored_with_its_files(tool: Any
 
 
 async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
-    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    notebooks = Notebooks()
     reached = asyncio.Event()
 
     async def run(use: Use) -> ToolResult:
@@ -116,10 +132,17 @@ async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
 
     notebooks.answer = run
     each = [
-        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": "shell", "arguments": arguments}}
+        {
+            "index": at,
+            "id": f"call_{at}",
+            "type": "function",
+            "function": {"name": "shell", "arguments": arguments},
+        }
         for at, arguments in enumerate(('{"commands": ["quick"]}', '{"commands": ["slow"]}'))
     ]
-    first = worker(store, notebooks, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
+    first = worker(
+        store, notebooks, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")]
+    )
     first.worker.start()
     response_id = await queue(first.parts, tools=[SHELL])
     await asyncio.wait_for(reached.wait(), 30)
@@ -128,14 +151,22 @@ async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
     response, requests = await taken_up(store, notebooks, response_id, stated("One of two."))
 
     quick, slow, quick_output, slow_output, _ = response["output"]
-    assert [item["call_id"] for item in (quick, slow)] == [item["call_id"] for item in (quick_output, slow_output)]
+    assert [item["call_id"] for item in (quick, slow)] == [
+        item["call_id"] for item in (quick_output, slow_output)
+    ]
     assert (quick_output["output"][0]["stdout"], slow_output["status"]) == ("done", "incomplete")
     assert len(notebooks.used) == 2
-    assert [message["role"] for message in requests[0]["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert [message["role"] for message in requests[0]["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
 
 
 async def test_what_goes_on_after_a_crash_goes_on_in_the_same_container() -> None:
-    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    notebooks = Notebooks()
     response_id = await left(store, notebooks, RUN, tools=[CODE])
     notebooks.answer = lambda use: cell("4")
     response, _ = await taken_up(store, notebooks, response_id, RUN, stated("4"))
@@ -147,8 +178,11 @@ async def test_what_goes_on_after_a_crash_goes_on_in_the_same_container() -> Non
 
 
 @pytest.mark.parametrize(("tool", "call"), [(CODE, RUN), (SHELL, LS)])
-async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any, call: Any) -> None:
-    store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
+async def test_a_response_that_is_cancelled_while_code_runs_ends_there(
+    tool: Any, call: Any
+) -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    notebooks = Notebooks()
     notebooks.gate = asyncio.Event()
     one = worker(store, notebooks, call, stated("never"))
     one.worker.start()

@@ -1,4 +1,6 @@
-"""A background response whose worker dies while an image is made, or after: no image is made twice."""
+"""A background response whose worker dies while an image is made, or after: no image is made
+twice.
+"""
 
 import asyncio
 import base64
@@ -40,7 +42,8 @@ async def taken_over(second: Dies, response_id: str) -> dict[str, Any]:
 
 
 async def test_an_image_in_progress_is_lost_and_not_created_again() -> None:
-    store, reached = SqliteStore.open("sqlite://", now=lambda: NOW), asyncio.Event()
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    reached = asyncio.Event()
 
     async def hang(request: web.Request, fields: dict[str, Any]) -> None:
         reached.set()

@@ -22,7 +22,12 @@ from antiphon.storage.chunk_writer import sweep_chunks
 from antiphon.storage.operations import chunks, ingestions, vector_stores
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import StoredFile
-from antiphon.storage.records.vector_stores import Ingestion, NewAttachment, StoredVectorStore, StoreFile
+from antiphon.storage.records.vector_stores import (
+    Ingestion,
+    NewAttachment,
+    StoredVectorStore,
+    StoreFile,
+)
 from antiphon.telemetry.context import About, about, begin
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import is_permitted, permit
@@ -38,9 +43,13 @@ TEXT = "A line that says nothing but this.\n" * 40
 
 async def attached(server: RunningServer, content: str = TEXT, model: str = "") -> tuple[str, str]:
     """Attach a file to a new store; return the ids of both."""
-    file = (await server.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")).id
+    file = (
+        await server.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")
+    ).id
     store = StoredVectorStore(new_id("vs"), "", int(server.parts.run.now()), embedding_model=model)
-    await server.parts.store.write(vector_stores.create, store, [NewAttachment(file, b"{}", 100, 0)])
+    await server.parts.store.write(
+        vector_stores.create, store, [NewAttachment(file, b"{}", 100, 0)]
+    )
     return store.id, file
 
 
@@ -64,7 +73,12 @@ async def ended(server: RunningServer, store: str, file: str) -> StoreFile:
     ],
 )
 async def test_a_file_beyond_a_limit_fails_with_a_message(
-    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, code: str, words: str
+    stateful: RunningServer,
+    monkeypatch: pytest.MonkeyPatch,
+    bound: str,
+    value: float,
+    code: str,
+    words: str,
 ) -> None:
     monkeypatch.setattr(ingestion, bound, value)
     store, file = await attached(stateful)
@@ -100,7 +114,9 @@ class Embeddings:
     def __init__(self, model: str) -> None:
         self.model = model
 
-    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
+    async def embed_parts(
+        self, texts: Sequence[str], tenant: str
+    ) -> Sequence[Sequence[EmbeddedPart]]:
         if self.model == "broken":
             raise BackendError("The backend has no such model.")
         return [[EmbeddedPart(text, b"\0\x3c" + b"\0" * 62)] for text in texts]
@@ -109,7 +125,9 @@ class Embeddings:
         return [parts[0].vector for parts in await self.embed_parts(texts, tenant)]
 
 
-async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(stateful: RunningServer) -> None:
+async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(
+    stateful: RunningServer,
+) -> None:
     stateful.parts.ingestion.embeddings = Embeddings
     store, file = await attached(stateful, model="m")
     done = await ended(stateful, store, file)
@@ -132,7 +150,9 @@ async def test_a_file_is_embedded_no_further_once_it_has_too_many_chunks(
     embedded = list[str]()
 
     class Notes(Embeddings):
-        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
+        async def embed_parts(
+            self, texts: Sequence[str], tenant: str
+        ) -> Sequence[Sequence[EmbeddedPart]]:
             embedded.extend(texts)
             return await super().embed_parts(texts, tenant)
 
@@ -153,7 +173,9 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
     parts = list[Sequence[str]]()
 
     class Breaks(Embeddings):
-        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
+        async def embed_parts(
+            self, texts: Sequence[str], tenant: str
+        ) -> Sequence[Sequence[EmbeddedPart]]:
             parts.append(texts)
             if len(parts) > 1:
                 raise BackendError("The backend has no such model.")
@@ -170,13 +192,18 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
 
 
 @pytest.mark.wide("postgres")
-async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stateful: RunningServer) -> None:
+async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(
+    stateful: RunningServer,
+) -> None:
     other = await attached(stateful)  # it is loaded and looks every second from now on
     await ended(stateful, *other)
     application = stateful.application
     await application.ingester.close()
     store, file = await attached(stateful)
-    assert await stateful.parts.store.write(ingestions.claim, stateful.parts.process.worker, 10) is not None
+    assert (
+        await stateful.parts.store.write(ingestions.claim, stateful.parts.process.worker, 10)
+        is not None
+    )
     application.ingester.start()
     stateful.parts.process.wakes.wake("")
     assert (await ended(stateful, store, file)).status == "completed"
@@ -198,7 +225,9 @@ async def test_a_file_that_expires_before_it_is_read_fails(
         await stateful.parts.store.write(vector_stores.reindex, "", store, "")
         failed = await ended(stateful, store, file)
     assert (failed.status, failed.error_code, found.is_set()) == ("failed", "invalid_file", True)
-    assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, "its old content is lost"
+    assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, (
+        "its old content is lost"
+    )
 
 
 @pytest.mark.wide("postgres")
@@ -206,7 +235,8 @@ async def test_a_file_waits_again_where_the_readers_are_busy(
     stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
-    read, requested = DocumentReader.read, []
+    read = DocumentReader.read
+    requested = []
 
     async def busy(*value: Any) -> Any:
         requested.append(value)
@@ -240,10 +270,13 @@ async def test_a_server_that_ends_gives_back_what_it_reads(
     assert (claimed.file.store_id, claimed.file.file_id, claimed.lost) == (store, file, 0)
 
 
-async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(stateful: RunningServer) -> None:
+async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(
+    stateful: RunningServer,
+) -> None:
     application = stateful.application
     await application.ingester.close()
-    keeper, order = stateful.parts.store, []
+    keeper = stateful.parts.store
+    order = []
     for tenant, count in (("crowd", 20), ("late", 1)):
         files = [new_file(tenant, f"{i}".encode()) for i in range(count)]
         for file in files:
@@ -262,7 +295,8 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
     stateful: RunningServer, monkeypatch: pytest.MonkeyPatch, times: int, status: str
 ) -> None:
     monkeypatch.setattr(ingestion, "PAUSES", (0.0, 0.0, 0.0))
-    files, attempts = stateful.parts.objects.files.get(), list[StoredFile]()
+    files = stateful.parts.objects.files.get()
+    attempts = list[StoredFile]()
     read = files.read
 
     def unavailable(file: StoredFile) -> Any:
@@ -296,7 +330,8 @@ async def test_the_text_of_a_file_in_two_stores_is_read_once(
 async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, first = DocumentReader.read, asyncio.Event()
+    read = DocumentReader.read
+    first = asyncio.Event()
     may_end = asyncio.Event()
 
     async def stubborn(*value: Any) -> Any:
@@ -316,14 +351,18 @@ async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     shared = stateful.parts.shared
     await until(lambda: shared.usage()["ingestion"].in_use == 1)  # the newer version has ended
     may_end.set()
-    await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.parts.process.leases)
+    await until(
+        lambda: not shared.usage()["ingestion"].in_use and not stateful.parts.process.leases
+    )
 
 
 async def test_a_tenant_alone_has_several_files_read_at_once(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve(HttpBackend("r", backend.url, "")) as server:
-        read, may_end, reading = DocumentReader.read, asyncio.Event(), list[Any]()
+        read = DocumentReader.read
+        may_end = asyncio.Event()
+        reading = list[Any]()
 
         async def slow(*value: Any) -> Any:
             reading.append(value)
@@ -337,7 +376,9 @@ async def test_a_tenant_alone_has_several_files_read_at_once(
         assert [(await ended(server, *one)).status for one in files] == ["completed"] * 2
 
 
-async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:
+async def test_a_file_larger_than_the_memory_for_requests_is_ingested(
+    backend: ReplayBackend,
+) -> None:
     """Its content passes in parts; it waits for all that its tenant may hold, and no longer."""
     async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as server:
         left: list[int] = []
@@ -356,10 +397,15 @@ async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: R
 async def test_the_same_content_in_many_stores_is_read_once(
     stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its text is kept by the digest of the content, unless the name of another file says that it is something else."""
-    names, real = [], DocumentReader.read
+    """Its text is kept by the digest of the content, unless the name of another file says that it
+    is something else.
+    """
+    names = []
+    real = DocumentReader.read
 
-    async def read(self: DocumentReader, content: Any, filename: str, tenant: str = "", *limits: Any) -> Document:
+    async def read(
+        self: DocumentReader, content: Any, filename: str, tenant: str = "", *limits: Any
+    ) -> Document:
         names.append(filename)
         return await real(self, content, filename, tenant, *limits)
 
@@ -375,12 +421,16 @@ async def test_the_same_content_in_many_stores_is_read_once(
 
 
 class Watched(ChangedStore):
-    """Counts claims; with `forgets`, it does not tell a worker which files it owns, and none is known as a stray."""
+    """Counts claims; with `forgets`, it does not tell a worker which files it owns, and none is
+    known as a stray.
+    """
 
     claims = 0
     forgets = False
 
-    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
+    async def claim_ingestion(
+        self, worker: str, per_tenant: int, paused: Sequence[str] = ()
+    ) -> Ingestion | None:
         claimed: Ingestion | None = await self.original.claim_ingestion(worker, per_tenant, paused)
         self.claims += 1
         return claimed
@@ -414,9 +464,12 @@ async def claimed_by_another(store: Watched) -> Ingestion:
 async def test_a_process_that_reads_the_file_sends_a_heartbeat_and_needs_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What it holds makes its worker send heartbeats; without them another would read the file too."""
+    """What it holds makes its worker send heartbeats; without them another would read the file
+    too.
+    """
     created, _, _ = await waiting()
-    may_end, retained = asyncio.Event(), list[int]()
+    may_end = asyncio.Event()
+    retained = list[int]()
 
     async def slow(parts: IngestionParts, ingestion: Ingestion) -> None:
         retained.append(len(parts.process.leases))
@@ -458,7 +511,9 @@ async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began
 async def test_a_file_for_which_a_process_has_no_place_waits_for_others() -> None:
     created, store, file = await waiting()
     slots = FairScheduler(10, leaves_room=True)
-    assert all(slots.take("") for _ in range(8))  # by files that it lost, and whose work has not ended yet
+    assert all(
+        slots.take("") for _ in range(8)
+    )  # by files that it lost, and whose work has not ended yet
     ingester = Ingester(created.ingestion, slots)
     ingester.start()
     await until(lambda: store.claims)
@@ -484,10 +539,13 @@ async def test_a_file_waits_again_after_the_store_failed(monkeypatch: pytest.Mon
     await ingester.close()
 
 
-async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Also where the change came between the look at what it owns and the claim."""
     created, store, _ = await waiting()
-    begun, stopped = list[int](), list[int]()
+    begun = list[int]()
+    stopped = list[int]()
 
     async def slow(parts: IngestionParts, ingestion: Ingestion) -> None:
         begun.append(ingestion.file.version)
@@ -514,14 +572,17 @@ async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(mo
     await ingester.close()
 
 
-@pytest.mark.parametrize("is_busy", [True, False], ids=["the readers are busy", "another has the file"])
+@pytest.mark.parametrize(
+    "is_busy", [True, False], ids=["the readers are busy", "another has the file"]
+)
 async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, is_busy: bool
 ) -> None:
     monkeypatch.setattr(ingestion, "AT_ONCE", 2)
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
     await server.application.ingester.close()
-    parts, written = server.parts, list[Any]()
+    parts = server.parts
+    written = list[Any]()
     store, file = await attached(server)
     claimed = await parts.store.write(ingestions.claim, parts.process.worker, 10)
     assert claimed is not None

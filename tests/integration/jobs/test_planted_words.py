@@ -9,7 +9,9 @@ from tests.support.planted import KINDS, Planted, Size
 from tests.support.server import RunningServer
 from tests.support.waiting import eventually
 
-ROWS, COLUMNS, PAGES = REQUEST.rows, REQUEST.columns, REQUEST.pages
+ROWS = REQUEST.rows
+COLUMNS = REQUEST.columns
+PAGES = REQUEST.pages
 assert ROWS and COLUMNS and PAGES
 BEYOND = {
     "csv": Size(ROWS + 100, 2, 1),
@@ -19,7 +21,9 @@ BEYOND = {
 """Files with more rows, columns or pages than a request has of them."""
 SMALL = Size(3, 4, 2)
 MOST_SEARCHED = 12
-"""Words of a place that are searched: the first, the last, and some between. The text of the file is compared whole."""
+"""Words of a place that are searched: the first, the last, and some between. The text of the file
+is compared whole.
+"""
 
 
 async def ingested(server: RunningServer, file: Planted) -> tuple[str, str]:
@@ -29,7 +33,8 @@ async def ingested(server: RunningServer, file: Planted) -> tuple[str, str]:
     sent = (await sdk.files.create(file=(file.name, file.content), purpose="assistants")).id
     await sdk.vector_stores.files.create(store, file_id=sent)
     await eventually(
-        lambda: sdk.vector_stores.files.retrieve(sent, vector_store_id=store), lambda one: one.status != "in_progress"
+        lambda: sdk.vector_stores.files.retrieve(sent, vector_store_id=store),
+        lambda one: one.status != "in_progress",
     )
     return store, sent
 
@@ -53,7 +58,10 @@ async def test_every_word_is_found_by_search(stateful: RunningServer, kind: str)
         assert [word for word in words if word not in text] == [], place
         for word in some(words):
             found = await stateful.sdk.vector_stores.search(store, query=word)
-            assert any(word in part.text for hit in found.data for part in hit.content), (place, word)
+            assert any(word in part.text for hit in found.data for part in hit.content), (
+                place,
+                word,
+            )
 
 
 @pytest.mark.wide
@@ -70,12 +78,16 @@ async def test_a_file_with_too_much_text_fails_with_the_reason(stateful: Running
 
 @pytest.mark.wide
 async def test_the_text_of_a_request_is_not_that_of_a_vector_store(stateful: RunningServer) -> None:
-    """The store keeps one text of the content: the one that a limit has cut is not used for a search."""
+    """The store keeps one text of the content: the one that a limit has cut is not used for a
+    search.
+    """
     file = KINDS["csv"](BEYOND["csv"])
     last = file.places["column"][-1]
     sent = (await stateful.sdk.files.create(file=(file.name, file.content), purpose="user_data")).id
     part = {"type": "input_file", "file_id": sent}
-    counted = await stateful.sdk.responses.input_tokens.count(model="m", input=[{"role": "user", "content": [part]}])  # type: ignore[list-item]
+    counted = await stateful.sdk.responses.input_tokens.count(
+        model="m", input=[{"role": "user", "content": [part]}]
+    )  # type: ignore[list-item]
     assert counted.input_tokens
     store, _ = await ingested(stateful, file)
     found = await stateful.sdk.vector_stores.search(store, query=last)

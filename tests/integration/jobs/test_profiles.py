@@ -1,4 +1,6 @@
-"""A server uses the profiles in its store, drops those of models that changed, and probes models where it is to."""
+"""A server uses the profiles in its store, drops those of models that changed, and probes models
+where it is to.
+"""
 
 import asyncio
 import logging
@@ -10,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.jobs.profiles import CHECK_EVERY, LONGEST_PROBE, TRY_AGAIN, ProfileKeeper, store_measurement
+from antiphon.jobs.profiles import (
+    CHECK_EVERY,
+    LONGEST_PROBE,
+    TRY_AGAIN,
+    ProfileKeeper,
+    store_measurement,
+)
 from antiphon.storage.operations import lessons, profiles
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.sqlite.store import SqliteStore
@@ -39,7 +47,11 @@ class Deployment:
 
     async def put(self, profile: ModelProfile, digest: str = "d1", model: str = "m") -> None:
         await store_measurement(
-            self.store, self.backend, model, Measurement(profile=profile, digest=digest), lambda: NOW
+            self.store,
+            self.backend,
+            model,
+            Measurement(profile=profile, digest=digest),
+            lambda: NOW,
         )
 
     async def target(self) -> ModelTarget:
@@ -51,7 +63,9 @@ class Deployment:
 
 
 @asynccontextmanager
-async def deployment(model: ProbedModel, *, probes: bool = False, dialect: str = "ollama") -> AsyncIterator[Deployment]:
+async def deployment(
+    model: ProbedModel, *, probes: bool = False, dialect: str = "ollama"
+) -> AsyncIterator[Deployment]:
     clock = [0.0]
     async with model.serve() as url:
         backend = HttpBackend("b", url)
@@ -89,7 +103,9 @@ async def test_a_profile_that_is_deleted_is_used_no_more() -> None:
 async def test_a_model_at_another_place_has_another_profile() -> None:
     async with deployment(ProbedModel()) as one:
         body = Measurement(profile=ModelProfile(context_window=8192)).encode()
-        await one.store.write(profiles.put, StoredProfile("http://elsewhere/v1", "m", "", body, NOW))
+        await one.store.write(
+            profiles.put, StoredProfile("http://elsewhere/v1", "m", "", body, NOW)
+        )
         await one.keeper.shared_read()
 
         assert (await one.target()).profile is None
@@ -104,7 +120,9 @@ async def test_a_profile_that_cannot_be_read_is_not_used(body: bytes) -> None:
         assert (await one.target()).profile is None
 
 
-async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_profile_of_a_model_that_has_changed_is_not_used(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
     async with deployment(model) as one:
         target = await one.target()
@@ -228,7 +246,8 @@ async def test_a_model_that_has_changed_is_probed_again() -> None:
     async with deployment(model, probes=True) as one:
         target = await one.target()
         await one.keeper.shared_read()
-        model.stated, model.vision = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}, True
+        model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
+        model.vision = True
         await one.later()
 
         assert target.profile is not None
@@ -240,7 +259,9 @@ async def test_a_model_that_has_changed_is_probed_again() -> None:
     [("groq", {}), ("ollama", {"/api/show": {"remote_host": "https://ollama.com:443"}})],
     ids=["service", "cloud model"],
 )
-async def test_what_may_cost_money_is_never_probed_unasked(dialect: str, stated: dict[str, Any]) -> None:
+async def test_what_may_cost_money_is_never_probed_unasked(
+    dialect: str, stated: dict[str, Any]
+) -> None:
     model = ProbedModel(stated=stated)
     async with deployment(model, probes=True, dialect=dialect) as one:
         await one.target()
@@ -250,7 +271,9 @@ async def test_what_may_cost_money_is_never_probed_unasked(dialect: str, stated:
 
 
 @pytest.mark.parametrize(("age", "is_probed"), [(60, False), (LONGEST_PROBE + 1, True)])
-async def test_a_model_that_another_process_probes_is_left_to_that_one(age: int, is_probed: bool) -> None:
+async def test_a_model_that_another_process_probes_is_left_to_that_one(
+    age: int, is_probed: bool
+) -> None:
     model = ProbedModel()
     async with deployment(model, probes=True) as one:
         await one.target()
@@ -286,7 +309,10 @@ async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None
         assert len(await one.store.read(lessons.every, 0)) == 3
 
         found = other.backends[0].lessons_of("m")
-        assert (found.of("someone"), found.of("other")) == ({"top_p", "top_k", "tools.plain:1"}, {"top_p", "top_k"})
+        assert (found.of("someone"), found.of("other")) == (
+            {"top_p", "top_k", "tools.plain:1"},
+            {"top_p", "top_k"},
+        )
         assert {lesson.stated for lesson in found.known} == {"No top_p.", "No top_k.", "No."}
 
 

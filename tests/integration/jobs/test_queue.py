@@ -1,4 +1,6 @@
-"""What a background response is refused for, whose it is, and that it is ended once, whoever writes to it meanwhile."""
+"""What a background response is refused for, whose it is, and that it is ended once, whoever writes
+to it meanwhile.
+"""
 
 import json
 from typing import Any
@@ -33,7 +35,9 @@ LARGE = "x" * 600_000
         (LockResult.FULL, (429, "background_queue_full", "background")),
     ],
 )
-async def test_what_the_store_does_not_queue_is_refused(result: LockResult, refused: tuple[Any, ...]) -> None:
+async def test_what_the_store_does_not_queue_is_refused(
+    result: LockResult, refused: tuple[Any, ...]
+) -> None:
     created, _ = scripted_parts()
 
     async def refuse(*what: Any, **how: Any) -> LockResult:
@@ -96,7 +100,8 @@ async def test_a_background_response_is_run_and_logged_for_the_key_of_its_reques
     monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
     created, backend = scripted_parts(*[stated("Hi")] * 3)
     created.run.observers.add(AccessLog())
-    answer, permitted = backend.post, list[list[str]]()
+    answer = backend.post
+    permitted = list[list[str]]()
 
     async def post(path: str, body: bytes) -> Any:
         permitted.append([model for model in ("m", "painter") if is_permitted(model)])

@@ -1,4 +1,6 @@
-"""What a background response writes while its model is silent, and how it ends once it belongs to another."""
+"""What a background response writes while its model is silent, and how it ends once it belongs to
+another.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -66,7 +68,9 @@ async def end(working: "asyncio.Task[None]") -> None:
     await asyncio.wait({working})
 
 
-async def test_readers_of_a_silent_model_are_sent_a_keepalive(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_readers_of_a_silent_model_are_sent_a_keepalive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     created, _, response_id, working = await begun(stream=True)
     await until_logged(created, response_id, b"event: response.in_progress\n")
     clock = LoopClock(monkeypatch)
@@ -121,11 +125,14 @@ async def test_abandoned_work_keeps_the_reservation_of_its_response() -> None:
 async def test_work_abandoned_after_a_long_silence_blocks_no_other_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """There was nothing to send to readers then, and the wait for something to send never yielded."""
+    """There was nothing to send to readers then, and the wait for something to send never
+    yielded.
+    """
     created, _, response_id, working = await begun(stream=True)
     await until_logged(created, response_id, b"event: response.in_progress\n")
     await let_others_run(TURNS)
-    leaving, may_leave = asyncio.Event(), asyncio.Event()
+    leaving = asyncio.Event()
+    may_leave = asyncio.Event()
 
     async def slow(*which: Any, **how: Any) -> Any:
         leaving.set()

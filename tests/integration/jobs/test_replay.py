@@ -27,8 +27,17 @@ async def created_stream() -> tuple[Parts, str]:
     return created, response_id
 
 
-async def read(created: Parts, response_id: str, after: int = -1, *, padding: bool = True) -> list[dict[str, Any]]:
-    body = b"".join([part async for part in Gateway(created).replays.events("", response_id, after, padding=padding)])
+async def read(
+    created: Parts, response_id: str, after: int = -1, *, padding: bool = True
+) -> list[dict[str, Any]]:
+    body = b"".join(
+        [
+            part
+            async for part in Gateway(created).replays.events(
+                "", response_id, after, padding=padding
+            )
+        ]
+    )
     assert not body or body.endswith(b"\n\n")
     return [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
 
@@ -40,7 +49,11 @@ async def test_a_reader_receives_the_events_that_it_has_not_seen(
 ) -> None:
     created, response_id = await created_stream()
     whole = await read(created, response_id)
-    expected = whole if padding else [{k: v for k, v in event.items() if k != "obfuscation"} for event in whole]
+    expected = (
+        whole
+        if padding
+        else [{k: v for k, v in event.items() if k != "obfuscation"} for event in whole]
+    )
     monkeypatch.setattr(module, "LARGE", large)
 
     assert any("obfuscation" in event for event in whole)

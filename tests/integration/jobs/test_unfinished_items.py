@@ -1,6 +1,8 @@
-"""A background response that is cancelled in the middle of an item: what there is of it stays, closed as incomplete.
+"""A background response that is cancelled in the middle of an item: what there is of it stays,
+closed as incomplete.
 
-On both stores, streamed and polled, cancelled at the replica that makes the response and at another one.
+On both stores, streamed and polled, cancelled at the replica that makes the response and at another
+one.
 """
 
 import asyncio
@@ -23,7 +25,9 @@ from tests.support.tools import MCP, Servers, Web
 from tests.support.waiting import eventually, until
 
 OF_A_CANCEL = {"terminal:status-matches-type", "incomplete:reason", "usage:present"}
-"""What a cancelled stream breaks: the API has no event for it, so it ends with `response.incomplete`."""
+"""What a cancelled stream breaks: the API has no event for it, so it ends with
+`response.incomplete`.
+"""
 
 WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object"}}
 NOTE = {"type": "custom", "name": "note"}
@@ -106,7 +110,9 @@ async def until_logged(server: RunningServer, response_id: str, mark: str) -> No
 async def check(
     server: RunningServer, response_id: str, cancelled: dict[str, Any], stream: bool
 ) -> list[dict[str, Any]]:
-    """The output of a response that was cancelled: the same in every place, and its stream sound."""
+    """The output of a response that was cancelled: the same in every place, and its stream
+    sound.
+    """
     assert cancelled["status"] == "cancelled"
     _, found = await server.get(f"/responses/{response_id}")
     assert found == cancelled
@@ -129,13 +135,18 @@ async def test_an_mcp_call_in_progress(
     stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
 ) -> None:
     tools = Stuck(stateful)
-    backend.script = lambda request: Answer([sse(call("dice__roll", '{"e":"2d4"}'), delta("tool_calls"))])
+    backend.script = lambda request: Answer(
+        [sse(call("dice__roll", '{"e":"2d4"}'), delta("tool_calls"))]
+    )
     response_id = await begin(stateful, stream, tools=[MCP])
     await tools.until(1)
     listed, called = await check(stateful, response_id, await cancel(response_id), stream)
 
     assert listed["type"] == "mcp_list_tools"
-    assert {name: called[name] for name in ("type", "status", "name", "arguments", "server_label", "output")} == {
+    assert {
+        name: called[name]
+        for name in ("type", "status", "name", "arguments", "server_label", "output")
+    } == {
         "type": "mcp_call",
         "status": "incomplete",
         "name": "roll",
@@ -150,7 +161,11 @@ async def test_calls_that_wait_behind_the_one_in_progress(
 ) -> None:
     tools = Stuck(stateful)
     tools.servers.answers = {"roll": tools.hang, "flip": "heads"}
-    calls = [call("dice__roll", '{"e":"1"}'), call("dice__flip", "{}", 1), call("web_search", '{"query":"q"}', 2)]
+    calls = [
+        call("dice__roll", '{"e":"1"}'),
+        call("dice__flip", "{}", 1),
+        call("web_search", '{"query":"q"}', 2),
+    ]
     backend.script = lambda request: Answer([sse(*calls, delta("tool_calls"))])
     response_id = await begin(stateful, stream, tools=[MCP, {"type": "web_search"}])
     await tools.until(2)
@@ -158,9 +173,15 @@ async def test_calls_that_wait_behind_the_one_in_progress(
         lambda: stateful.parts.store.read(jobs.find_job, "", response_id),
         lambda job: b"heads" in (job.called if job else b""),
     )
-    _, rolled, flipped, searched = await check(stateful, response_id, await cancel(response_id), stream)
+    _, rolled, flipped, searched = await check(
+        stateful, response_id, await cancel(response_id), stream
+    )
 
-    assert (rolled["type"], rolled["status"], rolled["arguments"]) == ("mcp_call", "incomplete", '{"e":"1"}')
+    assert (rolled["type"], rolled["status"], rolled["arguments"]) == (
+        "mcp_call",
+        "incomplete",
+        '{"e":"1"}',
+    )
     assert (flipped["name"], flipped["status"], flipped["output"]) == ("flip", "completed", "heads")
     assert (searched["type"], searched["status"]) == ("web_search_call", "incomplete")
 
@@ -169,12 +190,18 @@ async def test_a_search_in_progress(
     stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
 ) -> None:
     tools = Stuck(stateful)
-    backend.script = lambda request: Answer([sse(call("web_search", '{"query":"q"}'), delta("tool_calls"))])
+    backend.script = lambda request: Answer(
+        [sse(call("web_search", '{"query":"q"}'), delta("tool_calls"))]
+    )
     response_id = await begin(stateful, stream, tools=[{"type": "web_search"}])
     await tools.until(1)
     (item,) = await check(stateful, response_id, await cancel(response_id), stream)
 
-    assert (item["type"], item["status"], item["action"]["type"]) == ("web_search_call", "incomplete", "search")
+    assert (item["type"], item["status"], item["action"]["type"]) == (
+        "web_search_call",
+        "incomplete",
+        "search",
+    )
 
 
 async def test_a_list_in_progress(
@@ -203,7 +230,9 @@ PARTIAL: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, dict[str, An
         {
             "type": "message",
             "role": "assistant",
-            "content": [{"type": "output_text", "text": "Once upon", "annotations": [], "logprobs": []}],
+            "content": [
+                {"type": "output_text", "text": "Once upon", "annotations": [], "logprobs": []}
+            ],
         },
     ),
     "refusal": (
@@ -228,13 +257,26 @@ PARTIAL: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, dict[str, An
         {"tools": [WEATHER]},
         [call("weather", '{"city":"Pa')],
         'Pa"',
-        {"type": "function_call", "name": "weather", "call_id": "call_0", "arguments": '{"city":"Pa'},
+        {
+            "type": "function_call",
+            "name": "weather",
+            "call_id": "call_0",
+            "arguments": '{"city":"Pa',
+        },
     ),
     "function call in parts": (
         {"tools": [WEATHER]},
-        [call("weather", '{"city":'), delta(tool_calls=[{"index": 0, "function": {"arguments": '"Pa'}}])],
+        [
+            call("weather", '{"city":'),
+            delta(tool_calls=[{"index": 0, "function": {"arguments": '"Pa'}}]),
+        ],
         'Pa"',
-        {"type": "function_call", "name": "weather", "call_id": "call_0", "arguments": '{"city":"Pa'},
+        {
+            "type": "function_call",
+            "name": "weather",
+            "call_id": "call_0",
+            "arguments": '{"city":"Pa',
+        },
     ),
     "custom call": (
         {"tools": [NOTE]},
@@ -255,7 +297,9 @@ PARTIAL: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, dict[str, An
         {"type": "apply_patch_call", "call_id": "call_0"},
     ),
 }
-"""Of each kind: the request, what the model says, the event that is waited for, and what is left."""
+"""Of each kind: the request, what the model says, the event that is waited for, and what is
+left.
+"""
 
 
 @pytest.mark.wide("postgres")

@@ -36,10 +36,14 @@ TURNS = 20
 """Turns of the loop after which a task that can go on has gone on."""
 
 
-async def queue(created: Parts, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
+async def queue(
+    created: Parts, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any
+) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
     return (
-        await Gateway(created).queue.enqueue(decode_request(raw), raw, RequestIdentity(tenant, taken=taken))
+        await Gateway(created).queue.enqueue(
+            decode_request(raw), raw, RequestIdentity(tenant, taken=taken)
+        )
     ).response.id
 
 
@@ -51,7 +55,8 @@ async def status(created: Parts, response_id: str, tenant: str = "") -> str:
 async def until_ended(created: Parts, *ids: tuple[str, str]) -> None:
     for tenant, response_id in ids:
         await eventually(
-            partial(status, created, response_id, tenant), lambda one: one not in ("queued", "in_progress")
+            partial(status, created, response_id, tenant),
+            lambda one: one not in ("queued", "in_progress"),
         )
 
 
@@ -61,7 +66,8 @@ class Gate:
     def __init__(self, backend: Any) -> None:
         self.open = asyncio.Event()
         self.waiting = self.most = 0
-        self._post, backend.post = backend.post, self.post
+        self._post = backend.post
+        backend.post = self.post
 
     async def post(self, path: str, body: bytes) -> Any:
         self.waiting += 1
@@ -158,7 +164,9 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
 
 
 class Watched(ChangedStore):
-    """Counts how often it is asked what a worker owns; of changes it tells only that there are some, if it hides."""
+    """Counts how often it is asked what a worker owns; of changes it tells only that there are
+    some, if it hides.
+    """
 
     lookups = 0
     beats = 0
@@ -176,26 +184,35 @@ class Watched(ChangedStore):
         super().on_change((lambda _: received("")) if self.hides else received)
 
 
-@pytest.mark.parametrize("hides", [False, True], ids=["what changed is known", "what changed is unknown"])
+@pytest.mark.parametrize(
+    "hides", [False, True], ids=["what changed is known", "what changed is unknown"]
+)
 async def test_a_response_cancelled_elsewhere_stops_at_the_notification(
     hides: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "POLL_INTERVAL", 3600.0)
     monkeypatch.setattr(Watched, "hides", hides)
-    created, backend = scripted_parts(stated("Hi"), store=Watched.open("sqlite://", now=lambda: NOW))
+    created, backend = scripted_parts(
+        stated("Hi"), store=Watched.open("sqlite://", now=lambda: NOW)
+    )
     gate = Gate(backend)
     worker = Worker(created.jobs)
     worker.start()
     response_id = await queue(created)
     await gate.until(1)
-    await Gateway(parts_with(foundation(created.models, created.store))).queue.cancel("", response_id)
+    await Gateway(parts_with(foundation(created.models, created.store))).queue.cancel(
+        "", response_id
+    )
     await until(lambda: not gate.waiting)
     await worker.close()
 
 
-async def test_notifications_about_responses_of_other_workers_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notifications_about_responses_of_other_workers_are_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(workers, "POLL_INTERVAL", 3600.0)
-    clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
+    clock = LoopClock(monkeypatch)
+    store = Watched.open("sqlite://", now=lambda: NOW)
     created, backend = scripted_parts(stated("Hi"), store=store)
     gate = Gate(backend)
     worker = Worker(created.jobs, concurrency=1)
@@ -215,8 +232,11 @@ async def test_notifications_about_responses_of_other_workers_are_ignored(monkey
     await worker.close()
 
 
-async def test_a_closed_worker_claims_nothing_and_emits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
+async def test_a_closed_worker_claims_nothing_and_emits_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = LoopClock(monkeypatch)
+    store = Watched.open("sqlite://", now=lambda: NOW)
     created, backend = scripted_parts(stated("Hi"), store=store)
     gate = Gate(backend)
     worker = Worker(created.jobs)
@@ -240,7 +260,9 @@ async def test_a_worker_that_stops_leaves_what_it_reserved_to_others_at_once() -
     created, _ = scripted_parts()
     worker = Worker(created.jobs)
     worker.start()
-    await created.store.write(idempotency.reserve, "", "key", b"print", "resp_mine", created.process.worker)
+    await created.store.write(
+        idempotency.reserve, "", "key", b"print", "resp_mine", created.process.worker
+    )
     await worker.close()
 
     assert (
@@ -317,7 +339,10 @@ async def test_a_job_waits_for_memory_that_others_use() -> None:
 
 @pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, "queued"), (True, "cancelled")])
 async def test_a_requeued_job_is_not_reported_as_cancelled(
-    is_cancelled: bool, outcome: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    is_cancelled: bool,
+    outcome: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level("INFO", "antiphon.access")
     monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
@@ -362,17 +387,24 @@ async def test_unused_reservations_are_freed(monkeypatch: pytest.MonkeyPatch) ->
     await created.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
     created.process.leases.add("resp_mine")
     await created.store.write(leases.hold, "", "conv_1", "resp_gone", created.process.worker)
-    await created.store.write(idempotency.reserve, "", "key", b"", "resp_gone", created.process.worker)
-    await created.store.write(idempotency.reserve, "", "other", b"", "resp_mine", created.process.worker)
+    await created.store.write(
+        idempotency.reserve, "", "key", b"", "resp_gone", created.process.worker
+    )
+    await created.store.write(
+        idempotency.reserve, "", "other", b"", "resp_mine", created.process.worker
+    )
     worker = Worker(created.jobs)
     worker.start()
     await eventually(
-        lambda: created.store.read(leases.retained, created.process.worker), lambda one: list(one) == ["resp_mine"]
+        lambda: created.store.read(leases.retained, created.process.worker),
+        lambda one: list(one) == ["resp_mine"],
     )
     await worker.close()
 
 
-async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_a_silence_that_was_watched_expires_a_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A watcher that was stopped itself, or could not look, has seen no silence."""
     created, _ = scripted_parts()
     await queue(created)
@@ -441,7 +473,9 @@ async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch
     assert "alive" in await created.store.read(leases.beats)
 
 
-async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     created, backend = scripted_parts(stated("Hi"), stated("Hi"))
     worker = Worker(created.jobs)
     broken = backend.post
@@ -466,7 +500,9 @@ async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
     for number in range(MOST_LOST):
         assert await created.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
         await created.store.write(
-            leases.expire_worker, f"dead_{number}", (await created.store.read(leases.beats))[f"dead_{number}"]
+            leases.expire_worker,
+            f"dead_{number}",
+            (await created.store.read(leases.beats))[f"dead_{number}"],
         )
     worker = Worker(created.jobs)
     worker.start()
@@ -484,7 +520,9 @@ async def test_a_fault_fails_a_response_unless_it_belongs_to_another_by_then(
     created, response_id = await after_a_fault_at_its_end(meanwhile)
 
     assert await status(created, response_id) == meanwhile
-    assert [record.getMessage() for record in caplog.records if record.name == "antiphon"] == ["A fault in Antiphon"]
+    assert [record.getMessage() for record in caplog.records if record.name == "antiphon"] == [
+        "A fault in Antiphon"
+    ]
 
 
 async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
@@ -496,7 +534,9 @@ async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
 
 
 async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Parts, str]:
-    """A response whose store failed by a fault of our own, after it was ended elsewhere or given to another worker."""
+    """A response whose store failed by a fault of our own, after it was ended elsewhere or given to
+    another worker.
+    """
 
     class Breaks(ChangedStore):
         is_broken = True
@@ -522,7 +562,9 @@ async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Parts, str]:
     return created, response_id
 
 
-async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(workers, "BEAT_EVERY", 0.005)
     calls: Counter[str] = Counter()
 
@@ -571,11 +613,17 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
     await worker.close()
 
     assert await status(created, response_id) == "completed"
-    assert len([text for text in caplog.messages if "Cannot store a background response" in text]) == 1
+    assert (
+        len([text for text in caplog.messages if "Cannot store a background response" in text]) == 1
+    )
 
 
-async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_completes_afterwards() -> None:
-    """An eighth of the slots stays free, and some for other tenants; two more are returned, and nothing is lost."""
+async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_completes_afterwards() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
+    """An eighth of the slots stays free, and some for other tenants; two more are returned, and
+    nothing is lost.
+    """
     created, backend = scripted_parts(*[stated("Hi")] * 40)
     gate = Gate(backend)
     window = {"completion_window": "2h", "continuation_id": "c"}
@@ -587,7 +635,9 @@ async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_compl
     assert (usage["deferred_jobs"].in_use, usage["background_jobs"].in_use) == (6, 0)
     soon = [("b", await queue(created, "b")) for _ in range(4)]
     for tenant, one in soon:
-        await eventually(partial(status, created, one, tenant), lambda state: state == "in_progress")
+        await eventually(
+            partial(status, created, one, tenant), lambda state: state == "in_progress"
+        )
     await until(lambda: created.shared.usage()["deferred_jobs"].in_use == 4)
     assert created.shared.usage()["background_jobs"].in_use == 4
     gate.open.set()
@@ -595,13 +645,19 @@ async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_compl
     await worker.close()
 
     assert {await status(created, one, tenant) for tenant, one in (*soon, *late)} == {"completed"}
-    assert created.shared.usage()["deferred_jobs"].in_use == created.shared.usage()["background_jobs"].in_use == 0
+    assert (
+        created.shared.usage()["deferred_jobs"].in_use
+        == created.shared.usage()["background_jobs"].in_use
+        == 0
+    )
     stored = await created.store.read(responses.load, "a", late[0][1])
     assert stored is not None
     assert msgspec.json.decode(stored.body)["background_options"] == window
 
 
-async def test_a_worker_first_makes_what_continues_one_of_its_last_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_first_makes_what_continues_one_of_its_last_responses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(workers, "MOST_RECENT", 2)
     created, backend = scripted_parts(*[stated("Hi")] * 20)
     gate = Gate(backend)
@@ -609,7 +665,9 @@ async def test_a_worker_first_makes_what_continues_one_of_its_last_responses(mon
     worker.start()
 
     async def order_of(*names: str) -> list[str]:
-        """Queue responses, each of which continues those with the same letter; return the order of their requests."""
+        """Queue responses, each of which continues those with the same letter; return the order of
+        their requests.
+        """
         gate.open.clear()
         ids = [("", await queue(created))]
         await gate.until(1)

@@ -46,7 +46,10 @@ async def lifespan_of(app: AsgiApplication) -> tuple[list[Any], list[Any]]:
 
 async def test_a_host_starts_and_closes_it() -> None:
     started, closed = await lifespan_of(antiphon.asgi())
-    assert (started, closed) == ([{"type": "lifespan.startup.complete"}], [{"type": "lifespan.shutdown.complete"}])
+    assert (started, closed) == (
+        [{"type": "lifespan.startup.complete"}],
+        [{"type": "lifespan.shutdown.complete"}],
+    )
 
 
 async def test_a_host_reads_why_it_cannot_start() -> None:
@@ -60,7 +63,9 @@ async def test_the_first_request_starts_an_application_that_is_mounted() -> None
     app = Starlette()
     app.mount("/ai", api)
     async with client_of(app) as client:
-        replies = await asyncio.gather(*(client.post("/ai/v1/responses", json=BODY) for _ in range(3)))
+        replies = await asyncio.gather(
+            *(client.post("/ai/v1/responses", json=BODY) for _ in range(3))
+        )
     await api.close()
     assert [reply.status_code for reply in replies] == [200] * 3
 
@@ -76,7 +81,9 @@ async def test_its_lifespan_is_one_of_the_application_around_it(tmp_path: Path) 
         assert (await client.get("/")).text == "The application's own page."
         created = (await client.post("/ai/v1/responses", json=BODY)).json()
     async with antiphon.AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as embedded:
-        assert (await embedded.responses.retrieve(created["id"])).output_text == created["output_text"]
+        assert (await embedded.responses.retrieve(created["id"])).output_text == created[
+            "output_text"
+        ]
 
 
 async def test_an_application_may_wrap_its_lifespan() -> None:
@@ -99,10 +106,18 @@ async def test_websockets_reach_it_where_it_is_mounted() -> None:
     app.mount("/ai", api)
     inbox: asyncio.Queue[Any] = asyncio.Queue()
     outbox: asyncio.Queue[Any] = asyncio.Queue()
-    scope = {"type": "websocket", "path": "/ai/v1/responses", "headers": [], "query_string": b"", "subprotocols": []}
+    scope = {
+        "type": "websocket",
+        "path": "/ai/v1/responses",
+        "headers": [],
+        "query_string": b"",
+        "subprotocols": [],
+    }
     serving = asyncio.create_task(app(scope, inbox.get, outbox.put))
     inbox.put_nowait({"type": "websocket.connect"})
-    inbox.put_nowait({"type": "websocket.receive", "text": json.dumps({"type": "response.create", **BODY})})
+    inbox.put_nowait(
+        {"type": "websocket.receive", "text": json.dumps({"type": "response.create", **BODY})}
+    )
     assert (await outbox.get())["type"] == "websocket.accept"
     assert json.loads((await outbox.get())["text"])["type"] == "response.created"
     inbox.put_nowait({"type": "websocket.disconnect", "code": 1000})
@@ -120,7 +135,9 @@ def test_it_can_be_opened_again_in_another_loop() -> None:
 
 
 async def test_its_settings_count() -> None:
-    api = antiphon.asgi(antiphon.Settings(store="sqlite://", allowed_hosts=["good.example"], metrics=False))
+    api = antiphon.asgi(
+        antiphon.Settings(store="sqlite://", allowed_hosts=["good.example"], metrics=False)
+    )
     async with client_of(api, "bad.example") as bad, client_of(api, "good.example") as good:
         assert (await bad.post("/v1/responses", json=BODY)).status_code == 421
         assert (await good.get("/metrics")).status_code == 404

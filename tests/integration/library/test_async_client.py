@@ -83,8 +83,12 @@ async def test_it_lists_the_models(demo: AsyncAntiphon) -> None:
 async def test_an_answer_is_an_object_of_a_class_and_the_model_gets_its_schema() -> None:
     backend = scripted(plain('{"name": "Ada"}'), plain('{"name": "Bob"}'))
     async with AsyncAntiphon(backend=backend) as client:
-        first = await client.responses.parse(model="m", input="Who?", text_format=Person, text={"verbosity": "low"})
-        second = await client.responses.create(model="m", input="And?", previous_response_id=first.id)
+        first = await client.responses.parse(
+            model="m", input="Who?", text_format=Person, text={"verbosity": "low"}
+        )
+        second = await client.responses.create(
+            model="m", input="And?", previous_response_id=first.id
+        )
 
     assert first.output_parsed == Person("Ada")
     assert second.output_text == '{"name": "Bob"}'
@@ -110,7 +114,9 @@ async def test_create_with_stream_returns_a_stream(demo: AsyncAntiphon) -> None:
         assert (await stream.get_final_response()).status == "completed"
 
 
-async def test_create_with_stream_raises_what_is_wrong_with_the_request(demo: AsyncAntiphon) -> None:
+async def test_create_with_stream_raises_what_is_wrong_with_the_request(
+    demo: AsyncAntiphon,
+) -> None:
     with pytest.raises(ClientError, match="temperature"):
         await demo.responses.create(model="demo", input="Hi", stream=True, temperature=9)
 
@@ -123,7 +129,9 @@ async def test_a_stream_that_was_closed_has_no_final_response(demo: AsyncAntipho
 
 
 async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBackend) -> None:
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
     async with AsyncAntiphon(backend=backend.url) as client:
         async with client.responses.stream(model="m", input="Hi") as stream:
             async for event in stream:
@@ -134,7 +142,9 @@ async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBack
 
 @pytest.mark.wide
 async def test_an_unreferenced_stream_ends_the_backends_work(backend: ReplayBackend) -> None:
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
     async with AsyncAntiphon(backend=backend.url) as client:
         async for _ in client.responses.stream(model="m", input="Hi"):
             break
@@ -151,11 +161,14 @@ async def ended(client: AsyncAntiphon, response_id: str) -> types.Response:
 
 
 async def test_a_background_response_runs_while_the_client_is_open(tmp_path: Path) -> None:
-    async with AsyncAntiphon(backend=scripted(stated("Once")), store=f"sqlite://{tmp_path}/a.db") as client:
+    async with AsyncAntiphon(
+        backend=scripted(stated("Once")), store=f"sqlite://{tmp_path}/a.db"
+    ) as client:
         created = await client.responses.create(model="m", input="Hi", background=True)
         assert created.status == "queued"
         response = await eventually(
-            lambda: client.responses.retrieve(created.id), lambda one: one.status not in ("queued", "in_progress")
+            lambda: client.responses.retrieve(created.id),
+            lambda one: one.status not in ("queued", "in_progress"),
         )
         assert (response.status, response.output_text) == ("completed", "Once")
         assert (await client.responses.cancel(created.id)).to_dict() == response.to_dict()
@@ -163,21 +176,33 @@ async def test_a_background_response_runs_while_the_client_is_open(tmp_path: Pat
 
 async def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
     async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
-        stream = await client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        stream = await client.responses.create(
+            model="demo", input="Hi", background=True, stream=True
+        )
         events = [event async for event in stream]
         first = events[0]
         assert isinstance(first, types.ResponseCreatedEvent)
         for number in (0, 3, len(events) - 2):
-            rest = await client.responses.retrieve(first.response.id, stream=True, starting_after=number)
-            assert [event.to_dict() async for event in rest] == [event.to_dict() for event in events[number + 1 :]]
+            rest = await client.responses.retrieve(
+                first.response.id, stream=True, starting_after=number
+            )
+            assert [event.to_dict() async for event in rest] == [
+                event.to_dict() for event in events[number + 1 :]
+            ]
         async with client.responses.stream(response_id=first.response.id) as again:
-            assert [event.to_dict() async for event in again] == [event.to_dict() for event in events]
+            assert [event.to_dict() async for event in again] == [
+                event.to_dict() for event in events
+            ]
 
     assert_event_stream([event.to_dict() for event in events])
 
 
-@pytest.mark.parametrize("parameters", [{"response_id": "resp_1", "model": "demo"}, {"starting_after": 1}])
-async def test_a_stream_is_either_new_or_resumed(demo: AsyncAntiphon, parameters: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "parameters", [{"response_id": "resp_1", "model": "demo"}, {"starting_after": 1}]
+)
+async def test_a_stream_is_either_new_or_resumed(
+    demo: AsyncAntiphon, parameters: dict[str, Any]
+) -> None:
     with pytest.raises(TypeError, match="`response_id` and `starting_after`"):
         demo.responses.stream(**parameters)
 
@@ -194,7 +219,9 @@ async def test_leaving_a_background_stream_does_not_end_the_response(tmp_path: P
 async def test_closing_the_client_is_an_error_for_readers_of_a_background_stream(
     backend: ReplayBackend, tmp_path: Path
 ) -> None:
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
     begun = asyncio.Event()
 
     async def read() -> None:
@@ -224,7 +251,10 @@ async def test_it_chains_retrieves_lists_and_deletes() -> None:
         first = await client.responses.create(model="m", input="a")
         second = await client.responses.create(model="m", input="b", previous_response_id=first.id)
         page = await client.responses.input_items.list(second.id, order="asc", limit=2)
-        items = [item async for item in client.responses.input_items.list(second.id, order="asc", limit=2)]
+        items = [
+            item
+            async for item in client.responses.input_items.list(second.id, order="asc", limit=2)
+        ]
         from_page = [item async for item in page]
 
         assert (await client.responses.retrieve(second.id)).output_text == "two"
@@ -242,9 +272,13 @@ async def test_it_chains_retrieves_lists_and_deletes() -> None:
 
 async def test_it_compacts(demo: AsyncAntiphon) -> None:
     reported = "The ship went out. " * 50
-    compacted = await demo.responses.compact(model="demo", input=[{"role": "user", "content": reported}])
+    compacted = await demo.responses.compact(
+        model="demo", input=[{"role": "user", "content": reported}]
+    )
     assert [item.type for item in compacted.output] == ["message", "compaction"]
-    again = await demo.responses.create(model="demo", input=[*compacted.output, {"role": "user", "content": "And?"}])
+    again = await demo.responses.create(
+        model="demo", input=[*compacted.output, {"role": "user", "content": "And?"}]
+    )
     assert again.status == "completed"
 
 
@@ -253,7 +287,11 @@ async def test_it_counts_input_without_making_anything() -> None:
     async with AsyncAntiphon(backend=backend) as client:
         counted = await client.responses.input_tokens.count(model="m", input="Hi")
 
-        assert counted.to_dict() == {"object": "response.input_tokens", "input_tokens": 8, "is_exact": False}
+        assert counted.to_dict() == {
+            "object": "response.input_tokens",
+            "input_tokens": 8,
+            "is_exact": False,
+        }
         assert (await client.responses.create(model="m", input="Hi")).output_text == "Hello"
 
 
@@ -279,15 +317,21 @@ async def test_conversations_keep_items(demo: AsyncAntiphon) -> None:
         items=[{"role": "user", "content": "My name is Ada."}], metadata={"topic": "x"}
     )
     await demo.responses.create(model="demo", input="What is my name?", conversation=created.id)
-    added = await conversations.items.create(created.id, items=[types.Message(role="user", content="Go on.")])
+    added = await conversations.items.create(
+        created.id, items=[types.Message(role="user", content="Go on.")]
+    )
     items = [item async for item in conversations.items.list(created.id, order="asc", limit=2)]
 
     assert [item.type for item in items] == ["message"] * 4
-    assert (await conversations.items.retrieve(str(added.last_id), conversation_id=created.id)).to_dict() == added.data[
-        0
-    ].to_dict()
-    assert (await conversations.items.delete(str(added.last_id), conversation_id=created.id)).id == created.id
-    assert (await conversations.update(created.id, metadata={"topic": "y"})).metadata == {"topic": "y"}
+    assert (
+        await conversations.items.retrieve(str(added.last_id), conversation_id=created.id)
+    ).to_dict() == added.data[0].to_dict()
+    assert (
+        await conversations.items.delete(str(added.last_id), conversation_id=created.id)
+    ).id == created.id
+    assert (await conversations.update(created.id, metadata={"topic": "y"})).metadata == {
+        "topic": "y"
+    }
     assert (await conversations.retrieve(created.id)).metadata == {"topic": "y"}
     assert (await conversations.delete(created.id)).deleted
     with pytest.raises(ClientError, match="not found"):
@@ -304,7 +348,9 @@ async def test_an_unknown_conversation_is_rejected(demo: AsyncAntiphon) -> None:
 
 
 async def test_errors_have_a_class_by_the_responsible_party() -> None:
-    async with AsyncAntiphon(backend=scripted([delta(content="Once"), BackendError("It broke.")])) as client:
+    async with AsyncAntiphon(
+        backend=scripted([delta(content="Once"), BackendError("It broke.")])
+    ) as client:
         with pytest.raises(ClientError) as caught:
             await client.responses.create(model="m", input="Hi", temperature=99)
         assert caught.value.param == "temperature"
@@ -321,9 +367,17 @@ async def test_a_value_that_is_no_json_is_named(demo: AsyncAntiphon) -> None:
 
 async def test_items_of_the_official_sdk_are_input_too(demo: AsyncAntiphon) -> None:
     stated = {"type": "output_text", "text": "Hello", "annotations": []}
-    fields = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [stated]}
+    fields = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [stated],
+    }
     item: Any = ResponseOutputMessage.model_validate(fields)
-    created = await demo.responses.create(model="demo", input=[{"role": "user", "content": "Hi"}, item])
+    created = await demo.responses.create(
+        model="demo", input=[{"role": "user", "content": "Hi"}, item]
+    )
     listed = await demo.responses.input_items.list(created.id, order="asc")
     assert [entry.to_dict()["role"] for entry in listed.data] == ["user", "assistant"]
 
@@ -353,7 +407,8 @@ async def test_an_opening_that_is_cancelled_leaves_nothing(store_url: str) -> No
     async with AsyncAntiphon(store=store_url) as first:
         await first.responses.create(model="demo", input="Hi")  # what is loaded once is open
     gc.collect()
-    files, threads = open_files(), store_threads()
+    files = open_files()
+    threads = store_threads()
     client = AsyncAntiphon(store=store_url)
     for turns in range(28):
         task = asyncio.create_task(client.responses.create(model="demo", input="Hi"))
@@ -374,7 +429,8 @@ def test_a_client_belongs_to_the_loop_of_its_first_use(tmp_path: Path) -> None:
     async def use() -> None:
         await client.responses.create(model="demo", input="Hi")
         with ThreadPoolExecutor(1) as pool:
-            create, retrieve = client.responses.create(model="demo", input="Hi"), client.responses.retrieve("resp_1")
+            create = client.responses.create(model="demo", input="Hi")
+            retrieve = client.responses.retrieve("resp_1")
             for act in (create, retrieve, client.close()):
                 with pytest.raises(RuntimeError, match="first used in another event loop"):
                     await asyncio.wrap_future(pool.submit(asyncio.run, act))
@@ -387,7 +443,8 @@ def test_a_client_belongs_to_the_loop_of_its_first_use(tmp_path: Path) -> None:
 
 
 def test_of_many_threads_that_use_one_client_all_but_one_get_the_rule(tmp_path: Path) -> None:
-    client, ready = AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db"), threading.Barrier(8)
+    client = AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db")
+    ready = threading.Barrier(8)
 
     async def use() -> str:
         try:

@@ -25,7 +25,15 @@ from antiphon.telemetry.context import about
 from antiphon.upstream.backend import Reply
 from tests.support.waiting import PATIENCE
 
-ANSWER = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "At noon."}, "finish_reason": "stop"}]}
+ANSWER = {
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "At noon."},
+            "finish_reason": "stop",
+        }
+    ]
+}
 ONCE = {"Idempotency-Key": "once"}
 
 
@@ -65,7 +73,9 @@ def test_an_idempotency_key_in_extra_headers_answers_a_retry_with_the_first_resp
 
 def test_a_stream_with_extra_headers_has_the_same_events(client: Antiphon) -> None:
     plain = [event.type for event in client.responses.create(model="demo", input="Hi", stream=True)]
-    with client.responses.stream(model="demo", input="Hi", extra_headers={"antiphon-cache": "off"}) as stream:
+    with client.responses.stream(
+        model="demo", input="Hi", extra_headers={"antiphon-cache": "off"}
+    ) as stream:
         headed = [event.type for event in stream]
         final = stream.get_final_response()
     assert headed == plain
@@ -75,10 +85,14 @@ def test_a_stream_with_extra_headers_has_the_same_events(client: Antiphon) -> No
 def test_a_large_event_arrives_whole() -> None:
     text = "tide " * 40_000
     message = {"role": "assistant", "content": text}
-    backend = ScriptedBackend([{"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}], models=["m"])
+    backend = ScriptedBackend(
+        [{"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}], models=["m"]
+    )
     with (
         Antiphon(backend=backend) as client,
-        client.responses.stream(model="m", input="Hi", extra_headers={"antiphon-cache": "off"}) as stream,
+        client.responses.stream(
+            model="m", input="Hi", extra_headers={"antiphon-cache": "off"}
+        ) as stream,
     ):
         assert stream.get_final_response().output_text == text
 
@@ -86,7 +100,9 @@ def test_a_large_event_arrives_whole() -> None:
 def test_every_existing_method_takes_headers(client: Antiphon) -> None:
     headers = {"X-Client-Request-Id": "1"}
     response = client.responses.create(model="demo", input="Hi", extra_headers=headers)
-    assert client.responses.retrieve(response.id, extra_headers=headers) == client.responses.retrieve(response.id)
+    assert client.responses.retrieve(
+        response.id, extra_headers=headers
+    ) == client.responses.retrieve(response.id)
     listed = client.responses.input_items.list(response.id, extra_headers=headers)
     assert listed.data == client.responses.input_items.list(response.id).data
     counted = client.responses.input_tokens.count(model="demo", input="Hi", extra_headers=headers)
@@ -98,7 +114,9 @@ def test_every_existing_method_takes_headers(client: Antiphon) -> None:
     items = [{"role": "user", "content": "Hi"}]
     added = client.conversations.items.create(conversation.id, items=items, extra_headers=headers)
     assert isinstance(added.data[0], types.Message) and added.data[0].id
-    item = client.conversations.items.retrieve(added.data[0].id, conversation_id=conversation.id, extra_headers=headers)
+    item = client.conversations.items.retrieve(
+        added.data[0].id, conversation_id=conversation.id, extra_headers=headers
+    )
     assert item == added.data[0]
     assert client.responses.delete(response.id, extra_headers=headers).deleted
 
@@ -117,12 +135,20 @@ def test_an_error_is_of_the_class_of_its_status_and_names_its_request(client: An
 
 
 def test_a_refusal_of_the_backend_for_its_rate_is_a_rate_limit_error() -> None:
-    refusal: Any = (429, {"error": {"message": "Slow down.", "type": "requests", "code": "rate_limit_exceeded"}})
-    with Antiphon(backend=ScriptedBackend(lambda _: refusal, models=["m"])) as client, pytest.raises(RateLimitError):
+    refusal: Any = (
+        429,
+        {"error": {"message": "Slow down.", "type": "requests", "code": "rate_limit_exceeded"}},
+    )
+    with (
+        Antiphon(backend=ScriptedBackend(lambda _: refusal, models=["m"])) as client,
+        pytest.raises(RateLimitError),
+    ):
         client.responses.create(model="m", input="Hi")
 
 
-def test_the_log_names_the_request_of_a_call(client: Antiphon, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_names_the_request_of_a_call(
+    client: Antiphon, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "antiphon.access")
     found = []
     caplog.handler.addFilter(lambda record: found.append(about().request_id) or True)
@@ -152,14 +178,17 @@ async def test_a_silent_stream_times_out_although_the_connection_stays_open(
         monkeypatch.setattr(exchange, "KEEPALIVE_AFTER", keepalive_after)
         async with AsyncAntiphon(backend=Silent([], models=["m"])) as client:
             headers = {"X-Client-Request-Id": "1"}
-            stream = client.responses.stream(model="m", input="Hi", timeout=0.25, extra_headers=headers)
+            stream = client.responses.stream(
+                model="m", input="Hi", timeout=0.25, extra_headers=headers
+            )
             async with asyncio.timeout(PATIENCE):
                 with pytest.raises(APITimeoutError):
                     await stream.get_final_response()
 
 
 async def test_no_more_of_a_file_is_sent_once_its_caller_has_left() -> None:
-    begun, go_on = asyncio.Event(), asyncio.Event()
+    begun = asyncio.Event()
+    go_on = asyncio.Event()
     received = list[Any]()
 
     async def pieces() -> AsyncGenerator[bytes, None]:
@@ -186,7 +215,9 @@ async def test_no_more_of_a_file_is_sent_once_its_caller_has_left() -> None:
 
 async def test_a_file_and_a_prompt_take_a_timeout_too(coroutines: AsyncAntiphon) -> None:
     prompt = await coroutines.prompts.create(instructions="Guide through {{city}}.", timeout=30)
-    assert (await coroutines.prompts.retrieve(prompt.id, version=1, timeout=30)).variables == ["city"]
+    assert (await coroutines.prompts.retrieve(prompt.id, version=1, timeout=30)).variables == [
+        "city"
+    ]
     with pytest.raises(APITimeoutError):
         await coroutines.files.create(file=b"x", purpose="user_data", timeout=1e-9)
 
@@ -195,7 +226,11 @@ def test_a_prompt_has_versions(client: Antiphon) -> None:
     prompt = client.prompts.create(name="guide", instructions="One.")
     second = client.prompts.create_version(prompt.id, instructions="Two.", set_as_default=False)
 
-    assert (second.version, second.is_default, client.prompts.retrieve(prompt.id).instructions) == (2, False, "One.")
+    assert (second.version, second.is_default, client.prompts.retrieve(prompt.id).instructions) == (
+        2,
+        False,
+        "One.",
+    )
     assert client.prompts.set_default_version(prompt.id, version=2).is_default
     assert [one.version for one in client.prompts.list_versions(prompt.id, limit=1)] == [2, 1]
     assert [one.id for one in client.prompts.list()] == [prompt.id]
@@ -215,7 +250,10 @@ def test_embeddings_and_images_come_from_the_backend_with_all_that_it_sent() -> 
 
 
 def streamed(*events: dict[str, Any]) -> bytes:
-    return b"".join(b"data: %s\n\n" % json.dumps(event).encode() for event in events) + b"data: [DONE]\n\n"
+    return (
+        b"".join(b"data: %s\n\n" % json.dumps(event).encode() for event in events)
+        + b"data: [DONE]\n\n"
+    )
 
 
 @pytest.mark.parametrize("kind", ["image_generation", "image_edit"])
@@ -227,9 +265,13 @@ def test_images_arrive_as_a_stream_of_the_events_of_the_sdk(kind: str) -> None:
     stream: Any
     with Antiphon(backend=backend) as client:
         if kind == "image_edit":
-            stream = client.images.edit(model="m", prompt="Bluer.", image=b"x", stream=True, partial_images=1)
+            stream = client.images.edit(
+                model="m", prompt="Bluer.", image=b"x", stream=True, partial_images=1
+            )
         else:
-            stream = client.images.generate(model="m", prompt="A tide.", stream=True, partial_images=1)
+            stream = client.images.generate(
+                model="m", prompt="A tide.", stream=True, partial_images=1
+            )
         with stream:
             first, last, other = stream
     word = "Gen" if kind == "image_generation" else "Edit"
@@ -237,7 +279,11 @@ def test_images_arrive_as_a_stream_of_the_events_of_the_sdk(kind: str) -> None:
         f"Image{word}PartialImageEvent",
         f"Image{word}CompletedEvent",
     ]
-    assert (first.to_dict(), last.to_dict(), other.to_dict()) == (partial, done, {"type": "newer", "x": 1})
+    assert (first.to_dict(), last.to_dict(), other.to_dict()) == (
+        partial,
+        done,
+        {"type": "newer", "x": 1},
+    )
     assert last.usage == {"total_tokens": 3}
 
 
@@ -246,7 +292,9 @@ async def test_a_stream_of_images_reports_its_end() -> None:
     async with AsyncAntiphon(backend=backend) as client:
         with pytest.raises(BackendError, match="without a stream"):
             await client.images.generate(model="m", prompt="x", stream=True)
-        backend.images = streamed({"type": "error", "error": {"message": "Too vivid.", "code": "image_content_policy"}})
+        backend.images = streamed(
+            {"type": "error", "error": {"message": "Too vivid.", "code": "image_content_policy"}}
+        )
         with pytest.raises(BackendError, match=r"Too vivid\.") as refused:
             await client.images.generate(model="m", prompt="x", stream=True)
         partial = {"type": "image_generation.partial_image", "b64_json": "AA=="}
@@ -261,7 +309,8 @@ async def test_a_stream_of_images_reports_its_end() -> None:
 @pytest.mark.parametrize("pause", [0, -20, float("nan")])
 async def test_a_polling_interval_is_positive_and_checked_before_any_request(pause: Any) -> None:
     async with AsyncAntiphon() as client:
-        files, batches = client.vector_stores.files, client.vector_stores.file_batches
+        files = client.vector_stores.files
+        batches = client.vector_stores.file_batches
         waits: list[Any] = [
             files.create_and_poll("file-1", vector_store_id="vs_1", poll_interval_ms=pause),
             files.upload_and_poll(vector_store_id="vs_1", file=b"x", poll_interval_ms=pause),

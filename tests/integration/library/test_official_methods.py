@@ -1,4 +1,6 @@
-"""The clients have the methods and the parameters of the official SDK; each difference has a reason."""
+"""The clients have the methods and the parameters of the official SDK; each difference has a
+reason.
+"""
 
 import inspect
 from collections.abc import Iterator
@@ -9,13 +11,24 @@ from openai import AsyncOpenAI, OpenAI
 
 from antiphon import Antiphon, AsyncAntiphon
 
-RESOURCES = ("responses", "conversations", "models", "files", "vector_stores", "containers", "embeddings", "images")
+RESOURCES = (
+    "responses",
+    "conversations",
+    "models",
+    "files",
+    "vector_stores",
+    "containers",
+    "embeddings",
+    "images",
+)
 
 VIEWS = {"with_raw_response", "with_streaming_response"}
 """Views of a resource that return HTTP replies: calls inside a program have none."""
 
 OF_HTTP = {"extra_query", "extra_body"}
-"""Options of every call there. Here `extra_body` is where a backend accepts parameters that the API does not have."""
+"""Options of every call there. Here `extra_body` is where a backend accepts parameters that the API
+does not have.
+"""
 
 ONE_BY_ONE = "files are uploaded one after the other: inside a program there is no latency to hide"
 NO_FINE_TUNING = "no backend has fine-tuned models; the API answers 403"
@@ -36,7 +49,9 @@ MISSING = {
     "responses.retrieve(include_obfuscation)": "padding hides lengths on a line, and here is none",
     **{f"responses.{name}(access_programs)": UNSUPPORTED for name in ("create", "parse", "stream")},
     **{f"responses.{name}(moderation)": UNSUPPORTED for name in ("create", "parse", "stream")},
-    **{f"responses.{name}(image)": UNSUPPORTED for name in ("create", "parse", "stream", "compact")},
+    **{
+        f"responses.{name}(image)": UNSUPPORTED for name in ("create", "parse", "stream", "compact")
+    },
     "responses.stream(text_format)": "`parse` reads the answer as an object",
     "responses.parse(parse_as)": "`text_format` decides what `output_parsed` is",
     "responses.parse(verbosity)": "`text` has it",
@@ -72,7 +87,9 @@ NEWER = {f"responses.{name}(background_options)" for name in ("create", "parse",
 
 
 def methods_of(resource: Any, name: str, home: str) -> Iterator[str]:
-    """Yield the methods of a resource and of those below it, as `files.create`, and their parameters."""
+    """Yield the methods of a resource and of those below it, as `files.create`, and their
+    parameters.
+    """
     for attribute in dir(resource):
         if attribute.startswith("_") or attribute in VIEWS:
             continue
@@ -111,7 +128,9 @@ def without_parts(lines: set[str], absent: set[str]) -> set[str]:
     return {line for line in lines if line.partition("(")[0] not in absent or "(" not in line}
 
 
-def test_what_the_sdk_has_and_the_library_lacks_is_listed_with_its_reason(both: tuple[set[str], set[str]]) -> None:
+def test_what_the_sdk_has_and_the_library_lacks_is_listed_with_its_reason(
+    both: tuple[set[str], set[str]],
+) -> None:
     ours, theirs = both
     lacking = without_parts(theirs - ours, theirs - ours)
     assert {line for line in lacking if line.partition("(")[2][:-1] not in OF_HTTP} == {
@@ -134,8 +153,12 @@ def test_positional_parameters_have_the_order_of_the_sdk() -> None:
             for name in path.split("."):
                 found = getattr(found, name)
             kinds = inspect.signature(found).parameters.values()
-            positional.setdefault(path, {})[home] = [one.name for one in kinds if one.kind is one.POSITIONAL_OR_KEYWORD]
+            positional.setdefault(path, {})[home] = [
+                one.name for one in kinds if one.kind is one.POSITIONAL_OR_KEYWORD
+            ]
     differ = {
-        path: found for path, found in positional.items() if len(found) == 2 and found["antiphon."] != found["openai."]
+        path: found
+        for path, found in positional.items()
+        if len(found) == 2 and found["antiphon."] != found["openai."]
     }
     assert differ == {}

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from antiphon import Antiphon, AsyncAntiphon, ClientError, ConfigError, asgi, async_http_client, http_client
+from antiphon import (
+    Antiphon,
+    AsyncAntiphon,
+    ClientError,
+    ConfigError,
+    asgi,
+    async_http_client,
+    http_client,
+)
 from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
@@ -55,7 +63,9 @@ async def test_the_store_of_the_settings_counts(tmp_path: Path) -> None:
 async def test_limits_and_defaults_of_models_count_for_a_backend_of_the_program() -> None:
     scripted = ScriptedBackend([stated("Hi")], models=["m"])
     settings = Settings(
-        models=[ModelConfig(name="m", parameters={"temperature": 0.25})], max_items=1, store="sqlite://"
+        models=[ModelConfig(name="m", parameters={"temperature": 0.25})],
+        max_items=1,
+        store="sqlite://",
     )
     items = [{"role": "user", "content": "a"}] * 2
     async with AsyncAntiphon(settings, backend=scripted) as client:
@@ -90,12 +100,21 @@ def test_an_application_rejects_settings_of_a_process(name: str) -> None:
     [
         ({"backend": DemoBackend(), "key": "sk"}, "`key` was passed without the URL"),
         ({"key": "sk"}, "`key` was passed without the URL"),
-        ({"backend": "http://a/v1", "settings": Settings(backends=[BackendConfig(url="http://b/v1")])}, "Pass one"),
+        (
+            {
+                "backend": "http://a/v1",
+                "settings": Settings(backends=[BackendConfig(url="http://b/v1")]),
+            },
+            "Pass one",
+        ),
         ({"backend": "nonsense"}, "nonsense"),
         ({"backend": BackendConfig(url="http://a/v1")}, "Pass it in `Settings"),
         ({"settings": "http://a/v1"}, "it is a str. Pass a base URL as `backend=`"),
         ({"settings": {"store": "sqlite://"}}, "it is a dict. Pass `Settings"),
-        ({"settings": Settings(retention_days="x")}, "`retention_days` must be a whole number, at least 1"),
+        (
+            {"settings": Settings(retention_days="x")},
+            "`retention_days` must be a whole number, at least 1",
+        ),
         ({"settings": Settings(cache_ttl=0)}, "cache_ttl"),
         ({"settings": Settings(backends=[BackendConfig(url="nonsense")])}, "nonsense"),
     ],

@@ -32,7 +32,9 @@ def threads() -> int:
 
 def test_it_creates_chains_and_retrieves(demo: Antiphon) -> None:
     first = demo.responses.create(model="demo", input="My name is Ada.")
-    second = demo.responses.create(model="demo", input="What is my name?", previous_response_id=first.id)
+    second = demo.responses.create(
+        model="demo", input="What is my name?", previous_response_id=first.id
+    )
 
     assert second.output_text == "Your name is Ada."
     assert demo.responses.retrieve(second.id).to_dict() == second.to_dict()
@@ -43,7 +45,9 @@ def test_an_answer_is_an_object_of_a_class() -> None:
         name: str
 
     with Antiphon(backend=ScriptedBackend([plain('{"name": "Ada"}')], models=["m"])) as client:
-        assert client.responses.parse(model="m", input="Who?", text_format=Person).output_parsed == Person("Ada")
+        assert client.responses.parse(
+            model="m", input="Who?", text_format=Person
+        ).output_parsed == Person("Ada")
 
 
 def test_it_lists_the_models_of_its_backend() -> None:
@@ -55,7 +59,12 @@ def test_it_lists_the_models_of_its_backend() -> None:
     assert [model.id for model in models] == ["small", "large"]
     assert found == models.data[1]
     assert (caught.value.status, caught.value.code) == (404, "model_not_found")
-    assert models.to_dict()["data"][0] == {"id": "small", "object": "model", "created": 0, "owned_by": "antiphon"}
+    assert models.to_dict()["data"][0] == {
+        "id": "small",
+        "object": "model",
+        "created": 0,
+        "owned_by": "antiphon",
+    }
 
 
 def test_each_response_has_a_line_in_the_access_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -101,7 +110,9 @@ def test_a_stream_delivers_each_event_as_it_comes() -> None:
 
 def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
     with Antiphon(store=f"sqlite://{tmp_path}/a.db") as client:
-        events = list(client.responses.create(model="demo", input="Hi", background=True, stream=True))
+        events = list(
+            client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        )
         first = events[0]
         assert isinstance(first, types.ResponseCreatedEvent)
         rest = list(client.responses.retrieve(first.response.id, stream=True, starting_after=4))
@@ -130,12 +141,19 @@ def test_lists_compaction_counts_and_deletion(demo: Antiphon) -> None:
 def test_conversations_keep_items(demo: Antiphon) -> None:
     created = demo.conversations.create(items=[{"role": "user", "content": "My name is Ada."}])
     demo.responses.create(model="demo", input="What is my name?", conversation=created.id)
-    added = demo.conversations.items.create(created.id, items=[{"role": "user", "content": "Go on."}])
+    added = demo.conversations.items.create(
+        created.id, items=[{"role": "user", "content": "Go on."}]
+    )
     [item] = added.data
 
     assert len(list(demo.conversations.items.list(created.id, limit=1))) == 4
-    assert demo.conversations.items.retrieve(str(added.first_id), conversation_id=created.id) == item
-    assert demo.conversations.items.delete(str(added.first_id), conversation_id=created.id).id == created.id
+    assert (
+        demo.conversations.items.retrieve(str(added.first_id), conversation_id=created.id) == item
+    )
+    assert (
+        demo.conversations.items.delete(str(added.first_id), conversation_id=created.id).id
+        == created.id
+    )
     assert demo.conversations.update(created.id, metadata={"a": "b"}).metadata == {"a": "b"}
     assert demo.conversations.retrieve(created.id).metadata == {"a": "b"}
     assert demo.conversations.delete(created.id).deleted
@@ -163,7 +181,9 @@ def test_many_threads_can_use_one_client(demo: Antiphon) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(use, range(32)))
-    assert [answer.endswith(f"You said: Number {number}") for number, answer in enumerate(answers)] == [True] * 32
+    assert [
+        answer.endswith(f"You said: Number {number}") for number, answer in enumerate(answers)
+    ] == [True] * 32
 
 
 def test_a_backend_that_calls_its_own_client_gets_an_error_instead_of_a_deadlock() -> None:

@@ -31,7 +31,9 @@ def sdk() -> Iterator[OpenAI]:
 
 @pytest.fixture
 async def asdk() -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client(), max_retries=0) as client:
+    async with AsyncOpenAI(
+        api_key="none", http_client=antiphon.async_http_client(), max_retries=0
+    ) as client:
         yield client
 
 
@@ -42,7 +44,9 @@ def over(backend: Any, **options: Any) -> AsyncOpenAI:
 
 def waiting(backend: ReplayBackend) -> None:
     """Have the backend say one word, and wait."""
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
 
 
 @pytest.mark.wide
@@ -57,14 +61,18 @@ def test_the_sdk_creates_chains_streams_and_lists(sdk: OpenAI) -> None:
     assert second.output_text == "Your name is Ada."
     assert len(list(sdk.responses.input_items.list(second.id, limit=1))) == 3
     assert [model.id for model in sdk.models.list()] == ["demo"]
-    assert sdk.chat.completions.create(model="demo", messages=[{"role": "user", "content": "Hi"}]).choices
+    assert sdk.chat.completions.create(
+        model="demo", messages=[{"role": "user", "content": "Hi"}]
+    ).choices
 
 
 @pytest.mark.wide
 async def test_the_asynchronous_sdk_does_too(asdk: AsyncOpenAI) -> None:
     first = await asdk.responses.create(model="demo", input="My name is Ada.")
     question = {"model": "demo", "input": "What is my name?", "previous_response_id": first.id}
-    events = [event.to_dict() async for event in await asdk.responses.create(**question, stream=True)]
+    events = [
+        event.to_dict() async for event in await asdk.responses.create(**question, stream=True)
+    ]
     async with asdk.responses.stream(**question) as stream:
         second = await stream.get_final_response()
 
@@ -74,7 +82,10 @@ async def test_the_asynchronous_sdk_does_too(asdk: AsyncOpenAI) -> None:
 
 def test_any_base_url_leads_here(sdk: OpenAI) -> None:
     for url in ("http://127.0.0.1:1/v1", "https://gateway.example/openai/v1/"):
-        assert sdk.with_options(base_url=url).responses.create(model="demo", input="Hi").status == "completed"
+        assert (
+            sdk.with_options(base_url=url).responses.create(model="demo", input="Hi").status
+            == "completed"
+        )
 
 
 async def test_a_background_stream_resumes(asdk: AsyncOpenAI) -> None:
@@ -88,7 +99,9 @@ async def test_a_background_stream_resumes(asdk: AsyncOpenAI) -> None:
 async def test_events_come_while_the_model_still_writes(backend: ReplayBackend) -> None:
     goes_on = asyncio.Event()
     rest = [sse(delta(content=" upon a time"), delta("stop"))]
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=goes_on, rest=rest)
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=goes_on, rest=rest
+    )
     deltas = []
     async with over(backend.url) as client:
         async for event in await client.responses.create(model="m", input="Hi", stream=True):
@@ -113,7 +126,9 @@ async def test_closing_a_synchronous_stream_ends_the_models_work(backend: Replay
     waiting(backend)
 
     def use() -> None:
-        with OpenAI(api_key="none", http_client=antiphon.http_client(backend=backend.url)) as client:
+        with OpenAI(
+            api_key="none", http_client=antiphon.http_client(backend=backend.url)
+        ) as client:
             stream = client.responses.create(model="m", input="Hi", stream=True)
             next(iter(stream))
             stream.close()
@@ -152,7 +167,9 @@ async def test_errors_have_status_and_body(asdk: AsyncOpenAI) -> None:
 
 
 async def test_a_failing_backend_is_a_server_error() -> None:
-    async with over(ScriptedBackend([BackendError("It broke.", status=503)], models=["m"])) as client:
+    async with over(
+        ScriptedBackend([BackendError("It broke.", status=503)], models=["m"])
+    ) as client:
         with pytest.raises(InternalServerError):
             await client.responses.create(model="m", input="Hi")
 
@@ -166,7 +183,9 @@ async def test_a_silent_model_is_a_timeout(backend: ReplayBackend) -> None:
 
 
 async def test_a_store_that_cannot_be_used_is_reported_as_it_is() -> None:
-    async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client(store="nowhere")) as client:
+    async with AsyncOpenAI(
+        api_key="none", http_client=antiphon.async_http_client(store="nowhere")
+    ) as client:
         with pytest.raises(ConfigError, match="store URL"):
             await client.responses.create(model="demo", input="Hi")
 
@@ -174,7 +193,9 @@ async def test_a_store_that_cannot_be_used_is_reported_as_it_is() -> None:
 async def test_it_needs_no_api_key_of_a_store_that_has_some(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     assert (await run_antiphon(tmp_path, "keys", "create", "--store", url)).code == 0
-    async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client(store=url)) as client:
+    async with AsyncOpenAI(
+        api_key="none", http_client=antiphon.async_http_client(store=url)
+    ) as client:
         assert (await client.responses.create(model="demo", input="Hi")).status == "completed"
 
 
@@ -205,7 +226,9 @@ def test_a_reader_that_is_slow_holds_the_model_up() -> None:
     assert text.count("event: response.output_text.delta\n") == 5_000
 
 
-def test_a_missing_http_library_is_reported_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_http_library_is_reported_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def missing(name: str) -> Any:
         raise ImportError(name)
 

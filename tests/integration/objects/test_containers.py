@@ -46,7 +46,9 @@ def inside(store: Store, containers: Containers, files: Files) -> ContainerFiles
 
 
 async def created(containers: Containers) -> StoredContainer:
-    return await containers.load("t", (await containers.create(CreateContainer(name="work"), ONE))["id"])
+    return await containers.load(
+        "t", (await containers.create(CreateContainer(name="work"), ONE))["id"]
+    )
 
 
 async def content(*pieces: bytes) -> AsyncGenerator[bytes, None]:

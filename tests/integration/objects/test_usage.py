@@ -27,10 +27,13 @@ async def test_the_largest_rows_and_the_rest_are_all_that_was_used(
     store: Store = await open_store(store_url)
     keys = [(await issued(store, "acme"))[1].id for _ in range(4)]
     await store.write(
-        api_keys.charge, [UsageRecord("acme", key, NOW, place + 1, 3, 2, cost=5) for place, key in enumerate(keys)]
+        api_keys.charge,
+        [UsageRecord("acme", key, NOW, place + 1, 3, 2, cost=5) for place, key in enumerate(keys)],
     )
 
-    found = await usage.KeyUsage(store, settled, "USD", 0).find("acme", day_of(NOW), day_of(NOW) + DAY, by)
+    found = await usage.KeyUsage(store, settled, "USD", 0).find(
+        "acme", day_of(NOW), day_of(NOW) + DAY, by
+    )
 
     assert {row.key_id: row.requests for row in found.rows} == {keys[3]: 4, keys[2]: 3}
     rest = found.rest
@@ -39,12 +42,16 @@ async def test_the_largest_rows_and_the_rest_are_all_that_was_used(
     await store.close()
 
 
-async def test_the_reply_names_what_the_rows_omit(stateful: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_reply_names_what_the_rows_omit(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     admin, _ = await issued(stateful.parts.store, role=Role.ADMIN)
     browser = Browser(console_of(stateful), page={})
     for tenant in ("a", "b"):
         key, _ = await issued(stateful.parts.store, tenant)
-        await browser.send_request("POST", "/v1/responses", {"model": "m", "input": "Hi"}, **bearing(key))
+        await browser.send_request(
+            "POST", "/v1/responses", {"model": "m", "input": "Hi"}, **bearing(key)
+        )
     path = "/v1/usage?tenant=*&group_by=tenant"
     whole = (await browser.send_request("GET", path, **bearing(admin))).json
     monkeypatch.setattr(usage, "MOST_ROWS", 1)

@@ -24,7 +24,9 @@ Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass
 class Web:
-    """A small web, on 127.0.0.1 alone, which stands for the public one: the tripwire is on every other address."""
+    """A small web, on 127.0.0.1 alone, which stands for the public one: the tripwire is on every
+    other address.
+    """
 
     port: int = 0
     pages: dict[str, Answering] = field(default_factory=dict)
@@ -61,7 +63,9 @@ async def small_web(**pages: Answering) -> AsyncIterator[tuple[Web, Fetcher]]:
             one.is_over.set()
 
 
-def page(body: bytes = b"<p>Hello", type: str = "text/html", status: int = 200, **headers: str) -> Answering:
+def page(
+    body: bytes = b"<p>Hello", type: str = "text/html", status: int = 200, **headers: str
+) -> Answering:
     async def answer(request: web.Request) -> web.Response:
         reported = {name.replace("_", "-"): value for name, value in headers.items()}
         return web.Response(body=body, status=status, headers={"content-type": type, **reported})
@@ -111,7 +115,9 @@ async def test_a_redirect_is_followed(status: int) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("host", ["127.0.0.2", "[::1]", "[::ffff:127.0.0.2]", "inside.example", "0.0.0.0", "127.2"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.2", "[::1]", "[::ffff:127.0.0.2]", "inside.example", "0.0.0.0", "127.2"]
+)
 async def test_a_redirect_to_a_private_address_is_not(status: int, steps: int, host: str) -> None:
     def further(request: web.Request) -> str:
         step = int(request.query["step"])
@@ -160,20 +166,37 @@ async def test_the_caller_decides_for_every_address_whether_it_is_allowed() -> N
         reported.append(url)
         return url.host != "bad.example"
 
-    async with small_web(a=redirect(lambda _: site.url("/a", "BAD.example.")), b=page()) as (site, fetcher):
+    async with small_web(a=redirect(lambda _: site.url("/a", "BAD.example.")), b=page()) as (
+        site,
+        fetcher,
+    ):
         assert (await fetcher.fetch(site.url("/b"), HTML, may_request=may_request)).status == 200
-        assert (await trouble(fetcher.fetch(site.url("/a"), HTML, may_request=may_request)))[0] == "refused"
-        assert (await trouble(fetcher.fetch(site.url("/b", "bad.example"), HTML, may_request=may_request)))[
+        assert (await trouble(fetcher.fetch(site.url("/a"), HTML, may_request=may_request)))[
             0
         ] == "refused"
+        assert (
+            await trouble(
+                fetcher.fetch(site.url("/b", "bad.example"), HTML, may_request=may_request)
+            )
+        )[0] == "refused"
 
-    assert [url.host for url in reported] == ["site.example", "site.example", "bad.example", "bad.example"]
+    assert [url.host for url in reported] == [
+        "site.example",
+        "site.example",
+        "bad.example",
+        "bad.example",
+    ]
     assert [request.path for request in site.seen] == ["/b", "/a"]
 
 
 async def test_a_name_that_changes_its_address_leads_nowhere_else() -> None:
     async with tripwire() as wire, small_web(a=page()) as (site, fetcher):
-        site.names["site.example"] = [["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1", "127.0.0.2"], ["127.0.0.1"]]
+        site.names["site.example"] = [
+            ["127.0.0.1"],
+            ["127.0.0.2"],
+            ["127.0.0.1", "127.0.0.2"],
+            ["127.0.0.1"],
+        ]
         assert (await fetcher.fetch(site.url("/a"), HTML)).body
         assert site.requested == ["site.example"]
         assert (await trouble(fetcher.fetch(site.url("/a"), HTML)))[0] == "private"
@@ -192,7 +215,9 @@ async def test_a_page_of_another_type_is_not_read(types: list[str]) -> None:
 
 async def test_types_may_be_whole_families() -> None:
     async with small_web(a=page(type="text/x-rst")) as (site, fetcher):
-        assert (await fetcher.fetch(site.url("/a"), ["application/json", "text/*"])).content_type == "text/x-rst"
+        assert (
+            await fetcher.fetch(site.url("/a"), ["application/json", "text/*"])
+        ).content_type == "text/x-rst"
 
 
 async def test_what_has_no_type_is_bytes() -> None:
@@ -202,7 +227,9 @@ async def test_what_has_no_type_is_bytes() -> None:
 
 @pytest.mark.parametrize("status", [300, 304, 401, 404, 500, 503])
 async def test_an_unsuccessful_status_is_reported_without_a_body(status: int) -> None:
-    async with small_web(a=page(b"oh no" if status != 304 else b"", "application/json", status)) as (site, fetcher):
+    async with small_web(
+        a=page(b"oh no" if status != 304 else b"", "application/json", status)
+    ) as (site, fetcher):
         found = await fetcher.fetch(site.url("/a"), HTML)
 
     assert (found.status, found.body) == (status, b"")
@@ -236,14 +263,18 @@ async def test_a_page_without_end_is_cut_off() -> None:
             left.set()
 
     async with small_web(a=endless) as (site, fetcher):
-        assert (await trouble(fetcher.fetch(site.url("/a"), HTML, max_bytes=1_000_000)))[0] == "too_big"
+        assert (await trouble(fetcher.fetch(site.url("/a"), HTML, max_bytes=1_000_000)))[
+            0
+        ] == "too_big"
         async with asyncio.timeout(30):
             await left.wait()
 
 
 async def test_a_page_with_a_large_declared_size_is_not_read() -> None:
     async def big(request: web.Request) -> web.StreamResponse:
-        answer = web.StreamResponse(headers={"content-type": "text/html", "content-length": "100000000"})
+        answer = web.StreamResponse(
+            headers={"content-type": "text/html", "content-length": "100000000"}
+        )
         await answer.prepare(request)
         await site.is_over.wait()
         return answer
@@ -294,7 +325,10 @@ async def test_without_a_listener_the_page_is_dead() -> None:
     async with small_web() as (site, fetcher):
         port = site.port
     fetcher = Fetcher(Reach(read_networks(["127.0.0.1"])))
-    assert await trouble(fetcher.fetch(f"http://127.0.0.1:{port}/", HTML)) == ("dead", "it is unreachable")
+    assert await trouble(fetcher.fetch(f"http://127.0.0.1:{port}/", HTML)) == (
+        "dead",
+        "it is unreachable",
+    )
 
 
 async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
@@ -310,9 +344,13 @@ async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
     [
         (b"", "it is unreachable"),
         (b"SSH-2.0-x\r\n", "it is unreachable"),
-        (b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\nx", "its response was incomplete"),
         (
-            b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-type: text/html\r\n\r\nnot packed",
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\nx",
+            "its response was incomplete",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-type: text/html\r\n\r\nnot "
+            b"packed",
             "its response was incomplete",
         ),
         (b"HTTP/1.1 200 OK\r\n" + 9000 * b"x: y\r\n" + b"\r\n", "it is unreachable"),

@@ -1,4 +1,6 @@
-"""No URL leads to this machine or into its network, however it is written and whoever follows it."""
+"""No URL leads to this machine or into its network, however it is written and whoever follows
+it.
+"""
 
 # Letters that look like others, and long lists.
 # ruff: noqa: RUF001
@@ -23,7 +25,9 @@ async def test_the_tripwire_is_there_and_is_touched_where_it_is_within_reach() -
     fetcher = Fetcher(Reach(read_networks(["127.0.0.0/8", "::1", "0.0.0.0"]), resolve=worst_names))
     async with tripwire() as wire:
         for url in SEEN:
-            assert (await fetcher.fetch(url.replace("{port}", str(wire.port)), ["text/html"])).body == b"secret"
+            assert (
+                await fetcher.fetch(url.replace("{port}", str(wire.port)), ["text/html"])
+            ).body == b"secret"
         assert wire.touched == len(SEEN) > 5
 
 
@@ -58,7 +62,16 @@ async def test_no_odd_url_is_posted_to() -> None:
 
 NASTY = st.lists(
     st.sampled_from(
-        [*"ab.:/\\@#?%[]&;,=-_~ \t\r\n\x00\u00ad\u200b。．０ⓛ１7", "http", "https", "://", "127", "0x7f", "..", "::1"]
+        [
+            *"ab.:/\\@#?%[]&;,=-_~ \t\r\n\x00\u00ad\u200b。．０ⓛ１7",
+            "http",
+            "https",
+            "://",
+            "127",
+            "0x7f",
+            "..",
+            "::1",
+        ]
     )
     | st.characters(),
     max_size=12,
@@ -71,7 +84,11 @@ def test_every_program_reads_the_host_of_a_url_that_was_read_alike(text: str) ->
         read = read_url(text)
     except ValueError:
         return
-    host, port = read.raw_host, read.port
+    host = read.raw_host
+    port = read.port
     assert (urlsplit(str(read)).hostname, httpx2.URL(str(read)).raw_host.decode()) == (host, host)
-    assert (urlsplit(str(read)).port or read.port, httpx2.URL(str(read)).port or read.port) == (port, port)
+    assert (urlsplit(str(read)).port or read.port, httpx2.URL(str(read)).port or read.port) == (
+        port,
+        port,
+    )
     assert read_url(str(read)) == read

@@ -39,14 +39,25 @@ def reach(*answers: list[str], networks: tuple[str, ...] = ()) -> Reach:
         "::ffff:127.0.0.1",
     ],
 )
-def test_listed_networks_are_reached_alongside_public_addresses_in_any_notation(address: str) -> None:
+def test_listed_networks_are_reached_alongside_public_addresses_in_any_notation(
+    address: str,
+) -> None:
     assert Reach(OFFICE).admits(address)
     assert Reach(ANYWHERE).admits(address)
 
 
 @pytest.mark.parametrize(
     "address",
-    ["10.2.0.1", "127.0.0.2", "fd00:2::1", "::2", "169.254.169.254", "::ffff:10.2.0.1", "64:ff9b::7f00:2", "0.0.0.0"],
+    [
+        "10.2.0.1",
+        "127.0.0.2",
+        "fd00:2::1",
+        "::2",
+        "169.254.169.254",
+        "::ffff:10.2.0.1",
+        "64:ff9b::7f00:2",
+        "0.0.0.0",
+    ],
 )
 def test_other_private_addresses_are_not(address: str) -> None:
     assert not Reach(OFFICE).admits(address)
@@ -58,13 +69,19 @@ async def test_a_name_resolves_to_all_its_addresses_in_one_lookup() -> None:
     pinned = await Reach(resolve=names).pin("https://Example.com./a#b")
 
     assert pinned.addresses == (PUBLIC, "2606:4700:4700::1111")
-    assert (str(pinned.url), pinned.url.raw_host, pinned.url.port) == ("https://example.com/a", "example.com", 443)
+    assert (str(pinned.url), pinned.url.raw_host, pinned.url.port) == (
+        "https://example.com/a",
+        "example.com",
+        443,
+    )
     assert names.requested == ["example.com"]
 
 
 async def test_a_literal_address_is_checked_and_not_resolved() -> None:
     names = Names([PUBLIC])
-    assert (await Reach(resolve=names).pin("https://[2606:4700:4700::1111]/")).addresses == ("2606:4700:4700::1111",)
+    assert (await Reach(resolve=names).pin("https://[2606:4700:4700::1111]/")).addresses == (
+        "2606:4700:4700::1111",
+    )
     with pytest.raises(PrivateAddressError):
         await Reach(resolve=names).pin("https://[::ffff:127.0.0.1]/")
     assert names.requested == []
@@ -74,7 +91,9 @@ async def test_a_literal_address_is_checked_and_not_resolved() -> None:
     "private", ["127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "fe80::1%lo"]
 )
 @pytest.mark.parametrize("is_first", [True, False])
-async def test_one_private_address_among_public_ones_is_enough_to_refuse_a_name(private: str, is_first: bool) -> None:
+async def test_one_private_address_among_public_ones_is_enough_to_refuse_a_name(
+    private: str, is_first: bool
+) -> None:
     found = [private, PUBLIC] if is_first else [PUBLIC, private]
     with pytest.raises(PrivateAddressError, match="`outgoing_networks`"):
         await reach(found).pin("https://example.com")
@@ -82,11 +101,15 @@ async def test_one_private_address_among_public_ones_is_enough_to_refuse_a_name(
 
 async def test_what_would_permit_it_is_named() -> None:
     with pytest.raises(PrivateAddressError, match="`webhook_private_addresses`"):
-        await Reach(setting="webhook_private_addresses", resolve=Names(["10.0.0.1"])).pin("https://example.com")
+        await Reach(setting="webhook_private_addresses", resolve=Names(["10.0.0.1"])).pin(
+            "https://example.com"
+        )
 
 
 async def test_plain_http_is_for_listed_networks_unless_requested() -> None:
-    office = reach([PUBLIC], ["10.1.0.1"], ["10.1.0.1", PUBLIC], [PUBLIC], networks=("10.1.0.0/16",))
+    office = reach(
+        [PUBLIC], ["10.1.0.1"], ["10.1.0.1", PUBLIC], [PUBLIC], networks=("10.1.0.0/16",)
+    )
     with pytest.raises(PrivateAddressError, match="use https"):
         await office.pin("http://public.example")
     assert (await office.pin("http://wiki.office")).addresses == ("10.1.0.1",)

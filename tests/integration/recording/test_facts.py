@@ -40,7 +40,8 @@ async def facts_of(server: RunningServer, count: int = 1) -> list[Facts]:
     """The newest facts, once there are so many."""
     store = server.parts.store
     page = await eventually(
-        lambda: store.read(facts_page.page, "", FactsQuery(100)), lambda page: len(page.facts) >= count
+        lambda: store.read(facts_page.page, "", FactsQuery(100)),
+        lambda page: len(page.facts) >= count,
     )
     return list(page.facts)
 
@@ -55,12 +56,23 @@ async def spans_of(server: RunningServer, response_id: str) -> list[list[Any]]:
 
 async def test_a_stored_response_has_facts_as_soon_as_it_has_ended(stateful: RunningServer) -> None:
     before = time.time() * 1000
-    created = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
+    created = await stateful.sdk.responses.create(
+        model="m", input="What is it?", metadata={"team": "billing"}
+    )
     (facts,) = (await stateful.parts.store.read(facts_page.page, "", FactsQuery(100))).facts
 
-    assert (facts.id, facts.status, facts.model, facts.served_model) == (created.id, "completed", "m", "m")
+    assert (facts.id, facts.status, facts.model, facts.served_model) == (
+        created.id,
+        "completed",
+        "m",
+        "m",
+    )
     assert (facts.backend, facts.flags, facts.calls, facts.attempts) == ("replay", STORED, 1, 1)
-    assert (facts.input, facts.output, facts.tags) == ("What is it?", created.output_text, pair_of("team", "billing"))
+    assert (facts.input, facts.output, facts.tags) == (
+        "What is it?",
+        created.output_text,
+        pair_of("team", "billing"),
+    )
     assert (facts.input_tokens, facts.output_tokens) == (5, 1)
     assert facts.ended is not None and facts.queued is not None and facts.first is not None
     assert int(before) <= facts.began <= facts.ended <= time.time() * 1000
@@ -73,7 +85,9 @@ async def test_a_stored_response_has_facts_as_soon_as_it_has_ended(stateful: Run
 
 
 async def test_an_unstored_response_has_facts_without_words(stateful: RunningServer) -> None:
-    await stateful.sdk.responses.create(model="m", input="Secret", store=False, metadata={"team": "billing"})
+    await stateful.sdk.responses.create(
+        model="m", input="Secret", store=False, metadata={"team": "billing"}
+    )
     (facts,) = await facts_of(stateful)
 
     assert (facts.flags, facts.status, facts.calls) == (0, "completed", 1)
@@ -81,7 +95,9 @@ async def test_an_unstored_response_has_facts_without_words(stateful: RunningSer
     assert len(await spans_of(stateful, facts.id)) == 1
 
 
-async def test_a_stream_and_the_response_that_follows_it_have_facts(stateful: RunningServer) -> None:
+async def test_a_stream_and_the_response_that_follows_it_have_facts(
+    stateful: RunningServer,
+) -> None:
     async with await stateful.sdk.responses.create(model="m", input="One", stream=True) as stream:
         first = [event async for event in stream][-1].response  # type: ignore[union-attr]
     await stateful.sdk.responses.create(model="m", input="Two", previous_response_id=first.id)
@@ -91,22 +107,31 @@ async def test_a_stream_and_the_response_that_follows_it_have_facts(stateful: Ru
     assert (newer.flags, newer.input, newer.previous_response_id) == (STORED, "Two", first.id)
 
 
-async def test_a_conversation_is_named_and_an_unstored_turn_of_it_has_no_words(stateful: RunningServer) -> None:
+async def test_a_conversation_is_named_and_an_unstored_turn_of_it_has_no_words(
+    stateful: RunningServer,
+) -> None:
     conversation = await stateful.sdk.conversations.create()
-    await stateful.sdk.responses.create(model="m", input="Hi", conversation=conversation.id, store=False)
+    await stateful.sdk.responses.create(
+        model="m", input="Hi", conversation=conversation.id, store=False
+    )
     (facts,) = (await stateful.parts.store.read(facts_page.page, "", FactsQuery(100))).facts
 
     assert (facts.conversation_id, facts.flags, facts.input) == (conversation.id, 0, "")
 
 
-async def test_the_timeline_of_a_stream_has_its_items(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_the_timeline_of_a_stream_has_its_items(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     parts = (delta(reasoning_content="Let me see."), delta(content="Once"), delta("stop"))
     backend.script = lambda _: Answer([sse(*parts)])
     async with await stateful.sdk.responses.create(model="m", input="One", stream=True) as stream:
         created = [event async for event in stream][-1].response  # type: ignore[union-attr]
     call, *items = await spans_of(stateful, created.id)
 
-    assert [(kind, name) for kind, name, *_ in items] == [("item", "reasoning"), ("item", "message")]
+    assert [(kind, name) for kind, name, *_ in items] == [
+        ("item", "reasoning"),
+        ("item", "message"),
+    ]
     times = [time for _, _, began, ended, *_ in items for time in (began, ended)]
     assert call[2] <= times[0] and times == sorted(times)
 
@@ -125,10 +150,14 @@ async def test_a_failed_response_has_the_message_of_its_error(
         with pytest.raises(APIStatusError):
             await stateful.sdk.responses.create(model="m", input="One", stream=stream, store=store)
     found = {one.flags & STORED: one for one in await facts_of(stateful, 2)}
-    stored, unstored = found[STORED], found[0]
+    stored = found[STORED]
+    unstored = found[0]
 
     assert stored.status == unstored.status == "failed"
-    assert (stored.flags & HAS_MESSAGE, stored.output) == (HAS_MESSAGE, "Backend 'replay' answered with status 400.")
+    assert (stored.flags & HAS_MESSAGE, stored.output) == (
+        HAS_MESSAGE,
+        "Backend 'replay' answered with status 400.",
+    )
     assert (unstored.flags & HAS_MESSAGE, unstored.output) == (0, "")
 
 
@@ -145,10 +174,16 @@ async def test_a_background_response_is_listed_from_the_queue_to_its_end(
 ) -> None:
     go = asyncio.Event()
     rest = sse(delta(content=" upon a time"), delta("stop"))
-    backend.script = lambda _: Answer([sse(delta(content="Once"), done=False)], wait=go, rest=[rest])
+    backend.script = lambda _: Answer(
+        [sse(delta(content="Once"), done=False)], wait=go, rest=[rest]
+    )
     created = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
     (queued,) = await facts_of(stateful)
-    assert queued.id == created.id and queued.ended is None and queued.status in {"queued", "in_progress"}
+    assert (
+        queued.id == created.id
+        and queued.ended is None
+        and queued.status in {"queued", "in_progress"}
+    )
     await eventually(lambda: facts_of(stateful), lambda one: one[0].status == "in_progress")
     go.set()
     (facts,) = await eventually(lambda: facts_of(stateful), lambda one: one[0].ended is not None)
@@ -156,18 +191,28 @@ async def test_a_background_response_is_listed_from_the_queue_to_its_end(
     assert (facts.status, facts.flags, facts.attempts) == ("completed", STORED | BACKGROUND, 1)
     assert (facts.began, facts.input, facts.output) == (queued.began, "Hi", "Once upon a time")
     assert facts.queued is not None and facts.first is not None and facts.queued <= facts.first
-    assert [span[:2] for span in await spans_of(stateful, created.id)] == [["call", "replay"], ["item", "message"]]
+    assert [span[:2] for span in await spans_of(stateful, created.id)] == [
+        ["call", "replay"],
+        ["item", "message"],
+    ]
 
 
 async def test_a_background_response_that_is_cancelled_keeps_its_input(
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    backend.script = lambda _: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+    backend.script = lambda _: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
     created = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
     await stateful.sdk.responses.cancel(created.id)
     (facts,) = await facts_of(stateful)
 
-    assert (facts.id, facts.status, facts.input, facts.model) == (created.id, "cancelled", "Hi", "m")
+    assert (facts.id, facts.status, facts.input, facts.model) == (
+        created.id,
+        "cancelled",
+        "Hi",
+        "m",
+    )
     assert facts.ended is not None and facts.ended >= facts.began
 
 
@@ -176,23 +221,38 @@ async def test_a_response_over_a_websocket_is_marked(stateful: RunningServer) ->
         created = await one.created("Hi")
     (facts,) = await facts_of(stateful)
 
-    assert (facts.id, facts.flags, facts.input) == (created["id"], STORED | STREAM | WEBSOCKET, "Hi")
+    assert (facts.id, facts.flags, facts.input) == (
+        created["id"],
+        STORED | STREAM | WEBSOCKET,
+        "Hi",
+    )
 
 
 async def test_a_backend_that_fails_leaves_facts_with_the_error(
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    backend.script = lambda _: Answer([b'{"error":{"message":"Broken"}}'], "application/json", status=500)
+    backend.script = lambda _: Answer(
+        [b'{"error":{"message":"Broken"}}'], "application/json", status=500
+    )
     with pytest.raises(APIStatusError):
         await stateful.sdk.responses.create(model="m", input="Hi")
     (facts,) = await facts_of(stateful)
 
     assert (facts.status, facts.error) == ("failed", "server_error")
-    assert [span[5] for span in await spans_of(stateful, facts.id)] == ["server_error"] * facts.calls
+    assert [span[5] for span in await spans_of(stateful, facts.id)] == [
+        "server_error"
+    ] * facts.calls
 
 
-async def test_the_tools_that_were_called_are_named(stateful: RunningServer, backend: ReplayBackend) -> None:
-    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+async def test_the_tools_that_were_called_are_named(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    call = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "look", "arguments": "{}"},
+    }
     backend.script = lambda _: Answer([sse(delta(tool_calls=[call]), delta("tool_calls"))])
     tools: Any = [{"type": "function", "name": "look", "parameters": {}, "strict": False}]
     await stateful.sdk.responses.create(model="m", input="Hi", tools=tools)
@@ -218,7 +278,9 @@ async def test_without_the_setting_nothing_is_stored(backend: ReplayBackend) -> 
         assert (await server.parts.store.inspect())["facts"] == 0
 
 
-async def test_what_is_not_written_yet_is_written_when_the_server_ends(backend: ReplayBackend, tmp_path: Any) -> None:
+async def test_what_is_not_written_yet_is_written_when_the_server_ends(
+    backend: ReplayBackend, tmp_path: Any
+) -> None:
     url = f"sqlite:///{tmp_path}/one.db"
     for _ in range(2):
         async with serve(HttpBackend("replay", backend.url), store=url) as server:
@@ -230,7 +292,8 @@ async def test_what_is_not_written_yet_is_written_when_the_server_ends(backend: 
 async def test_facts_wait_for_a_store_that_fails(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store, tries = server.parts.store, 0
+    store = server.parts.store
+    tries = 0
 
     async def fail_once(facts: Sequence[Facts]) -> None:
         nonlocal tries

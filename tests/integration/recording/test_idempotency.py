@@ -52,7 +52,9 @@ async def test_a_body_that_is_only_written_differently_is_the_same_request(
     assert refused.value.code == "idempotency_in_progress"
 
 
-async def test_the_same_request_waits_for_the_first_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_same_request_waits_for_the_first_for_so_long_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(idempotency, "POLL_INTERVAL", 0.005)
     monkeypatch.setattr(idempotency, "PATIENCE", 0.02)
     created, _ = scripted_parts()

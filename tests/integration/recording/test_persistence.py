@@ -1,4 +1,6 @@
-"""What a response holds while a client waits for it, and what the client gets where another server took it."""
+"""What a response holds while a client waits for it, and what the client gets where another server
+took it.
+"""
 
 import asyncio
 from typing import Any
@@ -10,7 +12,9 @@ from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion
 from tests.support.server import RunningServer
 from tests.support.waiting import until
 
-TAKEN = "Another server took over this response, because this server sent no heartbeat for too long."
+TAKEN = (
+    "Another server took over this response, because this server sent no heartbeat for too long."
+)
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "streamed"])
@@ -18,9 +22,13 @@ TAKEN = "Another server took over this response, because this server sent no hea
 async def test_a_client_with_a_lost_lease_receives_no_answer(
     stateful: RunningServer, backend: ReplayBackend, lease: str, is_stream: bool
 ) -> None:
-    go, store, worker = asyncio.Event(), stateful.parts.store, stateful.parts.process.worker
+    go = asyncio.Event()
+    store = stateful.parts.store
+    worker = stateful.parts.process.worker
     answer = sse(delta(content="Hi"), delta("stop")) if is_stream else completion("Hi")
-    backend.script = lambda request: Answer([], STREAM if is_stream else JSON, wait=go, rest=[answer])
+    backend.script = lambda request: Answer(
+        [], STREAM if is_stream else JSON, wait=go, rest=[answer]
+    )
     body: dict[str, Any] = {"model": "m", "input": "Hi", "stream": is_stream}
     headers = {"idempotency-key": "key"} if lease == "key" else {}
     _, conversation = await stateful.post("/conversations", json={})
@@ -28,7 +36,9 @@ async def test_a_client_with_a_lost_lease_receives_no_answer(
         body["conversation"] = conversation["id"]
 
     async def request() -> tuple[int, str]:
-        async with stateful.http.post(f"{stateful.url}/responses", json=body, headers=headers) as response:
+        async with stateful.http.post(
+            f"{stateful.url}/responses", json=body, headers=headers
+        ) as response:
             return response.status, await response.text()
 
     pending = asyncio.create_task(request())

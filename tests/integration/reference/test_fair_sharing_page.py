@@ -1,4 +1,6 @@
-"""The page on fair sharing names every resource that a process shares, with its slots and its setting."""
+"""The page on fair sharing names every resource that a process shares, with its slots and its
+setting.
+"""
 
 import math
 
@@ -11,7 +13,13 @@ from tests.support.pages import table
 ROWS = {
     name: (slots, alone, setting)
     for name, _, slots, alone, _, setting in table(
-        "../why/fair-sharing", "Resource", "What holds a slot", "Slots", "One tenant alone", "May wait", "Setting"
+        "../why/fair-sharing",
+        "Resource",
+        "What holds a slot",
+        "Slots",
+        "One tenant alone",
+        "May wait",
+        "Setting",
     )
 }
 
@@ -41,9 +49,16 @@ def test_a_single_tenant_uses_the_documented_share() -> None:
         if slots.replace(",", "").isdecimal() and alone != "1":
             scheduler = FairScheduler(int(slots.replace(",", "")), leaves_room=True)
             retained = sum(scheduler.take("a") for _ in range(scheduler.capacity))
-            assert retained == math.ceil(0.8 * scheduler.capacity) == int(alone.replace(",", "")), name
+            assert retained == math.ceil(0.8 * scheduler.capacity) == int(alone.replace(",", "")), (
+                name
+            )
 
 
 def test_every_setting_that_the_page_names_is_one() -> None:
-    named = {one.strip("` ") for _, _, setting in ROWS.values() for one in setting.split(",") if one.strip()}
+    named = {
+        one.strip("` ")
+        for _, _, setting in ROWS.values()
+        for one in setting.split(",")
+        if one.strip()
+    }
     assert named <= set(Settings.__struct_fields__)

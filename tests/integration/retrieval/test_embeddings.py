@@ -55,7 +55,9 @@ class Pauses:
 
 
 @asynccontextmanager
-async def embedder(server: EmbeddingServer, pauses: Pauses | None = None, **fields: Any) -> AsyncIterator[Embedder]:
+async def embedder(
+    server: EmbeddingServer, pauses: Pauses | None = None, **fields: Any
+) -> AsyncIterator[Embedder]:
     """An embedder in front of a server."""
     created, _ = scripted_parts()
     backend = HttpBackend("tei", server.url)
@@ -107,8 +109,13 @@ async def test_long_vectors_come_in_smaller_replies(monkeypatch: pytest.MonkeyPa
         assert [len(call) for call in server.calls] == [10, 10, 5]
 
 
-@each("refusal", [OPENAI_LENGTH, OLLAMA_LENGTH, LLAMA_LENGTH, UNKNOWN_LENGTH, (413, "too large"), (422, {})])
-async def test_a_text_that_is_too_long_is_split_until_it_fits(refusal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@each(
+    "refusal",
+    [OPENAI_LENGTH, OLLAMA_LENGTH, LLAMA_LENGTH, UNKNOWN_LENGTH, (413, "too large"), (422, {})],
+)
+async def test_a_text_that_is_too_long_is_split_until_it_fits(
+    refusal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with (
         embedding_server(most_tokens=100, too_long=refusal) as server,
         embedder(server, Pauses(monkeypatch)) as created,
@@ -123,7 +130,9 @@ async def test_a_text_that_is_too_long_is_split_until_it_fits(refusal: Any, monk
 
 
 @each("status", [BUSY, DOWN])
-async def test_a_busy_server_is_retried_after_its_retry_after(status: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_busy_server_is_retried_after_its_retry_after(
+    status: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses = Pauses(monkeypatch)
     async with (
         embedding_server(busy=[(status, {"retry-after": "7"}), (status, {})]) as server,
@@ -165,10 +174,15 @@ async def test_a_server_that_stays_away_is_unavailable_after_minutes_and_a_searc
         assert (caught.value.status, pauses.all) == (503, [])
 
 
-async def test_a_rate_limit_does_not_keep_searches_from_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rate_limit_does_not_keep_searches_from_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Another tenant may have caused it."""
     refusals = [(BUSY, {})] * 3
-    async with embedding_server(busy=refusals) as server, embedder(server, Pauses(monkeypatch)) as created:
+    async with (
+        embedding_server(busy=refusals) as server,
+        embedder(server, Pauses(monkeypatch)) as created,
+    ):
         with pytest.raises(AntiphonError) as caught:
             await created.embed(TEXTS[:1], T)
         assert caught.value.status == 429
@@ -179,7 +193,10 @@ async def test_a_rate_limit_does_not_keep_searches_from_the_model(monkeypatch: p
 async def test_a_server_that_refuses_everything_fails_with_its_reason_and_teaches_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with embedding_server(most_texts=0) as server, embedder(server, Pauses(monkeypatch)) as created:
+    async with (
+        embedding_server(most_texts=0) as server,
+        embedder(server, Pauses(monkeypatch)) as created,
+    ):
         with pytest.raises(BackendError, match="not be larger than 10") as caught:
             await created.embed_parts([LONG], T)
         assert not isinstance(caught.value, UnavailableError)
@@ -219,14 +236,18 @@ async def test_a_search_for_a_long_text_has_the_mean_of_its_parts() -> None:
         assert 0.3 < near_bill < 0.95
 
 
-async def test_an_outage_of_another_kind_than_of_texts_splits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_outage_of_another_kind_than_of_texts_splits_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A 500 for every text, a tiny one too, is an outage."""
     pauses = Pauses(monkeypatch)
     backend = ScriptedBackend(lambda _: (500, {"error": {"message": "CUDA error"}}), models=[MODEL])
     created, _ = scripted_parts()
     created.models.assign([backend], {backend.name: "generic"})
     with pytest.raises(UnavailableError):
-        await Embedder(MODEL, created.run.router, created.run.observers, Outages(), pause=pauses).embed_parts([LONG], T)
+        await Embedder(
+            MODEL, created.run.router, created.run.observers, Outages(), pause=pauses
+        ).embed_parts([LONG], T)
     assert {len(request["input"]) for request in backend.requests} == {1}
     assert {request["input"][0] for request in backend.requests} == {LONG, "a"}
     assert len(backend.requests) > ATTEMPTS

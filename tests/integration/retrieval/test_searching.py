@@ -30,7 +30,12 @@ from tests.support.parts import scripted_parts
 from tests.support.waiting import let_others_run
 
 T = "tenant"
-ANIMALS = {"cat": [1.0, 0.0, 0.1], "kitten": [0.9, 0.3, 0.1], "dog": [0.3, 0.9, 0.1], "car": [0.0, 0.1, 1.0]}
+ANIMALS = {
+    "cat": [1.0, 0.0, 0.1],
+    "kitten": [0.9, 0.3, 0.1],
+    "dog": [0.3, 0.9, 0.1],
+    "car": [0.0, 0.1, 1.0],
+}
 """What the embedding model says of texts that name one of these."""
 
 
@@ -44,7 +49,9 @@ def embedded(request: dict[str, Any]) -> Any:
     return {"object": "list", "data": data[::-1]}
 
 
-def embedder(script: Callable[[dict[str, Any]], Any] = embedded) -> tuple[Embedder, ScriptedBackend]:
+def embedder(
+    script: Callable[[dict[str, Any]], Any] = embedded,
+) -> tuple[Embedder, ScriptedBackend]:
     backend = ScriptedBackend(script, models=["e"])
     created, _ = scripted_parts()
     created.models.assign([backend], {backend.name: "generic"})
@@ -64,9 +71,15 @@ class Known(Methods):
     async def find_vector_store(self, tenant: str, store_id: str) -> StoredVectorStore | None:
         if tenant != T or store_id not in self.models:
             return None
-        is_expired, used_at = store_id in self.expired, 90 if store_id in self.used else 1
+        is_expired = store_id in self.expired
+        used_at = 90 if store_id in self.used else 1
         return StoredVectorStore(
-            store_id, T, 1, last_active_at=used_at, embedding_model=self.models[store_id], is_expired=is_expired
+            store_id,
+            T,
+            1,
+            last_active_at=used_at,
+            embedding_model=self.models[store_id],
+            is_expired=is_expired,
         )
 
     async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
@@ -89,17 +102,31 @@ async def offload() -> AsyncIterator[Offload]:
 
 async def put(store: Store, store_id: str, *texts: str, with_vectors: bool = True) -> IndexedFile:
     file = IndexedFile(T, store_id, f"file-{texts[0]}", 1, f"{texts[0]}.txt")
-    rows = [ChunkRow(n, text, 1, unit(direction(text)) if with_vectors else None) for n, text in enumerate(texts)]
+    rows = [
+        ChunkRow(n, text, 1, unit(direction(text)) if with_vectors else None)
+        for n, text in enumerate(texts)
+    ]
     await put_chunks(store, file, rows)
     await store.write(chunks.publish, file)
     return file
 
 
-def searching(store: Store, offload: Offload, known: Known, turns: FairScheduler | None = None) -> Searching:
-    return Searching(store, known, lambda _: embedder()[0], turns or FairScheduler(4, 100), offload, lambda: 100.0)
+def searching(
+    store: Store, offload: Offload, known: Known, turns: FairScheduler | None = None
+) -> Searching:
+    return Searching(
+        store,
+        known,
+        lambda _: embedder()[0],
+        turns or FairScheduler(4, 100),
+        offload,
+        lambda: 100.0,
+    )
 
 
-def requested(*queries: str, stores: tuple[str, ...] = ("vs_1",), most: int = 10, **more: Any) -> SearchRequest:
+def requested(
+    *queries: str, stores: tuple[str, ...] = ("vs_1",), most: int = 10, **more: Any
+) -> SearchRequest:
     return SearchRequest(T, stores, queries, most, **more)
 
 
@@ -107,7 +134,9 @@ async def texts(searching: Searching, request: SearchRequest) -> list[str]:
     return [hit.text for hit in (await searching.search(request)).hits]
 
 
-async def test_keywords_find_what_has_them_and_vectors_what_means_the_same(store: Store, offload: Offload) -> None:
+async def test_keywords_find_what_has_them_and_vectors_what_means_the_same(
+    store: Store, offload: Offload
+) -> None:
     await put(store, "vs_1", "a cat sleeps", "the kitten plays", "a dog barks", "the car is red")
     search = searching(store, offload, Known(vs_1="e"))
     words = Ranking(embedding_weight=0)
@@ -122,7 +151,9 @@ async def test_keywords_find_what_has_them_and_vectors_what_means_the_same(store
     both = await search.search(requested("cat barks"))
     assert {hit.text for hit in both.hits[:2]} == {"a cat sleeps", "a dog barks"}
     assert all(0 <= hit.score <= 1 for hit in both.hits)
-    assert [hit.score for hit in both.hits] == sorted((hit.score for hit in both.hits), reverse=True)
+    assert [hit.score for hit in both.hits] == sorted(
+        (hit.score for hit in both.hits), reverse=True
+    )
 
 
 async def test_a_cache_hit_names_its_origin(store: Store, offload: Offload) -> None:
@@ -130,10 +161,14 @@ async def test_a_cache_hit_names_its_origin(store: Store, offload: Offload) -> N
     await store.write(chunks.set_attributes, T, "vs_1", file.file_id, {"year": 2026})
     (hit,) = (await searching(store, offload, Known(vs_1="")).search(requested("cat"))).hits
 
-    assert hit == ChunkHit(file.file_id, file.filename, "vs_1", hit.score, {"year": 2026}, "second cat", 1)
+    assert hit == ChunkHit(
+        file.file_id, file.filename, "vs_1", hit.score, {"year": 2026}, "second cat", 1
+    )
 
 
-async def test_queries_and_stores_are_ranked_together_and_each_chunk_comes_once(store: Store, offload: Offload) -> None:
+async def test_queries_and_stores_are_ranked_together_and_each_chunk_comes_once(
+    store: Store, offload: Offload
+) -> None:
     await put(store, "vs_1", "a cat and a dog", "other words")
     await put(store, "vs_2", "a dog barks")
     known = Known(vs_1="", vs_2="", vs_3="")
@@ -146,7 +181,9 @@ async def test_queries_and_stores_are_ranked_together_and_each_chunk_comes_once(
     assert known.used == ["vs_1", "vs_2", "vs_3"]
 
 
-async def test_the_threshold_applies_once_to_the_returned_score(store: Store, offload: Offload) -> None:
+async def test_the_threshold_applies_once_to_the_returned_score(
+    store: Store, offload: Offload
+) -> None:
     await put(store, "vs_1", "cat cat cat", "a cat among many other words that say nothing", "dog")
     search = searching(store, offload, Known(vs_1=""))
     hits = (await search.search(requested("cat"))).hits
@@ -168,7 +205,9 @@ async def test_a_filter_holds_for_keywords_and_for_vectors(store: Store, offload
         assert "cat two" in await texts(search, wanted)
 
 
-async def test_what_is_published_or_dropped_counts_from_the_next_search_on(store: Store, offload: Offload) -> None:
+async def test_what_is_published_or_dropped_counts_from_the_next_search_on(
+    store: Store, offload: Offload
+) -> None:
     search = searching(store, offload, Known(vs_1="e"))
     assert await texts(search, requested("cat")) == []
     first = await put(store, "vs_1", "a cat")
@@ -188,7 +227,9 @@ async def test_what_is_published_or_dropped_counts_from_the_next_search_on(store
 async def test_what_is_found_does_not_depend_on_versions_that_are_not(
     store: Store, offload: Offload, monkeypatch: pytest.MonkeyPatch, is_dropped: bool
 ) -> None:
-    """Neither the leftovers of an ingestion that died, nor what is dropped and waits to be swept."""
+    """Neither the leftovers of an ingestion that died, nor what is dropped and waits to be
+    swept.
+    """
     monkeypatch.setattr("antiphon.search.bm25.MOST_READ", 60)
     found = await put(store, "vs_1", "a rare cat", *[f"cat number {n}" for n in range(40)])
     request = requested("rare cat", most=50)
@@ -200,7 +241,9 @@ async def test_what_is_found_does_not_depend_on_versions_that_are_not(
     else:
         await put_chunks(store, replace(found, version=2), rows)
     for filters in (None, Comparison("ne", "name", "other")):
-        after = await searching(store, offload, Known(vs_1="")).search(replace(request, filters=filters))
+        after = await searching(store, offload, Known(vs_1="")).search(
+            replace(request, filters=filters)
+        )
         assert len(before) == 41 and after.hits == before
 
 
@@ -215,7 +258,9 @@ async def test_a_word_that_most_chunks_have_is_ranked_in_some_of_them(
     assert await texts(searching(store, offload, Known(vs_1="")), requested("the 70", most=50))
 
 
-async def test_concurrent_queries_load_the_signatures_of_a_store_once(store: Store, offload: Offload) -> None:
+async def test_concurrent_queries_load_the_signatures_of_a_store_once(
+    store: Store, offload: Offload
+) -> None:
     await put(store, "vs_1", "cat", "dog")
     loads = 0
 
@@ -226,14 +271,17 @@ async def test_concurrent_queries_load_the_signatures_of_a_store_once(store: Sto
         return found
 
     whole = replace_operation(store, chunks.signatures, counted)
-    nearest, wanted = Nearest(store, offload), unit(direction("cat")) or b""
+    nearest = Nearest(store, offload)
+    wanted = unit(direction("cat")) or b""
     found = await asyncio.gather(*(nearest.find(T, "vs_1", wanted, None, 10) for _ in range(5)))
 
     assert [len(one) for one in found] == [2] * 5
     assert loads == 1
 
 
-async def test_a_store_that_was_emptied_and_filled_is_loaded_again(store: Store, offload: Offload) -> None:
+async def test_a_store_that_was_emptied_and_filled_is_loaded_again(
+    store: Store, offload: Offload
+) -> None:
     search = searching(store, offload, Known(vs_1="e"))
     for name in ("cat", "kitten"):
         file = await put(store, "vs_1", name)
@@ -265,7 +313,8 @@ class Broken:
     """A store that cannot be read where it is named."""
 
     def __init__(self, store: Store, *broken: str) -> None:
-        self._store, self._broken = store, broken
+        self._store = store
+        self._broken = broken
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -276,16 +325,22 @@ class Broken:
         return await self._store.read(operation, *value)
 
 
-async def test_a_store_that_fails_is_named_and_the_others_are_searched(store: Store, offload: Offload) -> None:
+async def test_a_store_that_fails_is_named_and_the_others_are_searched(
+    store: Store, offload: Offload
+) -> None:
     await put(store, "vs_1", "a cat")
     known = Known(vs_1="", vs_2="")
     broken: Any = Broken(store, "vs_2")
-    found = await searching(broken, offload, known).search(requested("cat", stores=("vs_1", "vs_2")))
+    found = await searching(broken, offload, known).search(
+        requested("cat", stores=("vs_1", "vs_2"))
+    )
 
     assert [hit.text for hit in found.hits] == ["a cat"]
     assert found.failures == {"vs_2": "The store is unreachable."}
     with pytest.raises(StoreError):
-        await searching(Broken(store, "vs_1", "vs_2"), offload, known).search(requested("cat", stores=("vs_1", "vs_2")))  # type: ignore[arg-type]
+        await searching(Broken(store, "vs_1", "vs_2"), offload, known).search(
+            requested("cat", stores=("vs_1", "vs_2"))
+        )  # type: ignore[arg-type]
 
 
 async def test_a_model_that_makes_no_vectors_fails_only_searches_without_keywords(
@@ -297,9 +352,16 @@ async def test_a_model_that_makes_no_vectors_fails_only_searches_without_keyword
     await put(store, "vs_1", "a cat")
     await put(store, "vs_2", "a cat")
     created = Searching(
-        store, Known(vs_1="e", vs_2=""), lambda _: embedder(no_vectors)[0], FairScheduler(4, 9), offload, lambda: 100.0
+        store,
+        Known(vs_1="e", vs_2=""),
+        lambda _: embedder(no_vectors)[0],
+        FairScheduler(4, 9),
+        offload,
+        lambda: 100.0,
     )
-    found = await created.search(requested("cat", stores=("vs_1", "vs_2"), ranking=Ranking(text_weight=0)))
+    found = await created.search(
+        requested("cat", stores=("vs_1", "vs_2"), ranking=Ranking(text_weight=0))
+    )
     assert [hit.store_id for hit in found.hits] == ["vs_2"]
     assert "returned 0 vectors for 1 texts" in found.failures["vs_1"]
     assert not found.by_keywords
@@ -326,9 +388,15 @@ async def test_texts_are_embedded_in_batches_and_come_back_in_order() -> None:
     names = ["cat", "dog", "car", "kitten"] * 40
     vectors = await created.embed(names, T)
 
-    assert [floats(vector)[0] for vector in vectors[:4]] == pytest.approx([0.995, 0.315, 0.0, 0.943], abs=0.002)
+    assert [floats(vector)[0] for vector in vectors[:4]] == pytest.approx(
+        [0.995, 0.315, 0.0, 0.943], abs=0.002
+    )
     assert vectors == vectors[:4] * 40
-    assert [len(request["input"]) for request in backend.requests] == [MOST_TEXTS, MOST_TEXTS, 160 - 2 * MOST_TEXTS]
+    assert [len(request["input"]) for request in backend.requests] == [
+        MOST_TEXTS,
+        MOST_TEXTS,
+        160 - 2 * MOST_TEXTS,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -360,11 +428,15 @@ async def test_vectors_of_different_sizes_are_an_error() -> None:
 async def test_an_unknown_model_is_an_error_at_once() -> None:
     created, _ = scripted_parts()
     with pytest.raises(AntiphonError):
-        await Embedder("nobody", created.run.router, created.run.observers, Outages()).embed(["cat"], T)
+        await Embedder("nobody", created.run.router, created.run.observers, Outages()).embed(
+            ["cat"], T
+        )
 
 
 @pytest.mark.wide("postgres")
-async def test_a_large_store_is_searched_outside_of_the_event_loop(store: Store, offload: Offload) -> None:
+async def test_a_large_store_is_searched_outside_of_the_event_loop(
+    store: Store, offload: Offload
+) -> None:
     words = [f"cat number{n}" for n in range(2100)]
     file = IndexedFile(T, "vs_1", "file-1", 1, "a.txt")
     for start in range(0, len(words), 300):
@@ -376,7 +448,10 @@ async def test_a_large_store_is_searched_outside_of_the_event_loop(store: Store,
     await store.write(chunks.publish, file)
     search = searching(store, offload, Known(vs_1="e"))
     found = await asyncio.gather(
-        *(texts(search, requested(f"number{n}", ranking=Ranking(embedding_weight=0))) for n in (1, 2000))
+        *(
+            texts(search, requested(f"number{n}", ranking=Ranking(embedding_weight=0)))
+            for n in (1, 2000)
+        )
     )
     near = (await search.search(requested("cat", ranking=Ranking(text_weight=0)))).hits
 

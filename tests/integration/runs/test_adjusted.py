@@ -12,16 +12,22 @@ from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.parts import NOW, begin, foundation, parts_with, stated
 from tests.support.replay import delta, sse
 
-REFUSED = (400, {"error": {"message": "`temperature` and `top_p` cannot both be specified for this model."}})
+REFUSED = (
+    400,
+    {"error": {"message": "`temperature` and `top_p` cannot both be specified for this model."}},
+)
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
-async def test_what_was_adjusted_for_a_backend_that_broke_off_does_not_count(is_stream: bool) -> None:
+async def test_what_was_adjusted_for_a_backend_that_broke_off_does_not_count(
+    is_stream: bool,
+) -> None:
     breaks = sse(delta(role="assistant"), done=False)
     first = ScriptedBackend([REFUSED, breaks], models=["m"], name="first")
     second = ScriptedBackend([sse(*stated("Hello"))], models=["m"], name="second")
     families = {"first": "generic", "second": "generic"}
-    registry, store = ModelRegistry([first, second], lambda: NOW, families), SqliteStore.open("sqlite://")
+    registry = ModelRegistry([first, second], lambda: NOW, families)
+    store = SqliteStore.open("sqlite://")
     created = parts_with(foundation(registry, store))
 
     run = await begin(created, temperature=0.5, top_p=0.9, stream=is_stream)

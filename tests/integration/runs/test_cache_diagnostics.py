@@ -12,7 +12,12 @@ from tests.support.parts import query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 COUNTED = [delta(content="Yes."), delta("stop"), {"choices": [], "usage": {"prompt_tokens": 100}}]
-TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+TOOL = {
+    "type": "function",
+    "name": "look",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+}
 
 
 def compared(response: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +47,9 @@ async def test_a_prompt_that_continues_the_other_is_a_hit() -> None:
         ({"input": "other", "service_tier": "flex"}, "service_tier_changed"),
     ],
 )
-async def test_a_prompt_that_differs_is_a_miss_with_its_reason(changes: dict[str, Any], reason: str) -> None:
+async def test_a_prompt_that_differs_is_a_miss_with_its_reason(
+    changes: dict[str, Any], reason: str
+) -> None:
     created, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     first = await query(created, input="a", instructions="Answer in JSON.")
     body = {"input": "a", "instructions": "Answer in JSON.", **compared(first), **changes}
@@ -64,7 +71,9 @@ async def test_an_unknown_response_is_not_found_and_one_without_a_prompt_is_unav
     assert second["prompt_cache_diagnostics"] == {"type": "unavailable"}
 
 
-async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     created, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     first = await query(created)
 
@@ -73,18 +82,25 @@ async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(monke
 
     replace_operation(created.store, responses.load, fail)
     second = await query(created, store=False, **compared(first))
-    assert (second["status"], second["prompt_cache_diagnostics"]) == ("completed", {"type": "unavailable"})
+    assert (second["status"], second["prompt_cache_diagnostics"]) == (
+        "completed",
+        {"type": "unavailable"},
+    )
 
 
 async def test_a_backend_without_a_prompt_cache_has_none_to_compare() -> None:
     created, _ = scripted_parts(stated("Yes."), stated("Yes."))
     first = await query(created)
 
-    assert (await query(created, **compared(first)))["prompt_cache_diagnostics"] == {"type": "unavailable"}
+    assert (await query(created, **compared(first)))["prompt_cache_diagnostics"] == {
+        "type": "unavailable"
+    }
 
 
 async def test_a_prewarmed_prompt_is_compared_too() -> None:
     created, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     warm = await query(created, input="a", prompt_cache_options={"prewarm": True})
 
-    assert (await query(created, input="a", **compared(warm)))["prompt_cache_diagnostics"] == {"type": "cache_hit"}
+    assert (await query(created, input="a", **compared(warm)))["prompt_cache_diagnostics"] == {
+        "type": "cache_hit"
+    }

@@ -42,12 +42,20 @@ async def test_without_the_setting_there_is_no_salt() -> None:
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-async def test_chat_completions_have_the_same_salt_whatever_the_client_sends(is_large: bool) -> None:
+async def test_chat_completions_have_the_same_salt_whatever_the_client_sends(
+    is_large: bool,
+) -> None:
     created, backend = scripted_parts(plain(), dialect="vllm")
     created.models.backends[0].update(options=BackendOptions(cache_salt=True))
-    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "cache_salt": "another tenant's"}
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "cache_salt": "another tenant's",
+    }
 
-    passing = await Gateway(created).passing("/chat/completions", body, "a", None, is_large=is_large)
+    passing = await Gateway(created).passing(
+        "/chat/completions", body, "a", None, is_large=is_large
+    )
     await passing.run(Sunk())
 
     assert [request["cache_salt"] for request in backend.requests] == await salts("a")

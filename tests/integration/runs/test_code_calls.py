@@ -31,7 +31,12 @@ def coding(notebooks: Notebooks, *answers: Any, **more: Any) -> tuple[Parts, Any
 def calls(*named: tuple[str, str]) -> list[dict[str, Any]]:
     """An answer of several calls."""
     each = [
-        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        {
+            "index": at,
+            "id": f"call_{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
         for at, (name, arguments) in enumerate(named)
     ]
     return [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")]
@@ -99,7 +104,9 @@ async def test_plain_and_streamed_are_the_same_response() -> None:
 
 
 async def test_an_answer_that_comes_whole_is_cited_too() -> None:
-    server, _ = coding(Notebooks(cell("x", files=(created("a.csv"),))), DRAW, plain("[a](sandbox:/mnt/data/a.csv)"))
+    server, _ = coding(
+        Notebooks(cell("x", files=(created("a.csv"),))), DRAW, plain("[a](sandbox:/mnt/data/a.csv)")
+    )
     response = await query(server, tools=[CODE])
 
     assert annotations(response)[0]["filename"] == "a.csv"
@@ -133,12 +140,20 @@ async def test_calls_in_one_container_run_in_sequence_while_other_tools_run_conc
     notebooks = Notebooks()
     notebooks.answer = run
     server, _ = coding(
-        notebooks, calls(code("a"), code("b"), ("dice__roll", "{}")), stated("ok"), mcp=Servers(roll=roll)
+        notebooks,
+        calls(code("a"), code("b"), ("dice__roll", "{}")),
+        stated("ok"),
+        mcp=Servers(roll=roll),
     )
     events = await stream(server, tools=[CODE, MCP])
 
     assert_event_stream(events)
-    assert types(events[-1]["response"]) == ["mcp_list_tools", *["code_interpreter_call"] * 2, "mcp_call", "message"]
+    assert types(events[-1]["response"]) == [
+        "mcp_list_tools",
+        *["code_interpreter_call"] * 2,
+        "mcp_call",
+        "message",
+    ]
     assert order == ["begin a", "roll", "end a", "begin b", "end b"]
 
 
@@ -159,10 +174,18 @@ async def test_auto_goes_on_in_the_newest_container_of_the_conversation() -> Non
 async def test_a_conversation_continues_in_a_new_container_after_the_old_one_expired() -> None:
     notebooks = Notebooks()
     server, backend = coding(notebooks, DRAW, stated("2"))
-    item = {"type": "code_interpreter_call", "id": "ci_9", "status": "completed", "container_id": "cntr_9"}
+    item = {
+        "type": "code_interpreter_call",
+        "id": "ci_9",
+        "status": "completed",
+        "container_id": "cntr_9",
+    }
     response = await query(
         server,
-        input=[{"role": "user", "content": "Hi"}, {**item, "code": "1", "outputs": [{"type": "logs", "logs": "one"}]}],
+        input=[
+            {"role": "user", "content": "Hi"},
+            {**item, "code": "1", "outputs": [{"type": "logs", "logs": "one"}]},
+        ],
         tools=[CODE],
     )
 
@@ -173,20 +196,32 @@ async def test_a_conversation_continues_in_a_new_container_after_the_old_one_exp
 async def test_a_shell_and_code_share_a_container_and_a_named_one_comes_first() -> None:
     notebooks = Notebooks(cell("1"), printed("a\n"))
     notebooks.known.add("cntr_mine")
-    server, backend = coding(notebooks, calls(code("1"), ("shell", '{"commands": ["ls"]}')), stated("ok"))
-    named = {"type": "shell", "environment": {"type": "container_reference", "container_id": "cntr_mine"}}
+    server, backend = coding(
+        notebooks, calls(code("1"), ("shell", '{"commands": ["ls"]}')), stated("ok")
+    )
+    named = {
+        "type": "shell",
+        "environment": {"type": "container_reference", "container_id": "cntr_mine"},
+    }
 
     events = await stream(server, tools=[CODE, named])
 
     assert_event_stream(events)
     response = events[-1]["response"]
-    assert types(response) == ["code_interpreter_call", "shell_call", "shell_call_output", "message"]
+    assert types(response) == [
+        "code_interpreter_call",
+        "shell_call",
+        "shell_call_output",
+        "message",
+    ]
     assert {use.container_id for use in notebooks.used} == {"cntr_mine"}
     assert reported(backend.requests[1]) == ["1", "a\n\n[exit code 0]"]
 
 
 async def test_a_hosted_shell_is_echoed_with_its_container_and_answers_itself() -> None:
-    server, backend = coding(Notebooks(printed("a\n")), called("shell", '{"commands": ["ls"]}'), stated("One file."))
+    server, backend = coding(
+        Notebooks(printed("a\n")), called("shell", '{"commands": ["ls"]}'), stated("One file.")
+    )
     response = await query(server, tools=[SHELL])
 
     environment = {"type": "container_reference", "container_id": "cntr_1"}
@@ -238,15 +273,24 @@ async def test_a_choice_demands_code_until_it_was_run() -> None:
     server, backend = coding(Notebooks(), DRAW, stated("4"))
     await query(server, tools=[CODE], tool_choice={"type": "code_interpreter"})
 
-    assert backend.requests[0]["tool_choice"] == {"type": "function", "function": {"name": "python"}}
+    assert backend.requests[0]["tool_choice"] == {
+        "type": "function",
+        "function": {"name": "python"},
+    }
     assert backend.requests[1]["tool_choice"] == "auto"
 
 
-async def test_code_that_is_not_among_the_allowed_tools_is_not_run(caplog: pytest.LogCaptureFixture) -> None:
+async def test_code_that_is_not_among_the_allowed_tools_is_not_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     notebooks = Notebooks()
     mine = {"type": "function", "name": "look", "parameters": {"type": "object"}}
     server, _ = coding(notebooks, DRAW)
-    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "look"}]}
+    choice = {
+        "type": "allowed_tools",
+        "mode": "auto",
+        "tools": [{"type": "function", "name": "look"}],
+    }
     response = await query(server, tools=[CODE, mine], tool_choice=choice)
 
     assert (response["output"], notebooks.used) == ([], [])
@@ -268,7 +312,12 @@ async def test_max_tool_calls_counts_code_and_commands() -> None:
     server, backend = coding(notebooks, DRAW, shell, stated("ok"))
     response = await query(server, tools=[CODE, SHELL], max_tool_calls=2)
 
-    assert types(response) == ["code_interpreter_call", "shell_call", "shell_call_output", "message"]
+    assert types(response) == [
+        "code_interpreter_call",
+        "shell_call",
+        "shell_call_output",
+        "message",
+    ]
     assert "tools" not in backend.requests[2]
 
 
@@ -297,13 +346,17 @@ async def test_a_model_that_runs_the_same_code_for_ever_is_nudged() -> None:
     response = await query(server, tools=[CODE])
 
     assert response["status"] == "incomplete"
-    assert any("identical" in str(message["content"]) for message in backend.requests[-1]["messages"])
+    assert any(
+        "identical" in str(message["content"]) for message in backend.requests[-1]["messages"]
+    )
 
 
 # Files and figures.
 
 
-async def test_a_later_turn_links_a_file_of_an_earlier_one_and_does_not_cite_its_figure_again() -> None:
+async def test_a_later_turn_links_a_file_of_an_earlier_one_and_does_not_cite_its_figure_again() -> (
+    None
+):
     files = created("fig.png", is_figure=True), created("a.csv")
     link = stated("[a](sandbox:/mnt/data/a.csv)")
     server, _ = coding(Notebooks(cell("x", files=files, figures=1)), DRAW, stated("Drawn."), link)
@@ -311,14 +364,17 @@ async def test_a_later_turn_links_a_file_of_an_earlier_one_and_does_not_cite_its
     second = await query(server, tools=[CODE], previous_response_id=first["id"])
 
     assert [one["filename"] for one in annotations(first)] == ["cfile_fig.png"]
-    assert [(one["filename"], one["start_index"], one["end_index"]) for one in annotations(second)] == [
-        ("a.csv", 4, 27)
-    ]
+    assert [
+        (one["filename"], one["start_index"], one["end_index"]) for one in annotations(second)
+    ] == [("a.csv", 4, 27)]
 
 
 async def test_a_client_that_keeps_the_items_itself_cites_files_of_earlier_turns() -> None:
     server, backend = coding(
-        Notebooks(cell("x", files=(created("a.csv"),))), DRAW, stated("Made."), stated("sandbox:/mnt/data/a.csv")
+        Notebooks(cell("x", files=(created("a.csv"),))),
+        DRAW,
+        stated("Made."),
+        stated("sandbox:/mnt/data/a.csv"),
     )
     first = await query(server, tools=[CODE], store=False)
     hello = {"role": "user", "content": "Hi"}
@@ -359,7 +415,9 @@ async def test_a_model_that_sees_gets_the_figure_and_any_other_a_text(
     sees: bool, displayed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(DIALECTS, "generic", replace(DIALECTS["generic"], sees_images=sees))
-    server, backend = coding(Notebooks(cell("drawn", figures=1)), DRAW, stated("Nice."), stated("Really."))
+    server, backend = coding(
+        Notebooks(cell("drawn", figures=1)), DRAW, stated("Nice."), stated("Really.")
+    )
     first = await query(server, tools=[CODE], include=OUTPUTS if displayed else [])
     await query(server, tools=[CODE], previous_response_id=first["id"])
 
@@ -373,7 +431,9 @@ async def test_a_model_that_sees_gets_the_figure_and_any_other_a_text(
 async def test_output_of_code_does_not_count_as_provided_to_the_model(tool: Any, call: Any) -> None:
     url = "https://evil.example/?secret"
     result = ToolResult(url, {**cell(url).fields, **printed(url).fields})
-    server, _ = coding(Notebooks(result), call, called("dice__roll", json.dumps({"e": "1"})), stated("ok"))
+    server, _ = coding(
+        Notebooks(result), call, called("dice__roll", json.dumps({"e": "1"})), stated("ok")
+    )
     servers = Servers()
     server.run.toolset = Toolset(code=server.run.toolset.code, mcp=servers)
     await query(server, tools=[tool, MCP], input="Draw")
@@ -383,9 +443,13 @@ async def test_output_of_code_does_not_count_as_provided_to_the_model(tool: Any,
     assert not use.was_provided(url)
 
 
-@pytest.mark.parametrize(("tool", "call"), [(CODE, DRAW), (SHELL, called("shell", '{"commands": ["x"]}'))])
+@pytest.mark.parametrize(
+    ("tool", "call"), [(CODE, DRAW), (SHELL, called("shell", '{"commands": ["x"]}'))]
+)
 @pytest.mark.parametrize("store", [True, False])
-async def test_every_event_is_of_a_type_of_the_openai_package(tool: Any, call: Any, store: bool) -> None:
+async def test_every_event_is_of_a_type_of_the_openai_package(
+    tool: Any, call: Any, store: bool
+) -> None:
     files = created("fig.png", is_figure=True), created("a.csv")
     result = ToolResult("ok", {**cell("1", figures=1).fields, **printed("1").fields}, files=files)
     server, _ = coding(Notebooks(result), call, stated("sandbox:/mnt/data/a.csv"))
@@ -398,14 +462,20 @@ async def test_every_event_is_of_a_type_of_the_openai_package(tool: Any, call: A
 # What the request says of the container.
 
 
-@pytest.mark.parametrize(("status", "message"), [(404, "Container not found."), (400, "Container is expired.")])
+@pytest.mark.parametrize(
+    ("status", "message"), [(404, "Container not found."), (400, "Container is expired.")]
+)
 @pytest.mark.parametrize("tool", ["code", "shell"])
-async def test_a_container_that_is_not_there_is_refused_before_the_stream(tool: str, status: int, message: str) -> None:
+async def test_a_container_that_is_not_there_is_refused_before_the_stream(
+    tool: str, status: int, message: str
+) -> None:
     notebooks = Notebooks()
     notebooks.expired = {"cntr_x"} if status == 400 else set()
     server, backend = coding(notebooks)
     reference = {"type": "container_reference", "container_id": "cntr_x"}
-    provided = {**CODE, "container": "cntr_x"} if tool == "code" else {**SHELL, "environment": reference}
+    provided = (
+        {**CODE, "container": "cntr_x"} if tool == "code" else {**SHELL, "environment": reference}
+    )
 
     with pytest.raises(ClientError) as refused:
         await stream(server, tools=[provided])

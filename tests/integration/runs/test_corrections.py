@@ -34,7 +34,12 @@ GOOD = '{"cmd": "echo hi"}'
 
 def run(arguments: str, cut: int = 3) -> list[dict[str, Any]]:
     """A call whose arguments come in pieces."""
-    first = {"index": 0, "id": "call_9", "type": "function", "function": {"name": "run", "arguments": ""}}
+    first = {
+        "index": 0,
+        "id": "call_9",
+        "type": "function",
+        "function": {"name": "run", "arguments": ""},
+    }
     pieces = [arguments[start : start + cut] for start in range(0, len(arguments), cut)]
     grown = [delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}]) for piece in pieces]
     return [delta(tool_calls=[first]), *grown, delta("tool_calls")]
@@ -42,8 +47,14 @@ def run(arguments: str, cut: int = 3) -> list[dict[str, Any]]:
 
 def arguments_of(events: list[dict[str, Any]]) -> list[str]:
     """The arguments as the client has them: of each call's item, and of its deltas."""
-    items = [item["arguments"] for item in events[-1]["response"]["output"] if item["type"] == "function_call"]
-    deltas = "".join(e["delta"] for e in events if e["type"] == "response.function_call_arguments.delta")
+    items = [
+        item["arguments"]
+        for item in events[-1]["response"]["output"]
+        if item["type"] == "function_call"
+    ]
+    deltas = "".join(
+        e["delta"] for e in events if e["type"] == "response.function_call_arguments.delta"
+    )
     return [*items, deltas]
 
 
@@ -52,7 +63,12 @@ async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_t
     events = await stream(created, tools=[RUN])
 
     assert [json.loads(text) for text in arguments_of(events)] == [{"cmd": 'echo "hi"'}] * 2
-    assert [e["delta"] for e in events if e["type"].endswith("arguments.delta")][:4] == ['{"c', "md", '": "', "ech"]
+    assert [e["delta"] for e in events if e["type"].endswith("arguments.delta")][:4] == [
+        '{"c',
+        "md",
+        '": "',
+        "ech",
+    ]
     assert check_event_stream(events) == []
     assert len(backend.requests) == 1
 
@@ -83,7 +99,14 @@ async def test_with_a_broken_repair_package_the_model_is_called_again_and_the_lo
 @pytest.mark.parametrize("cut", range(1, 9))
 @pytest.mark.parametrize(
     "broken",
-    [BROKEN, '{"cmd": "a\nb"}', '{"cmd": "ls",}', '{"cmd": "ls"', "{'cmd': 'ls'}", '```json\n{"cmd": "ls"}\n```'],
+    [
+        BROKEN,
+        '{"cmd": "a\nb"}',
+        '{"cmd": "ls",}',
+        '{"cmd": "ls"',
+        "{'cmd': 'ls'}",
+        '```json\n{"cmd": "ls"}\n```',
+    ],
 )
 async def test_wherever_chunks_are_cut_the_deltas_are_the_arguments(broken: str, cut: int) -> None:
     created, backend = scripted_parts(run(broken, cut))
@@ -105,11 +128,17 @@ async def test_a_call_cut_by_the_token_limit_is_neither_repaired_nor_requested_a
     usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
     created, backend = scripted_parts([*chunks, {"choices": [], "usage": usage}], run(GOOD))
     body = {"tools": [RUN]}
-    response = (await stream(created, **body))[-1]["response"] if is_stream else await query(created, **body)
+    response = (
+        (await stream(created, **body))[-1]["response"]
+        if is_stream
+        else await query(created, **body)
+    )
 
     assert response["status"] == "incomplete"
     assert response["incomplete_details"] == {"reason": "max_output_tokens"}
-    assert [(item["arguments"], item["status"]) for item in response["output"]] == [(HOPELESS, "incomplete")]
+    assert [(item["arguments"], item["status"]) for item in response["output"]] == [
+        (HOPELESS, "incomplete")
+    ]
     assert response["usage"]["total_tokens"] == 34
     assert len(backend.requests) == 1
 
@@ -135,7 +164,9 @@ async def test_an_irreparable_call_is_requested_once_more_with_the_error_and_a_f
         response = await query(created, tools=[RUN])
     again = backend.requests[1]
 
-    assert [(item["call_id"], item["arguments"]) for item in response["output"]] == [("call_9", GOOD)]
+    assert [(item["call_id"], item["arguments"]) for item in response["output"]] == [
+        ("call_9", GOOD)
+    ]
     assert again["tool_choice"] == {"type": "function", "function": {"name": "run"}}
     assert HOPELESS in again["messages"][-1]["content"]
     assert again["messages"][-2]["tool_calls"][0]["function"]["arguments"] == "{}"
@@ -143,7 +174,14 @@ async def test_an_irreparable_call_is_requested_once_more_with_the_error_and_a_f
 
 
 @pytest.mark.parametrize(
-    "second", [run('{"cmd": "ls"}'), run(HOPELESS), stated("No."), BackendError("Gone."), (400, {"error": "no"})]
+    "second",
+    [
+        run('{"cmd": "ls"}'),
+        run(HOPELESS),
+        stated("No."),
+        BackendError("Gone."),
+        (400, {"error": "no"}),
+    ],
 )
 async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_first(
     second: Any, caplog: pytest.LogCaptureFixture
@@ -155,11 +193,15 @@ async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_f
     assert arguments_of(events) == [HOPELESS, HOPELESS]
     assert events[-1]["response"]["status"] == "completed"
     assert check_event_stream(events) == []
-    assert len(backend.requests) == (3 if isinstance(second, tuple) else 2)  # refused, and in its plainest form
+    assert len(backend.requests) == (
+        3 if isinstance(second, tuple) else 2
+    )  # refused, and in its plainest form
     assert "not a JSON object" in caplog.text
 
 
-async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_for_answers() -> None:
+async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_for_answers() -> (
+    None
+):
     update = {"type": "configuration_update", "text": {"format": {"type": "json_object"}}}
     created, backend = scripted_parts(run(HOPELESS), run(GOOD))
     await query(created, input=[{"role": "user", "content": "Hi"}, update], tools=[RUN])
@@ -173,14 +215,17 @@ async def test_a_correction_of_a_text_keeps_the_format_that_the_conversation_set
     created, backend = scripted_parts(plain("{}"), plain('{"a": 1}'))
     response = await query(created, input=[{"role": "user", "content": "Hi"}, update])
 
-    assert [request["response_format"]["type"] for request in backend.requests] == ["json_schema"] * 2
+    assert [request["response_format"]["type"] for request in backend.requests] == [
+        "json_schema"
+    ] * 2
     assert response["output"][0]["content"][0]["text"] == '{"a": 1}'
 
 
 async def test_tokens_of_both_answers_count() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
     created, _ = scripted_parts(
-        [*run(HOPELESS), {"choices": [], "usage": usage}], [*run(GOOD), {"choices": [], "usage": usage}]
+        [*run(HOPELESS), {"choices": [], "usage": usage}],
+        [*run(GOOD), {"choices": [], "usage": usage}],
     )
     assert (await query(created, tools=[RUN]))["usage"]["total_tokens"] == 30
 
@@ -213,8 +258,14 @@ async def test_a_call_of_a_tool_that_was_not_offered_passes_as_it_comes() -> Non
 
 
 async def test_with_a_weakened_schema_arguments_are_checked_against_the_tools_own() -> None:
-    strict = RUN | {"parameters": RUN["parameters"] | {"properties": {"cmd": {"type": "string", "pattern": "^ls"}}}}
-    rejected = (400, {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}})
+    strict = RUN | {
+        "parameters": RUN["parameters"]
+        | {"properties": {"cmd": {"type": "string", "pattern": "^ls"}}}
+    }
+    rejected = (
+        400,
+        {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}},
+    )
     created, backend = scripted_parts(rejected, run(GOOD), run('{"cmd": "ls -l"}'))
     events = await stream(created, tools=[strict])
 
@@ -225,7 +276,11 @@ async def test_with_a_weakened_schema_arguments_are_checked_against_the_tools_ow
 
 async def test_parallel_calls_are_corrected_each(caplog: pytest.LogCaptureFixture) -> None:
     def call(index: int, arguments: str) -> dict[str, Any]:
-        return {"index": index, "id": f"call_{index}", "function": {"name": "run", "arguments": arguments}}
+        return {
+            "index": index,
+            "id": f"call_{index}",
+            "function": {"name": "run", "arguments": arguments},
+        }
 
     both = [delta(tool_calls=[call(0, HOPELESS), call(1, BROKEN)]), delta("tool_calls")]
     created, _ = scripted_parts(both, run(GOOD))
@@ -278,7 +333,9 @@ async def test_a_strict_answer_that_never_fits_fails_with_the_reason() -> None:
     assert len(backend.requests) == 2
 
 
-async def test_a_loose_answer_is_returned_unchanged_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_loose_answer_is_returned_unchanged_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     created, _ = scripted_parts(plain('{"n": 1}'), plain("Three."))
     with caplog.at_level(logging.WARNING):
         assert text_of(await query(created, text=form(strict=False))) == '{"n": 1}'
@@ -286,11 +343,16 @@ async def test_a_loose_answer_is_returned_unchanged_and_logged(caplog: pytest.Lo
 
 
 async def test_a_stream_with_sent_text_fails_and_later_ones_wait_and_are_retried() -> None:
-    created, backend = scripted_parts(stated('{"n"', ": 1}"), stated('{"n"', ": 2}"), stated('{"n"', ": 3}"))
+    created, backend = scripted_parts(
+        stated('{"n"', ": 1}"), stated('{"n"', ": 2}"), stated('{"n"', ": 3}")
+    )
     first = await stream(created, text=form())
     second = await stream(created, text=form())
 
-    assert [e["delta"] for e in first if e["type"] == "response.output_text.delta"] == ['{"n"', ": 1}"]
+    assert [e["delta"] for e in first if e["type"] == "response.output_text.delta"] == [
+        '{"n"',
+        ": 1}",
+    ]
     assert first[-1]["type"] == "response.failed"
     assert first[-1]["response"]["error"]["code"] == "server_error"
     assert "At $.n: 1 is less" in first[-1]["response"]["error"]["message"]
@@ -303,7 +365,9 @@ async def test_a_stream_with_sent_text_fails_and_later_ones_wait_and_are_retried
 async def test_a_stream_of_a_model_that_no_schema_holds_waits_from_the_first_time_on() -> None:
     created, backend = scripted_parts(stated('{"n"', ": 1}"), stated('{"n": 3}'))
     backends = created.models.backends
-    backends[0].update(options=BackendOptions(configured=[ModelOptions("m", ModelProfile(json_held=False))]))
+    backends[0].update(
+        options=BackendOptions(configured=[ModelOptions("m", ModelProfile(json_held=False))])
+    )
     events = await stream(created, text=form())
 
     assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n": 3}']
@@ -313,7 +377,10 @@ async def test_a_stream_of_a_model_that_no_schema_holds_waits_from_the_first_tim
 async def test_a_stream_of_valid_text_is_emitted_as_received() -> None:
     created, _ = scripted_parts(stated('{"n"', ": 7}"))
     events = await stream(created, text=form())
-    assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n"', ": 7}"]
+    assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == [
+        '{"n"',
+        ": 7}",
+    ]
     assert events[-1]["type"] == "response.completed"
 
 

@@ -1,6 +1,8 @@
-"""Each event, response, item and part has the fields that OpenAI's have: absent or null where they are empty.
+"""Each event, response, item and part has the fields that OpenAI's have: absent or null where they
+are empty.
 
-Clients reject a whole response for one null too many. Every difference stands in a table with its reason.
+Clients reject a whole response for one null too many. Every difference stands in a table with its
+reason.
 """
 
 import json
@@ -20,8 +22,13 @@ from tests.support.translate import translate
 from tests.unit.translation.from_chat.test_recorded_shapes import created_by_a_model
 
 SEEN_IN_NO_RECORDING = "no recording has one"
-LATER_FIELD = "a field of OpenAI's schema that is newer than the recordings; null where it is empty, as others are"
-FLAT_ERROR = "the specification's event is flat, and SDKs read that; the two that were recorded are nested"
+LATER_FIELD = (
+    "a field of OpenAI's schema that is newer than the recordings; null where it is "
+    "empty, as others are"
+)
+FLAT_ERROR = (
+    "the specification's event is flat, and SDKs read that; the two that were recorded are nested"
+)
 
 DIFFERENCES = {
     ("event response.mcp_call.failed", "", "unknown"): SEEN_IN_NO_RECORDING,
@@ -35,7 +42,11 @@ DIFFERENCES = {
     ("event response.reasoning_text.delta", "", "unknown"): "OpenAI shows no raw reasoning",
     ("event response.reasoning_text.done", "", "unknown"): "the same",
     ("part reasoning_text", "", "unknown"): "the same",
-    ("item reasoning", "status", "unknown"): "every item has a status (Open Responses), and clients look for one",
+    (
+        "item reasoning",
+        "status",
+        "unknown",
+    ): "every item has a status (Open Responses), and clients look for one",
     ("response", "access_programs", "unknown"): LATER_FIELD,
     ("response", "conversation", "null"): LATER_FIELD,
     ("response", "image", "unknown"): LATER_FIELD,
@@ -53,7 +64,9 @@ SEARCHES = called("web_search", '{"query": "x"}')
 
 
 async def created_by_this_server() -> list[Any]:
-    """Events and plain responses with every item of this server's tools: listed, called, failed, awaiting approval."""
+    """Events and plain responses with every item of this server's tools: listed, called, failed,
+    awaiting approval.
+    """
     found: list[Any] = []
     scripts: list[tuple[list[Any], dict[str, Any], Any, ToolListing | None]] = [
         ([ROLLS, stated("5")], {}, "5", None),
@@ -84,7 +97,9 @@ async def test_every_field_is_absent_or_null_as_openai_s_is() -> None:
 
 @pytest.mark.wide
 def test_no_field_differs_whatever_a_backend_sends() -> None:
-    events = [event for path in recordings("*.sse") for event in translate(path.read_bytes()).events]
+    events = [
+        event for path in recordings("*.sse") for event in translate(path.read_bytes()).events
+    ]
 
     assert set().union(*map(faults, events)) - DIFFERENCES.keys() == set()
 
@@ -95,7 +110,13 @@ def test_the_table_matches_the_recordings() -> None:
 
 
 def test_a_null_that_openai_never_sends_is_found() -> None:
-    item = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [], "error": None}
+    item = {
+        "id": "mcpl_1",
+        "type": "mcp_list_tools",
+        "server_label": "s",
+        "tools": [],
+        "error": None,
+    }
 
     assert faults(item, "item") == {("item mcp_list_tools", "error", "unknown")}
     assert faults(json.loads('{"type": "response.output_item.done"}')) == {

@@ -1,7 +1,9 @@
-"""What tools of this server make comes in the orders of the specification's traces and of OpenAI's own streams.
+"""What tools of this server make comes in the orders of the specification's traces and of OpenAI's
+own streams.
 
-The model's answers are written so that the same items come; then the events' types are compared in their order, and the
-fields of the items of tools. Every difference stands in a table with its reason, and one that is gone fails too.
+The model's answers are written so that the same items come; then the events' types are compared in
+their order, and the fields of the items of tools. Every difference stands in a table with its
+reason, and one that is gone fails too.
 """
 
 import json
@@ -33,7 +35,11 @@ HOSTED = (
 )
 
 DIFFERENCES = {
-    ("web_search_call", "added", "action"): "the trace opens with the kind of action, OpenAI's streams with none",
+    (
+        "web_search_call",
+        "added",
+        "action",
+    ): "the trace opens with the kind of action, OpenAI's streams with none",
 }
 """(item, when, field) that only one side has -> why."""
 
@@ -47,7 +53,11 @@ STREAMED = ('"file_search_call"', '"code_interpreter_call"')
 FILES = [
     *(path for path in traces() if is_there(path)),
     *(path for path in recordings() if path.name.startswith("openai-") and is_there(path)),
-    *sorted(path for path in FOLDER.glob("hosted/*.sse") if any(each in path.read_text("utf-8") for each in STREAMED)),
+    *sorted(
+        path
+        for path in FOLDER.glob("hosted/*.sse")
+        if any(each in path.read_text("utf-8") for each in STREAMED)
+    ),
 ]
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
@@ -60,14 +70,17 @@ def read(path: Path) -> Events:
 def order(events: Events) -> list[str]:
     """The types in their order, deltas that follow each other as one.
 
-    Of reasoning only that there is some: OpenAI hides it, chat models say it. Of a call's arguments only that they are
-    done: OpenAI sends them in deltas or at once.
+    Of reasoning only that there is some: OpenAI hides it, chat models say it. Of a call's arguments
+    only that they are done: OpenAI sends them in deltas or at once.
     """
     kinds = {event["output_index"]: event["item"]["type"] for event in events if "item" in event}
     reported = [
         (event["type"], kinds.get(event.get("output_index", -1), ""))
         for event in events
-        if (kinds.get(event.get("output_index", -1)) != "reasoning" or "output_item" in event["type"])
+        if (
+            kinds.get(event.get("output_index", -1)) != "reasoning"
+            or "output_item" in event["type"]
+        )
         and event["type"] != "response.mcp_call_arguments.delta"
     ]
     return [f"{kind} {name}" for (name, kind), _ in groupby(reported)]
@@ -117,7 +130,12 @@ class Script:
 
     def _call(self, name: str, arguments: str) -> None:
         function = {"name": name, "arguments": arguments}
-        call = {"index": 0, "id": f"call_{len(self.answers)}", "type": "function", "function": function}
+        call = {
+            "index": 0,
+            "id": f"call_{len(self.answers)}",
+            "type": "function",
+            "function": function,
+        }
         self._emit(delta(tool_calls=[call]), delta("tool_calls"))
 
     def _reasoning(self, item: dict[str, Any]) -> None:
@@ -129,7 +147,9 @@ class Script:
 
     def offer(self, label: str, approval: str) -> None:
         url = "https://tools.example/mcp"
-        self.tools.append({"type": "mcp", "server_label": label, "server_url": url, "require_approval": approval})
+        self.tools.append(
+            {"type": "mcp", "server_label": label, "server_url": url, "require_approval": approval}
+        )
 
     def _mcp_call(self, item: dict[str, Any]) -> None:
         self.results.append(item)
@@ -164,7 +184,9 @@ class Script:
         self.results.append({"result": ToolResult("ran", {"output": item["output"]})})
 
     def _function_call(self, item: dict[str, Any]) -> None:
-        self.tools.append({"type": "function", "name": item["name"], "parameters": {"type": "object"}})
+        self.tools.append(
+            {"type": "function", "name": item["name"], "parameters": {"type": "object"}}
+        )
         self._call(item["name"], item["arguments"])
 
     def _offer_once(self, tool: dict[str, Any]) -> None:
@@ -187,13 +209,19 @@ class Script:
         """Have the last call of code make the file that is cited."""
         name = citation["filename"]
         is_figure = citation["end_index"] == 0
-        file = CreatedFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
+        file = CreatedFile(
+            citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure
+        )
         result = self.results[-1]["result"]
         self.results[-1]["result"] = replace(result, files=[*result.files, file])
 
     async def _called(self, use: Use) -> ToolResult:
         item = self.results.pop(0)
-        return ToolResult("said", {"output": item["output"], "error": item["error"]}, is_failed=bool(item["error"]))
+        return ToolResult(
+            "said",
+            {"output": item["output"], "error": item["error"]},
+            is_failed=bool(item["error"]),
+        )
 
     async def _searched(self, use: Use) -> ToolResult:
         item = self.results.pop(0)
@@ -202,7 +230,9 @@ class Script:
     async def play(self, **body: Any) -> Events:
         """Have a response made of it."""
         created, _ = scripted_parts(*self.answers)
-        created.run.toolset = Toolset(web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves))
+        created.run.toolset = Toolset(
+            web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves)
+        )
         created.run.toolset = replace(created.run.toolset, code=self.notebooks)
         return await stream(created, tools=self.tools, **body)
 
@@ -212,7 +242,9 @@ async def ours(path: Path) -> Events:
     events = read(path)
     script = Script(events)
     if path.stem != "mcp_approved_turn2":
-        return await script.play(include=["web_search_call.action.sources", "file_search_call.results"])
+        return await script.play(
+            include=["web_search_call.action.sources", "file_search_call.results"]
+        )
     return await approved(script)
 
 
@@ -220,13 +252,24 @@ async def approved(script: Script) -> Events:
     """The second turn of an approval, whose first one lists and asks."""
     item = script.results[0]
     created, _ = scripted_parts(script.answers[0], *script.answers[1:])
-    listed = [{"name": item["name"], "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
+    listed = [
+        {
+            "name": item["name"],
+            "description": "d",
+            "input_schema": {"type": "object"},
+            "annotations": None,
+        }
+    ]
     script.servers.lists[item["server_label"]] = ToolListing(listed)
     script.offer(item["server_label"], "always")
     created.run.toolset = Toolset(mcp=script.servers)
     first = await stream(created, tools=script.tools)
     request = first[-1]["response"]["output"][-1]
-    answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
+    answer = {
+        "type": "mcp_approval_response",
+        "approval_request_id": request["id"],
+        "approve": True,
+    }
     chain = first[-1]["response"]["id"]
     return await stream(created, tools=script.tools, input=[answer], previous_response_id=chain)
 
@@ -237,7 +280,9 @@ async def test_the_events_come_in_the_same_order(path: Path) -> None:
 
     assert_event_stream(events)
     recorded = read(path)
-    if "response.output_text.delta" not in {event["type"] for event in recorded}:  # its text was cut out of it
+    if "response.output_text.delta" not in {
+        event["type"] for event in recorded
+    }:  # its text was cut out of it
         events = [event for event in events if event["type"] != "response.output_text.delta"]
     assert order(events) == order(recorded)
 
@@ -259,10 +304,21 @@ def test_every_kind_of_item_is_among_what_is_compared() -> None:
 
 
 def cited(events: Events) -> list[tuple[str, str, str]]:
-    """Each citation of a file: its file, the text before it and the text behind it, both without blanks."""
-    parts = [part for item in events[-1]["response"]["output"] for part in item.get("content", []) if "text" in part]
+    """Each citation of a file: its file, the text before it and the text behind it, both without
+    blanks.
+    """
+    parts = [
+        part
+        for item in events[-1]["response"]["output"]
+        for part in item.get("content", [])
+        if "text" in part
+    ]
     return [
-        (one["filename"], "".join(part["text"][: one["index"]].split()), "".join(part["text"][one["index"] :].split()))
+        (
+            one["filename"],
+            "".join(part["text"][: one["index"]].split()),
+            "".join(part["text"][one["index"] :].split()),
+        )
         for part in parts
         for one in part.get("annotations", ())
     ]
@@ -280,8 +336,18 @@ async def test_files_are_cited_at_the_recorded_places(path: Path) -> None:
 
 def citations(events: Events) -> list[dict[str, Any]]:
     """Each citation of a file that code made, as it stands in the text."""
-    parts = [part for item in events[-1]["response"]["output"] for part in item.get("content") or [] if "text" in part]
-    return [one for part in parts for one in part.get("annotations", ()) if one["type"] == "container_file_citation"]
+    parts = [
+        part
+        for item in events[-1]["response"]["output"]
+        for part in item.get("content") or []
+        if "text" in part
+    ]
+    return [
+        one
+        for part in parts
+        for one in part.get("annotations", ())
+        if one["type"] == "container_file_citation"
+    ]
 
 
 MAKING = [path for path in FILES if "container_file_citation" in path.read_text("utf-8", "replace")]

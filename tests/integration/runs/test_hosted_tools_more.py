@@ -17,7 +17,9 @@ from tests.support.tools import MCP, ROLL, Servers
 
 
 def paired(messages: list[dict[str, Any]]) -> list[list[str]]:
-    """The ids of each assistant message's calls; raises unless right behind it stands one output for each."""
+    """The ids of each assistant message's calls; raises unless right behind it stands one output
+    for each.
+    """
     groups = []
     for place, message in enumerate(messages):
         if message.get("tool_calls"):
@@ -54,10 +56,14 @@ async def test_a_call_repeated_after_its_tool_changed_runs_once() -> None:
     tools = [{**MCP, "require_approval": "always"}]
     first = await query(created, tools=tools)
     servers.lists["dice"] = ToolListing([{**ROLL, "description": "Rolls dice anew."}])
-    second = await query(created, tools=tools, input=[word(first)], previous_response_id=first["id"])
+    second = await query(
+        created, tools=tools, input=[word(first)], previous_response_id=first["id"]
+    )
     assert items(second) == ["mcp_list_tools", "mcp_approval_request"]
 
-    third = await query(created, tools=tools, input=[word(second)], previous_response_id=second["id"])
+    third = await query(
+        created, tools=tools, input=[word(second)], previous_response_id=second["id"]
+    )
 
     assert items(third) == ["mcp_call", "message"]
     assert len(servers.used) == 1
@@ -70,9 +76,13 @@ async def test_a_repeated_call_can_be_refused() -> None:
     tools = [{**MCP, "require_approval": "always"}]
     first = await query(created, tools=tools)
     servers.lists["dice"] = ToolListing([{**ROLL, "description": "Rolls dice anew."}])
-    second = await query(created, tools=tools, input=[word(first)], previous_response_id=first["id"])
+    second = await query(
+        created, tools=tools, input=[word(first)], previous_response_id=first["id"]
+    )
 
-    third = await query(created, tools=tools, input=[word(second, approve=False)], previous_response_id=second["id"])
+    third = await query(
+        created, tools=tools, input=[word(second, approve=False)], previous_response_id=second["id"]
+    )
 
     assert items(third) == ["message"]
     assert not servers.used
@@ -94,7 +104,10 @@ async def test_an_approval_of_an_unknown_request_is_refused_before_a_stream_begi
 async def test_a_choice_that_demands_a_call_is_met_by_the_one_that_was_approved() -> None:
     created, backend = scripted_parts(ROLLS, stated("5"))
     with_tools(created)
-    body: dict[str, Any] = {"tools": [{**MCP, "require_approval": "always"}], "tool_choice": "required"}
+    body: dict[str, Any] = {
+        "tools": [{**MCP, "require_approval": "always"}],
+        "tool_choice": "required",
+    }
     first = await query(created, **body)
 
     second = await query(created, input=[word(first)], previous_response_id=first["id"], **body)
@@ -121,7 +134,9 @@ async def test_a_context_is_measured_before_the_tool_that_is_demanded_is_known()
 
 async def test_nothing_is_compacted_while_an_approval_is_pending() -> None:
     usage = {"prompt_tokens": 5000, "completion_tokens": 2, "total_tokens": 5002}
-    created, backend = scripted_parts([*ROLLS[:-1], {**ROLLS[-1], "usage": usage}], stated("A summary."))
+    created, backend = scripted_parts(
+        [*ROLLS[:-1], {**ROLLS[-1], "usage": usage}], stated("A summary.")
+    )
     with_tools(created)
 
     first = await query(
@@ -136,9 +151,16 @@ async def test_nothing_is_compacted_while_an_approval_is_pending() -> None:
 
 
 async def test_a_search_for_tools_is_one_of_the_calls_that_are_counted() -> None:
-    created, backend = scripted_parts(ROLLS, called("tool_search", '{"query": "look"}'), stated("Enough."))
+    created, backend = scripted_parts(
+        ROLLS, called("tool_search", '{"query": "look"}'), stated("Enough.")
+    )
     with_tools(created)
-    tool = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
+    tool = {
+        "type": "function",
+        "name": "look",
+        "defer_loading": True,
+        "parameters": {"type": "object"},
+    }
 
     response = await query(created, tools=[MCP, {"type": "tool_search"}, tool], max_tool_calls=1)
 
@@ -148,13 +170,25 @@ async def test_a_search_for_tools_is_one_of_the_calls_that_are_counted() -> None
 
 def rolls(place: int, **extra: Any) -> dict[str, Any]:
     """A delta that is one of several calls."""
-    call = {"index": place, "id": f"call_{place}", "function": {"name": "dice__roll", "arguments": "{}"}, **extra}
+    call = {
+        "index": place,
+        "id": f"call_{place}",
+        "function": {"name": "dice__roll", "arguments": "{}"},
+        **extra,
+    }
     return delta(tool_calls=[call])
 
 
 async def test_calls_of_one_answer_stay_together_though_the_model_thought_between_them() -> None:
-    thoughts = [delta(reasoning_content="First."), rolls(0), delta(reasoning_content="Then."), rolls(1)]
-    created, backend = scripted_parts([*thoughts, delta("tool_calls")], stated("5"), dialect="deepseek")
+    thoughts = [
+        delta(reasoning_content="First."),
+        rolls(0),
+        delta(reasoning_content="Then."),
+        rolls(1),
+    ]
+    created, backend = scripted_parts(
+        [*thoughts, delta("tool_calls")], stated("5"), dialect="deepseek"
+    )
     with_tools(created)
 
     events = await stream(created, tools=[MCP])
@@ -174,13 +208,22 @@ async def test_signatures_of_calls_go_back_with_all_calls_of_their_answer() -> N
 
     assert paired(backend.requests[1]["messages"]) == [["call_0", "call_1"]]
     assistant = backend.requests[1]["messages"][1]
-    assert [call["extra_content"] for call in assistant["tool_calls"]] == [each["extra_content"] for each in signed]
+    assert [call["extra_content"] for call in assistant["tool_calls"]] == [
+        each["extra_content"] for each in signed
+    ]
 
 
-async def test_a_key_to_a_server_is_refused_in_the_background_since_no_worker_would_have_it() -> None:
+async def test_a_key_to_a_server_is_refused_in_the_background_since_no_worker_would_have_it() -> (
+    None
+):
     created, _ = scripted_parts(stated("5"))
     with_tools(created)
-    body = {"model": "m", "input": "Hi", "background": True, "tools": [{**MCP, "authorization": "a-key"}]}
+    body = {
+        "model": "m",
+        "input": "Hi",
+        "background": True,
+        "tools": [{**MCP, "authorization": "a-key"}],
+    }
     raw = json.dumps(body).encode()
 
     with pytest.raises(ClientError, match="are not stored"):
@@ -217,7 +260,9 @@ async def test_a_long_label_leaves_the_model_the_names_of_the_tools() -> None:
 
 
 async def test_a_client_with_its_own_items_approves_one_call_and_refuses_another() -> None:
-    requested = calls(("dice__roll", '{"a": 1}'), ("dice__roll", '{"a": 2}'), ("web_search", '{"query": "q"}'))
+    requested = calls(
+        ("dice__roll", '{"a": 1}'), ("dice__roll", '{"a": 2}'), ("web_search", '{"query": "q"}')
+    )
     created, backend = scripted_parts(requested, stated("Done."), stated("More."))
     servers = with_tools(created)
     tools = [{**MCP, "require_approval": "always"}, {"type": "web_search"}]
@@ -226,7 +271,12 @@ async def test_a_client_with_its_own_items_approves_one_call_and_refuses_another
 
     assert_event_stream(events)
     first = events[-1]["response"]
-    assert items(first) == ["mcp_list_tools", "mcp_approval_request", "mcp_approval_request", "web_search_call"]
+    assert items(first) == [
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_request",
+        "web_search_call",
+    ]
     answers = [word(first, place=1), word(first, place=2, approve=False)]
     history = [{"role": "user", "content": "Hi"}, *first["output"], *answers]
     second = await query(created, tools=tools, input=history, store=False)
@@ -250,7 +300,9 @@ async def test_a_search_for_tools_names_what_it_found_as_the_model_is_to_call_it
 
 
 @pytest.mark.parametrize("is_removed", [True, False])
-async def test_an_approved_call_of_a_removed_or_disallowed_tool_is_not_run(*, is_removed: bool) -> None:
+async def test_an_approved_call_of_a_removed_or_disallowed_tool_is_not_run(
+    *, is_removed: bool
+) -> None:
     created, backend = scripted_parts(ROLLS, stated("Oh."))
     servers = with_tools(created, Servers(roll="5", cut="6"))
     tool = {**MCP, "require_approval": "always"}
@@ -260,7 +312,9 @@ async def test_an_approved_call_of_a_removed_or_disallowed_tool_is_not_run(*, is
     else:
         tool["allowed_tools"] = ["cut"]
 
-    second = await query(created, tools=[tool], input=[word(first)], previous_response_id=first["id"])
+    second = await query(
+        created, tools=[tool], input=[word(first)], previous_response_id=first["id"]
+    )
 
     assert items(second) == ["mcp_list_tools", "mcp_call", "message"]
     assert second["output"][1]["status"] == "failed"

@@ -1,4 +1,6 @@
-"""Images that are made here come in the orders of the streams that were recorded of OpenAI, Azure and xAI."""
+"""Images that are made here come in the orders of the streams that were recorded of OpenAI, Azure
+and xAI.
+"""
 
 import json
 from itertools import groupby
@@ -23,10 +25,19 @@ STREAMS = (
     "vercel.xai-image-generation-tool.1.sse",
 )
 PLAIN = (
-    *("langchain.image_generation_multi_turn-0.json", "langchain.image_generation_multi_turn-1.json"),
+    *(
+        "langchain.image_generation_multi_turn-0.json",
+        "langchain.image_generation_multi_turn-1.json",
+    ),
     *("pydantic-ai.image_generation_jpeg.json", "pydantic-ai.image_generation_with_tools-1.json"),
-    *("pydantic-ai.image_or_text_output-1.json", "pydantic-ai.image_generation_with_native_output.json"),
-    *("pydantic-ai.image_generation_tool_without_image_output-0.json", "vercel.openai-image-generation-tool.1.json"),
+    *(
+        "pydantic-ai.image_or_text_output-1.json",
+        "pydantic-ai.image_generation_with_native_output.json",
+    ),
+    *(
+        "pydantic-ai.image_generation_tool_without_image_output-0.json",
+        "vercel.openai-image-generation-tool.1.json",
+    ),
 )
 
 COMPLETED = "response.image_generation_call.completed"
@@ -49,7 +60,8 @@ class Painter:
     """Makes the image of a recorded item."""
 
     def __init__(self, item: dict[str, Any], partial: int) -> None:
-        self._item, self._partial = item, partial
+        self._item = item
+        self._partial = partial
 
     def check(self, tool: Any, path: str = "tools") -> None:
         """Take everything."""
@@ -72,10 +84,16 @@ def read_json(name: str) -> dict[str, Any]:
     return value
 
 
-def order(events: list[dict[str, Any]], kinds: tuple[str, ...] = ("image_generation_call", "message")) -> list[str]:
+def order(
+    events: list[dict[str, Any]], kinds: tuple[str, ...] = ("image_generation_call", "message")
+) -> list[str]:
     """The types of the events of images and messages, deltas that follow each other as one."""
     items = {event["output_index"]: event["item"]["type"] for event in events if "item" in event}
-    reported = [event["type"] for event in events if items.get(event.get("output_index", -1), kinds[0]) in kinds]
+    reported = [
+        event["type"]
+        for event in events
+        if items.get(event.get("output_index", -1), kinds[0]) in kinds
+    ]
     return [kind for kind, _ in groupby(reported)]
 
 
@@ -103,12 +121,17 @@ async def test_a_stream_has_the_recorded_order_and_fields(name: str) -> None:
     assert_event_stream(events)
     ours = [kind for kind in order(events) if kind != COMPLETED or name not in WITHOUT_COMPLETED]
     theirs = order(recorded)
-    if not words:  # the model says nothing more: OpenAI shows an empty message then, and we show none
+    if (
+        not words
+    ):  # the model says nothing more: OpenAI shows an empty message then, and we show none
         ended_at = theirs.index("response.output_item.done") + 1
-        ours, theirs = ours[:ended_at], theirs[:ended_at]
+        ours = ours[:ended_at]
+        theirs = theirs[:ended_at]
     assert ours == theirs
-    found, expected = image_fields(events), image_fields(recorded)
-    added, ended = "response.output_item.added", "response.output_item.done"
+    found = image_fields(events)
+    expected = image_fields(recorded)
+    added = "response.output_item.added"
+    ended = "response.output_item.done"
     assert found[added] == expected[added] - {"result"} == {"id", "type", "status"}
     assert (found[ended] - NEWER) ^ expected[ended] == OTHER.get(name, set())
 
@@ -125,5 +148,7 @@ async def test_a_plain_response_has_the_recorded_items_and_echo(name: str) -> No
 
     ours = response["output"][0]
     assert set(ours) - NEWER == set(image) - NEWER
-    assert {key: ours[key] for key in image if key != "id"} == {key: image[key] for key in image if key != "id"}
+    assert {key: ours[key] for key in image if key != "id"} == {
+        key: image[key] for key in image if key != "id"
+    }
     assert response["tools"] == [recorded["tools"][-1]]

@@ -25,14 +25,20 @@ TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "pr
 
 
 async def count(parts: Parts, **body: Any) -> Count:
-    return await count_input_tokens(parts.run, decode_count(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
+    return await count_input_tokens(
+        parts.run, decode_count(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
+    )
 
 
 Paths = dict[str, Callable[[dict[str, Any]], Any]]
 
 
-async def requested(paths: Paths, dialect: str, **body: Any) -> tuple[Count, list[str], ReplayBackend]:
-    """Count at a backend that knows these paths; the count, the paths that were asked for, and the backend."""
+async def requested(
+    paths: Paths, dialect: str, **body: Any
+) -> tuple[Count, list[str], ReplayBackend]:
+    """Count at a backend that knows these paths; the count, the paths that were asked for, and the
+    backend.
+    """
     replay = ReplayBackend(lambda request: Answer([b"never"]))
 
     def script(request: dict[str, Any]) -> Answer:
@@ -43,14 +49,22 @@ async def requested(paths: Paths, dialect: str, **body: Any) -> tuple[Count, lis
         return stated if isinstance(stated, Answer) else Answer([json.dumps(stated).encode()], JSON)
 
     replay.script = script
-    async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as server:
+    async with (
+        replay.serve(),
+        serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as server,
+    ):
         created = await count(server.parts, **body)
     return created, [head.split()[1].decode() for head in replay.heads], replay
 
 
 async def test_llama_cpp_counts_a_chat_request() -> None:
     created, paths, replay = await requested(
-        {"/v1/chat/completions/input_tokens": lambda request: {"object": "response.input_tokens", "input_tokens": 31}},
+        {
+            "/v1/chat/completions/input_tokens": lambda request: {
+                "object": "response.input_tokens",
+                "input_tokens": 31,
+            }
+        },
         "llamacpp",
         instructions="Be brief.",
         tools=[TOOL],
@@ -65,7 +79,9 @@ async def test_llama_cpp_counts_a_chat_request() -> None:
 async def test_an_older_llama_cpp_writes_the_prompt_out_and_cuts_it() -> None:
     created, paths, replay = await requested(
         {
-            "/apply-template": lambda request: {"prompt": f"<|user|>{request['messages'][0]['content']}"},
+            "/apply-template": lambda request: {
+                "prompt": f"<|user|>{request['messages'][0]['content']}"
+            },
             "/tokenize": lambda request: {"tokens": [1, 2, 3, 4]},
         },
         "llamacpp",
@@ -73,7 +89,11 @@ async def test_an_older_llama_cpp_writes_the_prompt_out_and_cuts_it() -> None:
 
     assert created == Count(4, True)
     assert paths == ["/v1/chat/completions/input_tokens", "/apply-template", "/tokenize"]
-    assert replay.requests[-1] == {"content": "<|user|>Hi", "add_special": True, "parse_special": True}
+    assert replay.requests[-1] == {
+        "content": "<|user|>Hi",
+        "add_special": True,
+        "parse_special": True,
+    }
 
 
 async def test_vllm_cuts_messages() -> None:
@@ -95,21 +115,35 @@ async def test_vllm_cuts_messages() -> None:
 
 
 async def test_no_tokenizer_counts_pictures() -> None:
-    content = [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, PICTURE]}]
+    content = [
+        {"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, PICTURE]}
+    ]
 
-    created, _, _ = await requested({"/tokenize": lambda request: {"count": 12}}, "vllm", input=content)
+    created, _, _ = await requested(
+        {"/tokenize": lambda request: {"count": 12}}, "vllm", input=content
+    )
 
     assert created == Count(12 + MEDIUM, False)
 
 
 NONSENSE: dict[str, Paths] = {
     "nothing": {},
-    "no JSON": {"/v1/chat/completions/input_tokens": lambda request: Answer([b"<html>"], "text/html")},
-    "an error": {"/v1/chat/completions/input_tokens": lambda request: Answer([b'{"input_tokens": 1}'], status=500)},
+    "no JSON": {
+        "/v1/chat/completions/input_tokens": lambda request: Answer([b"<html>"], "text/html")
+    },
+    "an error": {
+        "/v1/chat/completions/input_tokens": lambda request: Answer(
+            [b'{"input_tokens": 1}'], status=500
+        )
+    },
     "a word": {"/v1/chat/completions/input_tokens": lambda request: {"input_tokens": "many"}},
-    "less than nothing": {"/v1/chat/completions/input_tokens": lambda request: {"input_tokens": -1}},
+    "less than nothing": {
+        "/v1/chat/completions/input_tokens": lambda request: {"input_tokens": -1}
+    },
     "a list": {"/v1/chat/completions/input_tokens": lambda request: [1]},
-    "half an answer": {"/v1/chat/completions/input_tokens": lambda request: Answer([b'{"inp'], JSON, cut=True)},
+    "half an answer": {
+        "/v1/chat/completions/input_tokens": lambda request: Answer([b'{"inp'], JSON, cut=True)
+    },
     "a prompt alone": {"/apply-template": lambda request: {"prompt": "x"}},
     "a prompt that is none": {"/apply-template": lambda request: {"prompt": 7}},
     "tokens that are none": {
@@ -170,7 +204,10 @@ def bytes_as_tokens() -> Iterator[None]:
 async def openai(model: str, dialect: str = "openai", **body: Any) -> Count:
     replay = ReplayBackend(lambda request: Answer([b"never"]))
     replay.models = [{"id": model, "object": "model", "created": 1, "owned_by": "system"}]
-    async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as server:
+    async with (
+        replay.serve(),
+        serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as server,
+    ):
         return await count(server.parts, model=model, **body)
 
 
@@ -202,7 +239,9 @@ async def test_vocabularies_are_never_downloaded(
     if content is not None:
         cached.write_bytes(content)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("tiktoken.load.read_file", lambda path: pytest.fail(f"{path} was to be downloaded"))
+    monkeypatch.setattr(
+        "tiktoken.load.read_file", lambda path: pytest.fail(f"{path} was to be downloaded")
+    )
 
     created = await openai("gpt-4o")
 
@@ -210,9 +249,13 @@ async def test_vocabularies_are_never_downloaded(
     assert cached.exists() == (content is not None)
 
 
-async def test_without_a_cache_nothing_is_downloaded_either(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_cache_nothing_is_downloaded_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setattr("tiktoken.load.read_file", lambda path: pytest.fail(f"{path} was to be downloaded"))
+    monkeypatch.setattr(
+        "tiktoken.load.read_file", lambda path: pytest.fail(f"{path} was to be downloaded")
+    )
 
     assert await openai("gpt-4o") == Count(3 + 4 + 1, False)
 

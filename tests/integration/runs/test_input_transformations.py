@@ -21,7 +21,9 @@ def running(*answers: Any, dialect: str, keyring: Keyring = MINE) -> Any:
 
 
 async def replayed() -> list[dict[str, Any]]:
-    """The items of a turn that a client keeps itself, with sealed reasoning and without its text."""
+    """The items of a turn that a client keeps itself, with sealed reasoning and without its
+    text.
+    """
     created = running(THOUGHT, dialect="vllm")
     first = await query(created, input="a", store=False)
     reasoning, message = first["output"]
@@ -55,7 +57,9 @@ async def test_reasoning_that_the_model_did_not_receive_is_named(
 async def test_reasoning_with_its_text_reaches_a_model_that_reads_text() -> None:
     items = await replayed()
     items[1]["content"] = [{"type": "reasoning_text", "text": "Hm."}]
-    response = await query(running(stated("Yes."), dialect="vllm", keyring=Keyring([b"o" * 32])), input=items)
+    response = await query(
+        running(stated("Yes."), dialect="vllm", keyring=Keyring([b"o" * 32])), input=items
+    )
 
     assert response["input_transformations"] is None
 
@@ -78,7 +82,9 @@ async def test_reasoning_of_a_turn_that_the_family_does_not_read_again_is_named(
         items[2:3] = [call, {"type": "function_call_output", "call_id": "c", "output": "1"}]
     items[1]["content"] = [{"type": "reasoning_text", "text": "Hm."}]
     created, backend = scripted_parts(stated("Yes."), dialect=dialect)
-    response = await query(created, input=items, reasoning={"context": context} if context else None)
+    response = await query(
+        created, input=items, reasoning={"context": context} if context else None
+    )
 
     named = [one["reason"] for one in response["input_transformations"] or ()]
     assert named == ([reason] if reason else [])
@@ -99,27 +105,51 @@ class Native(ScriptedBackend):
 def native(*items: dict[str, Any], **fields: Any) -> bytes:
     """An answer of a backend with a Responses API."""
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-    answer = {"id": "resp_b", "object": "response", "status": "completed", "output": list(items), "usage": usage}
+    answer = {
+        "id": "resp_b",
+        "object": "response",
+        "status": "completed",
+        "output": list(items),
+        "usage": usage,
+    }
     return json.dumps({**answer, **fields}).encode()
 
 
 @each(
-    "reason, reported", [("prefix_mismatch", "rs_b"), ("end_user_mismatch", "rs_b"), (None, "rs_other"), (None, None)]
+    "reason, reported",
+    [("prefix_mismatch", "rs_b"), ("end_user_mismatch", "rs_b"), (None, "rs_other"), (None, None)],
 )
 async def test_a_responses_backend_reports_which_of_its_reasoning_it_did_not_use(
     reason: str | None, reported: str | None
 ) -> None:
     text = {"type": "output_text", "text": "Yes.", "annotations": []}
-    message = {"type": "message", "id": "msg_b", "role": "assistant", "status": "completed", "content": [text]}
+    message = {
+        "type": "message",
+        "id": "msg_b",
+        "role": "assistant",
+        "status": "completed",
+        "content": [text],
+    }
     thought = {"type": "reasoning", "id": "rs_b", "summary": [], "encrypted_content": "blob"}
-    removed = {"type": "reasoning", "id": reported, "action": "removed", "reason": reason or "prefix_mismatch"}
+    removed = {
+        "type": "reasoning",
+        "id": reported,
+        "action": "removed",
+        "reason": reason or "prefix_mismatch",
+    }
     created = running(dialect="openai")
-    backend = Native(native(thought, message), native(message, input_transformations=reported and [removed]))
-    created.models.assign([backend], {backend.name: "openai"}, {backend.name: BackendOptions(api="responses")})
+    backend = Native(
+        native(thought, message), native(message, input_transformations=reported and [removed])
+    )
+    created.models.assign(
+        [backend], {backend.name: "openai"}, {backend.name: BackendOptions(api="responses")}
+    )
     first = await query(created, input="a", store=False)
     reasoning, answer = first["output"]
     edited = [{"role": "user", "content": "A"}, reasoning, answer, {"role": "user", "content": "b"}]
     response = await query(created, input=edited, store=False)
 
     assert (reasoning["id"] == "rs_b", bool(reasoning["encrypted_content"])) == (False, True)
-    assert response["input_transformations"] == ([{**removed, "id": reasoning["id"]}] if reason else None)
+    assert response["input_transformations"] == (
+        [{**removed, "id": reasoning["id"]}] if reason else None
+    )

@@ -65,7 +65,11 @@ async def test_a_large_event_of_a_stream_is_read_in_a_thread_and_the_small_ones_
 
 @pytest.mark.parametrize(
     ("answer", "request_of"),
-    [(plain("Hi"), {"tools": [TOOL]}), (plain("{}"), {"text": FORM}), (plain("x" * 2 * LARGE_ANSWER), {})],
+    [
+        (plain("Hi"), {"tools": [TOOL]}),
+        (plain("{}"), {"text": FORM}),
+        (plain("x" * 2 * LARGE_ANSWER), {}),
+    ],
 )
 async def test_small_answers_and_answers_that_are_not_checked_use_no_thread(
     answer: Any, request_of: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -77,7 +81,9 @@ async def test_small_answers_and_answers_that_are_not_checked_use_no_thread(
     assert names == []
 
 
-async def test_a_large_second_attempt_is_judged_in_a_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_second_attempt_is_judged_in_a_thread_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     created, backend = scripted_parts(called("run", '{"cmd": "echo'), called("run", LARGE))
     names = alongside(created, monkeypatch)
     response = await query(created, tools=[TOOL])
@@ -106,7 +112,7 @@ async def main():
     print(len(backend.requests), response["output"][0].get("arguments"), sorted(Watch.where.items()))
 
 asyncio.run(main())
-"""
+"""  # noqa: E501 - the lines of a text
 BOTH_IN_THREAD = "[('json_repair', False), ('jsonschema_rs', False)]"
 
 
@@ -124,6 +130,8 @@ def test_what_repairs_and_judges_is_loaded_in_a_thread_and_only_for_an_answer_th
     answers: str, request_of: str, displayed: str
 ) -> None:
     program = LOADING.replace("*ANSWERS", answers).replace("made, REQUEST", f"made, {request_of}")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
 
     assert (done.stdout.strip(), done.stderr) == (displayed, "")

@@ -1,4 +1,6 @@
-"""A model that repeats itself is told so once, then stopped; the response says that it is incomplete."""
+"""A model that repeats itself is told so once, then stopped; the response says that it is
+incomplete.
+"""
 
 from typing import Any
 
@@ -46,9 +48,12 @@ async def test_a_machine_that_continues_nevertheless_is_not_used_again() -> None
 
 
 @pytest.mark.parametrize(
-    ("dialect", "options"), [("openai", BackendOptions()), ("generic", BackendOptions(loop_calls=0))]
+    ("dialect", "options"),
+    [("openai", BackendOptions()), ("generic", BackendOptions(loop_calls=0))],
 )
-async def test_services_and_a_limit_of_0_let_the_model_go_on(dialect: str, options: BackendOptions) -> None:
+async def test_services_and_a_limit_of_0_let_the_model_go_on(
+    dialect: str, options: BackendOptions
+) -> None:
     created, backend = scripted_parts(called("run"), dialect=dialect)
     created.models.backends[0].update(options=options)
     await query(created, tools=[RUN], input=history(20))
@@ -62,7 +67,10 @@ async def test_text_and_reasoning_that_only_repeat_themselves_end_the_answer(fie
     events = await stream(created)
     response = events[-1]["response"]
 
-    assert (response["status"], response["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+    assert (response["status"], response["incomplete_details"]) == (
+        "incomplete",
+        {"reason": "max_output_tokens"},
+    )
     assert response["output"][-1]["status"] == "incomplete"
     assert 260 < sum(event["type"].endswith(".delta") for event in events) <= 1024
     assert check_event_stream(events) == []
@@ -77,7 +85,9 @@ async def test_a_long_answer_without_repetition_is_received_to_its_end() -> None
 @pytest.mark.parametrize(
     ("dialect", "options"), [("openai", BackendOptions()), ("generic", BackendOptions(loop_text=0))]
 )
-async def test_text_of_services_and_without_a_limit_may_repeat_itself(dialect: str, options: BackendOptions) -> None:
+async def test_text_of_services_and_without_a_limit_may_repeat_itself(
+    dialect: str, options: BackendOptions
+) -> None:
     created, _ = scripted_parts(stated(*[LINE] * 2000), dialect=dialect)
     created.models.backends[0].update(options=options)
     assert (await stream(created))[-1]["type"] == "response.completed"

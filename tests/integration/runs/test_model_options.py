@@ -1,4 +1,6 @@
-"""What is configured for a model, and what is known of it, in the requests that its backend is sent."""
+"""What is configured for a model, and what is known of it, in the requests that its backend is
+sent.
+"""
 
 import json
 from typing import Any
@@ -17,10 +19,14 @@ from tests.support.replay import delta
 
 WINDOW = 4_096
 CACHED = {"antiphon": {"cache": True}}
-FRENCH = ModelDefaults(system_prompt="Answer in French.", parameters={"temperature": 0.2, "top_k": 20})
+FRENCH = ModelDefaults(
+    system_prompt="Answer in French.", parameters={"temperature": 0.2, "top_k": 20}
+)
 
 
-def configured(*answers: Any, defaults: ModelDefaults | None = None, **facts: Any) -> tuple[Parts, Any]:
+def configured(
+    *answers: Any, defaults: ModelDefaults | None = None, **facts: Any
+) -> tuple[Parts, Any]:
     """Parts whose one model has these defaults and facts."""
     created, backend = scripted_parts(*answers)
     configure(created, ModelOptions("m", ModelProfile(**facts), defaults))
@@ -106,7 +112,9 @@ async def test_a_model_without_a_system_role_gets_instructions_in_the_first_user
         input=[{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hi"}],
     )
 
-    assert backend.requests[0]["messages"] == [{"role": "user", "content": "Be brief.\n\nBe kind.\n\nHi"}]
+    assert backend.requests[0]["messages"] == [
+        {"role": "user", "content": "Be brief.\n\nBe kind.\n\nHi"}
+    ]
 
 
 # The context window.
@@ -117,7 +125,9 @@ async def test_truncation_keeps_a_prompt_with_tools_inside_the_window() -> None:
     talk = [{"role": "user", "content": f"{number} " + "word " * 1000} for number in range(8)]
     tool = {"type": "custom", "name": "look"}
 
-    await query(parts, input=[*talk, {"role": "user", "content": "Well?"}], tools=[tool], truncation="auto")
+    await query(
+        parts, input=[*talk, {"role": "user", "content": "Well?"}], tools=[tool], truncation="auto"
+    )
 
     sent = [message["content"].split()[0] for message in backend.requests[0]["messages"]]
     assert sent[-1] == "Well?"
@@ -126,7 +136,9 @@ async def test_truncation_keeps_a_prompt_with_tools_inside_the_window() -> None:
 
 @pytest.mark.parametrize("threshold", [None, 50_000])
 async def test_a_compaction_begins_before_the_window_is_full(threshold: int | None) -> None:
-    parts, backend = configured([*stated("Yes."), crowded(3_500)], stated("In short."), context_window=WINDOW)
+    parts, backend = configured(
+        [*stated("Yes."), crowded(3_500)], stated("In short."), context_window=WINDOW
+    )
     managed = [{"type": "compaction"} | ({"compact_threshold": threshold} if threshold else {})]
 
     events = await stream(parts, input="Hi", context_management=managed)
@@ -136,16 +148,24 @@ async def test_a_compaction_begins_before_the_window_is_full(threshold: int | No
 
 
 async def test_a_threshold_below_the_window_is_unchanged() -> None:
-    parts, backend = configured([*stated("Yes."), crowded(1_500)], stated("In short."), context_window=WINDOW)
+    parts, backend = configured(
+        [*stated("Yes."), crowded(1_500)], stated("In short."), context_window=WINDOW
+    )
 
-    await query(parts, input="Hi", context_management=[{"type": "compaction", "compact_threshold": 1_000}])
+    await query(
+        parts, input="Hi", context_management=[{"type": "compaction", "compact_threshold": 1_000}]
+    )
 
     assert len(backend.requests) == 2
 
 
 async def test_a_summary_is_requested_with_a_prompt_that_fits() -> None:
     parts, backend = configured(stated("In short."), context_window=WINDOW)
-    talk = [{"role": role, "content": "word " * 1000} for _ in range(6) for role in ("user", "assistant")]
+    talk = [
+        {"role": role, "content": "word " * 1000}
+        for _ in range(6)
+        for role in ("user", "assistant")
+    ]
 
     response = await query(parts, input=[*talk, {"type": "compaction_trigger"}])
 

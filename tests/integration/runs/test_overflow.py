@@ -11,7 +11,9 @@ from tests.support.parts import plain, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 OVERFLOW: dict[str, Any] = {"error": {"message": "Context size has been exceeded."}}
-TALK = [{"role": role, "content": f"{role} {n}"} for n in range(4) for role in ("user", "assistant")]
+TALK = [
+    {"role": role, "content": f"{role} {n}"} for n in range(4) for role in ("user", "assistant")
+]
 INPUT = [*TALK, {"role": "user", "content": "Well?"}]
 
 
@@ -42,10 +44,17 @@ async def test_without_truncation_it_is_the_clients_error() -> None:
 
     events = await stream(created, input=INPUT)
     assert_event_stream(events)
-    assert events[-1]["response"]["error"] == {"code": "context_length_exceeded", "message": TOO_LONG}
+    assert events[-1]["response"]["error"] == {
+        "code": "context_length_exceeded",
+        "message": TOO_LONG,
+    }
     with pytest.raises(ClientError) as caught:
         await query(created, input=INPUT)
-    assert (caught.value.status, caught.value.code, caught.value.param) == (400, "context_length_exceeded", "input")
+    assert (caught.value.status, caught.value.code, caught.value.param) == (
+        400,
+        "context_length_exceeded",
+        "input",
+    )
     assert len(backend.requests) == 2
 
 
@@ -73,7 +82,9 @@ TOO_MUCH = {"error": {"message": "This model's maximum context length is 5 token
 PYTHON = "llama-cpp-python"
 
 
-async def test_if_streams_hide_errors_a_silent_one_is_requested_once_more_without_streaming() -> None:
+async def test_if_streams_hide_errors_a_silent_one_is_requested_once_more_without_streaming() -> (
+    None
+):
     created, backend = scripted_parts(SILENCE, (400, TOO_MUCH), dialect=PYTHON)
 
     events = await stream(created)

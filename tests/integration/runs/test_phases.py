@@ -39,7 +39,11 @@ async def test_a_stream_is_announced_read_and_ended() -> None:
     async with aclosing(run.events()) as batches:
         seen += [run.phase async for _ in batches]
 
-    assert (seen[0], set(seen[1:-1]), seen[-1]) == (Phase.PENDING, {Phase.EMITTING}, Phase.FINISHING)
+    assert (seen[0], set(seen[1:-1]), seen[-1]) == (
+        Phase.PENDING,
+        {Phase.EMITTING},
+        Phase.FINISHING,
+    )
     assert (run.phase, run.is_over, run.stop_cause) == (Phase.ENDED, True, None)
 
 
@@ -126,11 +130,14 @@ async def test_a_response_being_stored_completes_when_the_process_ends(
     assert not is_stream or plainly(events)[-1]["type"] == "response.completed"
 
 
-async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_what_is_sent() -> None:
+async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_what_is_sent() -> (
+    None
+):
     created, backend = scripted_parts(stated("Once ", "upon ", "a time"))
     backend.cut = 100
     run = await begin(created, stream=True)
-    sending, sent = asyncio.Event(), asyncio.Event()
+    sending = asyncio.Event()
+    sent = asyncio.Event()
     events: list[Any] = []
 
     async def read() -> None:
@@ -157,7 +164,8 @@ async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_bef
 ) -> None:
     created, backend = scripted_parts(stated("Once ", "upon ", "a time"))
     backend.cut = 100
-    closing, closed = asyncio.Event(), asyncio.Event()
+    closing = asyncio.Event()
+    closed = asyncio.Event()
     post = backend.post
 
     async def slow_to_close(parts: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
@@ -228,9 +236,13 @@ async def test_creating_a_response_twice_is_an_error() -> None:
     ],
     ids=["plain", "functions", "stored", "custom tool", "cached"],
 )
-async def test_a_plan_has_what_the_request_uses_and_nothing_else(body: dict[str, Any], used: set[str]) -> None:
+async def test_a_plan_has_what_the_request_uses_and_nothing_else(
+    body: dict[str, Any], used: set[str]
+) -> None:
     created, _ = scripted_parts(plain())
     plan = (await begin(created, **body)).plan
 
-    assert {name for name in ("recorder", "tools", "cache", "resume") if getattr(plan, name) is not None} == used
+    assert {
+        name for name in ("recorder", "tools", "cache", "resume") if getattr(plan, name) is not None
+    } == used
     assert not plan.compacts

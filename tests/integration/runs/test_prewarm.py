@@ -32,7 +32,9 @@ async def test_the_prompt_is_read_and_no_output_displayed() -> None:
     warm, real = backend.requests
     assert (response["status"], response["output"], response["usage"]) == ("completed", [], COUNTS)
     assert response["prompt_cache_options"] == {"prewarm": True}
-    assert [(one["messages"], one["tools"]) for one in (warm,)] == [(real["messages"], real["tools"])]
+    assert [(one["messages"], one["tools"]) for one in (warm,)] == [
+        (real["messages"], real["tools"])
+    ]
     assert 1 in (warm.get("max_tokens"), warm.get("max_completion_tokens"))
 
 
@@ -40,7 +42,11 @@ async def test_a_stream_has_no_item() -> None:
     created, _ = scripted_parts(ONE_TOKEN, dialect="llamacpp")
     events = await stream(created, **PREWARM)
 
-    assert [event["type"].rpartition(".")[2] for event in events] == ["created", "in_progress", "completed"]
+    assert [event["type"].rpartition(".")[2] for event in events] == [
+        "created",
+        "in_progress",
+        "completed",
+    ]
     assert events[-1]["response"]["usage"] == COUNTS
     assert check_event_stream(events) == []
 

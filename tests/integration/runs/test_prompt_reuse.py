@@ -17,17 +17,27 @@ TURNS = 30
 LOCAL = sorted(name for name, dialect in DIALECTS.items() if dialect.prefix_cache)
 IMAGE = "data:image/png;base64," + "iVBORw0KGgo" * 100
 
-# Sizes and kinds as Codex 0.169 sends them for gpt-5.5: two messages of a developer, then the environment.
+# Sizes and kinds as Codex 0.169 sends them for gpt-5.5: two messages of a developer, then the
+# environment.
 BEGINNING = [
     {"role": "developer", "content": [{"type": "input_text", "text": "You are Codex. " * 1400}]},
-    {"role": "developer", "content": [{"type": "input_text", "text": "<skills_instructions> " * 250}]},
+    {
+        "role": "developer",
+        "content": [{"type": "input_text", "text": "<skills_instructions> " * 250}],
+    },
     {"role": "user", "content": [{"type": "input_text", "text": "<environment_context> " * 45}]},
     {"role": "user", "content": [{"type": "input_text", "text": "Fix the test."}]},
 ]
-SCHEMA = {"type": "object", "properties": {"cmd": {"type": "string", "description": "A command. " * 60}}}
+SCHEMA = {
+    "type": "object",
+    "properties": {"cmd": {"type": "string", "description": "A command. " * 60}},
+}
 CUSTOM = {"type": "custom", "name": "apply_patch", "description": "Edits files. " * 50}
 TOOLS = [
-    *({"type": "function", "name": f"tool_{n}", "parameters": SCHEMA, "strict": False} for n in range(7)),
+    *(
+        {"type": "function", "name": f"tool_{n}", "parameters": SCHEMA, "strict": False}
+        for n in range(7)
+    ),
     CUSTOM,
     {
         "type": "namespace",
@@ -53,15 +63,27 @@ def answer(turn: int) -> Chunks:
     if turn % 10 == 9:
         return [thought, *stated(f"I have fixed {words}.")]
     if turn % 10 == 4:
-        return [thought, *called("apply_patch", json.dumps({"input": f"*** Begin Patch {words}"}), f"call_{turn}")]
+        return [
+            thought,
+            *called(
+                "apply_patch", json.dumps({"input": f"*** Begin Patch {words}"}), f"call_{turn}"
+            ),
+        ]
     return [thought, *called("tool_1", json.dumps({"cmd": f"cat file_{turn}.py"}), f"call_{turn}")]
 
 
 def output_of(item: dict[str, Any], turn: int) -> dict[str, Any]:
     """What Codex answers to a call: mostly a text, once an image."""
     if item["type"] == "custom_tool_call":
-        return {"type": "custom_tool_call_output", "call_id": item["call_id"], "output": "Success. " * 30}
-    displayed = [{"type": "input_text", "text": "The image:"}, {"type": "input_image", "image_url": IMAGE}]
+        return {
+            "type": "custom_tool_call_output",
+            "call_id": item["call_id"],
+            "output": "Success. " * 30,
+        }
+    displayed = [
+        {"type": "input_text", "text": "The image:"},
+        {"type": "input_image", "image_url": IMAGE},
+    ]
     output = displayed if turn % 10 == 2 else "line of output\n" * 60
     return {"type": "function_call_output", "call_id": item["call_id"], "output": output}
 
@@ -75,7 +97,9 @@ def behind(items: list[dict[str, Any]], turn: int) -> list[dict[str, Any]]:
 RECORDED = FOLDER.parent / "clients" / "requests"
 
 
-async def session(dialect: str, beginning: list[dict[str, Any]], *, is_stored: bool, **wishes: Any) -> tuple[Any, Any]:
+async def session(
+    dialect: str, beginning: list[dict[str, Any]], *, is_stored: bool, **wishes: Any
+) -> tuple[Any, Any]:
     """A session of thirty requests; its parts and its backend."""
     created, backend = scripted_parts(*map(answer, range(TURNS)), dialect=dialect)
     sent = list(beginning)
@@ -101,7 +125,9 @@ def shared(before: str, new: str) -> int:
 
 @pytest.mark.parametrize("is_stored", [True, False])
 @pytest.mark.parametrize("dialect", LOCAL)
-async def test_a_session_of_thirty_turns_reuses_95_percent_of_its_prompts(dialect: str, is_stored: bool) -> None:
+async def test_a_session_of_thirty_turns_reuses_95_percent_of_its_prompts(
+    dialect: str, is_stored: bool
+) -> None:
     judge(*await session(dialect, BEGINNING, is_stored=is_stored))
 
 
@@ -110,8 +136,14 @@ async def test_a_session_of_thirty_turns_reuses_95_percent_of_its_prompts(dialec
 @pytest.mark.parametrize("name", ["apply-patch", "model-gpt-5.6-sol", "shell-workspace-write"])
 async def test_a_session_that_begins_with_a_request_of_codex_does_so_too(name: str) -> None:
     body = json.loads((RECORDED / f"codex-{name}.full.json").read_text())["full"]["body"]
-    wishes = {field: body[field] for field in ("reasoning", "prompt_cache_key", "text") if field in body}
-    tools = [*(tool for tool in body.get("tools", ()) if tool.get("name") != "apply_patch"), CUSTOM, TOOLS[1]]
+    wishes = {
+        field: body[field] for field in ("reasoning", "prompt_cache_key", "text") if field in body
+    }
+    tools = [
+        *(tool for tool in body.get("tools", ()) if tool.get("name") != "apply_patch"),
+        CUSTOM,
+        TOOLS[1],
+    ]
     judge(*await session("llamacpp", body["input"], is_stored=False, **wishes, tools=tools))
 
 
@@ -124,7 +156,9 @@ def judge(created: Any, backend: Any) -> None:
     assert len(prompts) == TURNS
     assert reused >= 0.95 * later
     assert (counts.breaks, counts.last_break) == (0, "")
-    assert counts.reused / (counts.size - len(prompts[0])) == pytest.approx(reused / later, abs=0.01)
+    assert counts.reused / (counts.size - len(prompts[0])) == pytest.approx(
+        reused / later, abs=0.01
+    )
 
 
 async def twice(first: dict[str, Any], second: dict[str, Any], dialect: str = "llamacpp") -> Any:
@@ -141,7 +175,9 @@ async def test_the_log_names_the_first_changed_message_without_its_content(
     caplog.set_level(logging.INFO, "antiphon")
     before = [{"role": "user", "content": "a secret"}, {"role": "user", "content": "Hi"}]
 
-    counts = await twice({"input": before}, {"input": [{"role": "user", "content": "another secret"}, *before]})
+    counts = await twice(
+        {"input": before}, {"input": [{"role": "user", "content": "another secret"}, *before]}
+    )
 
     assert (counts.breaks, counts.last_break) == (1, "message 0 (user, text)")
     (line,) = [record.getMessage() for record in caplog.records if "differs" in record.getMessage()]
@@ -164,7 +200,9 @@ async def test_responses_that_follow_the_same_one_each_continue_it() -> None:
 
 
 async def test_another_model_and_another_session_are_compared_with_nothing() -> None:
-    counts = await twice({"input": "Hi", "prompt_cache_key": "s"}, {"input": "Ho", "prompt_cache_key": "t"})
+    counts = await twice(
+        {"input": "Hi", "prompt_cache_key": "s"}, {"input": "Ho", "prompt_cache_key": "t"}
+    )
     assert (counts.breaks, counts.reused) == (0, 0)
     assert counts.size > 0
 

@@ -23,17 +23,26 @@ OWN = [
         ({"input": OWN}, True),
         ({"input": QUOTE}, False),
         ({"input": "Hi", "instructions": QUOTE}, False),
-        ({"input": [{"role": "developer", "content": QUOTE}, {"role": "user", "content": "Hi"}]}, False),
+        (
+            {"input": [{"role": "developer", "content": QUOTE}, {"role": "user", "content": "Hi"}]},
+            False,
+        ),
     ],
 )
 async def test_tags_are_text_only_if_the_request_mentions_them(
     request_of_it: dict[str, Any], is_reasoning: bool, is_stream: bool
 ) -> None:
-    created, _ = scripted_parts(stated("<thin", "king>Moon.</thi", "nking>Tide.") if is_stream else plain(ANSWER))
-    response = (
-        (await stream(created, **request_of_it))[-1]["response"] if is_stream else await query(created, **request_of_it)
+    created, _ = scripted_parts(
+        stated("<thin", "king>Moon.</thi", "nking>Tide.") if is_stream else plain(ANSWER)
     )
-    assert [item["type"] for item in response["output"]] == ["reasoning", "message"][not is_reasoning :]
+    response = (
+        (await stream(created, **request_of_it))[-1]["response"]
+        if is_stream
+        else await query(created, **request_of_it)
+    )
+    assert [item["type"] for item in response["output"]] == ["reasoning", "message"][
+        not is_reasoning :
+    ]
     assert response["output"][-1]["content"][0]["text"] == ("Tide." if is_reasoning else ANSWER)
 
 

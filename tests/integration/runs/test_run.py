@@ -1,4 +1,6 @@
-"""One response being made: what is told when, what is kept, and that every telling of it is the same."""
+"""One response being made: what is told when, what is kept, and that every telling of it is the
+same.
+"""
 
 import asyncio
 import gc
@@ -142,7 +144,9 @@ async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() 
     assert stored["output_text"].startswith("Once")
 
 
-async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     created, backend = scripted_parts(
         stated("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full."))
     )
@@ -158,7 +162,9 @@ async def test_a_broken_off_answer_fails_with_its_output() -> None:
 
     assert_event_stream(events)
     assert events[-1]["response"]["status"] == "failed"
-    assert (await Gateway(created).responses.retrieve("", events[-1]["response"]["id"], ()))["output_text"] == "Once"
+    assert (await Gateway(created).responses.retrieve("", events[-1]["response"]["id"], ()))[
+        "output_text"
+    ] == "Once"
 
 
 async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> None:
@@ -191,7 +197,8 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
 async def test_a_pulse_begins_a_stream_once_and_then_keeps_it_alive() -> None:
     created, _ = scripted_parts(stated("Hi"))
     run = await begin(created, stream=True)
-    first, second = plainly(run.heartbeat()), plainly(run.heartbeat())
+    first = plainly(run.heartbeat())
+    second = plainly(run.heartbeat())
     rest = [event for batch in [batch async for batch in run.events()] for event in plainly(batch)]
 
     assert [event["type"] for event in first] == ["response.created", "response.in_progress"]
@@ -204,7 +211,9 @@ def everything_in(folder: Path) -> str:
     return "".join(path.read_text("latin-1") for path in folder.iterdir())
 
 
-async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_store_false_writes_nothing_anywhere(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     file = tmp_path / "antiphon.db"
     created, backend = scripted_parts(
@@ -214,12 +223,21 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
         store=SqliteStore.open(f"sqlite:///{file}", now=lambda: NOW),
     )
     backend.cut = 50
-    canary = {"input": "canary", "instructions": "canary", "metadata": {"canary": "canary"}, "store": False}
+    canary = {
+        "input": "canary",
+        "instructions": "canary",
+        "metadata": {"canary": "canary"},
+        "store": False,
+    }
     ended = (await stream(created, **canary))[-1]["response"]
     failed = (await stream(created, **canary))[-1]["response"]
     body = await query(created, **canary)
     await leave_early(
-        await begin(scripted_parts(stated("canary ", "sings"), store=created.store)[0], stream=True, **canary)
+        await begin(
+            scripted_parts(stated("canary ", "sings"), store=created.store)[0],
+            stream=True,
+            **canary,
+        )
     )
 
     assert [one["status"] for one in (ended, failed, body)] == ["completed", "failed", "completed"]
@@ -236,7 +254,9 @@ async def test_what_is_stored_holds_its_own_items_and_no_history() -> None:
     stored = await created.store.read(responses.load, "", second["id"])
 
     assert stored is not None
-    assert [json.loads(item.body)["content"][0]["text"] for item in (*stored.input, *stored.output)] == ["b", "two"]
+    assert [
+        json.loads(item.body)["content"][0]["text"] for item in (*stored.input, *stored.output)
+    ] == ["b", "two"]
 
 
 OURS = {"id", "call_id", "encrypted_content"}
@@ -262,11 +282,16 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def closes_unopened(answer: list[Any]) -> bool:
-    """Whether a block of thoughts ends that none began: streamed, what came before it has gone out as text by then."""
+    """Whether a block of thoughts ends that none began: streamed, what came before it has gone out
+    as text by then.
+    """
     text = "".join(strings([delta.get("content") for delta in deltas(answer)]))
     pairs = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
     anywhere = "".join(strings(answer))
-    return any(closing in anywhere and opening not in text.partition(closing)[0] for opening, closing in pairs)
+    return any(
+        closing in anywhere and opening not in text.partition(closing)[0]
+        for opening, closing in pairs
+    )
 
 
 def deltas(answer: list[Any]) -> Iterator[dict[str, Any]]:
@@ -283,7 +308,9 @@ def deltas(answer: list[Any]) -> Iterator[dict[str, Any]]:
 @given(
     st.lists(chunks, max_size=6),
     last_chunks,
-    st.sampled_from([{}, {"reasoning": {"summary": "auto"}}, {"include": ["reasoning.encrypted_content"]}]),
+    st.sampled_from(
+        [{}, {"reasoning": {"summary": "auto"}}, {"include": ["reasoning.encrypted_content"]}]
+    ),
     st.integers(0, 60),
 )
 def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_are_one(
@@ -296,7 +323,9 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
         backend.cut = cut
         events = await stream(created, **options)
         terminal = events[-1]["response"]
-        stored = await Gateway(created).responses.retrieve("", terminal["id"], options.get("include", ()))
+        stored = await Gateway(created).responses.retrieve(
+            "", terminal["id"], options.get("include", ())
+        )
         stored.pop("output_text")
 
         assert_event_stream(events)
@@ -344,7 +373,9 @@ REFUSAL = {"error": {"message": "The frobnicator declined this.", "code": 400}}
     ],
     ids=["text", "call", "refusal", "refusal inside", "failure"],
 )
-async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], body: dict[str, Any]) -> None:
+async def test_a_request_leaves_nothing_to_the_collector(
+    answers: list[Any], body: dict[str, Any]
+) -> None:
     created, _ = scripted_parts(*answers, *answers)
     await stream(created, **body)  # what is kept for the next one is there now
     gc.collect()

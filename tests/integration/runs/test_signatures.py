@@ -7,7 +7,12 @@ import pytest
 from tests.support.parts import Chunks, called, query, scripted_parts, stated
 from tests.support.replay import delta
 
-TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+TOOL = {
+    "type": "function",
+    "name": "look",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+}
 
 DETAIL = {
     "type": "reasoning.text",
@@ -16,7 +21,13 @@ DETAIL = {
     "format": "anthropic-claude-v1",
     "index": 0,
 }
-SECRET = {"type": "reasoning.encrypted", "data": "Z2VoZWlt", "id": "rs_x", "format": "openai-responses-v1", "index": 1}
+SECRET = {
+    "type": "reasoning.encrypted",
+    "data": "Z2VoZWlt",
+    "id": "rs_x",
+    "format": "openai-responses-v1",
+    "index": 1,
+}
 BLOCK = {"type": "thinking", "thinking": "Hm, well.", "signature": "c2ln"}
 REDACTED = {"type": "redacted_thinking", "data": "Z2VoZWlt"}
 SIGNATURE = {"google": {"thought_signature": "c2ln"}}
@@ -28,7 +39,11 @@ def openrouter() -> Chunks:
         {"type": "reasoning.text", "text": "well.", "index": 0},
         {"type": "reasoning.text", "signature": "c2ln", "index": 0},
     ]
-    return [*(delta(reasoning_details=[piece]) for piece in pieces), delta(reasoning_details=[SECRET]), *called()]
+    return [
+        *(delta(reasoning_details=[piece]) for piece in pieces),
+        delta(reasoning_details=[SECRET]),
+        *called(),
+    ]
 
 
 def anthropic() -> Chunks:
@@ -37,7 +52,9 @@ def anthropic() -> Chunks:
         {"type": "thinking", "thinking": "well."},
         {"type": "thinking", "thinking": "", "signature": "c2ln"},
     ]
-    blocks = [delta(thinking_blocks=[piece], reasoning_content=piece["thinking"]) for piece in pieces]
+    blocks = [
+        delta(thinking_blocks=[piece], reasoning_content=piece["thinking"]) for piece in pieces
+    ]
     return [*blocks, delta(thinking_blocks=[REDACTED]), *called()]
 
 
@@ -102,7 +119,9 @@ async def test_signatures_come_back_from_a_client_that_keeps_its_own_history(
 
 
 @per_family
-async def test_signatures_of_another_family_are_withheld(family: str, answer: Any, check: Any) -> None:
+async def test_signatures_of_another_family_are_withheld(
+    family: str, answer: Any, check: Any
+) -> None:
     created, _ = scripted_parts(answer(), dialect=family)
     first = await query(created, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
     other, elsewhere = scripted_parts(stated("A star."), dialect="groq")
@@ -116,7 +135,9 @@ async def test_signatures_of_another_family_are_withheld(family: str, answer: An
 
 async def test_a_signature_on_a_message_comes_back_with_it() -> None:
     created, backend = scripted_parts(
-        [delta(content="Yes", extra_content=SIGNATURE), *called()], stated("A star."), dialect="gemini"
+        [delta(content="Yes", extra_content=SIGNATURE), *called()],
+        stated("A star."),
+        dialect="gemini",
     )
     first = await query(created, tools=[TOOL])
     await query(created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
@@ -125,16 +146,22 @@ async def test_a_signature_on_a_message_comes_back_with_it() -> None:
 
 
 @pytest.mark.parametrize("store", [True, False])
-async def test_plain_reasoning_comes_back_under_the_familys_name_in_a_tool_turn(store: bool) -> None:
+async def test_plain_reasoning_comes_back_under_the_familys_name_in_a_tool_turn(
+    store: bool,
+) -> None:
     created, backend = scripted_parts(
         [delta(reasoning="Hm, "), delta(reasoning="well."), *called()], stated("!"), dialect="groq"
     )
     first = await query(created, tools=[TOOL], store=store)
     if store:
-        await query(created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+        await query(
+            created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL]
+        )
     else:
         await query(
-            created, input=[{"role": "user", "content": "Hi"}, *first["output"], output_of(first)], tools=[TOOL]
+            created,
+            input=[{"role": "user", "content": "Hi"}, *first["output"], output_of(first)],
+            tools=[TOOL],
         )
 
     assert replayed(backend.requests)["reasoning"] == "Hm, well."
@@ -156,13 +183,18 @@ async def test_raw_reasoning_is_content_and_no_summary_unless_requested() -> Non
     created, _ = scripted_parts([delta(reasoning_content="Hm."), *stated("Yes")])
     reasoning = (await query(created))["output"][0]
 
-    assert (reasoning["summary"], reasoning["content"]) == ([], [{"type": "reasoning_text", "text": "Hm."}])
+    assert (reasoning["summary"], reasoning["content"]) == (
+        [],
+        [{"type": "reasoning_text", "text": "Hm."}],
+    )
 
 
 async def test_state_that_a_client_changed_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     created, backend = scripted_parts(openrouter(), stated("!"), dialect="openrouter")
     first = await query(created, tools=[TOOL], store=False)
-    reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
+    reasoning = first["output"][0] | {
+        "encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"
+    }
     await query(created, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
 
     assert "reasoning_details" not in backend.requests[-1]["messages"][-2]
@@ -173,8 +205,12 @@ async def test_state_that_a_client_changed_is_refused_where_the_operator_wants_t
     created, _ = scripted_parts(openrouter(), stated("!"), dialect="openrouter")
     created.run.rules.strict_seals = True
     first = await query(created, tools=[TOOL], store=False)
-    reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
+    reasoning = first["output"][0] | {
+        "encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"
+    }
     with pytest.raises(Exception, match="could not be verified") as caught:
-        await query(created, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
+        await query(
+            created, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL]
+        )
 
     assert caught.value.code == "invalid_encrypted_content"  # type: ignore[attr-defined]

@@ -21,7 +21,9 @@ CALL = '<tool_call>\n{"name": "look", "arguments": {"place": "here"}}\n</tool_ca
 
 
 async def check_a_call_and_its_result(serving: Parts, **first_request: Any) -> None:
-    """Check that a first turn contains a message and a call, and that a second turn continues with its result."""
+    """Check that a first turn contains a message and a call, and that a second turn continues with
+    its result.
+    """
     first = await query(serving, input="Look!", tools=[TOOL], **first_request)
     message, call = first["output"]
     assert (message["content"][0]["text"], call["name"], call["arguments"]) == (
@@ -36,7 +38,9 @@ async def check_a_call_and_its_result(serving: Parts, **first_request: Any) -> N
 
 @pytest.mark.parametrize("dialect", ["generic", "ollama", "lmstudio", "llamacpp", "vllm", "sglang"])
 async def test_a_call_in_the_text_is_a_call(dialect: str) -> None:
-    serving, backend = scripted_parts(plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect)
+    serving, backend = scripted_parts(
+        plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect
+    )
     await check_a_call_and_its_result(serving)
     assert backend.requests[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "look"
 
@@ -53,14 +57,18 @@ async def test_a_streamed_answer_ends_with_the_same_response() -> None:
     events = await stream(serving, input="Look!", tools=[TOOL])
     output: list[Any] = events[-1]["response"]["output"]
     assert [item["type"] for item in output] == ["message", "function_call"]
-    assert [event["item"] for event in events if event["type"] == "response.output_item.done"] == output
+    assert [
+        event["item"] for event in events if event["type"] == "response.output_item.done"
+    ] == output
 
 
 async def test_a_json_answer_requested_by_the_client_is_not_a_call() -> None:
     text = '{"name": "look", "arguments": {}}'
     serving, _ = scripted_parts(plain(text))
     form = {"type": "json_schema", "name": "s", "schema": {"type": "object"}}
-    (message,) = (await query(serving, input="Look!", tools=[TOOL], text={"format": form}))["output"]
+    (message,) = (await query(serving, input="Look!", tools=[TOOL], text={"format": form}))[
+        "output"
+    ]
     assert message["content"][0]["text"] == text
 
 
@@ -82,7 +90,10 @@ async def test_a_strict_tool_in_the_prompt_is_called_again_where_its_schema_is_b
     serving, backend = scripted_parts(plain(wrong), plain(CALL), dialect="ollama")
     (await serving.models.find("m")).lessons.learn("tools")
     form: Any = TOOL["parameters"]
-    tool = TOOL | {"strict": strict, "parameters": form | {"required": ["place"], "additionalProperties": False}}
+    tool = TOOL | {
+        "strict": strict,
+        "parameters": form | {"required": ["place"], "additionalProperties": False},
+    }
     (call,) = (await query(serving, input="Look!", tools=[tool]))["output"]
     assert (len(backend.requests), json.loads(call["arguments"])) == (requested, {"place": place})
 
@@ -115,7 +126,12 @@ def test_the_reader_of_calls_is_loaded_for_answers_to_tools_alone() -> None:
 
 # Backends that take no tools.
 
-NO_TOOLS = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not support tools", "type": "api_error"}}
+NO_TOOLS = {
+    "error": {
+        "message": "registry.ollama.ai/library/gemma:2b does not support tools",
+        "type": "api_error",
+    }
+}
 
 
 async def test_a_backend_without_tool_support_receives_the_tools_in_the_prompt() -> None:
@@ -125,16 +141,30 @@ async def test_a_backend_without_tool_support_receives_the_tools_in_the_prompt()
     await check_a_call_and_its_result(serving, instructions="Be brief.")
     refused, *others = backend.requests
     assert "tools" in refused and not any("tools" in request for request in others)
-    assert [message["role"] for message in others[1]["messages"]] == ["system", "user", "assistant", "user"]
+    assert [message["role"] for message in others[1]["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert others[1]["messages"][-2]["content"] == f"I look.\n\n{CALL}"
     assert others[1]["messages"][-1]["content"] == "<tool_response>\nnothing\n</tool_response>"
 
 
 async def test_a_server_that_needs_a_flag_for_tools_receives_them_in_the_prompt() -> None:
-    refusal = {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}}
+    refusal = {
+        "error": {
+            "code": 500,
+            "message": "tools param requires --jinja flag",
+            "type": "server_error",
+        }
+    }
     serving, backend = scripted_parts((500, refusal), stated("I look.\n", CALL), dialect="llamacpp")
     events = await stream(serving, input="Look!", tools=[TOOL])
-    assert [item["type"] for item in events[-1]["response"]["output"]] == ["message", "function_call"]
+    assert [item["type"] for item in events[-1]["response"]["output"]] == [
+        "message",
+        "function_call",
+    ]
     assert "# Functions" in backend.requests[1]["messages"][0]["content"]
 
 

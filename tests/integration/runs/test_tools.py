@@ -46,7 +46,9 @@ async def test_one_that_does_not_is_written_again_and_the_client_sees_one_call()
     events = await stream(created, tools=[SQL])
     response = events[-1]["response"]
 
-    assert [(item["type"], item["input"]) for item in response["output"]] == [("custom_tool_call", "SELECT 7")]
+    assert [(item["type"], item["input"]) for item in response["output"]] == [
+        ("custom_tool_call", "SELECT 7")
+    ]
     assert "".join(e["delta"] for e in events if e["type"].endswith("input.delta")) == "SELECT 7"
     assert check_event_stream(events) == []
     again = backend.requests[1]
@@ -86,8 +88,18 @@ CRM = {
     "name": "crm",
     "description": "Customers and their orders.",
     "tools": [
-        {"type": "function", "name": "list_orders", "description": "Lists open orders.", "defer_loading": True},
-        {"type": "function", "name": "find_customer", "description": "Finds a customer.", "defer_loading": True},
+        {
+            "type": "function",
+            "name": "list_orders",
+            "description": "Lists open orders.",
+            "defer_loading": True,
+        },
+        {
+            "type": "function",
+            "name": "find_customer",
+            "description": "Finds a customer.",
+            "defer_loading": True,
+        },
     ],
 }
 SEARCHED = [{"type": "tool_search"}, weather(defer_loading=True), CRM]
@@ -95,7 +107,8 @@ SEARCHED = [{"type": "tool_search"}, weather(defer_loading=True), CRM]
 
 async def test_a_search_is_done_here_and_the_model_goes_on_in_the_same_response() -> None:
     created, backend = scripted_parts(
-        called("tool_search", '{"query": "orders", "limit": 1}'), called("crm__list_orders", "{}", call_id="call_2")
+        called("tool_search", '{"query": "orders", "limit": 1}'),
+        called("crm__list_orders", "{}", call_id="call_2"),
     )
     events = await stream(created, tools=SEARCHED)
     response = events[-1]["response"]
@@ -103,12 +116,28 @@ async def test_a_search_is_done_here_and_the_model_goes_on_in_the_same_response(
 
     assert check_event_stream(events) == []
     assert kinds(events)[2:6] == ["output_item.added", "output_item.done"] * 2
-    assert (search["type"], search["call_id"], search["execution"]) == ("tool_search_call", None, "server")
+    assert (search["type"], search["call_id"], search["execution"]) == (
+        "tool_search_call",
+        None,
+        "server",
+    )
     assert search["arguments"] == {"query": "orders", "limit": 1}
-    assert (found["type"], found["call_id"], found["execution"]) == ("tool_search_output", None, "server")
-    assert [(t["name"], [i["name"] for i in t["tools"]]) for t in found["tools"]] == [("crm", ["list_orders"])]
-    assert (call["type"], call["namespace"], call["name"]) == ("function_call", "crm", "list_orders")
-    first, second = ([t["function"]["name"] for t in request["tools"]] for request in backend.requests)
+    assert (found["type"], found["call_id"], found["execution"]) == (
+        "tool_search_output",
+        None,
+        "server",
+    )
+    assert [(t["name"], [i["name"] for i in t["tools"]]) for t in found["tools"]] == [
+        ("crm", ["list_orders"])
+    ]
+    assert (call["type"], call["namespace"], call["name"]) == (
+        "function_call",
+        "crm",
+        "list_orders",
+    )
+    first, second = (
+        [t["function"]["name"] for t in request["tools"]] for request in backend.requests
+    )
     assert (first, second) == (["tool_search"], ["tool_search", "crm__list_orders"])
     assert response["usage"]["total_tokens"] == 0
 
@@ -122,7 +151,9 @@ async def test_a_function_that_was_found_alone_is_its_own_namespace_as_openai_ha
     first = await query(created, tools=SEARCHED)
     call = first["output"][-1]
     output = {"type": "function_call_output", "call_id": "call_2", "output": "sun"}
-    await query(created, tools=SEARCHED, input=[{"role": "user", "content": "Hi"}, *first["output"], output])
+    await query(
+        created, tools=SEARCHED, input=[{"role": "user", "content": "Hi"}, *first["output"], output]
+    )
 
     assert (call["namespace"], call["name"]) == ("get_weather", "get_weather")
     sent = backend.requests[-1]["messages"][-2]["tool_calls"][0]["function"]["name"]
@@ -140,22 +171,37 @@ async def test_what_was_found_stays_found_in_the_chain() -> None:
     await query(created, tools=SEARCHED, previous_response_id=first["id"], input=[output])
 
     assert "get_weather" in [tool["function"]["name"] for tool in backend.requests[-1]["tools"]]
-    assert [m["role"] for m in backend.requests[-1]["messages"]] == ["user", "assistant", "tool", "assistant", "tool"]
+    assert [m["role"] for m in backend.requests[-1]["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+    ]
 
 
 async def test_a_model_that_only_searches_is_stopped() -> None:
     created, backend = scripted_parts(
-        *(called("tool_search", '{"query": "x"}', call_id=f"call_{i}") for i in range(9)), stated("!")
+        *(called("tool_search", '{"query": "x"}', call_id=f"call_{i}") for i in range(9)),
+        stated("!"),
     )
     await query(created, tools=SEARCHED, max_tool_calls=2)
 
-    offered = [[tool["function"]["name"] for tool in request.get("tools", [])] for request in backend.requests]
+    offered = [
+        [tool["function"]["name"] for tool in request.get("tools", [])]
+        for request in backend.requests
+    ]
     assert offered[:3] == [["tool_search"], ["tool_search"], []]
 
 
 async def test_usage_is_that_of_all_calls_together() -> None:
-    usage = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
-    created, _ = scripted_parts([*called("tool_search", '{"query": "weather"}'), usage], [*stated("Hm."), usage])
+    usage = {
+        "choices": [],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+    }
+    created, _ = scripted_parts(
+        [*called("tool_search", '{"query": "weather"}'), usage], [*stated("Hm."), usage]
+    )
     response = await query(created, tools=SEARCHED)
 
     assert (response["usage"]["input_tokens"], response["usage"]["output_tokens"]) == (20, 4)
@@ -166,10 +212,16 @@ async def test_usage_is_that_of_all_calls_together() -> None:
 
 async def test_hosted_tools_are_omitted_and_echoed() -> None:
     created, backend = scripted_parts(stated("Hi"))
-    response = await query(created, tools=[{"type": "web_search"}, weather(), {"type": "image_generation"}])
+    response = await query(
+        created, tools=[{"type": "web_search"}, weather(), {"type": "image_generation"}]
+    )
 
     assert [tool["function"]["name"] for tool in backend.requests[0]["tools"]] == ["get_weather"]
-    assert [tool["type"] for tool in response["tools"]] == ["web_search", "function", "image_generation"]
+    assert [tool["type"] for tool in response["tools"]] == [
+        "web_search",
+        "function",
+        "image_generation",
+    ]
 
 
 async def test_they_are_refused_where_the_operator_wants_that() -> None:
@@ -199,7 +251,10 @@ async def test_credentials_for_another_server_are_neither_echoed_nor_stored() ->
 
 # Compaction.
 
-LONG = [{"role": "user", "content": "Build it."}, {"role": "assistant", "content": "Done: src/a.py."}]
+LONG = [
+    {"role": "user", "content": "Build it."},
+    {"role": "assistant", "content": "Done: src/a.py."},
+]
 TRIGGER = {"type": "compaction_trigger"}
 
 
@@ -210,7 +265,14 @@ async def test_a_trigger_gives_one_compaction_and_nothing_else() -> None:
 
     assert [item["type"] for item in response["output"]] == ["compaction"]
     assert kinds(events) == [
-        *("created", "in_progress", "output_item.added", "compaction.compacting", "output_item.done", "completed")
+        *(
+            "created",
+            "in_progress",
+            "output_item.added",
+            "compaction.compacting",
+            "output_item.done",
+            "completed",
+        )
     ]
     assert "src/a.py" not in response["output"][0]["encrypted_content"]
     assert backend.requests[0]["messages"][-1]["role"] == "user"
@@ -228,7 +290,9 @@ async def test_what_was_compacted_is_opened_again_when_it_comes_back() -> None:
 
 
 async def test_a_chain_goes_on_from_a_compaction_without_what_came_before() -> None:
-    created, backend = scripted_parts(stated("Done: src/a.py."), stated("We built src/a.py."), stated("Yes."))
+    created, backend = scripted_parts(
+        stated("Done: src/a.py."), stated("We built src/a.py."), stated("Yes.")
+    )
     first = await query(created, input="Build it.")
     second = await query(created, previous_response_id=first["id"], input=[TRIGGER])
     await query(created, previous_response_id=second["id"], input="And then?")
@@ -242,9 +306,13 @@ async def test_the_model_reads_what_a_client_sends_before_a_compaction() -> None
     created, backend = scripted_parts(stated("We built src/a.py."), stated("Yes."), stated("Tide."))
     compaction = (await query(created, input=[*LONG, TRIGGER], store=False))["output"]
     secret = {"role": "assistant", "content": "The word is tide."}
-    again = await query(created, input=[secret, *compaction, {"role": "user", "content": "And then?"}])
+    again = await query(
+        created, input=[secret, *compaction, {"role": "user", "content": "And then?"}]
+    )
     await query(created, previous_response_id=again["id"], input="The word?")
-    sent, chained = ([message["content"] for message in request["messages"]] for request in backend.requests[1:])
+    sent, chained = (
+        [message["content"] for message in request["messages"]] for request in backend.requests[1:]
+    )
 
     assert (sent[0], sent[2]) == ("The word is tide.", "And then?")
     assert "The word is tide." not in chained
@@ -271,7 +339,10 @@ async def test_a_model_that_gives_no_summary_fails_the_trigger() -> None:
 
 
 def crowded(total: int) -> Any:
-    return {"choices": [], "usage": {"prompt_tokens": total - 5, "completion_tokens": 5, "total_tokens": total}}
+    return {
+        "choices": [],
+        "usage": {"prompt_tokens": total - 5, "completion_tokens": 5, "total_tokens": total},
+    }
 
 
 MANAGED = [{"type": "compaction", "compact_threshold": 1000}]
@@ -279,25 +350,41 @@ MANAGED = [{"type": "compaction", "compact_threshold": 1000}]
 
 async def test_a_summary_is_plain_text_whatever_format_the_conversation_sets() -> None:
     form = {"type": "json_schema", "name": "answer", "schema": {"type": "object"}}
-    update = {"type": "configuration_update", "text": {"format": form}, "reasoning": {"effort": "low"}}
+    update = {
+        "type": "configuration_update",
+        "text": {"format": form},
+        "reasoning": {"effort": "low"},
+    }
     created, backend = scripted_parts(stated("We built src/a.py."), plain("{}"), dialect="openai")
     compacted = await query(created, input=[*LONG, update, TRIGGER])
     await query(created, input=[*LONG, update])
     summary, answer = backend.requests
 
     assert [item["type"] for item in compacted["output"]] == ["compaction"]
-    assert ("response_format" in summary, answer["response_format"]["type"]) == (False, "json_schema")
+    assert ("response_format" in summary, answer["response_format"]["type"]) == (
+        False,
+        "json_schema",
+    )
     assert summary["reasoning_effort"] == answer["reasoning_effort"] == "low"
 
 
 async def test_a_compaction_without_effect_is_skipped_and_counted() -> None:
     created, backend = scripted_parts(stated("Yes."), stated("Yes again."))
-    created.run.observers.add(ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic))
+    created.run.observers.add(
+        ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic)
+    )
     words = "word " * 3000
 
     for _ in range(2):
-        stated_before = [{"role": "user", "content": words}, {"role": "assistant", "content": "Hm."}]
-        await query(created, input=[*stated_before, {"role": "user", "content": "Well?"}], context_management=MANAGED)
+        stated_before = [
+            {"role": "user", "content": words},
+            {"role": "assistant", "content": "Hm."},
+        ]
+        await query(
+            created,
+            input=[*stated_before, {"role": "user", "content": "Well?"}],
+            context_management=MANAGED,
+        )
 
     assert len(backend.requests) == 2
     assert sum(created.measures.skipped_compactions.values.values()) == 2
@@ -324,7 +411,10 @@ async def test_an_answer_stands_though_the_summary_fails() -> None:
     created, _ = scripted_parts([*stated("Yes."), crowded(2000)], BackendError("Gone."))
     response = await query(created, input="Hi", context_management=MANAGED)
 
-    assert ([item["type"] for item in response["output"]], response["status"]) == (["message"], "completed")
+    assert ([item["type"] for item in response["output"]], response["status"]) == (
+        ["message"],
+        "completed",
+    )
 
 
 async def test_calls_that_wait_for_the_client_are_not_folded_away() -> None:
@@ -354,7 +444,9 @@ async def test_a_context_too_long_to_be_summarised_is_thinned_out() -> None:
     created, backend = scripted_parts((400, overflow), stated("It rains."))
     call = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c", "output": "rain " * 2000}
-    response = await query(created, input=[{"role": "user", "content": "Weather?"}, call, output, TRIGGER])
+    response = await query(
+        created, input=[{"role": "user", "content": "Weather?"}, call, output, TRIGGER]
+    )
 
     assert response["status"] == "completed"
     shorter = next(m["content"] for m in backend.requests[1]["messages"] if m["role"] == "tool")
@@ -366,11 +458,16 @@ async def test_a_context_too_long_to_be_summarised_is_thinned_out() -> None:
 
 async def test_an_input_is_not_written_again_where_the_answer_broke_off() -> None:
     call = {"index": 1, "id": "call_2", "function": {"name": "look", "arguments": '{"a":'}}
-    created, backend = scripted_parts([*sql("SELECT x")[:1], delta(tool_calls=[call])], sql("SELECT 1"))
+    created, backend = scripted_parts(
+        [*sql("SELECT x")[:1], delta(tool_calls=[call])], sql("SELECT 1")
+    )
     events = await stream(created, tools=[SQL])
 
     assert (events[-1]["type"], len(backend.requests)) == ("response.failed", 1)
-    assert [item["type"] for item in events[-1]["response"]["output"]] == ["custom_tool_call", "function_call"]
+    assert [item["type"] for item in events[-1]["response"]["output"]] == [
+        "custom_tool_call",
+        "function_call",
+    ]
     assert check_event_stream(events) == []
 
 
@@ -394,7 +491,9 @@ async def test_a_search_that_is_allowed_may_find_all_there_is(mode: str) -> None
     created, backend = scripted_parts(called("tool_search", '{"query": "weather"}'), stated("Hm."))
     allowed = [{"type": "tool_search"}, {"type": "function", "name": "get_weather"}]
     choice = {"type": "allowed_tools", "mode": mode, "tools": allowed}
-    response = await query(created, tools=[{"type": "tool_search"}, weather(defer_loading=True)], tool_choice=choice)
+    response = await query(
+        created, tools=[{"type": "tool_search"}, weather(defer_loading=True)], tool_choice=choice
+    )
 
     assert response["status"] == "completed"
     assert [tool["function"]["name"] for tool in backend.requests[1]["tools"]] == ["get_weather"]
@@ -423,18 +522,27 @@ async def test_an_input_that_waits_to_be_stored_survives_a_disconnect() -> None:
 
 async def test_a_compaction_that_comes_to_nothing_is_closed_all_the_same() -> None:
     created, _ = scripted_parts([delta(content="So far"), {"error": {"message": "It broke."}}])
-    events = await stream(created, input=[{"role": "user", "content": "Hi"}, {"type": "compaction_trigger"}])
+    events = await stream(
+        created, input=[{"role": "user", "content": "Hi"}, {"type": "compaction_trigger"}]
+    )
 
     assert check_event_stream(events) == []
     assert kinds(events)[-4:] == ["compaction.compacting", "output_item.done", "error", "failed"]
 
 
 async def test_usage_before_a_failed_model_call_is_reported() -> None:
-    usage = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
+    usage = {
+        "choices": [],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12},
+    }
     created, _ = scripted_parts(
-        [*called("tool_search", '{"query": "weather"}'), usage], (500, {"error": {"message": "Oh."}})
+        [*called("tool_search", '{"query": "weather"}'), usage],
+        (500, {"error": {"message": "Oh."}}),
     )
     events = await stream(created, tools=SEARCHED)
 
     assert check_event_stream(events) == []
-    assert (events[-1]["type"], events[-1]["response"]["usage"]["total_tokens"]) == ("response.failed", 12)
+    assert (events[-1]["type"], events[-1]["response"]["usage"]["total_tokens"]) == (
+        "response.failed",
+        12,
+    )

@@ -29,7 +29,7 @@ def show(): raise RuntimeError("the backend cannot show")
 class Figure:
     def __init__(self, number): self.number = number
     def savefig(self, file, **options): file.write(b"\\x89PNG\\r\\n\\x1a\\n" + repr(figures[self.number]).encode())
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,7 +49,10 @@ async def test_it_keeps_the_contract() -> None:
 
 
 async def test_printed_and_errors_keep_their_order(machine: Machine) -> None:
-    code = "import os, sys\nprint(1)\nsys.stderr.write('2\\n')\nos.system('echo 3; echo 4 >&2')\nprint(5)"
+    code = (
+        "import os, sys\nprint(1)\nsys.stderr.write('2\\n')\nos.system('echo 3; echo 4 "
+        ">&2')\nprint(5)"
+    )
     assert (await run(machine, code)).printed == "1\n2\n3\n4\n5\n"
 
 
@@ -76,7 +79,9 @@ async def test_values_as_in_a_notebook(machine: Machine, code: str, displayed: s
     assert await value(machine, code) == displayed
 
 
-@pytest.mark.parametrize("code", ["raise SystemExit(2)", "exit()", "input()", "raise KeyboardInterrupt"])
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(2)", "exit()", "input()", "raise KeyboardInterrupt"]
+)
 async def test_code_cannot_leave_the_notebook(machine: Machine, code: str) -> None:
     assert (await run(machine, code)).ending == "completed"
     assert await value(machine, "1") == "1"
@@ -93,7 +98,9 @@ async def test_display_shows_objects(machine: Machine) -> None:
 
 
 async def test_a_child_of_the_code_ends_with_its_cell(machine: Machine) -> None:
-    result = await run(machine, "import os\nprint('parent' if os.fork() and os.wait() else 'child')")
+    result = await run(
+        machine, "import os\nprint('parent' if os.fork() and os.wait() else 'child')"
+    )
     assert sorted(result.printed.split()) == ["child", "parent"]
     assert await value(machine, "1") == "1"
 
@@ -109,8 +116,14 @@ doubled"""
 
 
 async def test_every_rendered_figure_is_a_separate_image(machine: Machine) -> None:
-    await run(machine, f"import os\nos.makedirs('matplotlib')\nopen('matplotlib/pyplot.py', 'w').write({PYPLOT!r})")
-    code = "import matplotlib.pyplot as plt\nplt.plot('a')\nplt.show()\nplt.plot('b')\nplt.show()\nplt.plot('c')"
+    await run(
+        machine,
+        f"import os\nos.makedirs('matplotlib')\nopen('matplotlib/pyplot.py', 'w').write({PYPLOT!r})",  # noqa: E501 - one text, or a row of a table
+    )
+    code = (
+        "import matplotlib.pyplot as "
+        "plt\nplt.plot('a')\nplt.show()\nplt.plot('b')\nplt.show()\nplt.plot('c')"
+    )
     result = await run(machine, code)
     assert [figure[8:] for figure in result.figures] == [b"['a']", b"['b']", b"['c']"]
     assert (await run(machine, "1")).figures == []
@@ -121,7 +134,9 @@ async def test_every_rendered_figure_is_a_separate_image(machine: Machine) -> No
     assert [figure[8:] for figure in displayed.figures] == [b"['e']"]
 
 
-async def test_modules_in_the_data_directory_are_found_after_those_of_the_library(machine: Machine) -> None:
+async def test_modules_in_the_data_directory_are_found_after_those_of_the_library(
+    machine: Machine,
+) -> None:
     await run(machine, "open('own.py', 'w').write('x = 7')\nopen('random.py', 'w').write('broken')")
     assert await value(machine, "import own, random; own.x") == "7"
 
@@ -173,7 +188,10 @@ async def test_packages_of_an_environment_are_found(tmp_path: Path) -> None:
     for python in (tmp_path / "environment/bin/python", link):
         async with machine_of(python=str(python)) as machine:
             if python != link:
-                assert await value(machine, "import own_package; own_package.x") == "'from the environment'"
+                assert (
+                    await value(machine, "import own_package; own_package.x")
+                    == "'from the environment'"
+                )
             assert await value(machine, "import sys; sys.version") == repr(sys.version)
 
 
@@ -194,7 +212,9 @@ async def test_an_unusable_sandbox_has_its_reason(arguments: dict[str, str], cur
     await sandbox.close()
 
 
-async def test_the_memory_of_a_machine_is_counted_as_soon_as_a_call_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_memory_of_a_machine_is_counted_as_soon_as_a_call_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(watch, "PAUSE", 3600.0)
     async with machine_of() as machine:
         call = asyncio.create_task(run(machine, "import time; time.sleep(1000)"))

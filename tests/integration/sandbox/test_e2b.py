@@ -43,7 +43,8 @@ async def test_it_keeps_the_contract(service: FakeE2B) -> None:
 async def test_figures_and_values_come_from_results(service: FakeE2B, sandbox: E2B) -> None:
     service.lines = [
         b'{"type": "stdout", "text": "a", "unknown": [1]}\n\n',
-        b'{"type": "result", "png": "%s", "text": "<Figure>", "is_main_result": false}\n' % PNG.encode(),
+        b'{"type": "result", "png": "%s", "text": "<Figure>", "is_main_result": false}\n'
+        % PNG.encode(),
         b'{"type": "result", "png": "bm8gaW1hZ2U=", "text": "value", "is_main_result": true}\n',
         b'{"type": "stderr", "text": "b"}\n{"type": "end_of_execution"}',
     ]
@@ -65,7 +66,9 @@ async def test_figures_and_values_come_from_results(service: FakeE2B, sandbox: E
         b'{"type": "unexpected_end_of_execution"}\n',
     ],
 )
-async def test_an_invalid_line_loses_the_machine(service: FakeE2B, sandbox: E2B, line: bytes) -> None:
+async def test_an_invalid_line_loses_the_machine(
+    service: FakeE2B, sandbox: E2B, line: bytes
+) -> None:
     machine = await sandbox.start(LIMITS)
     service.lines = [line]
     assert (await machine.run_code("", 10)).ending == "lost"
@@ -103,7 +106,10 @@ async def test_links_are_no_files(service: FakeE2B, sandbox: E2B) -> None:
 async def test_probe_names_the_cure(service: FakeE2B) -> None:
     for remote, cure in (
         (E2B(service.url, "wrong"), "code_e2b_key_env"),
-        (E2B("http://127.0.0.1:1", KEY), "http://127.0.0.1:1 is unreachable: connection refused. Check `code_e2b_url`"),
+        (
+            E2B("http://127.0.0.1:1", KEY),
+            "http://127.0.0.1:1 is unreachable: connection refused. Check `code_e2b_url`",
+        ),
     ):
         assert cure in await remote.probe()
         await remote.close()

@@ -20,7 +20,8 @@ VALUES: list[AttributeValue] = [
     *(True, False, 0, 1, -1, 1.5, 2**53, 1e300, 10**18),
     *("", "1", "true", "a", "A", "ä", "é", "e\u0301", "%", "\U0001f600", "机"),
 ]
-keys, values = st.sampled_from(KEYS), st.sampled_from(VALUES)
+keys = st.sampled_from(KEYS)
+values = st.sampled_from(VALUES)
 comparisons = st.sampled_from(OPERATORS).flatmap(
     lambda operator: st.builds(
         Comparison,
@@ -31,7 +32,9 @@ comparisons = st.sampled_from(OPERATORS).flatmap(
 )
 filters: st.SearchStrategy[Filter] = st.recursive(
     comparisons,
-    lambda inner: st.builds(Compound, st.sampled_from(["and", "or"]), st.lists(inner, max_size=3).map(tuple)),
+    lambda inner: st.builds(
+        Compound, st.sampled_from(["and", "or"]), st.lists(inner, max_size=3).map(tuple)
+    ),
     max_leaves=6,
 )
 attributes = st.dictionaries(keys, values, max_size=3)
@@ -60,7 +63,11 @@ async def test_the_database_finds_what_the_reference_finds(
         names[file.file_id] = one
     for one in wanted:
         matched = await store.read(stored_chunks.match_keywords, "", store_id, ["word"], one, 100)
-        chunks = await store.read(stored_chunks.found_chunks, "", [number for number, _, _ in matched.chunks])
+        chunks = await store.read(
+            stored_chunks.found_chunks, "", [number for number, _, _ in matched.chunks]
+        )
 
-        assert {chunk.file_id for chunk in chunks} == {name for name in names if matches(one, names[name])}, one
+        assert {chunk.file_id for chunk in chunks} == {
+            name for name in names if matches(one, names[name])
+        }, one
         assert all(chunk.attributes == names[chunk.file_id] for chunk in chunks)

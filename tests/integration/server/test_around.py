@@ -21,11 +21,17 @@ async def test_models_of_all_backends_are_listed_once() -> None:
         listed = [model async for model in server.sdk.models.list()]
         one = await server.sdk.models.retrieve("org/z")
 
-    assert [(model.id, model.owned_by) for model in listed] == [("x", "a"), ("y", "a"), ("org/z", "b")]
+    assert [(model.id, model.owned_by) for model in listed] == [
+        ("x", "a"),
+        ("y", "a"),
+        ("org/z", "b"),
+    ]
     assert (one.id, one.object) == ("org/z", "model")
 
 
-async def test_a_model_that_appears_is_listed_at_once(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_model_that_appears_is_listed_at_once(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     assert (await server.get("/models/new"))[0] == 404
     backend.models.append({"id": "new"})
 
@@ -76,14 +82,25 @@ def test_the_validation_of_descriptions_can_fail() -> None:
 def test_every_parameter_of_a_response_is_described() -> None:
     described = describe()["components"]["schemas"]["CreateResponse"]["properties"]
 
-    assert {"model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "store"} <= described.keys()
+    assert {
+        "model",
+        "input",
+        "instructions",
+        "tools",
+        "tool_choice",
+        "text",
+        "reasoning",
+        "store",
+    } <= described.keys()
 
 
 MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
 
 
 def fuzz(url: str, operation: str, mode: schemathesis.GenerationMode) -> None:
-    """Send requests that the description allows, or does not, and see that none is a fault of ours."""
+    """Send requests that the description allows, or does not, and see that none is a fault of
+    ours.
+    """
 
     @examples(6, suppress_health_check=list(HealthCheck), database=None)
     @given(OPERATIONS[operation].as_strategy(generation_mode=mode))
@@ -94,12 +111,17 @@ def fuzz(url: str, operation: str, mode: schemathesis.GenerationMode) -> None:
     send()
 
 
-OPERATIONS = {one.ok().label: one.ok() for one in schemathesis.openapi.from_dict(describe()).get_all_operations()}
+OPERATIONS = {
+    one.ok().label: one.ok()
+    for one in schemathesis.openapi.from_dict(describe()).get_all_operations()
+}
 
 
 def is_worth_fuzzing(operation: str, mode: schemathesis.GenerationMode) -> bool:
     """Where an id is all there is to send, nothing is wrong by its schema: any text is an id."""
-    takes_only_an_id = "{" in operation and ("input_items" not in operation or "/admin/" in operation)
+    takes_only_an_id = "{" in operation and (
+        "input_items" not in operation or "/admin/" in operation
+    )
     return ("{" in operation or "POST" in operation) and not (
         takes_only_an_id and mode is schemathesis.GenerationMode.NEGATIVE
     )
@@ -108,7 +130,12 @@ def is_worth_fuzzing(operation: str, mode: schemathesis.GenerationMode) -> bool:
 @pytest.mark.wide
 @pytest.mark.parametrize(
     ("operation", "mode"),
-    [(operation, mode) for operation in OPERATIONS for mode in MODES if is_worth_fuzzing(operation, mode)],
+    [
+        (operation, mode)
+        for operation in OPERATIONS
+        for mode in MODES
+        if is_worth_fuzzing(operation, mode)
+    ],
 )
 async def test_nothing_that_a_client_sends_is_a_fault_of_ours(
     operation: str, mode: schemathesis.GenerationMode
@@ -117,22 +144,39 @@ async def test_nothing_that_a_client_sends_is_a_fault_of_ours(
         await asyncio.to_thread(fuzz, server.url.removesuffix("/v1"), operation, mode)
 
 
-async def test_the_synchronous_sdk_creates_streams_chains_retrieves_pages_and_deletes(server: RunningServer) -> None:
+async def test_the_synchronous_sdk_creates_streams_chains_retrieves_pages_and_deletes(
+    server: RunningServer,
+) -> None:
     def use() -> None:
         with OpenAI(base_url=server.url, api_key="sk-test", max_retries=0) as sdk:
             first = sdk.responses.create(model="m", input="one")
             assert first.output_text == "You said: one"
 
-            events = list(sdk.responses.create(model="m", input="two", previous_response_id=first.id, stream=True))
+            events = list(
+                sdk.responses.create(
+                    model="m", input="two", previous_response_id=first.id, stream=True
+                )
+            )
             assert [event.sequence_number for event in events] == list(range(len(events)))
             second = events[-1].response
 
-            with sdk.responses.stream(model="m", input="three", previous_response_id=second.id) as stream:
-                assert "".join(e.delta for e in stream if e.type == "response.output_text.delta") == "You said: three "
+            with sdk.responses.stream(
+                model="m", input="three", previous_response_id=second.id
+            ) as stream:
+                assert (
+                    "".join(e.delta for e in stream if e.type == "response.output_text.delta")
+                    == "You said: three "
+                )
                 third = stream.get_final_response()
 
             pages = sdk.responses.input_items.list(third.id, limit=2, order="asc")
-            assert [item.role for item in pages] == ["user", "assistant", "user", "assistant", "user"]
+            assert [item.role for item in pages] == [
+                "user",
+                "assistant",
+                "user",
+                "assistant",
+                "user",
+            ]
 
             assert sdk.responses.retrieve(third.id).output_text == "You said: three "
             sdk.responses.delete(third.id)

@@ -1,4 +1,5 @@
-"""What a client sees of a backend's faults: rows 1 to 17 of the catalogue (cases/faults.md), and row 68.
+"""What a client sees of a backend's faults: rows 1 to 17 of the catalogue (cases/faults.md), and
+row 68.
 
 Unsound answers that need more to be told (rows 18 to 31) are proved at the translation.
 """
@@ -39,7 +40,10 @@ TRACES = re.compile(r"Traceback|File \"|line \d+|Error\(|antiphon/")
 
 @asynccontextmanager
 async def before(url: str, **options: Any) -> AsyncIterator[Pair]:
-    """A server whose first backend is at this URL, and whose second one answers `Hello`. Both have the model `m`."""
+    """A server whose first backend is at this URL, and whose second one answers `Hello`.
+
+    Both have the model `m`.
+    """
     async with AsyncExitStack() as stack:
         b = await stack.enter_async_context(ReplayBackend(stating("Hello")).serve())
         backends = [HttpBackend("a", url, KEY, **options), HttpBackend("b", b.url, KEY)]
@@ -59,10 +63,14 @@ async def alone(url: str, **timeouts: float) -> AsyncIterator[RunningServer]:
 
 async def stream_of(server: RunningServer, **more: Any) -> tuple[int, list[dict[str, Any]]]:
     """The status of a streamed request, and its events; none where it was refused."""
-    async with server.http.post(server.url + "/responses", json={**BODY, "stream": True, **more}) as response:
+    async with server.http.post(
+        server.url + "/responses", json={**BODY, "stream": True, **more}
+    ) as response:
         data = await response.read()
         lines = [line[6:] for line in data.split(b"\n") if line.startswith(b"data: {")]
-        return response.status, [json.loads(line) for line in lines] if response.status == 200 else []
+        return response.status, [
+            json.loads(line) for line in lines
+        ] if response.status == 200 else []
 
 
 async def test_row_1_a_refused_connection_moves_on_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +85,8 @@ async def test_row_1_a_refused_connection_moves_on_at_once(monkeypatch: pytest.M
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds for which any task sleeps that begins from now on."""
     slept: list[float] = []
-    real, others = asyncio.sleep, asyncio.all_tasks()
+    real = asyncio.sleep
+    others = asyncio.all_tasks()
 
     async def noted(seconds: float, result: Any = None) -> Any:
         slept.extend([seconds] if seconds and asyncio.current_task() not in others else [])
@@ -87,7 +96,9 @@ def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return slept
 
 
-async def test_row_1_without_any_reachable_backend_the_answer_is_a_503_with_a_wait_and_no_address() -> None:
+async def test_row_1_without_any_reachable_backend_the_answer_is_a_503_with_a_wait_and_no_address() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     async with (
         serve(HttpBackend("a", REFUSED, KEY), HttpBackend("b", REFUSED, KEY)) as server,
         server.http.post(server.url + "/responses", json=BODY) as response,
@@ -97,7 +108,10 @@ async def test_row_1_without_any_reachable_backend_the_answer_is_a_503_with_a_wa
         assert (response.status, body["error"]["type"]) == (503, "server_error")
         assert "127.0.0.1:9" not in seen
         assert KEY not in seen
-    async with alone(REFUSED) as server, server.http.post(server.url + "/responses", json=BODY) as response:
+    async with (
+        alone(REFUSED) as server,
+        server.http.post(server.url + "/responses", json=BODY) as response,
+    ):
         assert (response.status, response.headers["retry-after"]) == (503, "1")
 
 
@@ -105,11 +119,16 @@ async def test_row_2_a_black_hole_is_left_after_the_limit_for_connections() -> N
     with socket.socket() as hole, socket.socket() as first, socket.socket() as second:
         hole.bind(("127.0.0.1", 0))
         hole.listen(0)
-        for filling in (first, second):  # what comes when its queue is full is dropped without a word
+        for filling in (
+            first,
+            second,
+        ):  # what comes when its queue is full is dropped without a word
             filling.setblocking(False)
             with suppress(BlockingIOError):
                 filling.connect(hole.getsockname())
-        async with before(f"http://127.0.0.1:{hole.getsockname()[1]}/v1", connect_timeout=0.3) as two:
+        async with before(
+            f"http://127.0.0.1:{hole.getsockname()[1]}/v1", connect_timeout=0.3
+        ) as two:
             began = time.perf_counter()
             assert await two.send_request() == ("Hello", "b")
             took = time.perf_counter() - began
@@ -119,7 +138,12 @@ async def test_row_2_a_black_hole_is_left_after_the_limit_for_connections() -> N
 
 @pytest.mark.parametrize(
     ("name", "days", "is_trusted"),
-    [("127.0.0.1", -1, True), ("example.com", 9, True), ("127.0.0.1", 9, False), ("127.0.0.1", 9, True)],
+    [
+        ("127.0.0.1", -1, True),
+        ("example.com", 9, True),
+        ("127.0.0.1", 9, False),
+        ("127.0.0.1", 9, True),
+    ],
     ids=["expired", "another host", "not trusted", "sound"],
 )
 async def test_row_3_no_byte_of_a_prompt_is_sent_to_an_unverified_server(
@@ -137,7 +161,9 @@ async def test_row_3_no_byte_of_a_prompt_is_sent_to_an_unverified_server(
         _, events = await stream_of(two.server)
 
     is_sound = days > 0 and name == "127.0.0.1" and is_trusted
-    assert events[-1]["response"]["output"][0]["content"][0]["text"] == ("Trusted" if is_sound else "Hello")
+    assert events[-1]["response"]["output"][0]["content"][0]["text"] == (
+        "Trusted" if is_sound else "Hello"
+    )
     assert len(prompts) == is_sound
 
 
@@ -145,7 +171,9 @@ async def test_row_3_no_byte_of_a_prompt_is_sent_to_an_unverified_server(
 async def test_row_4_an_unresolvable_name_is_skipped_and_delays_no_request(
     monkeypatch: pytest.MonkeyPatch, is_slow: bool
 ) -> None:
-    resolve, release, waited_out = socket.getaddrinfo, threading.Event(), list[str]()
+    resolve = socket.getaddrinfo
+    release = threading.Event()
+    waited_out = list[str]()
 
     def poll(host: Any, *rest: Any, **more: Any) -> Any:
         if host != "nobody.invalid":
@@ -212,7 +240,9 @@ async def test_row_6_a_rate_limit_has_its_wait_in_any_spelling(
                 assert re.search(r"Please try again in [\d.]+s\.", error["message"])
 
 
-@pytest.mark.parametrize("refuses", [error(429, "Quota.", "insufficient_quota"), error(402)], ids=["429", "402"])
+@pytest.mark.parametrize(
+    "refuses", [error(429, "Quota.", "insufficient_quota"), error(402)], ids=["429", "402"]
+)
 async def test_row_7_a_key_without_quota_is_called_once(refuses: Script) -> None:
     async with pair(refuses, refuses) as two:
         for _ in range(20):
@@ -235,21 +265,39 @@ async def test_row_8_the_operators_bad_key_is_never_the_clients_and_never_displa
             assert response.status == 502
             assert KEY not in seen
             assert "credentials" in seen
-    assert (status == 401) == ("credentials" in caplog.text)  # a 403 may be of one request: the log is no client's
+    assert (status == 401) == (
+        "credentials" in caplog.text
+    )  # a 403 may be of one request: the log is no client's
 
 
-async def test_row_9_a_refused_parameter_is_omitted_or_reported_by_its_name_in_the_responses_api() -> None:
+async def test_row_9_a_refused_parameter_is_omitted_or_reported_by_its_name_in_the_responses_api() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     def picky(request: dict[str, Any]) -> Answer:
         if "top_p" in request:
             return error(400, "Unsupported parameter: 'top_p'.", "unsupported_parameter")(request)
-        return error(400, "'max_tokens' is too large.")(request) if request.get("max_tokens") else echo(request)
+        return (
+            error(400, "'max_tokens' is too large.")(request)
+            if request.get("max_tokens")
+            else echo(request)
+        )
 
     async with pair(picky, picky) as two:
         assert (await two.send_request(top_p=0.5))[0] == "You said: Hi"
 
-    reported = {"error": {"message": "Too large.", "param": "max_completion_tokens", "code": "invalid_value"}}
-    async with pair(lambda _: Answer([json.dumps(reported).encode()], JSON, 400), stating("Hello")) as two:
-        status, body = await two.server.post("/responses", json={**BODY, "max_output_tokens": 99_999})
+    reported = {
+        "error": {
+            "message": "Too large.",
+            "param": "max_completion_tokens",
+            "code": "invalid_value",
+        }
+    }
+    async with pair(
+        lambda _: Answer([json.dumps(reported).encode()], JSON, 400), stating("Hello")
+    ) as two:
+        status, body = await two.server.post(
+            "/responses", json={**BODY, "max_output_tokens": 99_999}
+        )
         assert (status, body["error"]["param"]) == (400, "max_output_tokens")  # type: ignore[index]
 
 
@@ -276,7 +324,9 @@ async def test_row_10_a_200_that_is_no_answer_is_a_502_without_a_trace(answer: A
 
 
 @pytest.mark.parametrize("stated", [[], [delta(content="Half")]], ids=["at once", "in the middle"])
-async def test_row_11_an_error_in_the_stream_is_reported_as_one(stated: list[dict[str, Any]]) -> None:
+async def test_row_11_an_error_in_the_stream_is_reported_as_one(
+    stated: list[dict[str, Any]],
+) -> None:
     failing = Answer([sse(*stated, {"error": {"message": "CUDA out of memory"}}, done=False)])
     async with pair(lambda _: failing, lambda _: failing) as two:
         status, events = await stream_of(two.server)
@@ -354,7 +404,9 @@ async def test_row_15_a_stream_lives_while_one_is_silent_and_another_answers_in_
     silent = Answer([], wait=asyncio.Event())
     async with (
         pair(lambda _: silent, stating("Hello"), timeouts={"first_byte_timeout": 1.0}) as two,
-        two.server.http.post(two.server.url + "/responses", json={**BODY, "stream": True}) as response,
+        two.server.http.post(
+            two.server.url + "/responses", json={**BODY, "stream": True}
+        ) as response,
     ):
         begun = await response.content.readany()
         assert two.b.requests == []
@@ -376,9 +428,15 @@ async def test_row_16_a_stall_in_the_middle_ends_soon_after_its_limit() -> None:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("stated", [b"", sse(delta(content="Half"), done=False)], ids=["at once", "in the middle"])
-@pytest.mark.parametrize("drop", [b":", b": x\n\n", b"d"], ids=["a comment's byte", "comments", "a byte of data"])
-async def test_row_17_bytes_without_content_do_not_keep_a_stream_alive(stated: bytes, drop: bytes) -> None:
+@pytest.mark.parametrize(
+    "stated", [b"", sse(delta(content="Half"), done=False)], ids=["at once", "in the middle"]
+)
+@pytest.mark.parametrize(
+    "drop", [b":", b": x\n\n", b"d"], ids=["a comment's byte", "comments", "a byte of data"]
+)
+async def test_row_17_bytes_without_content_do_not_keep_a_stream_alive(
+    stated: bytes, drop: bytes
+) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await received(reader)
         writer.write(HEAD + (chunked(stated) if stated else b""))
@@ -428,7 +486,9 @@ async def test_row_68_one_tenant_with_many_requests_does_not_hold_up_the_others(
         request = decode_request(json.dumps({**BODY, "input": tenant, "store": False}).encode())
         await (await Gateway(server.parts).create(request, RequestIdentity(tenant))).result()
 
-    async with pair(note, note, shares={"a": BackendOptions(concurrency=2, queue=500)}, models=("m", "n")) as two:
+    async with pair(
+        note, note, shares={"a": BackendOptions(concurrency=2, queue=500)}, models=("m", "n")
+    ) as two:
         noisy = [asyncio.create_task(request(two.server, "noisy")) for _ in range(200)]
         await until(lambda: order)
         before_them = len(order)

@@ -1,4 +1,6 @@
-"""Background responses over HTTP and with the official SDK, on both stores: made, polled, replayed, cancelled."""
+"""Background responses over HTTP and with the official SDK, on both stores: made, polled, replayed,
+cancelled.
+"""
 
 import asyncio
 import json
@@ -33,7 +35,9 @@ async def reaches(server: RunningServer, response_id: str, *statuses: str) -> di
 
 async def events(server: RunningServer, path: str) -> tuple[list[dict[str, Any]], bytes]:
     async with server.http.get(server.url + path) as response:
-        assert response.headers["content-type"].startswith("text/event-stream"), await response.text()
+        assert response.headers["content-type"].startswith("text/event-stream"), (
+            await response.text()
+        )
         body = await response.read()
     return [json.loads(line[6:]) for line in body.split(b"\n") if line.startswith(b"data: ")], body
 
@@ -44,7 +48,12 @@ async def test_it_is_queued_at_once_and_runs_without_a_waiting_client(
     go = asyncio.Event()
     backend.script = retained(go, " upon a time")
     created = await stateful.sdk.responses.create(**BODY)
-    assert (created.status, created.output, created.usage, created.background) == ("queued", [], None, True)
+    assert (created.status, created.output, created.usage, created.background) == (
+        "queued",
+        [],
+        None,
+        True,
+    )
     assert (await reaches(stateful, created.id, "in_progress"))["output"] == []
     go.set()
     done = await reaches(stateful, created.id, "completed")
@@ -54,12 +63,16 @@ async def test_it_is_queued_at_once_and_runs_without_a_waiting_client(
     assert done["completed_at"] >= done["created_at"] == created.created_at
 
 
-async def test_completed_items_are_emitted_before_the_end(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_completed_items_are_emitted_before_the_end(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     go = asyncio.Event()
     first = sse(delta(reasoning_content="Hm."), delta(content="Well"), done=False)
     backend.script = lambda request: Answer([first], wait=go, rest=[sse(delta("stop"))])
     created = await stateful.sdk.responses.create(**BODY)
-    displayed = await eventually(lambda: stateful.get(f"/responses/{created.id}"), lambda one: one[1]["output"])
+    displayed = await eventually(
+        lambda: stateful.get(f"/responses/{created.id}"), lambda one: one[1]["output"]
+    )
     go.set()
     done = await reaches(stateful, created.id, "completed")
 
@@ -73,10 +86,16 @@ async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_a
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     backend.script = lambda request: Answer([text(*(f"word{i} " for i in range(50)))])
-    async with stateful.http.post(f"{stateful.url}/responses", json=BODY | {"stream": True}) as response:
+    async with stateful.http.post(
+        f"{stateful.url}/responses", json=BODY | {"stream": True}
+    ) as response:
         reported = await response.read()
     first = [json.loads(line[6:]) for line in reported.split(b"\n") if line.startswith(b"data: ")]
-    assert [event["type"] for event in first[:3]] == ["response.created", "response.queued", "response.in_progress"]
+    assert [event["type"] for event in first[:3]] == [
+        "response.created",
+        "response.queued",
+        "response.in_progress",
+    ]
     assert_event_stream(first)
     path = f"/responses/{first[0]['response']['id']}?stream=true"
     again, body = await events(stateful, path)
@@ -87,7 +106,9 @@ async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_a
         assert body == b"\n\n".join(frames[after + 1 :])
     bare, _ = await events(stateful, f"{path}&include_obfuscation=false")
     assert [event for event in bare if "obfuscation" in event] == []
-    assert [{**event, "obfuscation": 0} for event in again] == [{**event, "obfuscation": 0} for event in bare]
+    assert [{**event, "obfuscation": 0} for event in again] == [
+        {**event, "obfuscation": 0} for event in bare
+    ]
 
 
 async def test_a_client_resumes_after_a_disconnect_without_losing_events(
@@ -101,7 +122,10 @@ async def test_a_client_resumes_after_a_disconnect_without_losing_events(
     response_id = json.loads(seen.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
     go.set()
     readers = await asyncio.gather(
-        *(events(stateful, f"/responses/{response_id}?stream=true&starting_after={after}") for after in (2, 3, 4, 5))
+        *(
+            events(stateful, f"/responses/{response_id}?stream=true&starting_after={after}")
+            for after in (2, 3, 4, 5)
+        )
     )
 
     whole, _ = await events(stateful, f"/responses/{response_id}?stream=true")
@@ -111,7 +135,9 @@ async def test_a_client_resumes_after_a_disconnect_without_losing_events(
     assert backend.left.is_set() is False
 
 
-async def test_the_sdk_takes_a_stream_up_again(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_the_sdk_takes_a_stream_up_again(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     go = asyncio.Event()
     backend.script = retained(go, " upon", " a", " time")
     stream = await stateful.sdk.responses.create(**BODY, stream=True)
@@ -122,7 +148,9 @@ async def test_the_sdk_takes_a_stream_up_again(stateful: RunningServer, backend:
             break
     await stream.close()
     go.set()
-    async with stateful.sdk.responses.stream(response_id=created.response.id, starting_after=last) as again:
+    async with stateful.sdk.responses.stream(
+        response_id=created.response.id, starting_after=last
+    ) as again:
         numbers = [one.sequence_number async for one in again]
         final = await again.get_final_response()
 
@@ -131,7 +159,9 @@ async def test_the_sdk_takes_a_stream_up_again(stateful: RunningServer, backend:
 
 
 @pytest.mark.wide("postgres")
-async def test_cancelling_ends_it_and_the_backends_call(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_cancelling_ends_it_and_the_backends_call(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = retained(asyncio.Event())
     created = await stateful.sdk.responses.create(**BODY)
     await reaches(stateful, created.id, "in_progress")
@@ -146,9 +176,13 @@ async def test_cancelling_ends_it_and_the_backends_call(stateful: RunningServer,
     await stateful.sdk.responses.delete(created.id)
 
 
-async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_stream_that_is_cancelled_comes_to_its_end(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = retained(asyncio.Event())
-    async with stateful.http.post(f"{stateful.url}/responses", json=BODY | {"stream": True}) as response:
+    async with stateful.http.post(
+        f"{stateful.url}/responses", json=BODY | {"stream": True}
+    ) as response:
         seen = await response.content.readuntil(b'"delta":"Once"')
         response_id = json.loads(seen.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
         await stateful.sdk.responses.cancel(response_id)
@@ -161,7 +195,9 @@ async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: RunningServ
     assert whole[-1] == last
 
 
-async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_one_that_waits_in_the_queue_can_be_cancelled(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     await stateful.application.drain()
     stateful.parts.process.accepts_work = True
     created = await stateful.sdk.responses.create(**BODY)
@@ -171,7 +207,9 @@ async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: RunningSer
 
 
 @pytest.mark.wide("postgres")
-async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_one_that_has_ended_is_cancelled_to_no_effect(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([text("Hi")])
     created = await stateful.sdk.responses.create(**BODY)
     done = await reaches(stateful, created.id, "completed")
@@ -181,12 +219,16 @@ async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: RunningSer
 
 
 @pytest.mark.wide
-async def test_cancelling_and_ending_at_once_has_one_end(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_cancelling_and_ending_at_once_has_one_end(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     """Hundreds of races on each store: who is first wins, and everybody is told the same."""
     ends: list[str] = []
 
     async def race(number: int) -> None:
-        created = await stateful.sdk.responses.create(**{**BODY, "input": f"{number}"}, stream=number % 4 == 0)  # type: ignore[call-overload]
+        created = await stateful.sdk.responses.create(
+            **{**BODY, "input": f"{number}"}, stream=number % 4 == 0
+        )  # type: ignore[call-overload]
         if number % 4 == 0:
             first = await anext(aiter(created))
             await created.close()
@@ -197,9 +239,13 @@ async def test_cancelling_and_ending_at_once_has_one_end(stateful: RunningServer
             await reaches(stateful, response_id, "completed")
         await let_others_run(number % 10 * 30)
         body = (await stateful.post(f"/responses/{response_id}/cancel"))[1]
-        ended = await reaches(stateful, response_id, "completed", "cancelled", "failed", "incomplete")
+        ended = await reaches(
+            stateful, response_id, "completed", "cancelled", "failed", "incomplete"
+        )
         assert ended["status"] == body["status"]
-        assert (await stateful.post(f"/responses/{response_id}/cancel"))[1]["status"] == body["status"]
+        assert (await stateful.post(f"/responses/{response_id}/cancel"))[1]["status"] == body[
+            "status"
+        ]
         if number % 4 == 0:
             log, _ = await events(stateful, f"/responses/{response_id}?stream=true")
             assert log[-1]["response"]["status"] == body["status"]
@@ -215,15 +261,21 @@ async def test_cancelling_and_ending_at_once_has_one_end(stateful: RunningServer
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
-async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful: RunningServer, stream: bool) -> None:
+async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(
+    stateful: RunningServer, stream: bool
+) -> None:
     body = BODY | {"store": False, "stream": stream}
     if stream:
         async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
-            created = json.loads((await response.read()).split(b"data: ")[1].split(b"\n")[0])["response"]
+            created = json.loads((await response.read()).split(b"data: ")[1].split(b"\n")[0])[
+                "response"
+            ]
     else:
         _, created = await stateful.post("/responses", json=body)
     done = await reaches(stateful, created["id"], "completed")
-    status, reply = await stateful.post("/responses", json={"model": "m", "previous_response_id": created["id"]})
+    status, reply = await stateful.post(
+        "/responses", json={"model": "m", "previous_response_id": created["id"]}
+    )
     reference = {"type": "item_reference", "id": done["output"][0]["id"]}
     unknown, _ = await stateful.post("/responses", json={"model": "m", "input": [reference]})
 
@@ -232,7 +284,9 @@ async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful
     assert unknown == 404
 
 
-async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: RunningServer) -> None:
+async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(
+    stateful: RunningServer,
+) -> None:
     _, created = await stateful.post("/responses", json=BODY | {"store": False})
     await reaches(stateful, str(created["id"]), "completed")
     stored = await stateful.parts.store.read(responses.load, "", str(created["id"]))
@@ -241,7 +295,9 @@ async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(sta
     assert 590 < stored.expires_at - int(stateful.parts.run.now()) <= 600
 
 
-async def test_a_model_that_fails_makes_a_failed_response(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_model_that_fails_makes_a_failed_response(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([b'{"error": {"message": "boom"}}'], status=500)
     created = await stateful.sdk.responses.create(**BODY)
     failed = await reaches(stateful, created.id, "failed")
@@ -253,7 +309,9 @@ async def test_a_model_that_fails_makes_a_failed_response(stateful: RunningServe
             pass
 
 
-async def test_one_that_runs_is_not_deleted(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_one_that_runs_is_not_deleted(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = retained(asyncio.Event())
     created = await stateful.sdk.responses.create(**BODY)
     with pytest.raises(openai.BadRequestError, match="Cannot delete an in-flight response"):
@@ -265,7 +323,11 @@ async def test_one_that_runs_is_not_deleted(stateful: RunningServer, backend: Re
 async def test_an_invalid_number_is_rejected(server: RunningServer, after: str) -> None:
     status, reply = await server.get(f"/responses/resp_x?stream=true&starting_after={after}")
 
-    assert (status, reply["error"]["code"], reply["error"]["param"]) == (400, "invalid_value", "starting_after")  # type: ignore[index]
+    assert (status, reply["error"]["code"], reply["error"]["param"]) == (
+        400,
+        "invalid_value",
+        "starting_after",
+    )  # type: ignore[index]
 
 
 async def test_what_has_no_log_is_not_streamed(server: RunningServer) -> None:
@@ -288,9 +350,12 @@ async def test_what_can_be_refused_is_refused_before_it_is_queued(server: Runnin
     assert (await server.parts.store.inspect())["jobs"] == 0
 
 
-async def test_no_more_of_a_tenant_wait_than_may(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_no_more_of_a_tenant_wait_than_may(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     await stateful.application.drain()  # what is queued waits
-    stateful.parts.process.accepts_work, stateful.parts.jobs.queue_per_tenant = True, 3
+    stateful.parts.process.accepts_work = True
+    stateful.parts.jobs.queue_per_tenant = 3
     outcomes = await asyncio.gather(*(stateful.post("/responses", json=BODY) for _ in range(10)))
     refused = [body["error"] for status, body in outcomes if status == 429]
     assert sorted(status for status, _ in outcomes) == [200] * 3 + [429] * 7

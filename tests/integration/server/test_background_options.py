@@ -34,7 +34,9 @@ async def test_a_response_with_a_window_completes_on_an_idle_server_and_reports_
     assert [one["completion_window"] for one in listed["data"]] == [window]
 
 
-async def test_options_without_a_window_are_displayed_with_the_default(stateful: RunningServer) -> None:
+async def test_options_without_a_window_are_displayed_with_the_default(
+    stateful: RunningServer,
+) -> None:
     assert (await created(stateful, continuation_id="a"))["background_options"] == {
         "completion_window": "soonest",
         "continuation_id": "a",

@@ -1,4 +1,6 @@
-"""Bad inputs over HTTP: the same exact answers as in-process, in the envelope, plain or streamed."""
+"""Bad inputs over HTTP: the same exact answers as in-process, in the envelope, plain or
+streamed.
+"""
 
 import io
 from typing import Any
@@ -8,9 +10,22 @@ from yarl import URL
 
 from tests.support.replay import JSON, Answer, ReplayBackend, completion
 from tests.support.server import RunningServer
-from tests.unit.protocol.validation.test_validate import ACCEPTED, CHAT_REFUSED, NOT_JSON, PAGES, PARSE, REFUSED, encode
+from tests.unit.protocol.validation.test_validate import (
+    ACCEPTED,
+    CHAT_REFUSED,
+    NOT_JSON,
+    PAGES,
+    PARSE,
+    REFUSED,
+    encode,
+)
 
-TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+TOOL = {
+    "type": "function",
+    "name": "look",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+}
 CALL = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a star"}
 
@@ -18,7 +33,9 @@ OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a star
 async def answer(server: RunningServer, path: str, body: bytes) -> tuple[Any, ...]:
     """Status, type, code, param and message of a refusal that has every header and key."""
     headers = {"content-type": "application/json"}
-    async with server.http.post(server.url + path, data=io.BytesIO(body), headers=headers) as response:
+    async with server.http.post(
+        server.url + path, data=io.BytesIO(body), headers=headers
+    ) as response:
         reply = await response.json()
         assert response.headers["content-type"] == "application/json"
         assert response.headers["x-request-id"].startswith("req_")
@@ -28,7 +45,9 @@ async def answer(server: RunningServer, path: str, body: bytes) -> tuple[Any, ..
     return response.status, error["type"], error["code"], error["param"], error["message"]
 
 
-async def wrong_answers(server: RunningServer, path: str, table: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+async def wrong_answers(
+    server: RunningServer, path: str, table: dict[str, tuple[Any, Any]]
+) -> dict[str, Any]:
     """The rows that were not answered as they should be."""
     wrong = {}
     for row, (body, expected) in table.items():
@@ -39,7 +58,9 @@ async def wrong_answers(server: RunningServer, path: str, table: dict[str, tuple
 
 
 @pytest.mark.wide
-async def test_every_bad_request_is_refused_exactly(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_every_bad_request_is_refused_exactly(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     assert await wrong_answers(server, "/responses", REFUSED) == {}
     assert backend.requests == []
 
@@ -55,12 +76,18 @@ async def test_a_bad_request_for_a_stream_is_refused_as_plain_http(server: Runni
 
 
 @pytest.mark.parametrize("path", ["/responses", "/chat/completions", "/embeddings"])
-async def test_what_is_not_json_is_refused_with_the_reason(server: RunningServer, path: str) -> None:
-    table = {row: (body, (None, None, f"{PARSE}{reason}.")) for row, (body, reason) in NOT_JSON.items()}
+async def test_what_is_not_json_is_refused_with_the_reason(
+    server: RunningServer, path: str
+) -> None:
+    table = {
+        row: (body, (None, None, f"{PARSE}{reason}.")) for row, (body, reason) in NOT_JSON.items()
+    }
     assert await wrong_answers(server, path, table) == {}
 
 
-async def test_every_bad_chat_request_is_refused_exactly(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_every_bad_chat_request_is_refused_exactly(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     assert await wrong_answers(server, "/chat/completions", CHAT_REFUSED) == {}
     assert backend.requests == []
 
@@ -69,10 +96,17 @@ async def test_every_bad_chat_request_is_refused_exactly(server: RunningServer, 
 async def test_a_bad_page_is_refused_exactly(server: RunningServer, row: str) -> None:
     query, (code, param, message) = PAGES[row]
     params = [(name, value) for name, values in query.items() for value in values]
-    async with server.http.get(f"{server.url}/responses/resp_1/input_items", params=params) as response:
+    async with server.http.get(
+        f"{server.url}/responses/resp_1/input_items", params=params
+    ) as response:
         error = (await response.json())["error"]
 
-    assert (response.status, error["code"], error["param"], error["message"]) == (400, code, param, message)
+    assert (response.status, error["code"], error["param"], error["message"]) == (
+        400,
+        code,
+        param,
+        message,
+    )
 
 
 async def test_good_requests_are_answered(server: RunningServer, backend: ReplayBackend) -> None:
@@ -90,7 +124,9 @@ async def test_good_requests_are_answered(server: RunningServer, backend: Replay
 @pytest.mark.parametrize("stated", ["a\x00b", "\x1b[31m\u202e\r\n", "{{7*7}} ${jndi:x} <script>"])
 async def test_odd_text_goes_through_unharmed(server: RunningServer, stated: str) -> None:
     metadata = {"__proto__": "x", "$ref": "#", "lc": "1", "__class__": stated[:100]}
-    status, response = await server.post("/responses", json={"model": "m", "input": stated, "metadata": metadata})
+    status, response = await server.post(
+        "/responses", json={"model": "m", "input": stated, "metadata": metadata}
+    )
     _, listed = await server.get(f"/responses/{response['id']}/input_items")
     _, stored = await server.get(f"/responses/{response['id']}")
 
@@ -165,7 +201,11 @@ async def test_a_missing_object_is_reported_in_the_error_envelope(
     async with server.http.request(method, URL(server.url + path, encoded=True)) as response:
         error = (await response.json())["error"]
 
-    assert (response.status, error["code"], error["type"]) == (status, code, "invalid_request_error")
+    assert (response.status, error["code"], error["type"]) == (
+        status,
+        code,
+        "invalid_request_error",
+    )
     assert len(error["message"]) < 400
 
 

@@ -21,12 +21,16 @@ MEGABYTE = 1024 * 1024
 
 async def send(server: RunningServer, body: bytes, **headers: str) -> tuple[int, Any]:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    status, reply = await server.post("/responses", data=body, headers={"content-type": "application/json", **sent})
+    status, reply = await server.post(
+        "/responses", data=body, headers={"content-type": "application/json", **sent}
+    )
     return status, reply
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
-async def test_a_compressed_request_is_answered_like_a_plain_one(server: RunningServer, coding: str) -> None:
+async def test_a_compressed_request_is_answered_like_a_plain_one(
+    server: RunningServer, coding: str
+) -> None:
     text = "a long way " * 20_000
     body = json.dumps({"model": "m", "input": text}).encode()
     status, response = await send(server, COMPRESS[coding](body), content_encoding=coding)
@@ -37,7 +41,9 @@ async def test_a_compressed_request_is_answered_like_a_plain_one(server: Running
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
-async def test_the_same_request_is_the_same_however_it_is_packed(server: RunningServer, coding: str) -> None:
+async def test_the_same_request_is_the_same_however_it_is_packed(
+    server: RunningServer, coding: str
+) -> None:
     first = await send(server, BODY, idempotency_key="k")
     again = await send(server, COMPRESS[coding](BODY), idempotency_key="k", content_encoding=coding)
     other = COMPRESS[coding](BODY.replace(b"x", b"y"))
@@ -51,7 +57,11 @@ async def test_the_same_request_is_the_same_however_it_is_packed(server: Running
 async def test_a_decompression_bomb_is_rejected_before_it_is_expanded(
     server: RunningServer, backend: ReplayBackend, coding: str
 ) -> None:
-    bomb = COMPRESS[coding](bytes(2000 * MEGABYTE)) if coding == "zstd" else gzip.compress(bytes(200 * MEGABYTE))
+    bomb = (
+        COMPRESS[coding](bytes(2000 * MEGABYTE))
+        if coding == "zstd"
+        else gzip.compress(bytes(200 * MEGABYTE))
+    )
     tracemalloc.start()
     try:
         status, reply = await send(server, bomb, content_encoding=coding)
@@ -59,7 +69,11 @@ async def test_a_decompression_bomb_is_rejected_before_it_is_expanded(
     finally:
         tracemalloc.stop()
 
-    assert (status, reply["error"]["code"], reply["error"]["param"]) == (413, "request_too_large", None)
+    assert (status, reply["error"]["code"], reply["error"]["param"]) == (
+        413,
+        "request_too_large",
+        None,
+    )
     assert peak < 40 * MEGABYTE
     assert backend.requests == []
 
@@ -74,7 +88,9 @@ async def test_others_are_answered_while_a_bomb_is_inflated(server: RunningServe
         answered.append("models")
 
     async def throw() -> None:
-        assert (await send(server, bomb, content_encoding="gzip"))[0] == 400  # of zeros, which are no JSON
+        assert (await send(server, bomb, content_encoding="gzip"))[
+            0
+        ] == 400  # of zeros, which are no JSON
         answered.append("bomb")
 
     await asyncio.gather(throw(), request())
@@ -116,13 +132,17 @@ async def test_a_body_without_a_content_type_is_parsed_as_json(server: RunningSe
 @pytest.fixture
 async def small(backend: ReplayBackend) -> Any:
     """A server that takes little."""
-    async with serve(HttpBackend("replay", backend.url), limits=ServerLimits(body=2000), memory=5000) as one:
+    async with serve(
+        HttpBackend("replay", backend.url), limits=ServerLimits(body=2000), memory=5000
+    ) as one:
         yield one
 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("size", "status"), [(1900, 200), (2100, 413)])
-async def test_the_limit_is_for_what_is_inside(small: RunningServer, packed: bool, size: int, status: int) -> None:
+async def test_the_limit_is_for_what_is_inside(
+    small: RunningServer, packed: bool, size: int, status: int
+) -> None:
     body = json.dumps({"model": "m", "input": "x" * (size - 26)}).encode()
     headers = {"content_encoding": "gzip"} if packed else {}
 
@@ -134,19 +154,25 @@ async def test_a_body_in_chunks_is_counted_as_it_comes(small: RunningServer) -> 
         for _ in range(30):
             yield b" " * 100
 
-    status, reply = await small.post("/responses", data=chunks(), headers={"content-type": "application/json"})
+    status, reply = await small.post(
+        "/responses", data=chunks(), headers={"content-type": "application/json"}
+    )
 
     assert (status, reply["error"]["code"]) == (413, "request_too_large")
 
 
-async def test_a_body_with_a_too_large_declared_size_is_rejected_unread(server: RunningServer) -> None:
+async def test_a_body_with_a_too_large_declared_size_is_rejected_unread(
+    server: RunningServer,
+) -> None:
     reply = await state(server.url, post(b"", length=10_000_000_000))
 
     assert (status_of(reply), error_of(reply)["code"]) == (413, "request_too_large")
     assert b"connection: close" in reply
 
 
-async def test_a_client_that_still_sends_is_read_to_the_end_and_receives_the_reason(server: RunningServer) -> None:
+async def test_a_client_that_still_sends_is_read_to_the_end_and_receives_the_reason(
+    server: RunningServer,
+) -> None:
     async with connected(server.url) as (reader, writer):
         writer.write(post(b"", length=40 * MEGABYTE))
         for _ in range(40):
@@ -157,7 +183,9 @@ async def test_a_client_that_still_sends_is_read_to_the_end_and_receives_the_rea
     assert status_of(reply) == 413
 
 
-async def test_a_request_that_will_be_refused_receives_no_100_continue(server: RunningServer) -> None:
+async def test_a_request_that_will_be_refused_receives_no_100_continue(
+    server: RunningServer,
+) -> None:
     expecting = await state(server.url, post(b"", b"expect: 100-continue", length=10_000_000_000))
 
     assert expecting.startswith(b"HTTP/1.1 413 ")
@@ -175,12 +203,17 @@ async def test_bodies_together_have_a_limit_and_make_room_when_they_are_done(
             status, reply = await send(small, large)
             if status == 503:
                 break
-        assert (reply["error"]["type"], reply["error"]["code"]) == ("service_unavailable_error", "server_is_overloaded")
+        assert (reply["error"]["type"], reply["error"]["code"]) == (
+            "service_unavailable_error",
+            "server_is_overloaded",
+        )
         assert (await send(small, BODY))[0] == 200
     await eventually(lambda: send(small, large), lambda one: one[0] == 200)
 
 
-async def test_a_body_that_comes_too_slowly_is_cut_off(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_comes_too_slowly_is_cut_off(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.server.request.BODY_TIMEOUT", 0.05)
     reply = await state(server.url, post(BODY[:10], length=len(BODY)))
 
@@ -189,7 +222,9 @@ async def test_a_body_that_comes_too_slowly_is_cut_off(server: RunningServer, mo
     assert b"connection: close" in reply
 
 
-async def test_a_large_body_has_more_time(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_body_has_more_time(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.server.request.BODY_TIMEOUT", 0.0)
     monkeypatch.setattr("antiphon.server.request.BODY_RATE", 0.001)
     async with connected(server.url) as (reader, writer):

@@ -1,4 +1,6 @@
-"""What keys and tenants may spend, what their requests cost, and who may read what all tenants used."""
+"""What keys and tenants may spend, what their requests cost, and who may read what all tenants
+used.
+"""
 
 import asyncio
 import json
@@ -41,10 +43,17 @@ COST = (600 * PRICES.input + 400 * PRICES.cached_input + 50 * PRICES.output) // 
 def answer(request: dict[str, Any]) -> Answer:
     """The answer to any request, with that usage."""
     if request.get("stream"):
-        chunk = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+        chunk = {
+            "id": "c",
+            "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}],
+        }
         parts = (chunk, {"id": "c", "choices": [], "usage": USAGE})
         return Answer([b"data: " + json.dumps(part).encode() + b"\n\n" for part in parts])
-    message = {"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    message = {
+        "index": 0,
+        "message": {"role": "assistant", "content": "Hi"},
+        "finish_reason": "stop",
+    }
     return Answer([json.dumps({"id": "c", "choices": [message], "usage": USAGE}).encode()], JSON)
 
 
@@ -55,7 +64,9 @@ async def serving(
     """A server with these prices, whose client has a key."""
     backend.script = answer
     options = BackendOptions(configured=(ModelOptions("m", prices=prices),))
-    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares={"replay": options}) as server:
+    async with serve(
+        HttpBackend("replay", backend.url, ""), store=store, shares={"replay": options}
+    ) as server:
         server.http.headers.update(bearing(key))
         server.sdk.api_key = key
         yield server
@@ -77,7 +88,9 @@ async def retained(server: RunningServer, key: ApiKey, room: int) -> bool:
 
 
 @pytest.mark.wide("postgres")
-async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: ReplayBackend, store_url: str) -> None:
+async def test_every_endpoint_counts_what_its_answer_costs_by_model(
+    backend: ReplayBackend, store_url: str
+) -> None:
     store = await open_store(store_url)
     key = await issue(store)
     async with serving(backend, store, key) as server:
@@ -85,7 +98,10 @@ async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: Rep
             ("/responses", HI),
             ("/responses", {**HI, "stream": True}),
             ("/chat/completions", CHAT),
-            ("/chat/completions", {**CHAT, "stream": True, "stream_options": {"include_usage": True}}),
+            (
+                "/chat/completions",
+                {**CHAT, "stream": True, "stream_options": {"include_usage": True}},
+            ),
         ):
             async with server.http.post(server.url + path, json=body) as response:
                 await response.read()
@@ -96,17 +112,29 @@ async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: Rep
         by_day = await spent(server, "group_by=day&group_by=model")
 
     assert (row["model"], row["requests"]) == ("m", 5)
-    assert (row["input_tokens"], row["cached_input_tokens"], row["output_tokens"]) == (5000, 2000, 250)
+    assert (row["input_tokens"], row["cached_input_tokens"], row["output_tokens"]) == (
+        5000,
+        2000,
+        250,
+    )
     assert (
-        row["cost"] == {"value": f"{5 * COST / NANO:.4f}", "currency": "USD"} == {"value": "0.0095", "currency": "USD"}
+        row["cost"]
+        == {"value": f"{5 * COST / NANO:.4f}", "currency": "USD"}
+        == {"value": "0.0095", "currency": "USD"}
     )
     assert "date" not in row
-    assert [(one["object"], one["model"], "api_key_id" in one) for one in by_day] == [("usage.day", "m", False)]
+    assert [(one["object"], one["model"], "api_key_id" in one) for one in by_day] == [
+        ("usage.day", "m", False)
+    ]
 
 
 @pytest.mark.wide
-async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: ReplayBackend, store_url: str) -> None:
-    """Each is expected to cost 1,000 output tokens and some input, which is more than it costs in the end."""
+async def test_two_hundred_at_once_spend_no_more_than_the_budget(
+    backend: ReplayBackend, store_url: str
+) -> None:
+    """Each is expected to cost 1,000 output tokens and some input, which is more than it costs in
+    the end.
+    """
     store = await open_store(store_url)
     key, stored_key = await issued(store, budget=Budget(per_day=20 * COST))
     async with serving(backend, store, key) as server:
@@ -125,7 +153,9 @@ async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: Replay
 
 
 @pytest.mark.wide
-async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend: ReplayBackend, store_url: str) -> None:
+async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(
+    backend: ReplayBackend, store_url: str
+) -> None:
     """The budget has room for 1,000 output tokens."""
     store = await open_store(store_url)
     key = await issue(store, budget=Budget(per_day=1100 * PRICES.output // 1_000_000))
@@ -135,7 +165,9 @@ async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend:
             backend.script = lambda _: Answer([], JSON, wait=never)
             waits = asyncio.create_task(server.post("/chat/completions", json={**CHAT, **more}))
             await until(lambda: backend.requests)
-            assert (await server.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[0] == 429
+            assert (await server.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[
+                0
+            ] == 429
             waits.cancel()
             await asyncio.wait([waits])
             await until(lambda: not server.parts.jobs.meter.in_progress)
@@ -148,10 +180,13 @@ async def test_a_key_with_a_budget_may_not_have_its_backend_call_another_model(
     parameter: str, backend: ReplayBackend
 ) -> None:
     store = await open_store("sqlite://")
-    key, free = await issue(store, budget=Budget(per_day=NANO)), await issue(store, "other")
+    key = await issue(store, budget=Budget(per_day=NANO))
+    free = await issue(store, "other")
     async with serving(backend, store, key) as server:
         refused = await server.post("/chat/completions", json={**CHAT, parameter: ["dear"]})
-        passed = await server.post("/chat/completions", json={**CHAT, parameter: ["dear"]}, headers=bearing(free))
+        passed = await server.post(
+            "/chat/completions", json={**CHAT, parameter: ["dear"]}, headers=bearing(free)
+        )
         assert len(backend.requests) == 1
 
     error: Any = refused[1]["error"]
@@ -167,17 +202,25 @@ async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None
     keys = [(await issued(stores[0]))[1] for _ in range(2)]
 
     claims = [MoneyClaim("acme", key.id, 100, None, Budget(per_month=1000)) for key in keys]
-    takes = [store.write(api_keys.take, one.key_id, KeyLimits(), 0, one) for store in stores for one in claims * 30]
+    takes = [
+        store.write(api_keys.take, one.key_id, KeyLimits(), 0, one)
+        for store in stores
+        for one in claims * 30
+    ]
     states = await asyncio.gather(*takes)
     assert sum(state.is_granted for state in states) == 10
     for store in stores:
         await store.close()
 
 
-async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend: ReplayBackend, store_url: str) -> None:
+async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(
+    backend: ReplayBackend, store_url: str
+) -> None:
     store = await open_store(store_url)
     await store.write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=2 * COST)))
-    key, other, stranger = await issue(store), await issue(store), await issue(store, "others")
+    key = await issue(store)
+    other = await issue(store)
+    stranger = await issue(store, "others")
     async with serving(backend, store, key) as server:
         first = await server.post("/chat/completions", json=CHAT)
         await server.parts.jobs.meter.settle()
@@ -190,7 +233,9 @@ async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend:
     assert "your organization may spend 0.0038 USD a month" in str(third[1])
 
 
-async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBackend, store_url: str) -> None:
+async def test_a_failed_request_gives_back_what_was_reserved(
+    backend: ReplayBackend, store_url: str
+) -> None:
     store = await open_store(store_url)
     key, stored_key = await issued(store, budget=Budget(per_day=COST))
     async with serving(backend, store, key) as server:
@@ -198,15 +243,20 @@ async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBack
         for path, body in (("/responses", HI), ("/chat/completions", CHAT)):
             assert (await server.post(path, json=body))[0] == 400
             await server.parts.jobs.meter.settle()
-        queued = await server.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
+        queued = await server.sdk.responses.create(
+            model="m", input="Hi", background=True, max_output_tokens=100
+        )
         await ended(server.sdk, queued.id)
         await server.parts.jobs.meter.settle()
         assert await retained(server, stored_key, COST)
 
 
-async def test_a_key_with_a_budget_may_not_use_a_model_without_a_price(backend: ReplayBackend) -> None:
+async def test_a_key_with_a_budget_may_not_use_a_model_without_a_price(
+    backend: ReplayBackend,
+) -> None:
     store = await open_store("sqlite://")
-    key, free = await issue(store, budget=Budget(per_day=NANO)), await issue(store)
+    key = await issue(store, budget=Budget(per_day=NANO))
+    free = await issue(store)
     async with serving(backend, store, key, prices=None) as server:
         refused = await server.post("/responses", json=HI)
         unknown = await server.post("/responses", json={**HI, "model": "none"})
@@ -222,10 +272,13 @@ async def test_a_key_with_a_budget_may_not_use_a_model_without_a_price(backend: 
 
 async def test_a_fallback_without_a_price_is_no_way_around_a_budget(backend: ReplayBackend) -> None:
     backend.models = [{"id": "m"}, {"id": "spare"}]
-    store, shares = await open_store("sqlite://"), BackendOptions(configured=(ModelOptions("m", prices=PRICES),))
+    store = await open_store("sqlite://")
+    shares = BackendOptions(configured=(ModelOptions("m", prices=PRICES),))
     key = await issue(store, budget=Budget(per_day=NANO))
     host = HttpBackend("replay", backend.url, "")
-    async with serve(host, store=store, shares={"replay": shares}, fallback={"m": ["spare"]}) as server:
+    async with serve(
+        host, store=store, shares={"replay": shares}, fallback={"m": ["spare"]}
+    ) as server:
         refused = await server.post("/responses", json=HI, headers=bearing(key))
 
     assert refused[0] == 400
@@ -234,18 +287,26 @@ async def test_a_fallback_without_a_price_is_no_way_around_a_budget(backend: Rep
 
 async def test_a_model_that_clients_make_up_is_counted_as_other(backend: ReplayBackend) -> None:
     store = await open_store("sqlite://")
-    key, backend.script = await issue(store), answer
+    key = await issue(store)
+    backend.script = answer
     shares = {"replay": BackendOptions(models=frozenset({"*"}))}
     async with serve(HttpBackend("replay", backend.url, ""), store=store, shares=shares) as server:
         server.http.headers.update(bearing(key))
         for number in range(3):
-            assert (await server.post("/chat/completions", json={**CHAT, "model": f"made-up-{number}"}))[0] == 200
-        assert [(row["model"], row["requests"]) for row in await spent(server, "group_by=model")] == [("other", 3)]
+            assert (
+                await server.post("/chat/completions", json={**CHAT, "model": f"made-up-{number}"})
+            )[0] == 200
+        assert [
+            (row["model"], row["requests"]) for row in await spent(server, "group_by=model")
+        ] == [("other", 3)]
 
 
-async def test_an_administrators_key_reads_the_usage_of_all_tenants(backend: ReplayBackend, store_url: str) -> None:
+async def test_an_administrators_key_reads_the_usage_of_all_tenants(
+    backend: ReplayBackend, store_url: str
+) -> None:
     store = await open_store(store_url)
-    key, boss = await issue(store), await issued(store, "bosses")
+    key = await issue(store)
+    boss = await issued(store, "bosses")
     await store.write(api_keys.put, replace(boss[1], role=Role.ADMIN))
     async with serving(backend, store, key) as server:
         await server.post("/responses", json=HI)

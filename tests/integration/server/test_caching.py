@@ -1,4 +1,6 @@
-"""The response cache over HTTP and WebSocket: asked for, said, and the same in every way of asking."""
+"""The response cache over HTTP and WebSocket: asked for, said, and the same in every way of
+asking.
+"""
 
 import asyncio
 import json
@@ -36,16 +38,24 @@ async def post(
 ) -> tuple[str | None, Any]:
     """Ask; return what the reply says of the cache, and the response."""
     client = http or server.http
-    async with client.post(server.url + "/responses", json={**BODY, **body}, headers=headers) as reply:
+    async with client.post(
+        server.url + "/responses", json={**BODY, **body}, headers=headers
+    ) as reply:
         cache_status = reply.headers.get("antiphon-cache")
         if not body.get("stream"):
             return cache_status, await reply.json()
-        events = [json.loads(line[6:]) for line in (await reply.read()).split(b"\n") if line.startswith(b"data: ")]
+        events = [
+            json.loads(line[6:])
+            for line in (await reply.read()).split(b"\n")
+            if line.startswith(b"data: ")
+        ]
         assert_event_stream(events)
         return cache_status, events[-1]["response"]
 
 
-async def test_nothing_is_reported_unless_requested(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_nothing_is_reported_unless_requested(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     assert (await post(stateful))[0] is None
     assert (await post(stateful))[0] is None
     assert len(backend.requests) == 2
@@ -65,17 +75,23 @@ async def test_a_cache_hit_names_the_tools_omitted_when_it_was_created(
     for _ in range(2):
         async with stateful.http.post(stateful.url + "/responses", json=body, headers=ON) as reply:
             await reply.read()
-            reported.append((reply.headers["antiphon-cache"], reply.headers["antiphon-ignored-tools"]))
+            reported.append(
+                (reply.headers["antiphon-cache"], reply.headers["antiphon-ignored-tools"])
+            )
 
     assert reported == [("miss", "code_interpreter"), ("hit", "code_interpreter")]
 
 
-@pytest.mark.parametrize("how", [{"headers": ON}, {"antiphon": {"cache": True}}, {"antiphon": {"cache": {"ttl": 600}}}])
+@pytest.mark.parametrize(
+    "how", [{"headers": ON}, {"antiphon": {"cache": True}}, {"antiphon": {"cache": {"ttl": 600}}}]
+)
 @pytest.mark.parametrize("streams", [(False, True), (True, False), (True, True), (False, False)])
 async def test_a_reply_reports_a_cache_hit_plain_or_streamed(
     stateful: RunningServer, backend: ReplayBackend, how: Any, streams: tuple[bool, bool]
 ) -> None:
-    (first, created), (second, again) = [await post(stateful, stream=stream, **how) for stream in streams]
+    (first, created), (second, again) = [
+        await post(stateful, stream=stream, **how) for stream in streams
+    ]
     assert (first, second) == ("miss", "hit")
     assert again["id"] != created["id"]
     assert again["output"][0]["content"] == created["output"][0]["content"]
@@ -84,10 +100,14 @@ async def test_a_reply_reports_a_cache_hit_plain_or_streamed(
     assert stored["output"] == again["output"]
 
 
-async def test_the_header_overrides_the_body(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_the_header_overrides_the_body(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     await post(stateful, antiphon={"cache": True})
     assert (await post(stateful, {"antiphon-cache": "off"}, antiphon={"cache": True}))[0] is None
-    assert (await post(stateful, {"antiphon-cache": "refresh"}, antiphon={"cache": {"ttl": 5}}))[0] == "miss"
+    assert (await post(stateful, {"antiphon-cache": "refresh"}, antiphon={"cache": {"ttl": 5}}))[
+        0
+    ] == "miss"
     assert (await post(stateful, ON, antiphon={"cache": False}))[0] == "hit"
     assert len(backend.requests) == 3
 
@@ -105,7 +125,9 @@ async def test_the_header_overrides_the_body(stateful: RunningServer, backend: R
 async def test_what_is_no_wish_is_refused_by_name(
     stateful: RunningServer, backend: ReplayBackend, headers: dict[str, str], body: Any, param: str
 ) -> None:
-    status, error = await stateful.post("/responses", json={**BODY, "antiphon": body}, headers=headers)
+    status, error = await stateful.post(
+        "/responses", json={**BODY, "antiphon": body}, headers=headers
+    )
     assert (status, error["error"]["param"]) == (400, param)  # type: ignore[index]
     assert not backend.requests
 
@@ -122,7 +144,9 @@ async def test_work_in_the_background_takes_from_the_cache_and_gives_to_it(
     assert len(backend.requests) == 1
 
 
-async def test_equal_conversations_share_cached_answers(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_equal_conversations_share_cached_answers(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     for _ in range(2):
         conversation = await stateful.sdk.conversations.create()
         for words in ("One", "Two"):
@@ -134,7 +158,9 @@ async def test_equal_conversations_share_cached_answers(stateful: RunningServer,
     assert len(backend.requests) == 2
 
 
-async def test_a_websocket_shares_the_cache_of_http(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_websocket_shares_the_cache_of_http(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     await post(stateful, ON)
     async with talk(stateful) as client:
         events = await client.create(antiphon={"cache": True})
@@ -156,8 +182,14 @@ async def test_two_hundred_equal_requests_over_http_make_one_call(
         return Answer([], wait=go, rest=[text("You ", "said")])
 
     backend.script = slow
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http, asyncio.timeout(60):
-        pending = [asyncio.create_task(post(stateful, ON, http=http, stream=odd)) for odd in (False, True) * 100]
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http,
+        asyncio.timeout(60),
+    ):
+        pending = [
+            asyncio.create_task(post(stateful, ON, http=http, stream=odd))
+            for odd in (False, True) * 100
+        ]
         await until(lambda: len(stateful.parts.process.runs) >= 200)
         go.set()
         answers = await asyncio.gather(*pending)
@@ -166,7 +198,9 @@ async def test_two_hundred_equal_requests_over_http_make_one_call(
     assert {response["status"] for _, response in answers} == {"completed"}
 
 
-async def test_a_hit_is_answered_while_the_backend_is_down(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_hit_is_answered_while_the_backend_is_down(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     await post(stateful, ON)
     backend.script = lambda request: Answer([b"{}"], status=500)
     for _ in range(3):
@@ -198,13 +232,23 @@ async def test_the_owner_of_a_request_can_enable_or_disable_the_cache(
     server: RunningServer, usual: bool, stated: dict[str, Any], outcomes: list[str | None]
 ) -> None:
     body = json.dumps({**BODY, **stated}).encode()
-    heads = [await within(create_app(server.application.gateway, server.endpoints), body, usual) for _ in range(2)]
-    assert [head.get(b"antiphon-cache") for head in heads] == [outcome and outcome.encode() for outcome in outcomes]
+    heads = [
+        await within(create_app(server.application.gateway, server.endpoints), body, usual)
+        for _ in range(2)
+    ]
+    assert [head.get(b"antiphon-cache") for head in heads] == [
+        outcome and outcome.encode() for outcome in outcomes
+    ]
 
 
 async def within(app: ASGIApp, body: bytes, usual: bool) -> dict[bytes, bytes]:
     """Ask as an application around this one does; return the reply's headers."""
-    scope = {"type": "http", "method": "POST", "path": "/v1/responses", "headers": [(b"host", b"localhost")]}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/responses",
+        "headers": [(b"host", b"localhost")],
+    }
     scope |= {
         "antiphon.cache": usual,
         "query_string": b"",
@@ -222,7 +266,9 @@ async def within(app: ASGIApp, body: bytes, usual: bool) -> dict[bytes, bytes]:
     return dict(sent[0]["headers"])
 
 
-async def test_a_key_may_have_the_cache_on_and_no_tenant_gets_anothers_answers(backend: ReplayBackend) -> None:
+async def test_a_key_may_have_the_cache_on_and_no_tenant_gets_anothers_answers(
+    backend: ReplayBackend,
+) -> None:
     store = await open_store("sqlite://")
     heads = []
     for tenant in ("acme", "other"):

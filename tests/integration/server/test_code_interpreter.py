@@ -31,7 +31,9 @@ CITED = {
 def notebooks() -> Notebooks:
     """Containers in which all code prints 4 and makes a file."""
     one = Notebooks()
-    one.answer = lambda use: printed("a.csv\n") if use.name == "shell" else cell("4", files=(created("a.csv"),))
+    one.answer = lambda use: (
+        printed("a.csv\n") if use.name == "shell" else cell("4", files=(created("a.csv"),))
+    )
     return one
 
 
@@ -43,7 +45,9 @@ async def server() -> AsyncIterator[RunningServer]:
 
 
 async def create(sdk: AsyncOpenAI, **body: Any) -> dict[str, Any]:
-    response = await sdk.responses.create(**{"model": "m", "input": "2 + 2?", "tools": [CODE], **body})
+    response = await sdk.responses.create(
+        **{"model": "m", "input": "2 + 2?", "tools": [CODE], **body}
+    )
     async with asyncio.timeout(30):
         while response.status in ("queued", "in_progress"):
             response = await sdk.responses.retrieve(response.id)
@@ -60,7 +64,9 @@ def levelled(response: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("included", [True, False])
-async def test_outputs_can_be_requested_later_and_only_then_are_returned(server: RunningServer, included: bool) -> None:
+async def test_outputs_can_be_requested_later_and_only_then_are_returned(
+    server: RunningServer, included: bool
+) -> None:
     sdk = server.sdk
     first = await create(sdk, include=OUTPUTS if included else [])
     again = await sdk.responses.retrieve(first["id"])
@@ -87,11 +93,15 @@ async def test_lists_of_items_include_outputs_on_request(server: RunningServer) 
         inputs = (await sdk.responses.input_items.list(second["id"], include=include)).data
         assert outputs(item.to_dict() for item in inputs) == [expected]
         item_id = first["output"][0]["id"]
-        item = await sdk.conversations.items.retrieve(item_id, conversation_id=conversation, include=include)
+        item = await sdk.conversations.items.retrieve(
+            item_id, conversation_id=conversation, include=include
+        )
         assert outputs([item.to_dict()]) == [expected]
 
 
-async def test_large_figures_are_displayed_and_hidden_like_small_ones(server: RunningServer) -> None:
+async def test_large_figures_are_displayed_and_hidden_like_small_ones(
+    server: RunningServer,
+) -> None:
     figure = {"type": "image", "url": "data:image/png;base64," + "A" * 3_000_000}
     assert isinstance(server.parts.run.toolset.code, Notebooks)
     server.parts.run.toolset.code.answer = lambda use: _with(cell("4"), figure)
@@ -109,13 +119,19 @@ def _with(result: Any, output: dict[str, str]) -> Any:
     return result
 
 
-@pytest.mark.parametrize("body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}])
+@pytest.mark.parametrize(
+    "body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}]
+)
 @pytest.mark.parametrize("tool", ["code", "shell"])
 async def test_an_unknown_container_is_a_404_in_every_form_of_request(
     server: RunningServer, body: dict[str, Any], tool: str
 ) -> None:
     reference = {"type": "container_reference", "container_id": "cntr_none"}
-    value: Any = {**CODE, "container": "cntr_none"} if tool == "code" else {**SHELL, "environment": reference}
+    value: Any = (
+        {**CODE, "container": "cntr_none"}
+        if tool == "code"
+        else {**SHELL, "environment": reference}
+    )
     with pytest.raises(NotFoundError) as refused:
         await server.sdk.responses.create(model="m", input="Hi", tools=[value], **body)
     assert refused.value.body == {
@@ -128,7 +144,9 @@ async def test_an_unknown_container_is_a_404_in_every_form_of_request(
 
 async def test_a_tool_without_a_container_is_refused_by_name(server: RunningServer) -> None:
     with pytest.raises(BadRequestError) as refused:
-        await server.sdk.responses.create(model="m", input="Hi", tools=[{"type": "code_interpreter"}])  # type: ignore[list-item]
+        await server.sdk.responses.create(
+            model="m", input="Hi", tools=[{"type": "code_interpreter"}]
+        )  # type: ignore[list-item]
     body: Any = refused.value.body
     assert body["message"] == "Missing required parameter: 'tools[0].container'."
     assert (body["param"], body["code"]) == ("tools[0].container", "missing_required_parameter")
@@ -144,9 +162,12 @@ IN_MINE: Any = {"type": "container_reference", "container_id": "cntr_1"}
 
 
 @pytest.mark.parametrize(
-    ("tool", "call"), [({**CODE, "container": "cntr_1"}, RUN), ({**SHELL, "environment": IN_MINE}, LS)]
+    ("tool", "call"),
+    [({**CODE, "container": "cntr_1"}, RUN), ({**SHELL, "environment": IN_MINE}, LS)],
 )
-async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(tool: Any, call: Any) -> None:
+async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(
+    tool: Any, call: Any
+) -> None:
     async with serve(ScriptedBackend([call, LINK] * 4, models=["m"])) as one:
         found = []
         for form in ("plain", "stream", "background", "socket"):
@@ -179,17 +200,25 @@ async def test_a_conversation_on_a_socket_goes_on_in_its_container_and_cites_its
         one.parts.run.toolset = Toolset(code=notebooks())
         async with talk(one) as socket:
             first = await socket.created("2 + 2?", tools=[CODE], store=False)
-            second = await socket.created("Sure?", tools=[CODE], store=False, previous_response_id=first["id"])
+            second = await socket.created(
+                "Sure?", tools=[CODE], store=False, previous_response_id=first["id"]
+            )
 
     assert second["output"][0]["container_id"] == "cntr_1"
     assert second["output"][1]["content"][0]["annotations"] == [CITED]
 
 
 async def test_the_client_s_next_turn_needs_no_output_for_a_hosted_shell() -> None:
-    async with serve(ScriptedBackend([LS, stated("One."), stated("Still one.")], models=["m"])) as one:
+    async with serve(
+        ScriptedBackend([LS, stated("One."), stated("Still one.")], models=["m"])
+    ) as one:
         one.parts.run.toolset = Toolset(code=notebooks())
         first = await create(one.sdk, tools=[SHELL])
         second = await create(one.sdk, tools=[SHELL], previous_response_id=first["id"])
 
-    assert [item["type"] for item in first["output"]] == ["shell_call", "shell_call_output", "message"]
+    assert [item["type"] for item in first["output"]] == [
+        "shell_call",
+        "shell_call_output",
+        "message",
+    ]
     assert second["status"] == "completed"

@@ -15,7 +15,9 @@ async def refused(
     server: RunningServer, backend: ReplayBackend, answer: Answer, stream: bool = False
 ) -> tuple[int, dict]:
     backend.script = lambda request: answer
-    status, body = await server.post("/responses", json={"model": "m", "input": "Hi", "stream": stream})
+    status, body = await server.post(
+        "/responses", json={"model": "m", "input": "Hi", "stream": stream}
+    )
     assert set(body) == {"error"} and set(body["error"]) == {"message", "type", "param", "code"}
     return status, body["error"]
 
@@ -45,15 +47,24 @@ async def test_a_backends_refusal_is_a_plain_http_error(
 
 
 async def test_a_rate_limit_reports_the_wait_in_words_and_in_a_header(server, backend):
-    backend.script = lambda request: Answer([b'{"error": "slow"}'], JSON, status=429, headers={"retry-after": "7"})
-    async with server.http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as response:
+    backend.script = lambda request: Answer(
+        [b'{"error": "slow"}'], JSON, status=429, headers={"retry-after": "7"}
+    )
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "input": "Hi"}
+    ) as response:
         assert response.headers["retry-after"] == "7"
         assert "Please try again in 7s" in (await response.json())["error"]["message"]
 
 
 @pytest.mark.parametrize(
     "answer",
-    [Answer([b"<html>"], "text/html"), Answer([], JSON), Answer([b'{"choices": ['], JSON), Answer([b"{}"], JSON)],
+    [
+        Answer([b"<html>"], "text/html"),
+        Answer([], JSON),
+        Answer([b'{"choices": ['], JSON),
+        Answer([b"{}"], JSON),
+    ],
     ids=["HTML", "empty", "truncated", "no choices"],
 )
 async def test_an_answer_that_is_no_completion_is_the_backends_failure(server, backend, answer):
@@ -104,7 +115,9 @@ async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(server):
 async def test_a_base_url_that_does_not_end_in_v1_is_explained(server, path, status):
     async with server.http.post(server.url.removesuffix("/v1") + path, json={}) as response:
         assert response.status == status
-        assert (await response.json())["error"]["message"].endswith(f"{path}. The base URL of the API ends in /v1.")
+        assert (await response.json())["error"]["message"].endswith(
+            f"{path}. The base URL of the API ends in /v1."
+        )
 
 
 async def test_every_reply_has_the_headers_of_the_api(server):
@@ -118,12 +131,18 @@ async def test_every_reply_has_the_headers_of_the_api(server):
 async def test_a_refused_parameter_is_omitted_and_the_lesson_stored(server, backend):
     def script(request: dict) -> Answer:
         if "top_p" in request:
-            return Answer([b'{"error": {"message": "Unsupported parameter: \'top_p\'", "param": "top_p"}}'], JSON, 400)
+            return Answer(
+                [b'{"error": {"message": "Unsupported parameter: \'top_p\'", "param": "top_p"}}'],
+                JSON,
+                400,
+            )
         return Answer([completion("fine")], JSON)
 
     backend.script = script
     for _ in range(2):
-        status, response = await server.post("/responses", json={"model": "m", "input": "Hi", "top_p": 0.5})
+        status, response = await server.post(
+            "/responses", json={"model": "m", "input": "Hi", "top_p": 0.5}
+        )
         assert (status, response["output_text"]) == (200, "fine")
 
     assert ["top_p" in request for request in backend.requests] == [True, False, False]
@@ -137,7 +156,9 @@ async def test_truncation_auto_drops_the_oldest_exchanges_until_the_input_fits(s
 
     backend.script = script
     content = [{"role": "user", "content": f"turn {turn}"} for turn in range(6)]
-    status, response = await server.post("/responses", json={"model": "m", "input": content, "truncation": "auto"})
+    status, response = await server.post(
+        "/responses", json={"model": "m", "input": content, "truncation": "auto"}
+    )
     assert (status, response["output_text"]) == (200, "fits")
     assert backend.requests[-1]["messages"][-1]["content"] == "turn 5"
 

@@ -32,7 +32,9 @@ CHAT = {"model": "m", "messages": [{"role": "user", "content": HANG}]}
 
 
 def hang(request: dict[str, Any]) -> Answer:
-    if "messages" not in request:  # a request for embeddings gets its slot when the others are ended
+    if (
+        "messages" not in request
+    ):  # a request for embeddings gets its slot when the others are ended
         return Answer([b"{}"], JSON)
     if request["messages"][-1]["content"] == HANG:
         return Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
@@ -51,14 +53,18 @@ class Shared:
     def usage(self, name: str = "responses") -> SchedulerUsage:
         return self.server.parts.shared.usage()[name]
 
-    async def send_request(self, key: str, path: str = "/responses", **body: Any) -> tuple[int, Any]:
+    async def send_request(
+        self, key: str, path: str = "/responses", **body: Any
+    ) -> tuple[int, Any]:
         request_body = {"model": "m", "input": "Hi", **body}
         return await self.server.post(path, json=request_body, headers=bearing(key))
 
     async def fill(self, count: int, key: str | None = None) -> list[asyncio.Task[Any]]:
         """Send so many responses that never end, and return when all of them are made or wait."""
         before = self.usage()
-        tasks = [asyncio.create_task(self.send_request(key or self.a, input=HANG)) for _ in range(count)]
+        tasks = [
+            asyncio.create_task(self.send_request(key or self.a, input=HANG)) for _ in range(count)
+        ]
         await until(lambda: _total(self.usage()) == _total(before) + count)
         return tasks
 
@@ -85,20 +91,26 @@ async def sharing(
 ) -> AsyncIterator[Shared]:
     backend.script = hang
     store = await open_store("sqlite://")
-    a, b = await issue(store, "a"), await issue(store, "b")
-    async with serve(HttpBackend("replay", backend.url), store=store, limits=limits, max_responses=slots) as server:
+    a = await issue(store, "a")
+    b = await issue(store, "b")
+    async with serve(
+        HttpBackend("replay", backend.url), store=store, limits=limits, max_responses=slots
+    ) as server:
         yield Shared(server, backend, a, b)
 
 
 # Running responses.
 
 
-async def test_a_tenant_that_holds_its_share_waits_and_another_does_not(backend: ReplayBackend) -> None:
+async def test_a_tenant_that_holds_its_share_waits_and_another_does_not(
+    backend: ReplayBackend,
+) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
         waiting = await shared.fill(1)
         status, _ = await shared.send_request(shared.b)
-        usage, numbers = shared.usage(), await scrape(shared.server)
+        usage = shared.usage()
+        numbers = await scrape(shared.server)
         await end(running[0])
         await until(lambda: len(backend.requests) == SHARE + 2)
         after = shared.usage()
@@ -115,7 +127,9 @@ async def test_a_tenant_that_holds_its_share_waits_and_another_does_not(backend:
     assert (after.in_use, after.waiting) == (SHARE, 0)
 
 
-async def test_a_tenant_may_hold_its_share_again_once_its_responses_have_ended(backend: ReplayBackend) -> None:
+async def test_a_tenant_may_hold_its_share_again_once_its_responses_have_ended(
+    backend: ReplayBackend,
+) -> None:
     async with sharing(backend) as shared:
         for _ in range(SLOTS):
             await end(*await shared.fill(SHARE))
@@ -137,7 +151,9 @@ async def test_a_tenant_may_hold_its_share_again_once_its_responses_have_ended(b
         ("/embeddings", {"input": HANG}),
     ],
 )
-async def test_every_model_call_occupies_a_slot(backend: ReplayBackend, path: str, body: dict[str, Any]) -> None:
+async def test_every_model_call_occupies_a_slot(
+    backend: ReplayBackend, path: str, body: dict[str, Any]
+) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
         request_body = {"json": {"model": "m", **body}, "headers": bearing(shared.a)}
@@ -149,7 +165,9 @@ async def test_every_model_call_occupies_a_slot(backend: ReplayBackend, path: st
     assert requested_of_model == SHARE
 
 
-async def test_a_response_on_a_websocket_holds_a_slot_and_waits_for_it(backend: ReplayBackend) -> None:
+async def test_a_response_on_a_websocket_holds_a_slot_and_waits_for_it(
+    backend: ReplayBackend,
+) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
         url = f"{shared.server.url}/responses"
@@ -166,7 +184,9 @@ async def test_a_response_on_a_websocket_holds_a_slot_and_waits_for_it(backend: 
         await end(*running)
 
 
-async def test_a_background_response_is_queued_though_its_tenant_holds_its_share(backend: ReplayBackend) -> None:
+async def test_a_background_response_is_queued_though_its_tenant_holds_its_share(
+    backend: ReplayBackend,
+) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
         status, queued = await shared.send_request(shared.a, background=True)
@@ -183,11 +203,16 @@ async def test_the_error_of_a_full_queue_has_a_retry_after(backend: ReplayBacken
         body = {"json": {"model": "m", "input": "Hi"}, "headers": bearing(shared.a)}
         async with shared.server.http.post(f"{shared.server.url}/responses", **body) as reply:
             error = (await reply.json())["error"]
-            status, wait = reply.status, int(reply.headers["retry-after"])
+            status = reply.status
+            wait = int(reply.headers["retry-after"])
         usage = shared.usage()
         await end(*tasks)
 
-    assert (status, error["type"], error["code"]) == (503, "service_unavailable_error", "server_is_overloaded")
+    assert (status, error["type"], error["code"]) == (
+        503,
+        "service_unavailable_error",
+        "server_is_overloaded",
+    )
     assert 1 <= wait <= 30
     assert (usage.in_use, usage.waiting) == (1, 1)
 
@@ -235,10 +260,14 @@ MANY, MOST = 10, 8
 """Connections of the server, and how many of them one tenant may have."""
 
 
-async def open_connections(shared: Shared, key: str, stack: AsyncExitStack, count: int) -> list[aiohttp.ClientSession]:
+async def open_connections(
+    shared: Shared, key: str, stack: AsyncExitStack, count: int
+) -> list[aiohttp.ClientSession]:
     """Open connections that stay open, and send a request on each."""
     sessions = [
-        await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)))
+        await stack.enter_async_context(
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1))
+        )
         for _ in range(count)
     ]
     for session in sessions:
@@ -247,14 +276,19 @@ async def open_connections(shared: Shared, key: str, stack: AsyncExitStack, coun
 
 
 async def visit(shared: Shared, key: str, session: aiohttp.ClientSession) -> tuple[int, Any, bool]:
-    """Send a request; return the status, the code of the error, and whether the connection closes."""
+    """Send a request; return the status, the code of the error, and whether the connection
+    closes.
+    """
     async with session.get(f"{shared.server.url}/models", headers=bearing(key)) as reply:
         code = (await reply.json()).get("error", {}).get("code")
         return reply.status, code, reply.headers.get("connection") == "close"
 
 
 async def test_a_tenant_never_has_all_connections(backend: ReplayBackend) -> None:
-    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared, AsyncExitStack() as stack:
+    async with (
+        sharing(backend, limits=ServerLimits(connections=MANY)) as shared,
+        AsyncExitStack() as stack,
+    ):
         mine = await open_connections(shared, shared.a, stack, MOST)
         again = [await visit(shared, shared.a, session) for session in mine]
         async with aiohttp.ClientSession() as one_more:
@@ -275,7 +309,10 @@ async def test_a_tenant_never_has_all_connections(backend: ReplayBackend) -> Non
 
 
 async def test_a_connection_is_the_last_tenants(backend: ReplayBackend) -> None:
-    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared, AsyncExitStack() as stack:
+    async with (
+        sharing(backend, limits=ServerLimits(connections=MANY)) as shared,
+        AsyncExitStack() as stack,
+    ):
         (session,) = await open_connections(shared, shared.a, stack, 1)
         assert (await visit(shared, shared.b, session))[0] == 200
         assert shared.usage("connections").in_use == 1
@@ -288,7 +325,8 @@ class Closed(asyncio.Transport):
 
 
 async def test_a_connection_that_is_closing_is_not_counted_any_more() -> None:
-    connection, slots = ClosingConnection(asyncio.get_running_loop(), ConnectionLimits(5, 5)), FairScheduler(5)
+    connection = ClosingConnection(asyncio.get_running_loop(), ConnectionLimits(5, 5))
+    slots = FairScheduler(5)
     connection.transport = Closed()
 
     assert connection.belong("a", slots)
@@ -296,8 +334,12 @@ async def test_a_connection_that_is_closing_is_not_counted_any_more() -> None:
 
 
 async def test_a_websocket_is_one_of_its_tenants_connections(backend: ReplayBackend) -> None:
-    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared, AsyncExitStack() as stack:
-        url, headers = f"{shared.server.url}/responses", bearing(shared.a)
+    async with (
+        sharing(backend, limits=ServerLimits(connections=MANY)) as shared,
+        AsyncExitStack() as stack,
+    ):
+        url = f"{shared.server.url}/responses"
+        headers = bearing(shared.a)
         for _ in range(MOST):
             await stack.enter_async_context(shared.server.http.ws_connect(url, headers=headers))
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -308,7 +350,9 @@ async def test_a_websocket_is_one_of_its_tenants_connections(backend: ReplayBack
     assert refused.value.status == 503
 
 
-async def test_a_connection_that_becomes_a_websocket_is_counted_once(backend: ReplayBackend) -> None:
+async def test_a_connection_that_becomes_a_websocket_is_counted_once(
+    backend: ReplayBackend,
+) -> None:
     upgrade = (
         b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
         b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"

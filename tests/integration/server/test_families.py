@@ -1,4 +1,6 @@
-"""Whatever a backend refuses or writes differently, the client has its answer: the rows of `families`, over HTTP."""
+"""Whatever a backend refuses or writes differently, the client has its answer: the rows of
+`families`, over HTTP.
+"""
 
 import json
 from collections import defaultdict
@@ -47,8 +49,16 @@ class Stage:
         """The response, or the error."""
         assert self.server is not None
         model = UNAVAILABLE + row.model if row.way == "failover" else row.model
-        request_body = {"input": "Hi", **row.family.requested, **body, "model": model, "stream": row.stream}
-        async with self.server.http.post(f"{self.server.url}/responses", json=request_body) as reply:
+        request_body = {
+            "input": "Hi",
+            **row.family.requested,
+            **body,
+            "model": model,
+            "stream": row.stream,
+        }
+        async with self.server.http.post(
+            f"{self.server.url}/responses", json=request_body
+        ) as reply:
             text = await reply.text()
             assert reply.status == row.family.status or row.stream, text
         if not text.startswith("event:"):
@@ -69,10 +79,16 @@ async def stage() -> AsyncIterator[Stage]:
             backend = ReplayBackend(one.play)
             backend.models = [{"id": row.model} for row in ROWS if row.dialect == dialect]
             await stack.enter_async_context(backend.serve())
-            configured.append(BackendConfig(url=backend.url, name=dialect, dialect=dialect, api="chat"))
+            configured.append(
+                BackendConfig(url=backend.url, name=dialect, dialect=dialect, api="chat")
+            )
         line = await backends_of(Settings(backends=configured), {})
-        fallback = {model["id"]: [model["id"].removeprefix(UNAVAILABLE)] for model in removed.models}
-        serving = serve(*line.backends, shares=line.shares, dialects=line.dialects, fallback=fallback)
+        fallback = {
+            model["id"]: [model["id"].removeprefix(UNAVAILABLE)] for model in removed.models
+        }
+        serving = serve(
+            *line.backends, shares=line.shares, dialects=line.dialects, fallback=fallback
+        )
         one.server = await stack.enter_async_context(serving)
         await one.server.parts.models.refresh()
         yield one
@@ -96,7 +112,10 @@ def found(value: Any, expected: Values) -> dict[str, Any]:
 def next_input(response: Request) -> list[Request]:
     """The results of the calls of a response, or what the user says next."""
     created = [item for item in response["output"] if item["type"] == "function_call"]
-    results = [{"type": "function_call_output", "call_id": call["call_id"], "output": "ok"} for call in created]
+    results = [
+        {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
+        for call in created
+    ]
     return results or [{"role": "user", "content": "And then?"}]
 
 
@@ -113,7 +132,10 @@ async def second_turn(stage: Stage, row: Row, first: Request, more: Request) -> 
         created = [item for item in first["output"] if item["type"] == "function_call"]
         provided = [
             *requested,
-            *({name: call[name] for name in ("type", "call_id", "name", "arguments")} for call in created),
+            *(
+                {name: call[name] for name in ("type", "call_id", "name", "arguments")}
+                for call in created
+            ),
             *provided,
         ]
     return await stage.send_request(row, **more, input=provided)
@@ -126,7 +148,8 @@ def name_of(row: Row) -> str:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 async def test_the_client_has_its_answer(stage: Stage, row: Row) -> None:
-    family, more = row.family, {}
+    family = row.family
+    more = {}
     if row.way == "unstored":
         more = {"store": False, "include": ["reasoning.encrypted_content"]}
     elif row.way == "replay":
@@ -138,7 +161,8 @@ async def test_the_client_has_its_answer(stage: Stage, row: Row) -> None:
     assert found(first, family.answer) == family.answer, first
     if family.status != 200 or first["status"] != "completed":
         return
-    taken, sent = stage.taken[row.model], {**family.sent, **family.sent_at.get(row.dialect, {})}
+    taken = stage.taken[row.model]
+    sent = {**family.sent, **family.sent_at.get(row.dialect, {})}
     assert found(taken[-1], sent) == sent
     if family.stored and row.way != "unstored":
         await check_stored(stage, first, family.stored)
@@ -156,7 +180,9 @@ async def test_the_client_has_its_answer(stage: Stage, row: Row) -> None:
 async def check_stored(stage: Stage, response: Request, expected: Values) -> None:
     """What the client sent is listed as it was sent."""
     assert stage.server is not None
-    _, listed = await stage.server.get(f"/responses/{response['id']}/input_items?order=asc&limit=100")
+    _, listed = await stage.server.get(
+        f"/responses/{response['id']}/input_items?order=asc&limit=100"
+    )
     assert found(listed["data"], expected) == expected
 
 

@@ -33,14 +33,20 @@ CITED = {"type": "file_citation", "file_id": "file-tides", "filename": "tides.pd
 
 @pytest.fixture
 async def server() -> AsyncIterator[RunningServer]:
-    model = ScriptedBackend([SEARCH, stated("At nine", " [1]."), SEARCH, stated("At nine [1].")], models=["m"])
+    model = ScriptedBackend(
+        [SEARCH, stated("At nine", " [1]."), SEARCH, stated("At nine [1].")], models=["m"]
+    )
     async with serve(model) as one:
-        one.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
+        one.parts.run.toolset = Toolset(
+            file_search=FileSearch(Shelves(hit("High water is at nine.")))
+        )
         yield one
 
 
 async def create(sdk: AsyncOpenAI, **body: Any) -> dict[str, Any]:
-    response = await sdk.responses.create(**{"model": "m", "input": "When?", "tools": [TOOL], **body})
+    response = await sdk.responses.create(
+        **{"model": "m", "input": "When?", "tools": [TOOL], **body}
+    )
     async with asyncio.timeout(30):
         while response.status in ("queued", "in_progress"):
             response = await sdk.responses.retrieve(response.id)
@@ -79,7 +85,9 @@ async def test_lists_of_items_include_search_results_on_request(server: RunningS
         inputs = (await sdk.responses.input_items.list(next_one["id"], include=include)).data
         assert results(item.to_dict() for item in inputs) == [expected]
         item_id = created["output"][0]["id"]
-        item = await sdk.conversations.items.retrieve(item_id, conversation_id=conversation, include=include)
+        item = await sdk.conversations.items.retrieve(
+            item_id, conversation_id=conversation, include=include
+        )
         assert results([item.to_dict()]) == [expected]
 
 
@@ -89,14 +97,20 @@ async def test_many_results_are_displayed_and_hidden_like_few(server: RunningSer
     created = await create(server.sdk, tools=[{**TOOL, "max_num_results": 50}], include=RESULTS)
 
     (without,) = results((await server.sdk.responses.retrieve(created["id"])).to_dict()["output"])
-    (with_them,) = results((await server.sdk.responses.retrieve(created["id"], include=RESULTS)).to_dict()["output"])
+    (with_them,) = results(
+        (await server.sdk.responses.retrieve(created["id"], include=RESULTS)).to_dict()["output"]
+    )
 
     assert without is None
     assert [one["text"] for one in with_them] == [one.text for one in hits]
 
 
-@pytest.mark.parametrize("body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}])
-async def test_an_unknown_store_is_a_404_in_every_form_of_request(server: RunningServer, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}]
+)
+async def test_an_unknown_store_is_a_404_in_every_form_of_request(
+    server: RunningServer, body: dict[str, Any]
+) -> None:
     with pytest.raises(NotFoundError) as refused:
         await server.sdk.responses.create(
             model="m", input="Hi", tools=[{**TOOL, "vector_store_ids": ["vs_none"]}], **body
@@ -112,10 +126,15 @@ async def test_an_unknown_store_is_a_404_in_every_form_of_request(server: Runnin
 @pytest.mark.parametrize(
     ("ids", "message", "code"),
     [
-        (None, "Missing required parameter: 'tools[0].vector_store_ids'.", "missing_required_parameter"),
+        (
+            None,
+            "Missing required parameter: 'tools[0].vector_store_ids'.",
+            "missing_required_parameter",
+        ),
         (
             "vs_1",
-            "Invalid type for 'tools[0].vector_store_ids': expected an array of strings, but got a string instead.",
+            "Invalid type for 'tools[0].vector_store_ids': expected an array of strings, but got "
+            "a string instead.",
             "invalid_type",
         ),
     ],
@@ -129,12 +148,16 @@ async def test_stores_that_are_not_named_in_a_list_are_refused(
     assert (refused.value.body["message"], refused.value.code) == (message, code)  # type: ignore[index]
 
 
-async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(server: RunningServer) -> None:
+async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(
+    server: RunningServer,
+) -> None:
     model = ScriptedBackend([SEARCH, stated("At nine", " [1].")] * 4, models=["m"])
     async with serve(model) as one:
         one.parts.run.toolset = server.parts.run.toolset
         plain = await create(one.sdk, include=RESULTS)
-        stream = await one.sdk.responses.create(model="m", input="When?", tools=[TOOL], include=RESULTS, stream=True)
+        stream = await one.sdk.responses.create(
+            model="m", input="When?", tools=[TOOL], include=RESULTS, stream=True
+        )
         events = [event.to_dict() async for event in stream]
         later = await create(one.sdk, include=RESULTS, background=True)
         later = (await one.sdk.responses.retrieve(later["id"], include=RESULTS)).to_dict()
@@ -149,11 +172,17 @@ async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response
 
 
 async def test_a_conversation_on_a_socket_cites_what_an_earlier_turn_found() -> None:
-    model = ScriptedBackend([SEARCH, stated("At nine [1]."), stated("At nine【1】, I said.")], models=["m"])
+    model = ScriptedBackend(
+        [SEARCH, stated("At nine [1]."), stated("At nine【1】, I said.")], models=["m"]
+    )
     async with serve(model) as one:
-        one.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
+        one.parts.run.toolset = Toolset(
+            file_search=FileSearch(Shelves(hit("High water is at nine.")))
+        )
         async with talk(one) as socket:
             first = await socket.created("When?", tools=[TOOL], store=False)
-            second = await socket.created("Sure?", tools=[TOOL], store=False, previous_response_id=first["id"])
+            second = await socket.created(
+                "Sure?", tools=[TOOL], store=False, previous_response_id=first["id"]
+            )
 
     assert second["output"][0]["content"][0]["annotations"] == [CITED]

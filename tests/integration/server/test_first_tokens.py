@@ -1,4 +1,6 @@
-"""When the first token of an answer came, and what is said where none came: llama.cpp sends comments while it reads."""
+"""When the first token of an answer came, and what is said where none came: llama.cpp sends
+comments while it reads.
+"""
 
 import asyncio
 import logging
@@ -32,7 +34,9 @@ class Spoken(Observer):
 
 
 @asynccontextmanager
-async def observed(backend: ReplayBackend, answer: Answer) -> AsyncIterator[tuple[RunningServer, Spoken]]:
+async def observed(
+    backend: ReplayBackend, answer: Answer
+) -> AsyncIterator[tuple[RunningServer, Spoken]]:
     """A server over a backend that answers so."""
     backend.script, spoken = lambda _: answer, Spoken()
     async with serve(HttpBackend("replay", backend.url)) as server:
@@ -55,19 +59,31 @@ async def counted(backend: ReplayBackend, path: str, before: list[bytes], **body
 
 
 @pytest.mark.parametrize("before", SILENT.values(), ids=SILENT)
-async def test_what_comes_before_an_answer_is_not_its_first_token(backend: ReplayBackend, before: list[bytes]) -> None:
+async def test_what_comes_before_an_answer_is_not_its_first_token(
+    backend: ReplayBackend, before: list[bytes]
+) -> None:
     assert await counted(backend, "/responses", before, input="Hi") == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["a comment", "comments"])
-async def test_comments_that_are_passed_on_are_not_a_first_token(backend: ReplayBackend, name: str) -> None:
+async def test_comments_that_are_passed_on_are_not_a_first_token(
+    backend: ReplayBackend, name: str
+) -> None:
     messages = [{"role": "user", "content": "Hi"}]
     assert await counted(backend, "/chat/completions", SILENT[name], messages=messages) == [0, 1]
 
 
-async def test_a_stream_that_comes_as_one_object_has_a_first_token_too(backend: ReplayBackend) -> None:
-    async with observed(backend, Answer([completion("Hello")], "application/json")) as (server, spoken):
-        events = [event async for event in await server.sdk.responses.create(model="m", input="Hi", stream=True)]
+async def test_a_stream_that_comes_as_one_object_has_a_first_token_too(
+    backend: ReplayBackend,
+) -> None:
+    async with observed(backend, Answer([completion("Hello")], "application/json")) as (
+        server,
+        spoken,
+    ):
+        events = [
+            event
+            async for event in await server.sdk.responses.create(model="m", input="Hi", stream=True)
+        ]
 
     assert (events[-1].type, spoken.count) == ("response.completed", 1)
 
@@ -99,7 +115,11 @@ async def test_a_prompt_that_takes_too_long_is_reported_by_the_error_the_log_and
         while not found:  # facts are written soon after the answer
             async with server.http.get(f"{server.url}/responses") as listing:
                 found = (await listing.json())["data"]
-    lines = [record.getMessage() for record in caplog.records if "A call of a model failed" in record.getMessage()]
+    lines = [
+        record.getMessage()
+        for record in caplog.records
+        if "A call of a model failed" in record.getMessage()
+    ]
 
     assert "within 0.2 s." in received
     assert "in the middle" not in received

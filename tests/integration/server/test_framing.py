@@ -1,4 +1,6 @@
-"""A backend's answer is recognised by its first byte, whatever its content type says and whatever was requested."""
+"""A backend's answer is recognised by its first byte, whatever its content type says and whatever
+was requested.
+"""
 
 import asyncio
 import json
@@ -35,7 +37,9 @@ async def response_of(server: RunningServer, **more: Any) -> dict[str, Any]:
     if not more.get("stream"):
         whole: dict[str, Any] = json.loads(data)
         return whole
-    last: dict[str, Any] = json.loads([line[6:] for line in data.split(b"\n") if line.startswith(b"data: {")][-1])
+    last: dict[str, Any] = json.loads(
+        [line[6:] for line in data.split(b"\n") if line.startswith(b"data: {")][-1]
+    )
     return last["response"]
 
 

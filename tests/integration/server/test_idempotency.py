@@ -1,4 +1,6 @@
-"""`Idempotency-Key`: the same request again gets the same answer and no more work is done, on both stores."""
+"""`Idempotency-Key`: the same request again gets the same answer and no more work is done, on both
+stores.
+"""
 
 import asyncio
 import json
@@ -15,7 +17,9 @@ from tests.support.waiting import until
 BODY = {"model": "m", "input": "Hi"}
 
 
-async def post(server: RunningServer, body: Any, key: str, path: str = "/responses") -> tuple[int, bytes]:
+async def post(
+    server: RunningServer, body: Any, key: str, path: str = "/responses"
+) -> tuple[int, bytes]:
     headers = {"idempotency-key": key, "content-type": "application/json"}
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with server.http.post(server.url + path, data=data, headers=headers) as response:
@@ -40,23 +44,31 @@ async def test_the_same_request_gets_the_same_answer(
     backend.script = lambda request: Answer([text("Once ", "upon")])
     first = await post(stateful, BODY | extra, "key")
     later = [
-        await post(stateful, json.dumps(dict(reversed((BODY | extra).items())), indent=1).encode(), "key")
+        await post(
+            stateful, json.dumps(dict(reversed((BODY | extra).items())), indent=1).encode(), "key"
+        )
         for _ in range(3)
     ]
 
     assert first[0] == 200
     assert later == [first] * 3
     if "stream" in extra:
-        assert_event_stream([json.loads(line[6:]) for line in first[1].split(b"\n") if line.startswith(b"data: ")])
+        assert_event_stream(
+            [json.loads(line[6:]) for line in first[1].split(b"\n") if line.startswith(b"data: ")]
+        )
     await until(lambda: backend.requests != [])
     assert len(backend.requests) == 1
 
 
 @pytest.mark.wide("postgres")
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
-async def test_fifty_at_once_make_one_call(stateful: RunningServer, backend: ReplayBackend, stream: bool) -> None:
+async def test_fifty_at_once_make_one_call(
+    stateful: RunningServer, backend: ReplayBackend, stream: bool
+) -> None:
     backend.script = lambda request: Answer([text("Once ", "upon")])
-    answers = await asyncio.gather(*(post(stateful, BODY | {"stream": stream}, "key") for _ in range(50)))
+    answers = await asyncio.gather(
+        *(post(stateful, BODY | {"stream": stream}, "key") for _ in range(50))
+    )
 
     assert {status for status, _ in answers} == {200}
     assert len({body for _, body in answers}) == 1
@@ -68,7 +80,11 @@ async def test_another_request_with_the_key_is_refused(stateful: RunningServer) 
     status, body = await post(stateful, BODY | {"input": "Ho"}, "key")
     error = json.loads(body)["error"]
 
-    assert (status, error["code"], error["param"]) == (422, "idempotency_key_reused", "Idempotency-Key")
+    assert (status, error["code"], error["param"]) == (
+        422,
+        "idempotency_key_reused",
+        "Idempotency-Key",
+    )
     assert (await post(stateful, {}, "key", "/conversations"))[0] == 422
 
 
@@ -77,7 +93,11 @@ async def test_an_invalid_key_is_rejected(server: RunningServer, key: str) -> No
     status, body = await post(server, BODY, key)
     error = json.loads(body)["error"]
 
-    assert (status, error["code"], error["param"]) == (400, "invalid_idempotency_key", "Idempotency-Key")
+    assert (status, error["code"], error["param"]) == (
+        400,
+        "invalid_idempotency_key",
+        "Idempotency-Key",
+    )
 
 
 async def test_a_failed_request_is_retried_under_its_idempotency_key(
@@ -95,11 +115,17 @@ async def test_a_failed_request_is_retried_under_its_idempotency_key(
 
 
 @pytest.mark.wide("postgres")
-async def test_a_client_that_leaves_frees_its_key(stateful: RunningServer, backend: ReplayBackend) -> None:
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
+async def test_a_client_that_leaves_frees_its_key(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
     headers = {"idempotency-key": "key"}
     body = BODY | {"stream": True}
-    async with stateful.http.post(f"{stateful.url}/responses", json=body, headers=headers) as response:
+    async with stateful.http.post(
+        f"{stateful.url}/responses", json=body, headers=headers
+    ) as response:
         await response.content.readuntil(b"output_text.delta")
     backend.script = lambda request: Answer([text("Well")])
 

@@ -33,19 +33,27 @@ DONE = stated("Here it is.")
 
 @asynccontextmanager
 async def serving(
-    store: str, *answers: Any, images: ImagesBackend | None = None, seconds: float = 30, **options: Any
+    store: str,
+    *answers: Any,
+    images: ImagesBackend | None = None,
+    seconds: float = 30,
+    **options: Any,
 ) -> AsyncIterator[tuple[RunningServer, ImagesBackend, ScriptedBackend]]:
     model = ScriptedBackend(list(answers), models=["m"])
     async with AsyncExitStack() as stack:
         images = images or await stack.enter_async_context(images_server())
-        settings = Settings(images_backend=images.url, images_model="painter", images_timeout=seconds)
+        settings = Settings(
+            images_backend=images.url, images_model="painter", images_timeout=seconds
+        )
         options |= {"settings": settings, "has_tools": True}
         server = await stack.enter_async_context(serve(model, store=store, **options))
         yield server, images, model
 
 
 async def create(sdk: AsyncOpenAI, **body: Any) -> dict[str, Any]:
-    response = await sdk.responses.create(**{"model": "m", "input": "Draw", "tools": [TOOL], **body})
+    response = await sdk.responses.create(
+        **{"model": "m", "input": "Draw", "tools": [TOOL], **body}
+    )
     async with asyncio.timeout(30):
         while response.status in ("queued", "in_progress"):
             response = await sdk.responses.retrieve(response.id)
@@ -93,18 +101,25 @@ async def test_an_image_is_created_displayed_again_and_listed(store_url: str) ->
 
 async def test_a_stream_shows_partial_images_and_is_replayed_whole(store_url: str) -> None:
     async with serving(store_url, CALL, DONE, CALL, DONE) as (server, _, __):
-        stream = await server.sdk.responses.create(model="m", input="Draw", tools=[TOOL], stream=True)
+        stream = await server.sdk.responses.create(
+            model="m", input="Draw", tools=[TOOL], stream=True
+        )
         events = [event.to_dict() async for event in stream]
         background = await server.sdk.responses.create(
             model="m", input="Draw", tools=[TOOL], stream=True, background=True
         )
         logged = [event.to_dict() async for event in background]
         response_id = logged[0]["response"]["id"]  # type: ignore[index]
-        replayed = [event.to_dict() async for event in await server.sdk.responses.retrieve(response_id, stream=True)]
+        replayed = [
+            event.to_dict()
+            async for event in await server.sdk.responses.retrieve(response_id, stream=True)
+        ]
 
     for one in (events, logged, replayed):
         assert_event_stream(one)
-        kinds = [event["type"] for event in one if "image" in event["type"] or "item" in event["type"]]  # type: ignore[operator]
+        kinds = [
+            event["type"] for event in one if "image" in event["type"] or "item" in event["type"]
+        ]  # type: ignore[operator]
         assert kinds[:7] == [
             "response.output_item.added",
             "response.image_generation_call.in_progress",
@@ -119,7 +134,9 @@ async def test_a_stream_shows_partial_images_and_is_replayed_whole(store_url: st
     assert logged == replayed
 
 
-async def test_edits_change_the_newest_image_or_the_one_that_the_model_names(store_url: str) -> None:
+async def test_edits_change_the_newest_image_or_the_one_that_the_model_names(
+    store_url: str,
+) -> None:
     by_number = called("image_generation", '{"prompt": "x", "edit_of": 1}')
     async with serving(store_url, CALL, DONE, EDIT, DONE, by_number, DONE) as (server, images, _):
         first = await create(server.sdk)
@@ -127,7 +144,11 @@ async def test_edits_change_the_newest_image_or_the_one_that_the_model_names(sto
         third = await create(server.sdk, previous_response_id=second["id"], input="The first one")
 
     sizes = [len(base64.b64decode(image_of(one)["result"])) for one in (first, second, third)]
-    assert [path for path, _ in images.requests] == ["/images/generations", "/images/edits", "/images/edits"]
+    assert [path for path, _ in images.requests] == [
+        "/images/generations",
+        "/images/edits",
+        "/images/edits",
+    ]
     assert [fields.get("image") for _, fields in images.requests] == [None, sizes[0], sizes[0]]
     assert image_of(second)["action"] == "edit"
 
@@ -150,19 +171,24 @@ async def test_an_image_is_found_by_its_id_alone_and_by_no_other_tenant(store_ur
     assert later[0].to_dict() == displayed[0].to_dict()
 
 
-async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(store_url: str) -> None:
+async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(
+    store_url: str,
+) -> None:
     async with serving(store_url, CALL, DONE) as (server, _, __):
-        sdk, parts = server.sdk, server.parts
+        sdk = server.sdk
+        parts = server.parts
         conversation = (await sdk.conversations.create()).id
         before = await parts.store.read(stored_sizes.stored_bytes, "")
         created = await create(sdk, conversation=conversation)
         assert await parts.store.read(stored_sizes.stored_bytes, "") > before
         await sdk.responses.delete(created["id"])
-        await parts.objects.files.get().delete_blobs(await parts.store.write(files.claim_stale, 100))
+        await parts.objects.files.get().delete_blobs(
+            await parts.store.write(files.claim_stale, 100)
+        )
         items = (await sdk.conversations.items.list(conversation)).data
-        assert [one.to_dict().get("result") for one in items if one.type == "image_generation_call"] == [
-            image_of(created)["result"]
-        ]
+        assert [
+            one.to_dict().get("result") for one in items if one.type == "image_generation_call"
+        ] == [image_of(created)["result"]]
         await sdk.conversations.items.delete(image_of(created)["id"], conversation_id=conversation)
         assert len(await parts.store.write(files.claim_stale, 100)) == 1
 
@@ -170,7 +196,11 @@ async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(sto
 async def test_without_storage_the_item_brings_its_image_itself(store_url: str) -> None:
     async with serving(store_url, CALL, DONE, EDIT, DONE) as (server, images, _):
         created = await create(server.sdk, store=False)
-        await create(server.sdk, store=False, input=[*created["output"], {"role": "user", "content": "Bluer"}])
+        await create(
+            server.sdk,
+            store=False,
+            input=[*created["output"], {"role": "user", "content": "Bluer"}],
+        )
         blobs = await server.parts.store.write(files.claim_stale, 100)
 
     assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(created)["result"]))
@@ -222,7 +252,10 @@ async def test_the_tool_is_echoed_with_its_defaults_and_can_be_demanded() -> Non
             "size": "512x512",
         }
     ]
-    assert model.requests[0]["tool_choice"] == {"type": "function", "function": {"name": "image_generation"}}
+    assert model.requests[0]["tool_choice"] == {
+        "type": "function",
+        "function": {"name": "image_generation"},
+    }
     assert model.requests[1].get("tool_choice", "auto") == "auto"
     assert image_of(created)["size"] == "512x512"
 
@@ -237,23 +270,38 @@ async def test_no_tenant_reaches_the_image_of_another() -> None:
         reference = json.loads(stored.output[0].body)["result"]
         message: Any = {"role": "user", "content": "Bluer"}
         with pytest.raises(NotFoundError):
-            await create(other, input=[{"type": "image_generation_call", "id": image_of(created)["id"]}, message])
-        forged: Any = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": reference}
+            await create(
+                other,
+                input=[{"type": "image_generation_call", "id": image_of(created)["id"]}, message],
+            )
+        forged: Any = {
+            "type": "image_generation_call",
+            "id": "ig_1",
+            "status": "completed",
+            "result": reference,
+        }
         tried = await create(other, input=[forged, message])
         displayed = (await other.responses.input_items.list(tried["id"])).data
         assert len(images.requests) == 1
         assert image_of(tried)["status"] == "failed"
-        assert [one.to_dict()["result"] for one in displayed if one.type == "image_generation_call"] == [None]
+        assert [
+            one.to_dict()["result"] for one in displayed if one.type == "image_generation_call"
+        ] == [None]
         await other.responses.delete(tried["id"])
         again = (await canary.responses.retrieve(created["id"])).to_dict()
         assert again["output"] == created["output"]
 
 
 async def test_images_come_over_a_websocket() -> None:
-    async with serving("sqlite://", CALL, DONE, EDIT, DONE) as (server, images, _), talk(server) as socket:
+    async with (
+        serving("sqlite://", CALL, DONE, EDIT, DONE) as (server, images, _),
+        talk(server) as socket,
+    ):
         events = await socket.create("Draw", tools=[TOOL], store=False)
         first = events[-1]["response"]
-        second = await socket.created("Bluer", tools=[TOOL], store=False, previous_response_id=first["id"])
+        second = await socket.created(
+            "Bluer", tools=[TOOL], store=False, previous_response_id=first["id"]
+        )
 
     assert sum(event["type"].endswith("partial_image") for event in events) == 2
     assert image_of(second)["action"] == "edit"
@@ -289,7 +337,11 @@ async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
     by_number = called("image_generation", '{"prompt": "x", "edit_of": 3}')
     missing = called("image_generation", '{"prompt": "x", "edit_of": 2}')
     calls = several("first", "refused", "last of three")
-    async with serving(store_url, calls, DONE, by_number, DONE, missing, DONE) as (server, images, model):
+    async with serving(store_url, calls, DONE, by_number, DONE, missing, DONE) as (
+        server,
+        images,
+        model,
+    ):
         images.handler = answer
         tool: Any = server.parts.run.toolset.images
         run = tool.run
@@ -306,9 +358,15 @@ async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
         third = await create(server.sdk, previous_response_id=second["id"])
 
     one, _, three = (item for item in first["output"] if item["type"] == "image_generation_call")
-    results = [message["content"] for message in model.requests[1]["messages"] if message["role"] == "tool"]
+    results = [
+        message["content"] for message in model.requests[1]["messages"] if message["role"] == "tool"
+    ]
     edits = [fields["image"] for path, fields in images.requests if path == "/images/edits"]
-    assert [result[:14] for result in results] == ["Made image 1 (", "The image was ", "Made image 3 ("]
+    assert [result[:14] for result in results] == [
+        "Made image 1 (",
+        "The image was ",
+        "Made image 3 (",
+    ]
     assert edits == [len(base64.b64decode(three["result"]))]
     assert "Made image 4 (" in str(model.requests[3])
     assert image_of(third)["error"]["message"].startswith("Image 2 was not made")

@@ -24,10 +24,15 @@ from tests.support.waiting import until
 
 async def test_the_sdk_makes_and_edits_images() -> None:
     async with serving("sqlite://") as (server, images, _):
-        created = await server.sdk.images.generate(model="painter", prompt="a red circle", size="512x512")
+        created = await server.sdk.images.generate(
+            model="painter", prompt="a red circle", size="512x512"
+        )
         data = base64.b64decode(created.data[0].b64_json or "")  # type: ignore[index]
         edited = await server.sdk.images.edit(
-            model="painter", prompt="bluer", image=("a.png", data, "image/png"), mask=("m.png", paint("x"), "image/png")
+            model="painter",
+            prompt="bluer",
+            image=("a.png", data, "image/png"),
+            mask=("m.png", paint("x"), "image/png"),
         )
 
     assert inspect(data).size == "512x512"
@@ -40,7 +45,9 @@ async def test_the_sdk_makes_and_edits_images() -> None:
 
 async def test_streams_pass_and_without_a_model_the_configured_one_is_called() -> None:
     async with serving("sqlite://") as (server, images, _):
-        stream: Any = await server.sdk.images.generate(prompt="a square", stream=True, partial_images=2)
+        stream: Any = await server.sdk.images.generate(
+            prompt="a square", stream=True, partial_images=2
+        )
         kinds = [event.type async for event in stream]
         await server.sdk.images.edit(prompt="x", image=("a.png", paint("x"), "image/png"))
         body = {"prompt": "a square", "stream": True}
@@ -98,13 +105,17 @@ async def test_a_redirect_of_the_server_is_not_passed_on(status: int) -> None:
     async with serving("sqlite://") as (server, images, _):
         images.handler = moved
         body = {"model": "painter", "prompt": "a square"}
-        async with server.http.post(f"{server.url}/images/generations", json=body, allow_redirects=False) as reply:
+        async with server.http.post(
+            f"{server.url}/images/generations", json=body, allow_redirects=False
+        ) as reply:
             assert (reply.status, "location" in reply.headers) == (502, False)
 
 
 async def test_keys_and_their_limits_hold() -> None:
     async with serving("sqlite://") as (server, images, _):
-        allowed = bearing(await issue(server.parts.store, models=("painter",), requests_per_minute=1))
+        allowed = bearing(
+            await issue(server.parts.store, models=("painter",), requests_per_minute=1)
+        )
         refused = bearing(await issue(server.parts.store, models=("m",)))
         body = {"model": "painter", "prompt": "a square"}
         first = await server.post("/images/generations", json=body, headers=allowed)
@@ -120,7 +131,11 @@ async def charged(server: RunningServer) -> tuple[int, int, int]:
     """The requests and tokens that were charged to all keys."""
     await server.parts.jobs.meter.settle()
     rows = await server.parts.store.read(api_keys.usage, None, 0, 2**40)
-    return sum(row.requests for row in rows), sum(row.input_tokens for row in rows), sum(r.output_tokens for r in rows)
+    return (
+        sum(row.requests for row in rows),
+        sum(row.input_tokens for row in rows),
+        sum(r.output_tokens for r in rows),
+    )
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -128,7 +143,9 @@ async def test_a_key_is_charged_what_the_server_reports(stream: bool) -> None:
     async with serving("sqlite://") as (server, _, __):
         key = await issue(server.parts.store)
         body = {"model": "painter", "prompt": "a red square", "stream": stream}
-        async with server.http.post(f"{server.url}/images/generations", json=body, headers=bearing(key)) as reply:
+        async with server.http.post(
+            f"{server.url}/images/generations", json=body, headers=bearing(key)
+        ) as reply:
             await reply.read()
         assert await charged(server) == (1, 3, 64)
 
@@ -147,17 +164,26 @@ async def test_a_key_is_charged_for_its_prompt_where_the_server_reports_nothing(
     assert tokens > 20
 
 
-async def requested(answer: Any, *, stream: bool = False, files: Any = None, **fields: Any) -> tuple[int, str]:
+async def requested(
+    answer: Any, *, stream: bool = False, files: Any = None, **fields: Any
+) -> tuple[int, str]:
     """The status and the text that a client receives where the image server sends this."""
 
     async def handle(request: web.Request, _: dict[str, Any]) -> web.Response:
         sent = answer(f"http://{request.host}") if callable(answer) else answer
-        data = f"event: image_generation.completed\ndata: {json.dumps(sent)}\n\ndata: [DONE]\n\n" if stream else sent
+        data = (
+            f"event: image_generation.completed\ndata: {json.dumps(sent)}\n\ndata: [DONE]\n\n"
+            if stream
+            else sent
+        )
         kind = "text/event-stream" if stream else "application/json"
         text = data if isinstance(data, str) else json.dumps(data)
         return web.Response(text=text, content_type=kind)
 
-    async with images_server(files) as images, serving("sqlite://", images=images) as (server, _, __):
+    async with (
+        images_server(files) as images,
+        serving("sqlite://", images=images) as (server, _, __),
+    ):
         images.handler = handle
         body = {"model": "painter", "prompt": "x", "stream": stream, **fields}
         async with server.http.post(f"{server.url}/images/generations", json=body) as reply:
@@ -176,7 +202,10 @@ async def test_an_image_by_url_of_the_server_itself_is_returned_as_base64() -> N
         response_format="url",
     )
     picture = base64.b64encode(paint("x")).decode()
-    assert (status, json.loads(text)) == (200, {"created": 1, "data": [{"b64_json": "AA=="}, {"b64_json": picture}]})
+    assert (status, json.loads(text)) == (
+        200,
+        {"created": 1, "data": [{"b64_json": "AA=="}, {"b64_json": picture}]},
+    )
 
 
 async def test_an_image_by_url_in_a_stream_is_replaced_too() -> None:
@@ -186,16 +215,23 @@ async def test_an_image_by_url_in_a_stream_is_replaced_too() -> None:
         files=a_picture,
     )
     lines = text.splitlines()
-    assert (status, lines[0], lines[3]) == (200, "event: image_generation.completed", "data: [DONE]")
+    assert (status, lines[0], lines[3]) == (
+        200,
+        "event: image_generation.completed",
+        "data: [DONE]",
+    )
     picture = base64.b64encode(paint("x")).decode()
-    assert json.loads(lines[1].partition(":")[2]) == {"type": "image_generation.completed", "b64_json": picture}
+    assert json.loads(lines[1].partition(":")[2]) == {
+        "type": "image_generation.completed",
+        "b64_json": picture,
+    }
 
 
 async def test_a_data_url_is_an_image_as_well() -> None:
     picture = base64.b64encode(paint("x")).decode()
-    assert json.loads((await requested({"data": [{"url": f"data:image/png;base64,{picture}"}]}))[1]) == {
-        "data": [{"b64_json": picture}]
-    }
+    assert json.loads(
+        (await requested({"data": [{"url": f"data:image/png;base64,{picture}"}]}))[1]
+    ) == {"data": [{"b64_json": picture}]}
 
 
 @pytest.mark.parametrize(
@@ -226,7 +262,9 @@ async def test_in_a_stream_no_address_reaches_the_client_unchecked() -> None:
     assert "secret.png" not in text
 
 
-async def test_images_by_url_are_fetched_only_as_long_as_their_answer_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_images_by_url_are_fetched_only_as_long_as_their_answer_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fetched = list[str]()
 
     async def picture(request: web.Request) -> web.Response:
@@ -273,8 +311,11 @@ MEBIBYTE = 1024 * 1024
 async def test_an_answer_buffered_for_a_check_counts_as_memory_until_it_is_sent(kind: str) -> None:
     server = Slow(MEBIBYTE, kind)
     async with serving("sqlite://") as (running, images, _):
-        images.handler, memory = server.answer, running.parts.run.history.memory
-        pending = asyncio.create_task(running.http.post(f"{running.url}/images/generations", json=PAINT))
+        images.handler = server.answer
+        memory = running.parts.run.history.memory
+        pending = asyncio.create_task(
+            running.http.post(f"{running.url}/images/generations", json=PAINT)
+        )
         await until(lambda: memory.size - memory.left >= MEBIBYTE)
         server.may_end.set()
         async with await pending as reply:
@@ -282,12 +323,16 @@ async def test_an_answer_buffered_for_a_check_counts_as_memory_until_it_is_sent(
         await until(lambda: memory.left == memory.size)
 
 
-async def test_an_answer_is_refused_while_there_is_no_room_for_it_and_an_answer_that_never_fits_by_its_size() -> None:
+async def test_an_answer_is_refused_while_there_is_no_room_for_it_and_an_answer_that_never_fits_by_its_size() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     replies = []
     for size, used in ((MEBIBYTE, 3 * MEBIBYTE), (MEBIBYTE, 0), (4 * MEBIBYTE, 0)):
         server = Slow(size)
         server.may_end.set()
-        async with serving("sqlite://", memory=4 * MEBIBYTE, limits=ServerLimits(body=64 * 1024)) as (
+        async with serving(
+            "sqlite://", memory=4 * MEBIBYTE, limits=ServerLimits(body=64 * 1024)
+        ) as (
             running,
             images,
             _,
@@ -296,21 +341,28 @@ async def test_an_answer_is_refused_while_there_is_no_room_for_it_and_an_answer_
             running.parts.run.history.memory.take(used)
             status, answer = await running.post("/images/generations", json=PAINT)
             replies.append((status, str(answer.get("error"))))
-            await until(lambda memory=running.parts.run.history.memory, used=used: memory.size - memory.left == used)  # type: ignore[misc] # of this turn
+            await until(
+                lambda memory=running.parts.run.history.memory, used=used: (
+                    memory.size - memory.left == used
+                )
+            )  # type: ignore[misc] # of this turn
     assert [status for status, _ in replies] == [503, 200, 502]
     assert "all the memory" in replies[0][1]
     assert str(4 * MEBIBYTE) in replies[2][1]
 
 
 async def test_the_images_of_one_tenant_leave_room_for_another() -> None:
-    server, replies = Slow(4 * MEBIBYTE), []
-    async with serving("sqlite://", memory=8 * MEBIBYTE, limits=ServerLimits(body=64 * 1024)) as (running, images, _):
+    server = Slow(4 * MEBIBYTE)
+    replies = []
+    async with serving("sqlite://", memory=8 * MEBIBYTE, limits=ServerLimits(body=64 * 1024)) as (
+        running,
+        images,
+        _,
+    ):
         keys = [bearing(await issue(running.parts.store, tenant)) for tenant in ("greedy", "other")]
-        images.handler, path, memory = (
-            server.answer,
-            f"{running.url}/images/generations",
-            running.parts.run.history.memory,
-        )
+        images.handler = server.answer
+        path = f"{running.url}/images/generations"
+        memory = running.parts.run.history.memory
         retained = asyncio.create_task(running.http.post(path, json=PAINT, headers=keys[0]))
         await until(lambda: memory.size - memory.left >= 4 * MEBIBYTE)
         for key in keys:
@@ -323,24 +375,37 @@ async def test_the_images_of_one_tenant_leave_room_for_another() -> None:
     assert replies == [503, 200]
 
 
-async def test_an_answer_that_had_room_is_sent_although_others_have_filled_the_memory_while_it_was_checked() -> None:
+async def test_an_answer_that_had_room_is_sent_although_others_have_filled_the_memory_while_it_was_checked() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     server = Slow(100, "text/event-stream")
     server.text = b'data: {"data": [{"url": "", "b64_json": "' + b"A" * 1000
     server.may_end.set()
-    async with serving("sqlite://", memory=8 * MEBIBYTE, limits=ServerLimits(body=64 * 1024)) as (running, images, _):
+    async with serving("sqlite://", memory=8 * MEBIBYTE, limits=ServerLimits(body=64 * 1024)) as (
+        running,
+        images,
+        _,
+    ):
         key = bearing(await issue(running.parts.store, "greedy"))
-        images.handler, memory = server.answer, running.parts.run.history.memory
+        images.handler = server.answer
+        memory = running.parts.run.history.memory
         memory.take(4 * MEBIBYTE, "greedy")
-        take, size_of_answer, filled = memory.take, len(server.text) + len(b'"}]}\n'), list[int]()
+        take = memory.take
+        size_of_answer = len(server.text) + len(b'"}]}\n')
+        filled = list[int]()
 
         def fill(size: int, tenant: str = "") -> None:
             take(size, tenant)
-            if size == 2 * size_of_answer:  # it may have a URL, counts three times, and is checked next
+            if (
+                size == 2 * size_of_answer
+            ):  # it may have a URL, counts three times, and is checked next
                 take(memory.left)
                 filled.append(memory.left)
 
         memory.take = fill  # type: ignore[method-assign] # others come while the answer is checked
-        async with running.http.post(f"{running.url}/images/generations", json=PAINT, headers=key) as reply:
+        async with running.http.post(
+            f"{running.url}/images/generations", json=PAINT, headers=key
+        ) as reply:
             text = await reply.text()
     assert filled == [0]
     assert (reply.status, "A" * 1000 in text) == (200, True)

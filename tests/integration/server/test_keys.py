@@ -1,4 +1,6 @@
-"""Who comes in: with a key, by the one header, and nobody else anywhere (bad inputs 1 to 8, threats 1 to 7)."""
+"""Who comes in: with a key, by the one header, and nobody else anywhere (bad inputs 1 to 8, threats
+1 to 7).
+"""
 
 import re
 import time
@@ -35,7 +37,9 @@ async def guarded(backend: ReplayBackend) -> AsyncIterator[RunningServer]:
     """A server that asks for a key."""
     store = await open_store("sqlite://")
     await issue(store, "somebody")
-    async with serve(HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store) as one:
+    async with serve(
+        HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store
+    ) as one:
         yield one
 
 
@@ -49,18 +53,31 @@ async def answer(
 async def test_a_good_key_comes_in(stateful: RunningServer) -> None:
     stateful.sdk.api_key = await issue(stateful.parts.store)
 
-    assert (await stateful.sdk.responses.create(model="m", input="Hi")).output_text == "You said: Hi"
+    assert (
+        await stateful.sdk.responses.create(model="m", input="Hi")
+    ).output_text == "You said: Hi"
 
 
 @pytest.mark.parametrize(
-    "provided", [{}, {"authorization": "Basic YTpi"}, {"authorization": "Bearer"}, {"authorization": "Bearer  "}]
+    "provided",
+    [
+        {},
+        {"authorization": "Basic YTpi"},
+        {"authorization": "Bearer"},
+        {"authorization": "Bearer  "},
+    ],
 )
 async def test_a_request_without_a_key_is_rejected_with_the_place_for_it(
     guarded: RunningServer, provided: Mapping[str, str]
 ) -> None:
     status, error, headers = await answer(guarded, provided)
 
-    assert (status, error["type"], error["param"], error["code"]) == (401, "invalid_request_error", None, None)
+    assert (status, error["type"], error["param"], error["code"]) == (
+        401,
+        "invalid_request_error",
+        None,
+        None,
+    )
     assert "Authorization" in error["message"]
     assert headers["www-authenticate"] == "Bearer"
     assert headers["x-request-id"].startswith("req_")
@@ -96,7 +113,15 @@ async def test_two_authorization_headers_are_refused(guarded: RunningServer) -> 
 
 
 @pytest.mark.parametrize(
-    "header", ["x-api-key", "api-key", "openai-api-key", "proxy-authorization", "cookie", "x-antiphon-tenant"]
+    "header",
+    [
+        "x-api-key",
+        "api-key",
+        "openai-api-key",
+        "proxy-authorization",
+        "cookie",
+        "x-antiphon-tenant",
+    ],
 )
 async def test_no_other_header_authenticates(guarded: RunningServer, header: str) -> None:
     key = await issue(guarded.parts.store)
@@ -124,7 +149,9 @@ async def test_keys_cannot_be_derived_from_the_database(guarded: RunningServer) 
         assert (await answer(guarded, bearing(found)))[0] == 401
 
 
-async def test_an_ended_key_is_like_one_that_never_was(guarded: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_ended_key_is_like_one_that_never_was(
+    guarded: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     store = guarded.parts.store
     for ended in ({"revoked_at": 1}, {"expires_at": int(time.time()) - 1}):
@@ -142,13 +169,23 @@ def routes_of(server: RunningServer) -> list[tuple[str, set[str]]]:
     parts = [*resources(gateway, server.endpoints)]
     later = {**file_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]
-    paths = [(re.sub(r"{(\w+)(:path)?}", r"\1", path), set(methods)) for one in parts for path, methods in one.items()]
+    paths = [
+        (re.sub(r"{(\w+)(:path)?}", r"\1", path), set(methods))
+        for one in parts
+        for path, methods in one.items()
+    ]
     return [*paths, ("/v1/responses", {"WEBSOCKET"})]
 
 
 def is_open(method: str, path: str) -> bool:
-    """Whether nobody needs a key: for the watchers' paths, the console's pages, and to sign in to it."""
-    return path in WATCHERS or path.startswith("/console") or (method, path) == ("POST", "/admin/v1/session")
+    """Whether nobody needs a key: for the watchers' paths, the console's pages, and to sign in to
+    it.
+    """
+    return (
+        path in WATCHERS
+        or path.startswith("/console")
+        or (method, path) == ("POST", "/admin/v1/session")
+    )
 
 
 async def test_every_path_requires_a_key_except_those_of_monitoring(guarded: RunningServer) -> None:
@@ -194,17 +231,24 @@ async def test_an_ended_key_begins_nothing_on_its_open_websocket(
         await socket.send_json({"type": "response.create", **REQUEST})
         reported = await socket.receive_json()
 
-    assert (reported["type"], reported["status"], reported["error"]["code"]) == ("error", 401, "invalid_api_key")
+    assert (reported["type"], reported["status"], reported["error"]["code"]) == (
+        "error",
+        401,
+        "invalid_api_key",
+    )
 
 
 async def test_no_key_is_in_the_log_or_the_metrics(
     guarded: RunningServer, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(1)
-    good, wrong = await issue(guarded.parts.store), "sk-antiphon-canary"
+    good = await issue(guarded.parts.store)
+    wrong = "sk-antiphon-canary"
     for key in (good, wrong):
         for path in ("/responses", "/chat/completions", "/nothing"):
-            async with guarded.http.post(guarded.url + path, json=REQUEST, headers=bearing(key)) as response:
+            async with guarded.http.post(
+                guarded.url + path, json=REQUEST, headers=bearing(key)
+            ) as response:
                 assert key not in await response.text()
     async with guarded.http.get(f"{guarded.url.removesuffix('/v1')}/metrics") as response:
         assert response.status == 200
@@ -225,7 +269,13 @@ async def test_a_parent_application_can_require_the_key_itself(guarded: RunningS
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": []}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/models",
+        "query_string": b"",
+        "headers": [],
+    }
     await around(scope, once(), send)
     assert sent[0]["status"] == 200
 
@@ -240,7 +290,13 @@ async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_nam
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": []}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/v1/models",
+        "query_string": b"",
+        "headers": [],
+    }
     await inner({**scope, "antiphon.tenant": tenant}, once(), send)
 
     assert sent[0]["status"] == (200 if tenant == "" else 400)
@@ -255,7 +311,14 @@ async def test_a_mounted_application_lets_the_watchers_in(guarded: RunningServer
         statuses.append(message.get("status", 0))
 
     for path in ("/ai/healthz", "/ai/v1/models"):
-        scope = {"type": "http", "method": "GET", "path": path, "root_path": "/ai", "query_string": b"", "headers": []}
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "root_path": "/ai",
+            "query_string": b"",
+            "headers": [],
+        }
         await inner(scope, once(), send)
     assert [status for status in statuses if status] == [200, 401]
 

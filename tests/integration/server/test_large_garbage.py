@@ -1,4 +1,5 @@
-"""A large request's data is freed when the request ends, however it ends, without the garbage collector.
+"""A large request's data is freed when the request ends, however it ends, without the garbage
+collector.
 
 The collector counts objects, and these are few and large.
 """
@@ -55,7 +56,9 @@ def collected() -> Iterator[Callable[[], int]]:
         return max((sys.getsizeof(part) for part in found if type(part) in (bytes, str)), default=0)
 
     gc.disable()
-    gc.freeze()  # what other tests left is not looked through each time; nothing thaws it and not the collected tests
+    # what other tests left is not looked through each time; nothing thaws it and not the collected
+    # tests
+    gc.freeze()
     yield largest
     gc.set_debug(0)
     gc.garbage.clear()
@@ -138,7 +141,9 @@ ENDS: dict[str, Callable[[RunningServer, Backend], Awaitable[None]]] = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_nothing_large_waits_for_the_collector(collected: Callable[[], int], end: str) -> None:
+async def test_nothing_large_waits_for_the_collector(
+    collected: Callable[[], int], end: str
+) -> None:
     backend = Backend()
     async with serve(backend) as server:
         memory = server.parts.run.history.memory

@@ -1,4 +1,6 @@
-"""What is said to the server, by a client or by a backend, is in no log, no metric and no span (threats 26 to 31)."""
+"""What is said to the server, by a client or by a backend, is in no log, no metric and no span
+(threats 26 to 31).
+"""
 
 import asyncio
 import json
@@ -28,7 +30,9 @@ FIELDS = sorted({field.encode_name for field in structs.fields(CreateResponse)} 
 REFUSALS = (400, 401, 402, 404, 413, 429, 500, 503)
 CALL = {"index": 0, "function": {"name": CANARY, "arguments": CANARY}}
 UPGRADE = "host: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
-ERROR = json.dumps({"error": {"message": CANARY, "code": CANARY, "type": CANARY, "param": CANARY}}).encode()
+ERROR = json.dumps(
+    {"error": {"message": CANARY, "code": CANARY, "type": CANARY, "param": CANARY}}
+).encode()
 HEADERS = {
     "Authorization": f"Bearer sk-{CANARY}",
     "X-Api-Key": CANARY,
@@ -51,7 +55,10 @@ def watched() -> Iterator[Watched]:
 
 @pytest.fixture
 async def leaky(backend: ReplayBackend, watched: Watched) -> AsyncIterator[RunningServer]:
-    """A server that is watched, before a backend whose key is secret too. Its address is the operator's to see."""
+    """A server that is watched, before a backend whose key is secret too.
+
+    Its address is the operator's to see.
+    """
     hidden = HttpBackend("b0", backend.url, f"sk-{CANARY}", first_byte_timeout=0.3)
     async with serve(hidden, measures=watched.measures, trace=watched.spans) as server:
         await server.parts.models.refresh()
@@ -74,10 +81,16 @@ async def nothing_leaked(watched: Watched, server: RunningServer) -> bool:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=["text", "object", "list", "items", "lines"])
-async def test_no_field_of_a_request_is_logged(leaky: RunningServer, watched: Watched, shape: Any) -> None:
+async def test_no_field_of_a_request_is_logged(
+    leaky: RunningServer, watched: Watched, shape: Any
+) -> None:
     for name in FIELDS:
         for more in ({}, {"stream": True}):
-            assert await send(leaky, **{"model": "m", "input": "Hi", **more, name: shape}) in {200, 400, 404}
+            assert await send(leaky, **{"model": "m", "input": "Hi", **more, name: shape}) in {
+                200,
+                400,
+                404,
+            }
 
     assert await nothing_leaked(watched, leaky)
 
@@ -85,14 +98,26 @@ async def test_no_field_of_a_request_is_logged(leaky: RunningServer, watched: Wa
 async def test_a_request_full_of_canaries_is_answered_and_logged_nowhere(
     backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
-    tool = {"type": "function", "name": CANARY, "description": CANARY, "parameters": {"properties": {CANARY: {}}}}
+    tool = {
+        "type": "function",
+        "name": CANARY,
+        "description": CANARY,
+        "parameters": {"properties": {CANARY: {}}},
+    }
     custom = {
         "type": "custom",
         "name": f"{CANARY}2",
         "format": {"type": "grammar", "syntax": "regex", "definition": "b"},
     }
-    call = {"id": CANARY, "index": 0, "type": "function", "function": {"name": f"{CANARY}2", "arguments": CANARY}}
-    backend.script = lambda _: Answer([sse(delta(content=CANARY), delta(tool_calls=[call]), delta("tool_calls"))])
+    call = {
+        "id": CANARY,
+        "index": 0,
+        "type": "function",
+        "function": {"name": f"{CANARY}2", "arguments": CANARY},
+    }
+    backend.script = lambda _: Answer(
+        [sse(delta(content=CANARY), delta(tool_calls=[call]), delta("tool_calls"))]
+    )
     body = {
         "model": "m",
         "instructions": CANARY,
@@ -100,7 +125,12 @@ async def test_a_request_full_of_canaries_is_answered_and_logged_nowhere(
         "tools": [
             tool,
             custom,
-            {"type": "mcp", "server_label": CANARY, "server_url": f"https://{CANARY}/", "authorization": CANARY},
+            {
+                "type": "mcp",
+                "server_label": CANARY,
+                "server_url": f"https://{CANARY}/",
+                "authorization": CANARY,
+            },
         ],
         "metadata": {CANARY: CANARY},
         "user": CANARY,
@@ -133,7 +163,14 @@ async def test_a_request_full_of_canaries_is_answered_and_logged_nowhere(
         Answer([CANARY.encode()], content_type=f"text/{CANARY}"),
         Answer([], wait=asyncio.Event()),
         Answer(
-            [sse(delta(tool_calls=[{"index": 0, "function": {"name": CANARY, "arguments": CANARY}}]), delta("stop"))]
+            [
+                sse(
+                    delta(
+                        tool_calls=[{"index": 0, "function": {"name": CANARY, "arguments": CANARY}}]
+                    ),
+                    delta("stop"),
+                )
+            ]
         ),
     ],
 )
@@ -142,7 +179,11 @@ async def test_no_fault_of_a_backend_is_quoted(
     backend: ReplayBackend, leaky: RunningServer, watched: Watched, answer: Answer, path: str
 ) -> None:
     backend.script = lambda _: answer
-    body = {"input": CANARY} if path == "/responses" else {"messages": [{"role": "user", "content": CANARY}]}
+    body = (
+        {"input": CANARY}
+        if path == "/responses"
+        else {"messages": [{"role": "user", "content": CANARY}]}
+    )
     for stream in (True, False):
         for _ in range(3):
             await send_anyhow(leaky, path, model="m", stream=stream, **body)
@@ -168,10 +209,13 @@ async def test_a_backend_that_fails_again_and_again_is_left_out_without_its_word
 
 
 @pytest.mark.parametrize(
-    "path", [f"/{CANARY}", f"/responses/{CANARY}", f"/responses?{CANARY}={CANARY}", f"/%0d%0a{CANARY}"]
+    "path",
+    [f"/{CANARY}", f"/responses/{CANARY}", f"/responses?{CANARY}={CANARY}", f"/%0d%0a{CANARY}"],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PUT"])
-async def test_no_url_and_no_header_is_logged(leaky: RunningServer, watched: Watched, path: str, method: str) -> None:
+async def test_no_url_and_no_header_is_logged(
+    leaky: RunningServer, watched: Watched, path: str, method: str
+) -> None:
     body = {"model": CANARY, "input": CANARY}
     async with leaky.http.request(method, leaky.url + path, headers=HEADERS, json=body) as response:
         await response.read()
@@ -189,7 +233,9 @@ async def test_no_url_and_no_header_is_logged(leaky: RunningServer, watched: Wat
         f"GET /v1/responses HTTP/1.1\r\n{UPGRADE}sec-websocket-key: {CANARY}\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_not_quoted(leaky: RunningServer, watched: Watched, sent: str) -> None:
+async def test_what_is_no_http_is_not_quoted(
+    leaky: RunningServer, watched: Watched, sent: str
+) -> None:
     host, port = leaky.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(sent.encode())
@@ -201,16 +247,29 @@ async def test_what_is_no_http_is_not_quoted(leaky: RunningServer, watched: Watc
     assert await nothing_leaked(watched, leaky)
 
 
-async def test_nothing_received_over_a_websocket_is_logged(leaky: RunningServer, watched: Watched) -> None:
+async def test_nothing_received_over_a_websocket_is_logged(
+    leaky: RunningServer, watched: Watched
+) -> None:
     stated = [
         CANARY,
         json.dumps({"type": CANARY, CANARY: CANARY}),
         json.dumps({"type": "response.create", "model": CANARY, "input": CANARY}),
-        json.dumps({"type": "response.create", "model": "m", "input": CANARY, "metadata": {CANARY: CANARY}}),
-        json.dumps({"type": "response.create", "model": "m", "previous_response_id": CANARY, "stream_id": CANARY}),
+        json.dumps(
+            {"type": "response.create", "model": "m", "input": CANARY, "metadata": {CANARY: CANARY}}
+        ),
+        json.dumps(
+            {
+                "type": "response.create",
+                "model": "m",
+                "previous_response_id": CANARY,
+                "stream_id": CANARY,
+            }
+        ),
         json.dumps({"type": "response.steer", "previous_response_id": CANARY, "input": CANARY}),
     ]
-    async with leaky.http.ws_connect(leaky.url + f"/responses?{CANARY}", headers={CANARY: CANARY}) as socket:
+    async with leaky.http.ws_connect(
+        leaky.url + f"/responses?{CANARY}", headers={CANARY: CANARY}
+    ) as socket:
         for each in stated:
             await socket.send_str(each)
         while (await socket.receive_json())["type"] != "response.completed":
@@ -283,7 +342,9 @@ async def test_every_line_of_a_request_names_it_and_its_response(
     (line,) = [json.loads(one) for one in watched.json.getvalue().splitlines() if request_id in one]
 
     assert response_id is not None
-    assert {name: line[name] for name in ("response_id", "backend", "outcome", "route", "status")} == {
+    assert {
+        name: line[name] for name in ("response_id", "backend", "outcome", "route", "status")
+    } == {
         "response_id": response_id[0].decode(),
         "backend": "b0",
         "outcome": "completed",
@@ -298,7 +359,9 @@ async def test_a_warning_in_the_course_of_a_request_names_it(
     backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
     backend.script = lambda _: Answer([b"{}"], JSON, 429, headers={"retry-after": "5"})
-    async with leaky.http.post(leaky.url + "/responses", json={"model": "m", "input": "Hi"}) as response:
+    async with leaky.http.post(
+        leaky.url + "/responses", json={"model": "m", "input": "Hi"}
+    ) as response:
         request_id = response.headers["x-request-id"]
     warning = next(line for line in watched.log.splitlines() if "is paused for 5 s" in line)
 
@@ -311,7 +374,9 @@ async def test_a_background_response_has_its_line_also_where_a_request_started_t
     begin(About("req_1", is_exchange=True))
     async with serve(HttpBackend("b0", backend.url), measures=watched.measures) as server:
         await server.sdk.responses.create(model="m", input="Hi", background=True)
-        found = await until(lambda: [one for one in lines_of(watched) if one.get("kind") == "background"])
+        found = await until(
+            lambda: [one for one in lines_of(watched) if one.get("kind") == "background"]
+        )
 
     assert [one.get("request_id") for one in found] == [None]
 

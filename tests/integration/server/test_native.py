@@ -1,4 +1,6 @@
-"""Backends that speak Responses themselves: state, streams, tools and errors are the same over them as over Chat."""
+"""Backends that speak Responses themselves: state, streams, tools and errors are the same over them
+as over Chat.
+"""
 
 import asyncio
 import json
@@ -12,12 +14,23 @@ from antiphon.testing import assert_event_stream, fold
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
-from tests.support.native import answering, call, deltas, frames, message, opening, response, streamed, thought
+from tests.support.native import (
+    answering,
+    call,
+    deltas,
+    frames,
+    message,
+    opening,
+    response,
+    streamed,
+    thought,
+)
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion, text
 from tests.support.server import RunningServer, serve
 from tests.support.socket import talk
 
-NATIVE, AUTO = BackendOptions(api="responses"), BackendOptions(api="auto")
+NATIVE = BackendOptions(api="responses")
+AUTO = BackendOptions(api="auto")
 
 
 @asynccontextmanager
@@ -25,16 +38,25 @@ async def native(
     script: Script | Sequence[dict[str, Any]], **options: Any
 ) -> AsyncIterator[tuple[RunningServer, ReplayBackend]]:
     """A server whose one backend speaks Responses and follows this script, or says these items."""
-    backend = ReplayBackend(script if callable(script) else answering(script), speaks_responses=True)
-    async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": NATIVE}, **options) as server:
+    backend = ReplayBackend(
+        script if callable(script) else answering(script), speaks_responses=True
+    )
+    async with (
+        backend.serve(),
+        serve(HttpBackend("n", backend.url), shares={"n": NATIVE}, **options) as server,
+    ):
         yield server, backend
 
 
 async def stream(server: RunningServer, **body: Any) -> list[dict[str, Any]]:
     """The events of a streamed response, which are sound."""
-    async with server.http.post(f"{server.url}/responses", json={"model": "m", "stream": True, **body}) as reply:
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "stream": True, **body}
+    ) as reply:
         assert reply.status == 200, await reply.text()
-        events = [json.loads(line[6:]) async for line in reply.content if line.startswith(b"data: ")]
+        events = [
+            json.loads(line[6:]) async for line in reply.content if line.startswith(b"data: ")
+        ]
     assert_event_stream(events)
     assert fold(events) == events[-1]["response"]
     return events
@@ -48,15 +70,33 @@ async def request(server: RunningServer, **body: Any) -> dict[str, Any]:
 
 
 def stated(answer: dict[str, Any]) -> str:
-    return "".join(part["text"] for item in answer["output"] if item["type"] == "message" for part in item["content"])
+    return "".join(
+        part["text"]
+        for item in answer["output"]
+        if item["type"] == "message"
+        for part in item["content"]
+    )
 
 
 async def test_its_answers_are_cached_except_those_with_a_tool_call() -> None:
-    searched = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search"}}
-    cached: dict[str, Any] = {"input": "Hi", "antiphon": {"cache": True}, "include": ["reasoning.encrypted_content"]}
-    for items, calls in (([thought("Hm."), message("Hello")], 1), ([searched, message("Hello")], 2)):
+    searched = {
+        "id": "ws_1",
+        "type": "web_search_call",
+        "status": "completed",
+        "action": {"type": "search"},
+    }
+    cached: dict[str, Any] = {
+        "input": "Hi",
+        "antiphon": {"cache": True},
+        "include": ["reasoning.encrypted_content"],
+    }
+    for items, calls in (
+        ([thought("Hm."), message("Hello")], 1),
+        ([searched, message("Hello")], 2),
+    ):
         async with native(items) as (server, backend):
-            first, again = await request(server, **cached), await stream(server, **cached)
+            first = await request(server, **cached)
+            again = await stream(server, **cached)
             assert len(backend.requests) == calls
             assert again[-1]["response"]["id"] != first["id"]
             assert stated(again[-1]["response"]) == stated(first)
@@ -67,17 +107,31 @@ async def test_its_answers_are_cached_except_those_with_a_tool_call() -> None:
 async def test_a_request_goes_as_responses_and_is_never_stored_there() -> None:
     async with native([message("Hello there")]) as (server, backend):
         answer = await request(
-            server, input="Hi", instructions="Be kind.", metadata={"a": "b"}, temperature=0.5, max_output_tokens=16
+            server,
+            input="Hi",
+            instructions="Be kind.",
+            metadata={"a": "b"},
+            temperature=0.5,
+            max_output_tokens=16,
         )
         stored = await server.get(f"/responses/{answer['id']}")
 
-    assert (stated(answer), answer["usage"]["input_tokens_details"]["cached_tokens"]) == ("Hello there", 3)
+    assert (stated(answer), answer["usage"]["input_tokens_details"]["cached_tokens"]) == (
+        "Hello there",
+        3,
+    )
     assert stored[1]["output"] == answer["output"]
     assert b"POST /v1/responses " in backend.heads[0]
     assert backend.requests == [
         {
             "model": "m",
-            "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}],
+            "input": [
+                {
+                    "type": "message",
+                    "role": "user",
+                    "content": [{"type": "input_text", "text": "Hi"}],
+                }
+            ],
             "instructions": "Be kind.",
             "temperature": 0.5,
             "max_output_tokens": 16,
@@ -93,7 +147,10 @@ async def test_a_stream_has_our_ids_and_numbers() -> None:
 
     ids = {event["item_id"] for event in events if "item_id" in event}
     assert "_up" not in json.dumps(events)
-    assert [event["delta"] for event in events if event["type"].endswith("text.delta")] == ["Hello ", "there"]
+    assert [event["delta"] for event in events if event["type"].endswith("text.delta")] == [
+        "Hello ",
+        "there",
+    ]
     assert ids == {events[-1]["response"]["output"][1]["id"]}
     assert events[-1]["response"]["usage"]["output_tokens_details"] == {"reasoning_tokens": 2}
 
@@ -109,7 +166,11 @@ async def test_a_chain_is_sent_whole_and_reasoning_keeps_the_backends_id_and_blo
             first = await request(backend, input="One")
             await request(backend, input="Two", model="x", previous_response_id=first["id"])
 
-    assert [item["type"] for item in others.requests[0]["input"]] == ["message", "message", "message"]
+    assert [item["type"] for item in others.requests[0]["input"]] == [
+        "message",
+        "message",
+        "message",
+    ]
 
 
 async def test_what_one_backend_sealed_goes_to_no_other_of_its_family() -> None:
@@ -118,17 +179,31 @@ async def test_what_one_backend_sealed_goes_to_no_other_of_its_family() -> None:
     other.models = [{"id": "x"}]
     async with one.serve(), other.serve():
         shares = {"o": NATIVE, "x": NATIVE}
-        async with serve(HttpBackend("o", one.url), HttpBackend("x", other.url), shares=shares) as server:
+        async with serve(
+            HttpBackend("o", one.url), HttpBackend("x", other.url), shares=shares
+        ) as server:
             first = await request(server, input="One")
             for model in ("x", "m"):
                 await request(server, input="Two", model=model, previous_response_id=first["id"])
 
-    assert [item["type"] for item in other.requests[0]["input"]] == ["message", "message", "message"]
-    assert [item["type"] for item in one.requests[1]["input"]] == ["message", "reasoning", "message", "message"]
+    assert [item["type"] for item in other.requests[0]["input"]] == [
+        "message",
+        "message",
+        "message",
+    ]
+    assert [item["type"] for item in one.requests[1]["input"]] == [
+        "message",
+        "reasoning",
+        "message",
+        "message",
+    ]
 
 
 async def test_what_a_backend_no_longer_opens_is_left_out() -> None:
-    error = {"message": "The encrypted content b... could not be verified.", "code": "invalid_encrypted_content"}
+    error = {
+        "message": "The encrypted content b... could not be verified.",
+        "code": "invalid_encrypted_content",
+    }
     refusal = Answer([json.dumps({"error": error}).encode()], JSON, 400)
     script = answering([thought("blob"), message("Hello")], refusal, [message("Again")], refusal)
     async with native(script) as (server, backend):
@@ -148,12 +223,24 @@ async def test_calls_and_their_outputs_go_round() -> None:
         events = await stream(server, input="Look", tools=[tool], tool_choice="required")
         requested = events[-1]["response"]["output"][1]
         output = {"type": "function_call_output", "call_id": requested["call_id"], "output": "42"}
-        answer = await request(server, input=[output], previous_response_id=events[-1]["response"]["id"])
+        answer = await request(
+            server, input=[output], previous_response_id=events[-1]["response"]["id"]
+        )
 
-    assert (requested["call_id"], requested["arguments"], requested["id"][:3]) == ("call_up", '{"a":1}', "fc_")
-    assert (backend.requests[0]["tools"], backend.requests[0]["tool_choice"]) == ([tool], "required")
+    assert (requested["call_id"], requested["arguments"], requested["id"][:3]) == (
+        "call_up",
+        '{"a":1}',
+        "fc_",
+    )
+    assert (backend.requests[0]["tools"], backend.requests[0]["tool_choice"]) == (
+        [tool],
+        "required",
+    )
     kinds = [item["type"] for item in backend.requests[1]["input"]]
-    assert (kinds, stated(answer)) == (["message", "reasoning", "function_call", "function_call_output"], "Found")
+    assert (kinds, stated(answer)) == (
+        ["message", "reasoning", "function_call", "function_call_output"],
+        "Found",
+    )
 
 
 async def test_a_call_id_that_the_conversation_has_already_is_replaced() -> None:
@@ -176,27 +263,45 @@ SEARCH = {
 
 async def test_tools_that_the_backend_runs_are_passed_and_their_items_come_through() -> None:
     async with native([SEARCH, message("It says so.")]) as (server, backend):
-        tools = [{"type": "web_search"}, {"type": "code_interpreter", "container": {"type": "auto"}}]
+        tools = [
+            {"type": "web_search"},
+            {"type": "code_interpreter", "container": {"type": "auto"}},
+        ]
         async with server.http.post(
             f"{server.url}/responses", json={"model": "m", "input": "?", "tools": tools}
         ) as one:
             assert "antiphon-ignored-tools" not in one.headers
-        events = await stream(server, input="Search", tools=tools, include=["web_search_call.action.sources"])
+        events = await stream(
+            server, input="Search", tools=tools, include=["web_search_call.action.sources"]
+        )
         await request(server, input="And?", previous_response_id=events[-1]["response"]["id"])
 
     steps = [event["type"] for event in events if ".web_search_call." in event["type"]]
-    assert steps == [f"response.web_search_call.{step}" for step in ("in_progress", "searching", "completed")]
+    assert steps == [
+        f"response.web_search_call.{step}" for step in ("in_progress", "searching", "completed")
+    ]
     assert events[-1]["response"]["output"][0]["action"] == {"type": "search", "query": "q"}
     assert backend.requests[1]["tools"] == tools
-    assert backend.requests[1]["include"] == ["web_search_call.action.sources", "reasoning.encrypted_content"]
+    assert backend.requests[1]["include"] == [
+        "web_search_call.action.sources",
+        "reasoning.encrypted_content",
+    ]
     assert backend.requests[2]["input"][1]["type"] == "web_search_call"
 
 
 async def test_a_tool_that_the_backend_refuses_is_the_clients_answer() -> None:
-    body = {"error": {"message": "Unsupported tool type: 'mcp'", "param": "tools[0].type", "code": "invalid_value"}}
+    body = {
+        "error": {
+            "message": "Unsupported tool type: 'mcp'",
+            "param": "tools[0].type",
+            "code": "invalid_value",
+        }
+    }
     async with native(answering(Answer([json.dumps(body).encode()], JSON, 400))) as (server, _):
         tools = [{"type": "mcp", "server_label": "s", "server_url": "https://example.org"}]
-        status, answer = await server.post("/responses", json={"model": "m", "input": "?", "tools": tools})
+        status, answer = await server.post(
+            "/responses", json={"model": "m", "input": "?", "tools": tools}
+        )
 
     assert status == 400
     assert answer["error"] == {
@@ -210,12 +315,25 @@ async def test_a_tool_that_the_backend_refuses_is_the_clients_answer() -> None:
 @pytest.mark.parametrize(
     ("field", "error"),
     [
-        ("top_p", {"message": "Unsupported parameter: 'top_p' is not supported with this model.", "param": "top_p"}),
-        ("include", {"message": "Encrypted content is not supported with this model.", "param": "include"}),
+        (
+            "top_p",
+            {
+                "message": "Unsupported parameter: 'top_p' is not supported with this model.",
+                "param": "top_p",
+            },
+        ),
+        (
+            "include",
+            {"message": "Encrypted content is not supported with this model.", "param": "include"},
+        ),
     ],
 )
-async def test_a_hint_that_is_refused_is_left_out_from_then_on(field: str, error: dict[str, Any]) -> None:
-    refusal = Answer([json.dumps({"error": {"type": "invalid_request_error", **error}}).encode()], JSON, 400)
+async def test_a_hint_that_is_refused_is_left_out_from_then_on(
+    field: str, error: dict[str, Any]
+) -> None:
+    refusal = Answer(
+        [json.dumps({"error": {"type": "invalid_request_error", **error}}).encode()], JSON, 400
+    )
     async with native(answering(refusal, [message("Hello")])) as (server, backend):
         await request(server, input="Hi", top_p=0.5)
         await request(server, input="Hi", top_p=0.5)
@@ -224,7 +342,13 @@ async def test_a_hint_that_is_refused_is_left_out_from_then_on(field: str, error
 
 
 async def test_a_place_in_the_history_is_not_the_clients() -> None:
-    body = {"error": {"message": "Invalid image.", "param": "input[5].content[0]", "code": "invalid_value"}}
+    body = {
+        "error": {
+            "message": "Invalid image.",
+            "param": "input[5].content[0]",
+            "code": "invalid_value",
+        }
+    }
     async with native(answering(Answer([json.dumps(body).encode()], JSON, 400))) as (server, _):
         _, answer = await server.post("/responses", json={"model": "m", "input": "?"})
 
@@ -243,10 +367,22 @@ async def test_a_broken_stream_fails_and_keeps_its_output() -> None:
 
 
 async def test_failed_and_truncated_responses_have_their_reason() -> None:
-    failed = response(status="failed", error={"code": "rate_limit_exceeded", "message": "Too fast."})
-    short = response(message("Hello"), status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    failed = response(
+        status="failed", error={"code": "rate_limit_exceeded", "message": "Too fast."}
+    )
+    short = response(
+        message("Hello"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}
+    )
     script = answering(
-        Answer([frames(*opening(), *deltas(message("Hm")), {"type": "response.failed", "response": failed})]),
+        Answer(
+            [
+                frames(
+                    *opening(),
+                    *deltas(message("Hm")),
+                    {"type": "response.failed", "response": failed},
+                )
+            ]
+        ),
         Answer([json.dumps(short).encode()], JSON),
     )
     async with native(script) as (server, _):
@@ -257,7 +393,10 @@ async def test_failed_and_truncated_responses_have_their_reason() -> None:
         "code": "rate_limit_exceeded",
         "message": "The backend failed: Too fast.",
     }
-    assert (answer["status"], answer["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+    assert (answer["status"], answer["incomplete_details"]) == (
+        "incomplete",
+        {"reason": "max_output_tokens"},
+    )
     assert answer["output"][0]["status"] == "incomplete"
 
 
@@ -266,7 +405,9 @@ async def test_background_work_is_streamed_and_taken_up_again() -> None:
         events = await stream(server, input="Hi", background=True)
         path = f"{server.url}/responses/{events[0]['response']['id']}?stream=true&starting_after=3"
         async with server.http.get(path) as reply:
-            rest = [json.loads(line[6:]) async for line in reply.content if line.startswith(b"data: ")]
+            rest = [
+                json.loads(line[6:]) async for line in reply.content if line.startswith(b"data: ")
+            ]
 
     assert rest == events[4:]
 
@@ -284,19 +425,30 @@ async def test_a_conversation_stores_its_messages() -> None:
 
 
 async def test_a_socket_serves_it_too() -> None:
-    async with native([thought("blob"), message("Hello")]) as (server, backend), talk(server) as socket:
+    async with (
+        native([thought("blob"), message("Hello")]) as (server, backend),
+        talk(server) as socket,
+    ):
         first = await socket.created("One", store=False)
         events = await socket.create("Two", store=False, previous_response_id=first["id"])
 
     assert_event_stream(events)
-    assert [item["type"] for item in backend.requests[1]["input"]] == ["message", "reasoning", "message", "message"]
+    assert [item["type"] for item in backend.requests[1]["input"]] == [
+        "message",
+        "reasoning",
+        "message",
+        "message",
+    ]
 
 
 async def test_a_context_is_compacted_by_such_a_backend_and_goes_on_from_the_summary() -> None:
     async with native(answering([message("In short.")], [message("Hello")])) as (server, backend):
         _, compacted = await server.post(
             "/responses/compact",
-            json={"model": "m", "input": [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}]},
+            json={
+                "model": "m",
+                "input": [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}],
+            },
         )
         output = compacted["output"]
         assert isinstance(output, list)
@@ -304,14 +456,20 @@ async def test_a_context_is_compacted_by_such_a_backend_and_goes_on_from_the_sum
 
     reported = json.dumps(backend.requests[1]["input"])
     assert output[-1]["type"] == "compaction"
-    assert ("In short." in reported, '"B"' in reported, "compaction" in reported) == (True, False, False)
+    assert ("In short." in reported, '"B"' in reported, "compaction" in reported) == (
+        True,
+        False,
+        False,
+    )
 
 
 async def test_a_context_that_grew_too_long_is_compacted_on_the_way() -> None:
     management = [{"type": "compaction", "compact_threshold": 1000}]
     long = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B" * 5000}]
     async with native(answering([message("In short.")], [message("Hello")])) as (server, backend):
-        answer = await request(server, input=[*long, {"role": "user", "content": "C"}], context_management=management)
+        answer = await request(
+            server, input=[*long, {"role": "user", "content": "C"}], context_management=management
+        )
 
     assert [item["type"] for item in answer["output"]] == ["compaction", "message"]
     assert ["BBBB" in json.dumps(request) for request in backend.requests] == [True, False]
@@ -319,11 +477,20 @@ async def test_a_context_that_grew_too_long_is_compacted_on_the_way() -> None:
 
 
 async def test_a_history_that_does_not_fit_loses_its_oldest_turns_where_that_is_allowed() -> None:
-    error = {"message": "Your input exceeds the context window of this model.", "code": "context_length_exceeded"}
+    error = {
+        "message": "Your input exceeds the context window of this model.",
+        "code": "context_length_exceeded",
+    }
     refusal = Answer([json.dumps({"error": error}).encode()], JSON, 400)
-    turns = [{"role": role, "content": f"{role} {turn}"} for turn in range(4) for role in ("user", "assistant")]
+    turns = [
+        {"role": role, "content": f"{role} {turn}"}
+        for turn in range(4)
+        for role in ("user", "assistant")
+    ]
     async with native(answering(refusal, [message("Hello")])) as (server, backend):
-        answer = await request(server, input=[*turns, {"role": "user", "content": "?"}], truncation="auto")
+        answer = await request(
+            server, input=[*turns, {"role": "user", "content": "?"}], truncation="auto"
+        )
 
     assert stated(answer) == "Hello"
     assert len(backend.requests[1]["input"]) < len(backend.requests[0]["input"]) == 9
@@ -332,7 +499,10 @@ async def test_a_history_that_does_not_fit_loses_its_oldest_turns_where_that_is_
 async def test_a_steered_response_stores_its_earlier_output() -> None:
     data = streamed(message("Hello there friend"))
     hanging = Answer([data[: data.index(b"friend")]], wait=asyncio.Event())
-    async with native(answering(hanging, [message("I wait.")])) as (server, _), talk(server) as socket:
+    async with (
+        native(answering(hanging, [message("I wait.")])) as (server, _),
+        talk(server) as socket,
+    ):
         await socket.send_request("Hi")
         begun = await socket.until("response.output_text.delta")
         await socket.steer(begun[0]["response"]["id"])
@@ -359,9 +529,12 @@ async def test_input_is_counted_by_the_backend_where_it_does_and_here_where_not(
 
 
 @asynccontextmanager
-async def both(chat: Script, script: Script) -> AsyncIterator[tuple[RunningServer, ReplayBackend, ReplayBackend]]:
+async def both(
+    chat: Script, script: Script
+) -> AsyncIterator[tuple[RunningServer, ReplayBackend, ReplayBackend]]:
     """A server with one model at a Chat backend and at one that speaks Responses."""
-    one, other = ReplayBackend(chat), ReplayBackend(script, speaks_responses=True)
+    one = ReplayBackend(chat)
+    other = ReplayBackend(script, speaks_responses=True)
     async with one.serve(), other.serve():
         backends = HttpBackend("c", one.url), HttpBackend("n", other.url)
         async with serve(*backends, shares={"n": NATIVE}) as backend:
@@ -369,7 +542,11 @@ async def both(chat: Script, script: Script) -> AsyncIterator[tuple[RunningServe
 
 
 def by_chat(request: dict[str, Any]) -> Answer:
-    return Answer([text("From ", "chat")]) if request.get("stream") else Answer([completion("From chat")], JSON)
+    return (
+        Answer([text("From ", "chat")])
+        if request.get("stream")
+        else Answer([completion("From chat")], JSON)
+    )
 
 
 def removed(request: dict[str, Any]) -> Answer:
@@ -377,7 +554,11 @@ def removed(request: dict[str, Any]) -> Answer:
 
 
 async def test_a_chain_goes_on_over_the_other_api_where_its_backend_is_lost() -> None:
-    async with both(by_chat, answering([thought("blob", "Hm."), message("From Responses")])) as (server, chat, other):
+    async with both(by_chat, answering([thought("blob", "Hm."), message("From Responses")])) as (
+        server,
+        chat,
+        other,
+    ):
         await server.parts.models.refresh()
         first = await request(server, input="One")
         created, left = (chat, other) if chat.requests else (other, chat)
@@ -392,16 +573,23 @@ async def test_a_chain_goes_on_over_the_other_api_where_its_backend_is_lost() ->
 
 async def test_an_unknown_server_is_probed_once_for_its_api() -> None:
     def script(request: dict[str, Any]) -> Answer:
-        return answering([message("Hello")])(request) if request else Answer([b'{"error": {}}'], JSON, 400)
+        return (
+            answering([message("Hello")])(request)
+            if request
+            else Answer([b'{"error": {}}'], JSON, 400)
+        )
 
-    speaks, other = ReplayBackend(script, speaks_responses=True), ReplayBackend(by_chat)
+    speaks = ReplayBackend(script, speaks_responses=True)
+    other = ReplayBackend(by_chat)
     other.models = [{"id": "c"}]
     async with speaks.serve(), other.serve():
         backends = HttpBackend("n", speaks.url), HttpBackend("c", other.url)
         async with serve(*backends, shares={"n": AUTO, "c": AUTO}) as backend:
             await backend.parts.models.refresh()
             await backend.parts.models.refresh()
-            answers = [stated(await request(backend, input="Hi", model=model)) for model in ("m", "c")]
+            answers = [
+                stated(await request(backend, input="Hi", model=model)) for model in ("m", "c")
+            ]
 
     assert answers == ["Hello", "From chat"]
     assert [bool(request) for request in speaks.requests] == [False, True]
@@ -412,7 +600,9 @@ async def test_a_known_family_is_not_detected_again() -> None:
     async with backend.serve():
         for dialect, path in (("openai", b"/v1/responses "), ("vllm", b"/v1/chat/completions ")):
             backend.heads.clear()
-            async with serve(HttpBackend("n", backend.url), shares={"n": AUTO}, dialects={"n": dialect}) as server:
+            async with serve(
+                HttpBackend("n", backend.url), shares={"n": AUTO}, dialects={"n": dialect}
+            ) as server:
                 await server.parts.models.refresh()
                 backend.script = answering([message("Hello")]) if dialect == "openai" else by_chat
                 await request(server, input="Hi")
@@ -434,19 +624,34 @@ async def test_omissions_of_the_backend_and_of_the_other_api_are_reported() -> N
     async with over_itself() as outer:
         body = {"model": "demo", "input": "Hi", "tools": tools}
         for stream in (False, True):
-            async with outer.http.post(f"{outer.url}/responses", json={**body, "stream": stream}) as reply:
+            async with outer.http.post(
+                f"{outer.url}/responses", json={**body, "stream": stream}
+            ) as reply:
                 assert reply.headers["antiphon-ignored-tools"] == "web_search"
     async with both(by_chat, removed) as (server, *_):
         await server.parts.models.refresh()
-        for _ in range(2):  # in turn: one of them goes to the backend that is lost, and from there to the other
-            async with server.http.post(f"{server.url}/responses", json={**body, "model": "m"}) as reply:
-                assert (reply.status, reply.headers["antiphon-ignored-tools"]) == (200, "web_search")
+        for _ in range(
+            2
+        ):  # in turn: one of them goes to the backend that is lost, and from there to the other
+            async with server.http.post(
+                f"{server.url}/responses", json={**body, "model": "m"}
+            ) as reply:
+                assert (reply.status, reply.headers["antiphon-ignored-tools"]) == (
+                    200,
+                    "web_search",
+                )
 
 
 async def test_antiphon_over_antiphon_emits_the_same_events() -> None:
-    body = {"model": "demo", "input": "Tell me", "reasoning": {"effort": "low", "summary": "auto"}, "store": False}
+    body = {
+        "model": "demo",
+        "input": "Tell me",
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "store": False,
+    }
     async with over_itself() as outer, serve(DemoBackend()) as alone:
-        twice, once = await stream(outer, **body), await stream(alone, **body)
+        twice = await stream(outer, **body)
+        once = await stream(alone, **body)
 
     types = [[event["type"] for event in events] for events in (twice, once)]
     assert types[0] == types[1]
@@ -464,7 +669,12 @@ async def test_a_client_that_leaves_ends_the_backends_work() -> None:
         await asyncio.wait_for(backend.left.wait(), 30)
 
 
-PICKY = {"error": {"message": "Input should be 'function'; 'custom' is unknown.", "type": "invalid_request_error"}}
+PICKY = {
+    "error": {
+        "message": "Input should be 'function'; 'custom' is unknown.",
+        "type": "invalid_request_error",
+    }
+}
 
 
 @pytest.mark.parametrize("share", [AUTO, NATIVE], ids=["auto", "responses"])
@@ -501,32 +711,49 @@ async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_o
 
 
 @pytest.mark.parametrize("chat_takes_it", [True, False])
-async def test_one_clients_odd_request_teaches_nothing_about_the_tools_of_others(chat_takes_it: bool) -> None:
+async def test_one_clients_odd_request_teaches_nothing_about_the_tools_of_others(
+    chat_takes_it: bool,
+) -> None:
     def script(request: dict[str, Any]) -> Answer:
         if not request or "odd" not in json.dumps(request):
-            return answering([message("Hello")])(request) if request else Answer([b'{"error": {}}'], JSON, 400)
+            return (
+                answering([message("Hello")])(request)
+                if request
+                else Answer([b'{"error": {}}'], JSON, 400)
+            )
         if "messages" in request and chat_takes_it:
             return by_chat(request)
         text = "No." if chat_takes_it else "Unsupported tool type: 'web_search'."
-        return Answer([json.dumps({"error": {"message": text}, "input": request}).encode()], JSON, 400)
+        return Answer(
+            [json.dumps({"error": {"message": text}, "input": request}).encode()], JSON, 400
+        )
 
     backend = ReplayBackend(script, speaks_responses=True)
     tools = [{"type": "web_search"}]
     async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": AUTO}) as server:
         await server.parts.models.refresh()
         backend.requests.clear()
-        status, _ = await server.post("/responses", json={"model": "m", "input": "odd", "tools": tools})
+        status, _ = await server.post(
+            "/responses", json={"model": "m", "input": "odd", "tools": tools}
+        )
         await request(server, input="Hi", tools=tools)
 
     assert status == (200 if chat_takes_it else 400)
     plainest = [] if chat_takes_it else [True]
-    assert ["messages" in request for request in backend.requests] == [False, True, *plainest, False]
+    assert ["messages" in request for request in backend.requests] == [
+        False,
+        True,
+        *plainest,
+        False,
+    ]
 
 
 async def test_a_pure_model_answer_is_cached_and_one_with_a_backend_tool_is_not() -> None:
     cached = {"headers": {"antiphon-cache": "on"}}
     outcomes = []
-    async with native(answering([thought("blob"), message("Hello")], [SEARCH, message("It says so.")])) as (server, _):
+    async with native(
+        answering([thought("blob"), message("Hello")], [SEARCH, message("It says so.")])
+    ) as (server, _):
         for question in ("One", "One", "Two", "Two"):
             body = {"model": "m", "input": question}
             async with server.http.post(f"{server.url}/responses", json=body, **cached) as reply:

@@ -33,7 +33,9 @@ async def test_code_of_such_a_backend_and_its_containers_pass_through(container:
     async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": NATIVE}) as one:
         one.parts.run.toolset = Toolset(code=notebooks)
         tools: Any = [{**CODE, "container": container}, SHELL]
-        response = (await one.sdk.responses.create(model="m", input="Hi", tools=tools, include=OUTPUTS)).to_dict()  # type: ignore[arg-type]
+        response = (
+            await one.sdk.responses.create(model="m", input="Hi", tools=tools, include=OUTPUTS)
+        ).to_dict()  # type: ignore[arg-type]
 
     assert backend.requests[0]["tools"] == tools
     output: Any = response["output"]
@@ -44,21 +46,39 @@ async def test_code_of_such_a_backend_and_its_containers_pass_through(container:
 
 async def test_code_that_ran_here_reaches_such_a_backend_as_a_function_s_call() -> None:
     backend = ReplayBackend(answering([message("4, as I said.")]), speaks_responses=True)
-    chats = ScriptedBackend([called("python", '{"code": "2 + 2"}'), stated("4")], name="c", models=["c"])
-    async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
+    chats = ScriptedBackend(
+        [called("python", '{"code": "2 + 2"}'), stated("4")], name="c", models=["c"]
+    )
+    async with (
+        backend.serve(),
+        serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one,
+    ):
         one.parts.run.toolset = Toolset(code=Notebooks())
         first = await one.sdk.responses.create(model="c", input="Hi", tools=[CODE])  # type: ignore[list-item]
         await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
 
     _, call, output, *_ = backend.requests[0]["input"]
-    assert (call["type"], call["name"], call["arguments"]) == ("function_call", "code_interpreter", '{"code": "2 + 2"}')
-    assert (output["type"], output["call_id"], output["output"]) == ("function_call_output", call["call_id"], "4")
+    assert (call["type"], call["name"], call["arguments"]) == (
+        "function_call",
+        "code_interpreter",
+        '{"code": "2 + 2"}',
+    )
+    assert (output["type"], output["call_id"], output["output"]) == (
+        "function_call_output",
+        call["call_id"],
+        "4",
+    )
 
 
 async def test_commands_that_ran_here_reach_such_a_backend_without_their_container() -> None:
     backend = ReplayBackend(answering([message("One.")]), speaks_responses=True)
-    chats = ScriptedBackend([called("shell", '{"commands": ["ls"]}'), stated("One.")], name="c", models=["c"])
-    async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
+    chats = ScriptedBackend(
+        [called("shell", '{"commands": ["ls"]}'), stated("One.")], name="c", models=["c"]
+    )
+    async with (
+        backend.serve(),
+        serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one,
+    ):
         one.parts.run.toolset = Toolset(code=Notebooks(printed("a.csv")))
         first = await one.sdk.responses.create(model="c", input="Hi", tools=[SHELL])
         await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
@@ -73,12 +93,13 @@ async def test_a_chat_backend_that_takes_over_runs_the_code_here() -> None:
         return BackendError("It is down.")
 
     run = called("python", '{"code": "2 + 2"}')
-    speaks, chats = (
-        ScriptedBackend(broken, name="b", models=["m"]),
-        ScriptedBackend([run, stated("4")], name="c", models=["m"]),
-    )
-    notebooks, dialects = Notebooks(), {"b": "openai", "c": "generic"}
-    async with serve(speaks, chats, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}) as one:
+    speaks = ScriptedBackend(broken, name="b", models=["m"])
+    chats = ScriptedBackend([run, stated("4")], name="c", models=["m"])
+    notebooks = Notebooks()
+    dialects = {"b": "openai", "c": "generic"}
+    async with serve(
+        speaks, chats, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}
+    ) as one:
         one.parts.run.toolset = Toolset(code=notebooks)
         response = await one.sdk.responses.create(model="m", input="Hi", tools=[CODE], stream=False)  # type: ignore[list-item]
         item: Any = response.to_dict()["output"][0]  # type: ignore[index]

@@ -1,4 +1,5 @@
-"""The cases of Open Responses' compliance suite, each under its id, as tests of our own (specification section 17).
+"""The cases of Open Responses' compliance suite, each under its id, as tests of our own
+(specification section 17).
 
 The suite insists on keys: which must be there, of which type, and which of them may be null.
 """
@@ -9,12 +10,24 @@ import pytest
 
 from antiphon.testing import check_event_stream
 from antiphon_verify.samples import png
-from tests.integration.server.test_open_responses import INSPECT_TOOL, ORPHAN, call, events_of, states
+from tests.integration.server.test_open_responses import (
+    INSPECT_TOOL,
+    ORPHAN,
+    call,
+    events_of,
+    states,
+)
 from tests.support.replay import ReplayBackend, delta
 from tests.support.server import RunningServer
 from tests.support.socket import Talk, talk
 
-TEXT, NUMBER, INTEGER, BOOLEAN, LIST, OBJECT, NULL = str, (int, float), int, bool, list, dict, type(None)
+TEXT = str
+NUMBER = (int, float)
+INTEGER = int
+BOOLEAN = bool
+LIST = list
+OBJECT = dict
+NULL = type(None)
 
 KEYS: dict[str, Any] = {
     "id": TEXT,
@@ -52,9 +65,29 @@ KEYS: dict[str, Any] = {
 """The keys of a response, each with what it may be."""
 
 STREAMED = {
-    *("created", "queued", "in_progress", "completed", "failed", "incomplete", "output_item.added", "output_item.done"),
-    *("content_part.added", "content_part.done", "output_text.delta", "output_text.done", "refusal.delta"),
-    *("refusal.done", "function_call_arguments.delta", "function_call_arguments.done", "output_text.annotation.added"),
+    *(
+        "created",
+        "queued",
+        "in_progress",
+        "completed",
+        "failed",
+        "incomplete",
+        "output_item.added",
+        "output_item.done",
+    ),
+    *(
+        "content_part.added",
+        "content_part.done",
+        "output_text.delta",
+        "output_text.done",
+        "refusal.delta",
+    ),
+    *(
+        "refusal.done",
+        "function_call_arguments.delta",
+        "function_call_arguments.done",
+        "output_text.annotation.added",
+    ),
 }
 """The events that its streams may hold, but for those of reasoning."""
 
@@ -65,7 +98,11 @@ USER = {"type": "message", "role": "user", "content": "Hi"}
 
 def checked(response: Any) -> dict[str, Any]:
     """Return a response that has every key, and has ended well."""
-    odd = {name: response.get(name) for name, kinds in KEYS.items() if not isinstance(response.get(name), kinds)}
+    odd = {
+        name: response.get(name)
+        for name, kinds in KEYS.items()
+        if not isinstance(response.get(name), kinds)
+    }
     assert odd == {}
     assert set(KEYS) <= response.keys()
     assert response["object"] == "response"
@@ -75,7 +112,9 @@ def checked(response: Any) -> dict[str, Any]:
 
 async def created(server: RunningServer, input: Any = "Hi", **parameters: Any) -> dict[str, Any]:
     """Make a response over HTTP that has every key, ended well and says something."""
-    status, response = await server.post("/responses", json={"model": "m", "input": input, **parameters})
+    status, response = await server.post(
+        "/responses", json={"model": "m", "input": input, **parameters}
+    )
     assert status == 200, response
     assert response["output"]
     return checked(response)
@@ -118,15 +157,23 @@ async def test_streaming_response(server: RunningServer) -> None:
 
 
 async def test_system_prompt(server: RunningServer, backend: ReplayBackend) -> None:
-    await created(server, [{"type": "message", "role": "system", "content": "Talk like a pirate."}, USER])
+    await created(
+        server, [{"type": "message", "role": "system", "content": "Talk like a pirate."}, USER]
+    )
 
     assert backend.requests[0]["messages"][0]["content"] == "Talk like a pirate."
 
 
 async def test_multi_turn(server: RunningServer, backend: ReplayBackend) -> None:
-    await created(server, [USER, {"type": "message", "role": "assistant", "content": "Hello."}, USER])
+    await created(
+        server, [USER, {"type": "message", "role": "assistant", "content": "Hello."}, USER]
+    )
 
-    assert [message["role"] for message in backend.requests[0]["messages"]] == ["user", "assistant", "user"]
+    assert [message["role"] for message in backend.requests[0]["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 async def test_tool_calling(server: RunningServer, backend: ReplayBackend) -> None:
@@ -150,7 +197,10 @@ async def test_tool_calling_in_a_stream(server: RunningServer, backend: ReplayBa
 
 async def test_image_input(server: RunningServer, backend: ReplayBackend) -> None:
     backend.script = lambda request: states(delta(content="Red."))
-    poll = [{"type": "input_text", "text": "Look"}, {"type": "input_image", "image_url": RED, "detail": "auto"}]
+    poll = [
+        {"type": "input_text", "text": "Look"},
+        {"type": "input_image", "image_url": RED, "detail": "auto"},
+    ]
     await created(server, [{"type": "message", "role": "user", "content": poll}])
 
     assert backend.requests[0]["messages"][0]["content"][1]["image_url"]["url"] == RED
@@ -179,7 +229,8 @@ async def test_websocket_response(server: RunningServer) -> None:
 
 async def test_websocket_sequential_responses(server: RunningServer) -> None:
     async with talk(server) as one:
-        first, second = await on_socket(one), await on_socket(one)
+        first = await on_socket(one)
+        second = await on_socket(one)
 
     assert first["id"] != second["id"]
 
@@ -204,7 +255,9 @@ async def test_websocket_reconnect_store_false_recovery(server: RunningServer) -
 
 async def test_websocket_previous_response_not_found(server: RunningServer) -> None:
     async with talk(server) as one:
-        assert (await one.refusal(previous_response_id="resp_9"))["code"] == "previous_response_not_found"
+        assert (await one.refusal(previous_response_id="resp_9"))[
+            "code"
+        ] == "previous_response_not_found"
 
 
 async def test_websocket_failed_continuation_evicts_cache(server: RunningServer) -> None:
@@ -223,7 +276,10 @@ async def test_websocket_compact_new_chain(server: RunningServer, backend: Repla
         response = await on_socket(one, [*output, {**USER, "content": "Go on"}])
 
     assert response["previous_response_id"] is None
-    assert [message["content"] for message in backend.requests[-1]["messages"]][::2] == ["Hi", "Go on"]
+    assert [message["content"] for message in backend.requests[-1]["messages"]][::2] == [
+        "Hi",
+        "Go on",
+    ]
 
 
 async def test_websocket_generate_false(server: RunningServer, backend: ReplayBackend) -> None:

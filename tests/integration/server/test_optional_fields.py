@@ -1,4 +1,6 @@
-"""An optional field may be absent or null, in every item that the `openai` package types, on every path."""
+"""An optional field may be absent or null, in every item that the `openai` package types, on every
+path.
+"""
 
 import re
 from collections.abc import AsyncIterator
@@ -37,15 +39,24 @@ PARTNERS: dict[str, dict[str, Any]] = {
     "apply_patch_call": {"type": "apply_patch_call_output", "status": "completed"},
     "computer_call": {
         "type": "computer_call_output",
-        "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+        "output": {
+            "type": "computer_screenshot",
+            "image_url": "data:image/png;base64,iVBORw0KGgo=",
+        },
     },
     "program": {"type": "program_output", "result": "1", "status": "completed"},
     "function_call_output": {"type": "function_call", "name": "look", "arguments": "{}"},
     "custom_tool_call_output": {"type": "custom_tool_call", "name": "look", "input": "x"},
     "tool_search_output": {"type": "tool_search_call", "execution": "client", "arguments": {}},
-    "local_shell_call_output": {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+    "local_shell_call_output": {
+        "type": "local_shell_call",
+        "action": {"type": "exec", "command": ["ls"], "env": {}},
+    },
     "shell_call_output": {"type": "shell_call", "action": {"commands": ["ls"]}},
-    "apply_patch_call_output": {"type": "apply_patch_call", "operation": {"type": "delete_file", "path": "a"}},
+    "apply_patch_call_output": {
+        "type": "apply_patch_call",
+        "operation": {"type": "delete_file", "path": "a"},
+    },
     "computer_call_output": {"type": "computer_call", "actions": [{"type": "screenshot"}]},
     "program_output": {"type": "program", "code": "1", "fingerprint": "f"},
 }
@@ -111,9 +122,14 @@ CONVERSATIONS = conversations()
 @pytest_asyncio.fixture
 async def server() -> AsyncIterator[RunningServer]:
     def script(request: dict[str, Any]) -> Answer:
-        return Answer([text("Yes.")]) if request.get("stream") else Answer([completion("Yes.")], JSON)
+        return (
+            Answer([text("Yes.")]) if request.get("stream") else Answer([completion("Yes.")], JSON)
+        )
 
-    async with ReplayBackend(script).serve() as backend, serve(HttpBackend("b", backend.url)) as server:
+    async with (
+        ReplayBackend(script).serve() as backend,
+        serve(HttpBackend("b", backend.url)) as server,
+    ):
         yield server
 
 
@@ -137,16 +153,26 @@ async def test_plain_streamed_counted_and_compacted(server: RunningServer, kind:
     for path in ("/responses/input_tokens", "/responses/compact"):
         status, answer = await server.post(path, json=body)
         assert (status, answer.get("error")) == (200, None), path
-    async with server.http.post(server.url + "/responses", json={**body, "stream": True}) as streamed:
+    async with server.http.post(
+        server.url + "/responses", json={**body, "stream": True}
+    ) as streamed:
         assert ENDS & set(re.findall(rb"event: (response\.\w+)", await streamed.read()))
-    compacted = {**body, "input": items, "context_management": [{"type": "compaction", "compact_threshold": 1000}]}
+    compacted = {
+        **body,
+        "input": items,
+        "context_management": [{"type": "compaction", "compact_threshold": 1000}],
+    }
     status, answer = await server.post("/responses", json=compacted)
     assert (status, answer.get("error")) == (200, None)
 
 
 @each("kind", CONVERSATIONS)
-async def test_a_continued_response_is_stored_and_displayed(server: RunningServer, kind: str) -> None:
-    status, first = await server.post("/responses", json={"model": "m", "input": CONVERSATIONS[kind]})
+async def test_a_continued_response_is_stored_and_displayed(
+    server: RunningServer, kind: str
+) -> None:
+    status, first = await server.post(
+        "/responses", json={"model": "m", "input": CONVERSATIONS[kind]}
+    )
     assert status == 200, first
     more = {"model": "m", "input": "And?", "previous_response_id": first["id"]}
     status, second = await server.post("/responses", json=more)
@@ -164,7 +190,9 @@ async def test_a_continued_response_is_stored_and_displayed(server: RunningServe
         "/responses", json={"model": "m", "input": "And?", "conversation": conversation["id"]}
     )
     assert (status, answer.get("error")) == (200, None)
-    async with server.http.get(f"{server.url.removesuffix('/v1')}/admin/v1/responses/{first['id']}") as displayed:
+    async with server.http.get(
+        f"{server.url.removesuffix('/v1')}/admin/v1/responses/{first['id']}"
+    ) as displayed:
         assert displayed.status == 200
 
 
@@ -174,7 +202,9 @@ async def test_in_the_background_and_over_a_websocket(server: RunningServer, kin
     status, queued = await server.post("/responses", json=body)
     assert status == 200, queued
     path = f"/responses/{queued['id']}"
-    _, ended = await eventually(lambda: server.get(path), lambda one: one[1]["status"] not in ("queued", "in_progress"))
+    _, ended = await eventually(
+        lambda: server.get(path), lambda one: one[1]["status"] not in ("queued", "in_progress")
+    )
     assert ended["status"] in ENDED
     async with talk(server) as client:
         created = await client.created(CONVERSATIONS[kind])

@@ -34,11 +34,22 @@ async def request(
 @pytest.mark.parametrize(
     "host",
     [
-        *("localhost", "localhost:8321", "LOCALHOST", "localhost.", "127.0.0.1", "127.0.0.1:1", "127.1.2.3", "[::1]"),
+        *(
+            "localhost",
+            "localhost:8321",
+            "LOCALHOST",
+            "localhost.",
+            "127.0.0.1",
+            "127.0.0.1:1",
+            "127.1.2.3",
+            "[::1]",
+        ),
         *("[::1]:8321", "host.docker.internal:8321", "ai.example.com", "AI.example.com:443"),
     ],
 )
-async def test_the_names_of_this_machine_and_those_allowed_are_answered(local: RunningServer, host: str) -> None:
+async def test_the_names_of_this_machine_and_those_allowed_are_answered(
+    local: RunningServer, host: str
+) -> None:
     assert (await request(local, host=host))[0] == 200
 
 
@@ -95,7 +106,13 @@ async def test_http_1_0_needs_no_host(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", [b"host: y", b"authorization: Bearer b", b"content-type: text/plain", b"content-encoding: gzip"]
+    "header",
+    [
+        b"host: y",
+        b"authorization: Bearer b",
+        b"content-type: text/plain",
+        b"content-encoding: gzip",
+    ],
 )
 async def test_a_header_that_stands_twice_is_refused(
     server: RunningServer, backend: ReplayBackend, header: bytes
@@ -112,9 +129,9 @@ async def test_a_public_listener_answers_under_any_name_until_some_are_allowed()
     assert "evil.com" not in hosts_of("0.0.0.0", ["ai.example.com"])
     assert ANY in hosts_of("127.0.0.1", ["*"])
     assert {"localhost", "ai.example.com"} < hosts_of("::", ["AI.example.com"])
-    assert [is_local(name) for name in ("::1", "127.9.9.9", "localhost", "::ffff:10.0.0.1", "x")] == [
-        *(True, True, True, False, False)
-    ]
+    assert [
+        is_local(name) for name in ("::1", "127.9.9.9", "localhost", "::ffff:10.0.0.1", "x")
+    ] == [*(True, True, True, False, False)]
 
 
 # Pages.
@@ -123,7 +140,9 @@ async def test_a_public_listener_answers_under_any_name_until_some_are_allowed()
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "https://app.example.com:444"]
 )
-async def test_a_page_of_another_site_is_refused_without_data(local: RunningServer, origin: str) -> None:
+async def test_a_page_of_another_site_is_refused_without_data(
+    local: RunningServer, origin: str
+) -> None:
     status, headers = await request(local, origin=origin)
 
     assert status == 403
@@ -151,7 +170,11 @@ async def test_a_page_of_this_server_is_answered(local: RunningServer) -> None:
 async def test_a_page_that_is_allowed_may_read_the_answer(local: RunningServer) -> None:
     status, headers = await request(local, origin=PAGE)
 
-    assert (status, headers["access-control-allow-origin"], headers["vary"]) == (200, PAGE, "origin")
+    assert (status, headers["access-control-allow-origin"], headers["vary"]) == (
+        200,
+        PAGE,
+        "origin",
+    )
     assert "access-control-allow-credentials" not in headers
 
 
@@ -162,7 +185,10 @@ async def test_a_page_that_is_allowed_may_read_an_error(local: RunningServer) ->
 
 
 async def test_a_browser_receives_the_permissions_of_a_page(local: RunningServer) -> None:
-    body = {"access_control_request_method": "POST", "access_control_request_headers": "authorization,x-stainless-os"}
+    body = {
+        "access_control_request_method": "POST",
+        "access_control_request_headers": "authorization,x-stainless-os",
+    }
     status, headers = await request(local, "OPTIONS", "/responses", origin=PAGE, **body)
 
     assert status == 200
@@ -179,15 +205,23 @@ async def test_a_browser_receives_no_permissions_for_another_page(local: Running
     assert not any(name.startswith("access-control-allow") for name in headers)
 
 
-async def test_every_page_can_send_requests_if_the_operator_allows_it(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("replay", backend.url), limits=ServerLimits(origins=frozenset({ANY}))) as server:
+async def test_every_page_can_send_requests_if_the_operator_allows_it(
+    backend: ReplayBackend,
+) -> None:
+    async with serve(
+        HttpBackend("replay", backend.url), limits=ServerLimits(origins=frozenset({ANY}))
+    ) as server:
         status, headers = await request(server, origin="null")
 
     assert (status, headers["access-control-allow-origin"]) == (200, "null")
 
 
-@pytest.mark.parametrize(("origin", "opens"), [(PAGE, True), ("https://evil.example", False), ("null", False)])
-async def test_a_websocket_is_opened_for_the_same_pages(local: RunningServer, origin: str, opens: bool) -> None:
+@pytest.mark.parametrize(
+    ("origin", "opens"), [(PAGE, True), ("https://evil.example", False), ("null", False)]
+)
+async def test_a_websocket_is_opened_for_the_same_pages(
+    local: RunningServer, origin: str, opens: bool
+) -> None:
     url = local.url.replace("http://", "ws://") + "/responses"
     if opens:
         async with connect(url, origin=origin):
@@ -199,7 +233,14 @@ async def test_a_websocket_is_opened_for_the_same_pages(local: RunningServer, or
 
 
 async def test_a_websocket_under_another_name_is_refused(local: RunningServer) -> None:
-    upgrade = b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: "
-    requested = b"GET /v1/responses HTTP/1.1\r\nhost: evil.com\r\n" + upgrade + b"AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    upgrade = (
+        b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: "
+        b"13\r\nsec-websocket-key: "
+    )
+    requested = (
+        b"GET /v1/responses HTTP/1.1\r\nhost: evil.com\r\n"
+        + upgrade
+        + b"AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
 
     assert status_of(await state(local.url, requested)) == 421

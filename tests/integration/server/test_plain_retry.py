@@ -1,6 +1,8 @@
-"""A request that is refused without a known reason is sent once more in its plainest form, and what it was is learned.
+"""A request that is refused without a known reason is sent once more in its plainest form, and what
+it was is learned.
 
-`unknown_refusals.json` holds refusals in words that no rule knows, made up by someone who has not seen the code.
+`unknown_refusals.json` holds refusals in words that no rule knows, made up by someone who has not
+seen the code.
 """
 
 import json
@@ -13,14 +15,23 @@ import pytest
 from antiphon.build.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from antiphon.runs.corrections import NO_CALL
-from tests.integration.server.test_differences import FORMAT, WEATHER, is_forced, makes, request, states
+from tests.integration.server.test_differences import (
+    FORMAT,
+    WEATHER,
+    is_forced,
+    makes,
+    request,
+    states,
+)
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused
 from tests.support.keys import bearing, issued
 from tests.support.native import answering, message
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import RunningServer, serve
 
-UNKNOWN: list[Any] = json.loads(Path(__file__).with_name("unknown_refusals.json").read_text("utf-8"))
+UNKNOWN: list[Any] = json.loads(
+    Path(__file__).with_name("unknown_refusals.json").read_text("utf-8")
+)
 ODD = {
     "type": "function",
     "name": "find",
@@ -63,7 +74,9 @@ FAMILIES = {
     ),
     "schema": Family(
         "generic",
-        lambda sent: any(word in json.dumps(sent["tools"]) for word in ('"pattern":', '"anyOf":', '"minimum":')),
+        lambda sent: any(
+            word in json.dumps(sent["tools"]) for word in ('"pattern":', '"anyOf":', '"minimum":')
+        ),
         {"tools": [WEATHER, ODD]},
         lambda sent: [one["function"]["name"] for one in sent["tools"]] == ["get_weather", "find"],
     ),
@@ -79,7 +92,9 @@ FAMILIES = {
         {"tools": [WEATHER], "text": FORMAT},
         lambda sent: "integer" in words(sent) and len(sent["tools"]) == 1,
     ),
-    "stream": Family("generic", lambda sent: not sent["stream"], {}, lambda sent: words(sent) == '["Hi"]'),
+    "stream": Family(
+        "generic", lambda sent: not sent["stream"], {}, lambda sent: words(sent) == '["Hi"]'
+    ),
     "sampling": Family(
         "generic",
         lambda sent: "temperature" in sent and "top_p" in sent,
@@ -94,14 +109,18 @@ def refusal(of: Any) -> Answer:
     return Answer([body.encode()], JSON if body[0] in "{[" else "text/plain", of["status"])
 
 
-@pytest.mark.parametrize("of", [pytest.param(one, id=f"{one['family']}-{n}") for n, one in enumerate(UNKNOWN)])
+@pytest.mark.parametrize(
+    "of", [pytest.param(one, id=f"{one['family']}-{n}") for n, one in enumerate(UNKNOWN)]
+)
 async def test_a_refusal_in_unknown_words_is_answered(backend: ReplayBackend, of: Any) -> None:
     family = FAMILIES[of["family"]]
     streams = [False] if of["family"] == "stream" else [False, True]
     for stream in streams:
         backend.requests.clear()
         backend.script = lambda sent: (
-            refusal(of) if family.refuses(sent) else states(sent, '{"a": 1}' if "text" in family.requested else "Hello")
+            refusal(of)
+            if family.refuses(sent)
+            else states(sent, '{"a": 1}' if "text" in family.requested else "Hello")
         )
         async with before(backend, family.dialect) as server:
             for _ in range(2):
@@ -115,7 +134,9 @@ UNKNOWN_WORDS = "The frobnicator declined this."
 
 def declining(*refused_names: str) -> Callable[[Request], Answer]:
     """A backend that refuses these parameters, without a reason."""
-    return lambda sent: refused(UNKNOWN_WORDS) if any(name in sent for name in refused_names) else hello(sent)
+    return lambda sent: (
+        refused(UNKNOWN_WORDS) if any(name in sent for name in refused_names) else hello(sent)
+    )
 
 
 @MODES
@@ -130,18 +151,27 @@ async def test_the_parameter_that_was_refused_is_learned_and_the_others_are_sent
             assert response["status"] == "completed"
         backend.requests.clear()
         headers, response = await request(server, stream=stream, **requested)
-    assert [{"temperature", "top_p", "user"} & sent.keys() for sent in backend.requests] == [{"temperature", "user"}]
+    assert [{"temperature", "top_p", "user"} & sent.keys() for sent in backend.requests] == [
+        {"temperature", "user"}
+    ]
     assert '"pattern"' in json.dumps(backend.requests[0]["tools"])
     assert headers["antiphon-adjusted"] == "sampling.top_p"
     assert (response["temperature"], response["top_p"]) == (0.3, None)
 
 
-async def test_a_refusal_of_any_form_reaches_the_client_in_its_own_words(backend: ReplayBackend) -> None:
+async def test_a_refusal_of_any_form_reaches_the_client_in_its_own_words(
+    backend: ReplayBackend,
+) -> None:
     refusals = iter(range(100))
     backend.script = lambda sent: refused(f"{UNKNOWN_WORDS} Number {next(refusals)}.")
     async with before(backend, "generic") as server:
-        reported = [(await request(server, stream=False, temperature=0.3))[1]["error"]["message"] for _ in range(5)]
-    assert reported == [f"{UNKNOWN_WORDS} Number {number}." for number in (0, 2, 4, 6, 7)]  # three attempts an hour
+        reported = [
+            (await request(server, stream=False, temperature=0.3))[1]["error"]["message"]
+            for _ in range(5)
+        ]
+    assert reported == [
+        f"{UNKNOWN_WORDS} Number {number}." for number in (0, 2, 4, 6, 7)
+    ]  # three attempts an hour
 
 
 @pytest.mark.parametrize(
@@ -180,8 +210,19 @@ async def test_the_setting_turns_it_off(backend: ReplayBackend) -> None:
 
 async def test_client_parameters_are_never_omitted(backend: ReplayBackend) -> None:
     history: list[Any] = [
-        {"role": "user", "content": [{"type": "input_text", "text": "One"}, {"type": "input_text", "text": "Two"}]},
-        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"city": "Three"}'},
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "One"},
+                {"type": "input_text", "text": "Two"},
+            ],
+        },
+        {
+            "type": "function_call",
+            "call_id": "c1",
+            "name": "find",
+            "arguments": '{"city": "Three"}',
+        },
         {"type": "function_call_output", "call_id": "c1", "output": "Four"},
         {"role": "developer", "content": "Five"},
         {"role": "user", "content": "Six"},
@@ -194,7 +235,9 @@ async def test_client_parameters_are_never_omitted(backend: ReplayBackend) -> No
         "parallel_tool_calls": False,
         "top_logprobs": 2,
     }
-    backend.script = lambda sent: hello(sent) if len(backend.requests) > 1 else refused(UNKNOWN_WORDS)
+    backend.script = lambda sent: (
+        hello(sent) if len(backend.requests) > 1 else refused(UNKNOWN_WORDS)
+    )
     async with before(backend, "openai") as server:
         _, response = await request(server, stream=False, **requested)
     assert response["status"] == "completed"
@@ -213,7 +256,11 @@ async def test_the_arguments_of_a_simplified_tool_are_checked_against_the_client
     def script(sent: Request) -> Answer:
         if '"pattern"' in json.dumps(sent["tools"]):
             return refused(UNKNOWN_WORDS)
-        call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": next(written)}}
+        call = {
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "find", "arguments": next(written)},
+        }
         return makes(sent, call)
 
     written = iter(['{"city": "berlin"}', '{"city": "Berlin"}'])
@@ -235,19 +282,30 @@ async def test_a_model_that_ignores_the_call_instruction_is_prompted_once_more(
         return called(sent) if is_second and obeys else states(sent, "Sunny, I guess.")
 
     def called(sent: Request) -> Answer:
-        call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
+        call = {
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'},
+        }
         return makes(sent, call)
 
     backend.script = script
     choice = {"type": "function", "name": "get_weather"}
     async with before(backend, "generic") as server:
-        headers, response = await request(server, stream=stream, tools=[WEATHER], tool_choice=choice)
+        headers, response = await request(
+            server, stream=stream, tools=[WEATHER], tool_choice=choice
+        )
         _, stored = await server.get(f"/responses/{response['id']}")
     assert response["status"] == "completed"
-    assert [item["type"] for item in response["output"]] == ["message", "function_call" if obeys else "message"]
+    assert [item["type"] for item in response["output"]] == [
+        "message",
+        "function_call" if obeys else "message",
+    ]
     assert stored["output"] == response["output"]
     assert headers["antiphon-adjusted"] == "tools.choice"
-    assert len(backend.requests) == 4  # forced, without thinking, with an instruction, and with another
+    assert (
+        len(backend.requests) == 4
+    )  # forced, without thinking, with an instruction, and with another
     assert sum(NO_CALL in words(sent) for sent in backend.requests) == 1
 
 
@@ -255,12 +313,18 @@ async def status_for(server: RunningServer, tenant: str, tool: Request) -> int:
     """The status of the reply to a request of this tenant with a tool."""
     key, _ = await issued(server.parts.store, tenant)
     body = {"model": "m", "input": "Hi", "tools": [tool]}
-    async with server.http.post(f"{server.url}/responses", json=body, headers=dict(bearing(key))) as reply:
+    async with server.http.post(
+        f"{server.url}/responses", json=body, headers=dict(bearing(key))
+    ) as reply:
         return reply.status
 
 
-async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend: ReplayBackend) -> None:
-    """A server that accepts none of the schemas in a request says nothing about others (family 3c)."""
+async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(
+    backend: ReplayBackend,
+) -> None:
+    """A server that accepts none of the schemas in a request says nothing about others (family
+    3c).
+    """
     odd = {**ODD, "name": "odd"}
 
     def script(sent: Request) -> Answer:
@@ -271,7 +335,8 @@ async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend:
     backend.script = script
     async with before(backend, "llamacpp") as server:
         statuses = [
-            await status_for(server, tenant, tool) for tenant, tool in (("one", odd), ("one", ODD), ("other", ODD))
+            await status_for(server, tenant, tool)
+            for tenant, tool in (("one", odd), ("one", ODD), ("other", ODD))
         ]
     assert statuses == [200] * 3
     sent = json.dumps(backend.requests[-1]["tools"])
@@ -280,7 +345,9 @@ async def test_an_odd_schema_of_one_tenant_changes_no_schema_of_another(backend:
 
 
 async def test_a_backend_that_has_not_answered_teaches_nothing(backend: ReplayBackend) -> None:
-    """The plainest form fails, and another backend answers: nobody knows what the first one refused."""
+    """The plainest form fails, and another backend answers: nobody knows what the first one
+    refused.
+    """
     other = ReplayBackend(hello)
 
     def script(sent: Request) -> Answer:
@@ -288,7 +355,9 @@ async def test_a_backend_that_has_not_answered_teaches_nothing(backend: ReplayBa
 
     backend.script = script
     async with other.serve():
-        configs = [BackendConfig(url=one.url, dialect="generic", api="chat") for one in (backend, other)]
+        configs = [
+            BackendConfig(url=one.url, dialect="generic", api="chat") for one in (backend, other)
+        ]
         line = await backends_of(Settings(backends=configs), {})
         async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as state:
             await state.parts.models.refresh()
@@ -298,14 +367,20 @@ async def test_a_backend_that_has_not_answered_teaches_nothing(backend: ReplayBa
     assert [one.known for one in lessons] == [(), ()]
 
 
-async def test_a_failure_of_the_plainest_form_is_the_first_refusal_for_the_client(backend: ReplayBackend) -> None:
-    backend.script = lambda sent: refused(UNKNOWN_WORDS) if "temperature" in sent else Answer([b"{}"], JSON, 429)
+async def test_a_failure_of_the_plainest_form_is_the_first_refusal_for_the_client(
+    backend: ReplayBackend,
+) -> None:
+    backend.script = lambda sent: (
+        refused(UNKNOWN_WORDS) if "temperature" in sent else Answer([b"{}"], JSON, 429)
+    )
     async with before(backend, "generic") as server:
         _, error = await request(server, stream=False, temperature=0.3)
     assert UNKNOWN_WORDS in error["error"]["message"]
 
 
-async def test_a_parameter_of_the_clients_own_is_sent_to_a_backend_that_may_refuse_it(backend: ReplayBackend) -> None:
+async def test_a_parameter_of_the_clients_own_is_sent_to_a_backend_that_may_refuse_it(
+    backend: ReplayBackend,
+) -> None:
     backend.script = declining("chat_template_kwargs")
     async with before(backend, "vllm") as server:
         for _ in range(4):
@@ -318,8 +393,13 @@ async def test_a_parameter_of_the_clients_own_is_sent_to_a_backend_that_may_refu
     assert backend.requests[-1]["chat_template_kwargs"] == own["chat_template_kwargs"]
 
 
-async def test_a_schema_that_a_server_shows_takes_no_tools_from_other_tenants(backend: ReplayBackend) -> None:
-    evil = {**WEATHER, "parameters": {"type": "object", "properties": {"x": {"type": "does not support tools"}}}}
+async def test_a_schema_that_a_server_shows_takes_no_tools_from_other_tenants(
+    backend: ReplayBackend,
+) -> None:
+    evil = {
+        **WEATHER,
+        "parameters": {"type": "object", "properties": {"x": {"type": "does not support tools"}}},
+    }
 
     def script(sent: Request) -> Answer:
         displayed = json.dumps(sent.get("tools", ""))
@@ -330,7 +410,8 @@ async def test_a_schema_that_a_server_shows_takes_no_tools_from_other_tenants(ba
     backend.script = script
     async with before(backend, "llamacpp") as server:
         statuses = [
-            await status_for(server, tenant, tool) for tenant, tool in (("one", evil), ("one", evil), ("other", ODD))
+            await status_for(server, tenant, tool)
+            for tenant, tool in (("one", evil), ("one", evil), ("other", ODD))
         ]
     assert set(statuses) <= {200, 400}
     assert [one["function"]["name"] for one in backend.requests[-1]["tools"]] == ["find"]
@@ -346,17 +427,23 @@ def inside(sent: Request, words: str, *before: Request, **fields: Any) -> Answer
 
 
 @MODES
-@pytest.mark.parametrize("words", [UNKNOWN_WORDS, "Unsupported parameter: 'temperature'"], ids=["unknown", "known"])
+@pytest.mark.parametrize(
+    "words", [UNKNOWN_WORDS, "Unsupported parameter: 'temperature'"], ids=["unknown", "known"]
+)
 async def test_a_refusal_with_status_200_is_answered_like_one_with_400(
     backend: ReplayBackend, words: str, stream: bool
 ) -> None:
-    backend.script = lambda sent: inside(sent, words, code=400) if "temperature" in sent else hello(sent)
+    backend.script = lambda sent: (
+        inside(sent, words, code=400) if "temperature" in sent else hello(sent)
+    )
     async with before(backend, "generic") as server:
         for _ in range(6):
             _, response = await request(server, stream=stream, temperature=1.9)
             assert response["status"] == "completed", response
         (state,) = server.parts.models.backends
-        assert state.lessons_of("m").of("") == {"temperature=1.9" if words == UNKNOWN_WORDS else "temperature"}
+        assert state.lessons_of("m").of("") == {
+            "temperature=1.9" if words == UNKNOWN_WORDS else "temperature"
+        }
         _, stored = await server.get(f"/responses/{response['id']}")
         backend.script = lambda sent: inside(sent, words, code=400)
         _, response = await request(server, stream=stream, temperature=1.9)
@@ -376,7 +463,9 @@ async def test_nothing_is_repeated_once_a_client_has_output(backend: ReplayBacke
 
 
 @MODES
-async def test_a_backend_that_is_called_by_its_responses_api_has_a_second_attempt(stream: bool) -> None:
+async def test_a_backend_that_is_called_by_its_responses_api_has_a_second_attempt(
+    stream: bool,
+) -> None:
     def script(sent: Request) -> Answer:
         if "temperature" not in sent:
             return answering([message("Hello")])(sent)

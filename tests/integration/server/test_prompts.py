@@ -1,4 +1,6 @@
-"""Requests that name a prompt, over HTTP, WebSocket and the library, with prompts of the store and of the settings."""
+"""Requests that name a prompt, over HTTP, WebSocket and the library, with prompts of the store and
+of the settings.
+"""
 
 import asyncio
 from typing import Any
@@ -83,9 +85,13 @@ async def test_the_sdk_makes_a_response_of_a_prompt(
         assert [one.to_dict()["content"][0]["text"] for one in items] == ["When?"]
 
 
-async def test_the_sdk_streams_a_response_of_a_prompt(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_the_sdk_streams_a_response_of_a_prompt(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     prompt = naming(await created(stateful))
-    async with await stateful.sdk.responses.create(prompt=prompt, input="When?", stream=True) as stream:
+    async with await stateful.sdk.responses.create(
+        prompt=prompt, input="When?", stream=True
+    ) as stream:
         events = [event async for event in stream]
 
     assert events[-1].type == "response.completed"
@@ -95,7 +101,9 @@ async def test_the_sdk_streams_a_response_of_a_prompt(stateful: RunningServer, b
     assert backend.requests[-1]["messages"] == SEEN
 
 
-async def test_a_prompt_with_instructions_alone_is_echoed_as_a_text(stateful: RunningServer) -> None:
+async def test_a_prompt_with_instructions_alone_is_echoed_as_a_text(
+    stateful: RunningServer,
+) -> None:
     prompt_id = await created(stateful, instructions="Be brief.")
     response = await create(stateful.sdk, model="m", prompt={"id": prompt_id})
     assert (response.instructions, response.prompt.to_dict()) == ("Be brief.", {"id": prompt_id})
@@ -112,19 +120,25 @@ async def test_fields_of_the_request_count_more_than_those_of_its_prompt(
     assert sent["temperature"] == 1.5
 
 
-async def test_messages_of_a_prompt_are_no_part_of_the_chain(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_messages_of_a_prompt_are_no_part_of_the_chain(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     prompt = naming(await created(stateful))
     first = await create(stateful.sdk, prompt=prompt)
     await create(stateful.sdk, model="m", previous_response_id=first.id, input="And then?")
     without = backend.requests[-1]["messages"]
-    second = await create(stateful.sdk, prompt=prompt, previous_response_id=first.id, input="And then?")
+    second = await create(
+        stateful.sdk, prompt=prompt, previous_response_id=first.id, input="And then?"
+    )
 
     assert [one["content"] for one in without[:1]] == ["When?"]
     assert backend.requests[-1]["messages"] == [*SEEN[:2], *without]
     assert second.previous_response_id == first.id
 
 
-async def test_a_prompt_in_a_conversation_leaves_nothing_in_it(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_prompt_in_a_conversation_leaves_nothing_in_it(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     prompt = naming(await created(stateful))
     conversation = (await stateful.sdk.conversations.create()).id
     for _ in range(2):
@@ -134,7 +148,9 @@ async def test_a_prompt_in_a_conversation_leaves_nothing_in_it(stateful: Running
     assert [one.to_dict()["role"] for one in items] == ["user", "assistant"] * 2
 
 
-async def test_messages_of_a_prompt_need_no_input(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_messages_of_a_prompt_need_no_input(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     prompt = naming(await created(stateful))
     response = await stateful.sdk.responses.create(prompt=prompt)
     assert response.status == "completed"
@@ -151,13 +167,17 @@ async def test_a_version_that_is_named_is_used_and_else_the_default(
 ) -> None:
     prompt_id = await created(stateful, instructions="One")
     await stateful.post(f"/prompts/{prompt_id}", json={"instructions": "Two"})
-    await stateful.post(f"/prompts/{prompt_id}", json={"instructions": "Three", "set_as_default": False})
+    await stateful.post(
+        f"/prompts/{prompt_id}", json={"instructions": "Three", "set_as_default": False}
+    )
     for version, expected in ((None, "Two"), ("1", "One"), ("3", "Three")):
         named = {"id": prompt_id} | ({"version": version} if version else {})
         await create(stateful.sdk, model="m", prompt=named)
         assert backend.requests[-1]["messages"][0]["content"] == expected
     for version in ("4", "0", "x", "1" * 60):
-        assert (await error_of(stateful, model="m", prompt={"id": prompt_id, "version": version}))[0] == 404
+        assert (await error_of(stateful, model="m", prompt={"id": prompt_id, "version": version}))[
+            0
+        ] == 404
 
 
 async def test_a_background_response_keeps_the_version_it_was_queued_with(
@@ -166,7 +186,9 @@ async def test_a_background_response_keeps_the_version_it_was_queued_with(
     prompt_id = await created(stateful)
     stateful.parts.process.drain()
     stateful.parts.process.accepts_work = True
-    queued = await stateful.sdk.responses.create(prompt=naming(prompt_id), input="When?", background=True)
+    queued = await stateful.sdk.responses.create(
+        prompt=naming(prompt_id), input="When?", background=True
+    )
     async with stateful.http.delete(f"{stateful.url}/prompts/{prompt_id}") as reply:
         assert reply.status == 200
     async with asyncio.timeout(30):
@@ -180,12 +202,17 @@ async def test_an_image_and_a_file_become_parts_where_their_placeholders_stand(
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     prompt_id = await created(
-        stateful, messages=[{"role": "user", "content": "See {{photo}} and {{ notes }} of {{who}}."}]
+        stateful,
+        messages=[{"role": "user", "content": "See {{photo}} and {{ notes }} of {{who}}."}],
     )
-    file = await stateful.sdk.files.create(file=("notes.txt", b"High water at nine."), purpose="user_data")
+    file = await stateful.sdk.files.create(
+        file=("notes.txt", b"High water at nine."), purpose="user_data"
+    )
     image = {"type": "input_image", "image_url": PNG}
     notes = {"type": "input_file", "file_id": file.id}
-    await create(stateful.sdk, model="m", prompt=naming(prompt_id, photo=image, notes=notes, who="Ada"))
+    await create(
+        stateful.sdk, model="m", prompt=naming(prompt_id, photo=image, notes=notes, who="Ada")
+    )
 
     parts = backend.requests[-1]["messages"][0]["content"]
     assert [part["type"] for part in parts] == ["text", "image_url", "text", "text", "text"]
@@ -219,7 +246,9 @@ async def test_what_a_prompt_adds_is_counted(stateful: RunningServer) -> None:
     prompt_id = await created(stateful, instructions="A long instruction. " * 50)
     counted = []
     for prompt in ({"prompt": {"id": prompt_id}}, {}):
-        status, count = await stateful.post("/responses/input_tokens", json={"model": "m", "input": "Hi", **prompt})
+        status, count = await stateful.post(
+            "/responses/input_tokens", json={"model": "m", "input": "Hi", **prompt}
+        )
         assert status == 200, count
         counted.append(int(str(count["input_tokens"])))
     assert counted[0] > counted[1] + 150
@@ -242,11 +271,15 @@ async def test_an_idempotent_request_has_the_same_reply_after_its_prompt_is_dele
     assert status == 200
 
 
-async def test_a_text_is_never_read_as_template(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_text_is_never_read_as_template(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     prompt_id = await created(stateful, instructions="{{a}} {{b}} { {a}} {{ a b }}")
     variables = {"a": "{{b}} \\1 {{a}}", "b": {"type": "input_text", "text": "{{a}}"}}
     await create(stateful.sdk, model="m", prompt=naming(prompt_id, **variables))
-    assert backend.requests[-1]["messages"][0]["content"] == "{{b}} \\1 {{a}} {{a}} { {a}} {{ a b }}"
+    assert (
+        backend.requests[-1]["messages"][0]["content"] == "{{b}} \\1 {{a}} {{a}} { {a}} {{ a b }}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,7 +293,13 @@ async def test_a_text_is_never_read_as_template(stateful: RunningServer, backend
             "Invalid type for 'prompt': expected an object, but got a string instead.",
         ),
         ({"id": "pmpt_x"}, 404, None, None, "Prompt with id 'pmpt_x' not found."),
-        ({}, 400, "missing_required_parameter", "prompt.id", "Missing required parameter: 'prompt.id'."),
+        (
+            {},
+            400,
+            "missing_required_parameter",
+            "prompt.id",
+            "Missing required parameter: 'prompt.id'.",
+        ),
         (
             {"id": "OURS", "variables": {"customer": "Ada"}},
             *(400, "missing_required_parameter", "prompt.variables"),
@@ -269,19 +308,30 @@ async def test_a_text_is_never_read_as_template(stateful: RunningServer, backend
         (
             {"id": "OURS", "variables": {**VARIABLES, "tone": "dry"}},
             *(400, "unknown_parameter", "prompt.variables"),
-            "Unknown prompt variables: 'tone'. The prompt does not have them. It has 'customer' and 'topic'.",
+            "Unknown prompt variables: 'tone'. The prompt does not have them. It has 'customer' "
+            "and 'topic'.",
         ),
         (
-            {"id": "OURS", "variables": {**VARIABLES, "customer": {"type": "input_image", "image_url": PNG}}},
+            {
+                "id": "OURS",
+                "variables": {**VARIABLES, "customer": {"type": "input_image", "image_url": PNG}},
+            },
             *(400, "invalid_value", "prompt.variables.customer"),
-            "Invalid 'prompt.variables.customer': the prompt's instructions can contain only text, and this is an "
+            "Invalid 'prompt.variables.customer': the prompt's instructions can contain only "
+            "text, and this is an "
             "'input_image'.",
         ),
     ],
 )
 @pytest.mark.parametrize("ways", [{}, {"stream": True}, {"background": True}])
 async def test_a_prompt_that_is_wrong_is_rejected_by_name(
-    stateful: RunningServer, prompt: Any, status: int, code: str, param: str, message: str, ways: dict[str, Any]
+    stateful: RunningServer,
+    prompt: Any,
+    status: int,
+    code: str,
+    param: str,
+    message: str,
+    ways: dict[str, Any],
 ) -> None:
     if isinstance(prompt, dict) and prompt.get("id") == "OURS":
         prompt = {**prompt, "id": await created(stateful)}
@@ -289,7 +339,9 @@ async def test_a_prompt_that_is_wrong_is_rejected_by_name(
     assert await error_of(stateful, prompt=prompt, **ways) == (status, expected)
 
 
-async def test_errors_come_in_the_order_schema_conversation_prompt_previous_response(stateful: RunningServer) -> None:
+async def test_errors_come_in_the_order_schema_conversation_prompt_previous_response(
+    stateful: RunningServer,
+) -> None:
     unknown = {"prompt": {"id": "pmpt_x"}}
     _, error = await error_of(stateful, **unknown, temperature=9, conversation="conv_x")
     assert error["param"] == "temperature"
@@ -297,7 +349,9 @@ async def test_errors_come_in_the_order_schema_conversation_prompt_previous_resp
     assert error["param"] == "conversation"
     _, error = await error_of(stateful, **unknown, previous_response_id="resp_x")
     assert error["message"] == "Prompt with id 'pmpt_x' not found."
-    _, error = await error_of(stateful, prompt=naming(await created(stateful)), previous_response_id="resp_x")
+    _, error = await error_of(
+        stateful, prompt=naming(await created(stateful)), previous_response_id="resp_x"
+    )
     assert error["code"] == "previous_response_not_found"
 
 
@@ -320,17 +374,31 @@ async def test_tools_of_a_prompt_satisfy_a_choice_of_the_request(
 ) -> None:
     tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
     prompt_id = await created(stateful, instructions="Look.", defaults={"tools": [tool]})
-    await create(stateful.sdk, model="m", prompt={"id": prompt_id}, tool_choice={"type": "function", "name": "look"})
+    await create(
+        stateful.sdk,
+        model="m",
+        prompt={"id": prompt_id},
+        tool_choice={"type": "function", "name": "look"},
+    )
     assert backend.requests[-1]["tools"][0]["function"]["name"] == "look"
     _, error = await error_of(
-        stateful, model="m", prompt={"id": prompt_id}, tool_choice={"type": "function", "name": "none"}
+        stateful,
+        model="m",
+        prompt={"id": prompt_id},
+        tool_choice={"type": "function", "name": "none"},
     )
     assert error["param"] == "tool_choice"
 
 
-async def test_answers_are_cached_by_the_content_of_a_prompt(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_answers_are_cached_by_the_content_of_a_prompt(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     prompt_id = await created(stateful)
-    body = {"prompt": naming(prompt_id), "extra_body": {"antiphon": {"cache": True}}, "input": prompt_id}
+    body = {
+        "prompt": naming(prompt_id),
+        "extra_body": {"antiphon": {"cache": True}},
+        "input": prompt_id,
+    }
     for _ in range(2):
         await create(stateful.sdk, **body)
     assert len(backend.requests) == 1
@@ -355,10 +423,15 @@ async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
 ) -> None:
     config = PromptConfig(instructions="Help {{customer}}.", model="m", version=3)
     stateful.parts.objects.named_prompts = named_prompts({"support": config, "other": config})
-    await create(stateful.sdk, prompt={"id": "support", "version": "3", "variables": {"customer": "Ada"}})
+    await create(
+        stateful.sdk, prompt={"id": "support", "version": "3", "variables": {"customer": "Ada"}}
+    )
     assert backend.requests[-1]["messages"][0]["content"] == "Help Ada."
     status, error = await error_of(stateful, prompt={"id": "support", "version": "2"})
-    assert (status, error["message"]) == (404, "Prompt with id 'support' and version '2' not found.")
+    assert (status, error["message"]) == (
+        404,
+        "Prompt with id 'support' and version '2' not found.",
+    )
 
     status, displayed = await stateful.get("/prompts/support")
     assert (status, displayed["version"], displayed["is_default"], displayed["variables"]) == (
@@ -373,7 +446,10 @@ async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
         ("POST", "/prompts/support/default_version", {"version": 3}),
     ):
         async with stateful.http.request(method, stateful.url + path, json=body) as reply:
-            assert (reply.status, (await reply.json())["error"]["code"]) == (400, "read_only_prompt")
+            assert (reply.status, (await reply.json())["error"]["code"]) == (
+                400,
+                "read_only_prompt",
+            )
 
 
 async def test_the_console_shows_the_request_and_what_the_backend_received(
@@ -422,7 +498,12 @@ async def test_the_library_takes_prompts(backend: ReplayBackend) -> None:
             assert response.prompt == naming("support")
             with client.responses.stream(input="When?", prompt=naming("support")) as stream:
                 assert [event.type for event in stream][-1] == "response.completed"
-            assert client.responses.input_tokens.count(input="When?", prompt=naming("support")).input_tokens > 10
+            assert (
+                client.responses.input_tokens.count(
+                    input="When?", prompt=naming("support")
+                ).input_tokens
+                > 10
+            )
             with pytest.raises(ClientError, match="Prompt with id 'none' not found"):
                 client.responses.create(input="When?", prompt={"id": "none"})
 

@@ -50,12 +50,18 @@ def dialects(path: Path) -> dict[str, str]:
 
 
 async def stream(server: RunningServer, path: Path) -> list[dict[str, Any]]:
-    """The events of the server's answer to a request that tells the backend which recording to send."""
+    """The events of the server's answer to a request that tells the backend which recording to
+    send.
+    """
     body = {"model": "m", "input": path.name, "stream": True}
     async with server.http.post(f"{server.url}/responses", json=body) as response:
         assert response.status == 200, await response.text()
         blocks = (await response.read()).decode().split("\n\n")
-    return [json.loads(block.partition("\ndata: ")[2]) for block in blocks if block.startswith("event: ")]
+    return [
+        json.loads(block.partition("\ndata: ")[2])
+        for block in blocks
+        if block.startswith("event: ")
+    ]
 
 
 async def check_stream(server: RunningServer, path: Path) -> None:
@@ -91,7 +97,9 @@ async def check_plain(server: RunningServer, path: Path) -> None:
 def sent(request: dict[str, Any]) -> Answer:
     """The recording that the user's message names."""
     path = BY_NAME[request["messages"][-1]["content"]]
-    return Answer(parts(path), STREAM) if path.suffix == ".sse" else Answer([path.read_bytes()], JSON)
+    return (
+        Answer(parts(path), STREAM) if path.suffix == ".sse" else Answer([path.read_bytes()], JSON)
+    )
 
 
 BY_NAME = {path.name: path for path in [*STREAMS, *PLAIN]}
@@ -106,7 +114,9 @@ async def check_all(paths: list[Path], check: Any) -> None:
         ):
             chosen = [path for path in paths if dialects(path) == names]
             for start in range(0, len(chosen), AT_ONCE):
-                await asyncio.gather(*(check(server, path) for path in chosen[start : start + AT_ONCE]))
+                await asyncio.gather(
+                    *(check(server, path) for path in chosen[start : start + AT_ONCE])
+                )
 
 
 @pytest.mark.wide
@@ -122,9 +132,16 @@ async def test_every_recorded_plain_answer_reads_as_a_response() -> None:
 
 @pytest.mark.wide
 async def test_the_sdk_reads_recorded_streams_by_its_own_helper() -> None:
-    async with ReplayBackend(sent).serve() as backend, serve(HttpBackend("replay", backend.url)) as server:
+    async with (
+        ReplayBackend(sent).serve() as backend,
+        serve(HttpBackend("replay", backend.url)) as server,
+    ):
         for path in [path for path in share(STREAMS, 0) if expected_status(path) == "completed"]:
             async with server.sdk.responses.stream(model="m", input=path.name) as stream:
-                stated = [event.delta async for event in stream if event.type == "response.output_text.delta"]
+                stated = [
+                    event.delta
+                    async for event in stream
+                    if event.type == "response.output_text.delta"
+                ]
                 final = await stream.get_final_response()
             assert "".join(stated) == final.output_text

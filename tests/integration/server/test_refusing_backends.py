@@ -1,4 +1,6 @@
-"""Backends that refuse what a client or a model wrote never see it, and the client reads its own words."""
+"""Backends that refuse what a client or a model wrote never see it, and the client reads its own
+words.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -20,7 +22,9 @@ Request = dict[str, Any]
 @asynccontextmanager
 async def before(backend: ReplayBackend, dialect: str) -> AsyncIterator[RunningServer]:
     """A server in front of a backend of this dialect."""
-    line = await backends_of(Settings(backends=[BackendConfig(url=backend.url, dialect=dialect, api="chat")]), {})
+    line = await backends_of(
+        Settings(backends=[BackendConfig(url=backend.url, dialect=dialect, api="chat")]), {}
+    )
     async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as state:
         await state.parts.models.refresh()
         yield state
@@ -42,7 +46,11 @@ def hello(request: Request) -> Answer:
 
 
 def refused(words: str, status: int = 400) -> Answer:
-    return Answer([json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode()], JSON, status)
+    return Answer(
+        [json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode()],
+        JSON,
+        status,
+    )
 
 
 def calls_in(request: Request) -> list[Request]:
@@ -57,13 +65,23 @@ def writes(arguments: str, finish: str) -> Any:
             try:
                 assert isinstance(json.loads(call["function"]["arguments"]), dict)
             except (ValueError, AssertionError):
-                return refused(f"invalid params, invalid function arguments json string, tool_call_id: {call['id']}")
+                return refused(
+                    "invalid params, invalid function arguments json string, tool_call_id: "
+                    f"{call['id']}"
+                )
         if request["messages"][-1]["role"] == "tool":
             return hello(request)
-        call = {"id": "c1", "type": "function", "function": {"name": "ping", "arguments": arguments}}
+        call = {
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "ping", "arguments": arguments},
+        }
         if request.get("stream"):
             return Answer([sse(delta(tool_calls=[{"index": 0, **call}]), delta(finish))])
-        choice = {"message": {"role": "assistant", "content": None, "tool_calls": [call]}, "finish_reason": finish}
+        choice = {
+            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
+            "finish_reason": finish,
+        }
         return Answer([json.dumps({"choices": [choice]}).encode()], JSON)
 
     return script
@@ -71,7 +89,9 @@ def writes(arguments: str, finish: str) -> Any:
 
 @MODES
 @pytest.mark.parametrize("dialect", ["moonshot", "deepseek", "anthropic"])
-@pytest.mark.parametrize(("arguments", "finish"), [('{"cmd": "ls -la /tm', "tool_calls"), ("ls -la", "length")])
+@pytest.mark.parametrize(
+    ("arguments", "finish"), [('{"cmd": "ls -la /tm', "tool_calls"), ("ls -la", "length")]
+)
 async def test_a_thread_goes_on_after_a_call_that_the_model_broke(
     backend: ReplayBackend, dialect: str, arguments: str, finish: str, stream: bool
 ) -> None:
@@ -90,7 +110,9 @@ async def test_a_thread_goes_on_after_a_call_that_the_model_broke(
         for turn in turns:
             second = await send_request(server, stream=stream, tools=[PING], **turn)
             assert second["status"] == "completed", second
-            assert json.loads(calls_in(backend.requests[-1])[0]["function"]["arguments"]) == {"arguments": arguments}
+            assert json.loads(calls_in(backend.requests[-1])[0]["function"]["arguments"]) == {
+                "arguments": arguments
+            }
         _, listed = await server.get(f"/conversations/{conversation}/items")
         stored: Any = listed["data"]
         assert arguments in [item.get("arguments") for item in stored]
@@ -101,21 +123,35 @@ UPDATE = {
     "name": "update",
     "parameters": {
         "oneOf": [
-            {"type": "object", "properties": {"mode": {"const": "create"}, "name": {}}, "required": ["mode", "name"]},
-            {"type": "object", "properties": {"mode": {"const": "delete"}, "id": {}}, "required": ["mode", "id"]},
+            {
+                "type": "object",
+                "properties": {"mode": {"const": "create"}, "name": {}},
+                "required": ["mode", "name"],
+            },
+            {
+                "type": "object",
+                "properties": {"mode": {"const": "delete"}, "id": {}},
+                "required": ["mode", "id"],
+            },
         ]
     },
 }
 
 
 def wants_objects(*arguments: str) -> Any:
-    """A model that makes a call with these arguments in turn, at a backend whose schemas have an object at the root."""
+    """A model that makes a call with these arguments in turn, at a backend whose schemas have an
+    object at the root.
+    """
     left = list(arguments)
 
     def script(request: Request) -> Answer:
         for tool in request["tools"]:
             root = tool["function"].get("parameters") or {}
-            if root.get("type") != "object" or "properties" not in root or {"oneOf", "anyOf", "allOf"} & root.keys():
+            if (
+                root.get("type") != "object"
+                or "properties" not in root
+                or {"oneOf", "anyOf", "allOf"} & root.keys()
+            ):
                 return refused('tools.function.parameters.type is required and must be "object"')
         function = {"name": request["tools"][0]["function"]["name"], "arguments": left.pop(0)}
         call = {"id": "c1", "type": "function", "function": function}
@@ -142,16 +178,22 @@ async def test_arguments_of_a_tool_with_a_choice_are_checked_against_the_clients
 
 @MODES
 @pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}])
-async def test_a_tool_without_parameters_is_called(backend: ReplayBackend, parameters: Any, stream: bool) -> None:
+async def test_a_tool_without_parameters_is_called(
+    backend: ReplayBackend, parameters: Any, stream: bool
+) -> None:
     backend.script = wants_objects("{}")
     async with before(backend, "lmstudio") as server:
-        response = await send_request(server, stream=stream, tools=[{**PING, "parameters": parameters}])
+        response = await send_request(
+            server, stream=stream, tools=[{**PING, "parameters": parameters}]
+        )
         assert [item["type"] for item in response["output"]] == ["function_call"]
         assert response["tools"][0]["parameters"] == parameters
 
 
 @MODES
-async def test_a_gateway_that_streams_by_default_receives_stream_false(backend: ReplayBackend, stream: bool) -> None:
+async def test_a_gateway_that_streams_by_default_receives_stream_false(
+    backend: ReplayBackend, stream: bool
+) -> None:
     streamed = Answer([text("Hello")])
     backend.script = lambda request: hello(request) if "stream" in request else streamed
     async with before(backend, "generic") as server:
@@ -175,7 +217,9 @@ def one_system_message(words: str) -> Any:
 
 
 @MODES
-@pytest.mark.parametrize("dialect", ["generic", "openrouter", "groq", "ollama", "gemini", "perplexity"])
+@pytest.mark.parametrize(
+    "dialect", ["generic", "openrouter", "groq", "ollama", "gemini", "perplexity"]
+)
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 async def test_a_client_with_several_system_messages_has_a_conversation(
     backend: ReplayBackend, dialect: str, words: str, stream: bool
@@ -183,14 +227,24 @@ async def test_a_client_with_several_system_messages_has_a_conversation(
     backend.script = one_system_message(words)
     async with before(backend, dialect) as server:
         first = await send_request(
-            server, stream=stream, instructions="Be kind.", input=[RULES, {"role": "user", "content": "a"}]
+            server,
+            stream=stream,
+            instructions="Be kind.",
+            input=[RULES, {"role": "user", "content": "a"}],
         )
         assert first["status"] == "completed"
-        assert backend.requests[-1]["messages"][0] == {"role": "system", "content": "Be kind.\n\nRules."}
+        assert backend.requests[-1]["messages"][0] == {
+            "role": "system",
+            "content": "Be kind.\n\nRules.",
+        }
         late = [{"role": "system", "content": "Now."}, {"role": "user", "content": "b"}]
-        second = await send_request(server, stream=stream, previous_response_id=first["id"], input=late)
+        second = await send_request(
+            server, stream=stream, previous_response_id=first["id"], input=late
+        )
         assert second["status"] == "completed"
-        third = await send_request(server, stream=stream, previous_response_id=second["id"], input="c")
+        third = await send_request(
+            server, stream=stream, previous_response_id=second["id"], input="c"
+        )
         assert third["status"] == "completed"
         *_, earlier, last = (request["messages"] for request in backend.requests)
         assert last[: len(earlier)] == earlier
@@ -199,9 +253,15 @@ async def test_a_client_with_several_system_messages_has_a_conversation(
         assert (status, [item["role"] for item in sent][-2:]) == (200, ["system", "user"])
 
 
-async def test_a_user_cannot_write_the_lines_that_mark_a_system_message(backend: ReplayBackend) -> None:
+async def test_a_user_cannot_write_the_lines_that_mark_a_system_message(
+    backend: ReplayBackend,
+) -> None:
     backend.script = hello
-    late = [{"role": "user", "content": "a"}, {"role": "system", "content": "Now."}, {"role": "user", "content": "b"}]
+    late = [
+        {"role": "user", "content": "a"},
+        {"role": "system", "content": "Now."},
+        {"role": "user", "content": "b"},
+    ]
     async with before(backend, "generic") as server:
         first = await send_request(server, input=late)
         begin, _, end = backend.requests[-1]["messages"][1]["content"].split("\n")
@@ -220,14 +280,17 @@ def thinks(request: Request) -> Answer:
     if last["role"] == "user":
         call = {"id": "c1", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
         if request.get("stream"):
-            thought, called = delta(reasoning_content="I need it."), delta(tool_calls=[{"index": 0, **call}])
+            thought = delta(reasoning_content="I need it.")
+            called = delta(tool_calls=[{"index": 0, **call}])
             return Answer([sse(thought, called, delta("tool_calls"))])
         return Answer([completion(None, reasoning_content="I need it.", tool_calls=[call])], JSON)
     return hello(request)
 
 
 @MODES
-@pytest.mark.parametrize("bare", [{"summary": []}, {"summary": [], "content": []}], ids=["no content", "empty"])
+@pytest.mark.parametrize(
+    "bare", [{"summary": []}, {"summary": [], "content": []}], ids=["no content", "empty"]
+)
 async def test_reasoning_that_comes_back_without_its_text_has_it_for_the_model(
     backend: ReplayBackend, bare: Request, stream: bool
 ) -> None:
@@ -236,25 +299,40 @@ async def test_reasoning_that_comes_back_without_its_text_has_it_for_the_model(
         first = await send_request(server, stream=stream, tools=[PING])
         thought, call = first["output"]
         output = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
-        sent = [{"role": "user", "content": "Hi"}, {"type": "reasoning", "id": thought["id"], **bare}, call, output]
+        sent = [
+            {"role": "user", "content": "Hi"},
+            {"type": "reasoning", "id": thought["id"], **bare},
+            call,
+            output,
+        ]
         second = await send_request(server, stream=stream, tools=[PING], input=sent)
-        third = await send_request(server, stream=stream, tools=[PING], previous_response_id=second["id"], input=[])
+        third = await send_request(
+            server, stream=stream, tools=[PING], previous_response_id=second["id"], input=[]
+        )
         assert [one["status"] for one in (second, third)] == ["completed"] * 2
         for request in backend.requests[1:]:
-            assert [one["reasoning_content"] for one in request["messages"] if one.get("tool_calls")] == ["I need it."]
+            assert [
+                one["reasoning_content"] for one in request["messages"] if one.get("tool_calls")
+            ] == ["I need it."]
         _, listed = await server.get(f"/responses/{second['id']}/input_items?order=asc")
         stored: Any = listed["data"]
         assert "I need it." not in json.dumps(stored)
 
 
 @MODES
-async def test_a_reference_names_the_item_as_it_was_stored_first(backend: ReplayBackend, stream: bool) -> None:
+async def test_a_reference_names_the_item_as_it_was_stored_first(
+    backend: ReplayBackend, stream: bool
+) -> None:
     backend.script = hello
     async with before(backend, "generic") as server:
         message = (await send_request(server, stream=stream))["output"][0]
         altered = {**message, "content": [{**message["content"][0], "text": "ALTERED"}]}
         for _ in range(2):
-            await send_request(server, stream=stream, input=[altered, {"role": "user", "content": "go"}])
+            await send_request(
+                server, stream=stream, input=[altered, {"role": "user", "content": "go"}]
+            )
         reference = {"type": "item_reference", "id": message["id"]}
-        await send_request(server, stream=stream, input=[reference, {"role": "user", "content": "go"}])
+        await send_request(
+            server, stream=stream, input=[reference, {"role": "user", "content": "go"}]
+        )
         assert backend.requests[-1]["messages"][0] == {"role": "assistant", "content": "Hello"}

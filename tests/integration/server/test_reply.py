@@ -19,7 +19,9 @@ STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("path", "body"), STREAMS.values(), ids=STREAMS)
-async def test_a_stream_disables_buffering_by_proxies(server: RunningServer, path: str, body: dict[str, Any]) -> None:
+async def test_a_stream_disables_buffering_by_proxies(
+    server: RunningServer, path: str, body: dict[str, Any]
+) -> None:
     async with server.http.post(server.url + path, json=body) as reply:
         assert reply.headers["content-type"].startswith("text/event-stream"), await reply.text()
         assert reply.headers["x-accel-buffering"] == "no"
@@ -27,10 +29,21 @@ async def test_a_stream_disables_buffering_by_proxies(server: RunningServer, pat
 
 
 async def test_a_stored_stream_disables_buffering_by_proxies(server: RunningServer) -> None:
-    async with server.http.post(server.url + "/responses", json={**HI, "background": True}) as reply:
-        (first, *_) = [json.loads(line[6:]) for line in (await reply.read()).splitlines() if line.startswith(b"data: ")]
-    async with server.http.get(f"{server.url}/responses/{first['response']['id']}?stream=true") as again:
-        assert (again.headers["cache-control"], again.headers["x-accel-buffering"]) == ("no-cache", "no")
+    async with server.http.post(
+        server.url + "/responses", json={**HI, "background": True}
+    ) as reply:
+        (first, *_) = [
+            json.loads(line[6:])
+            for line in (await reply.read()).splitlines()
+            if line.startswith(b"data: ")
+        ]
+    async with server.http.get(
+        f"{server.url}/responses/{first['response']['id']}?stream=true"
+    ) as again:
+        assert (again.headers["cache-control"], again.headers["x-accel-buffering"]) == (
+            "no-cache",
+            "no",
+        )
         await again.read()
 
 

@@ -1,4 +1,6 @@
-"""A key that is restricted to certain models reaches no other one: by no tool, search, image or error."""
+"""A key that is restricted to certain models reaches no other one: by no tool, search, image or
+error.
+"""
 
 import asyncio
 import json
@@ -39,7 +41,9 @@ MORE: Any = {"type": "additional_tools", "role": "developer", "tools": [TOOL]}
 async def test_no_image_is_created_for_a_key_without_the_images_model(body: dict[str, Any]) -> None:
     async with serving("sqlite://", CALL, DONE) as (server, images, model):
         refused = bearing(await issue(server.parts.store, models=("m",)))
-        status, answer = await server.post("/responses", json={"model": "m", "input": "x", **body}, headers=refused)
+        status, answer = await server.post(
+            "/responses", json={"model": "m", "input": "x", **body}, headers=refused
+        )
     error: Any = answer["error"]
     assert (status, error["code"], error["param"]) == (400, "model_not_found", "tools")
     assert "painter" not in error["message"]
@@ -49,8 +53,12 @@ async def test_no_image_is_created_for_a_key_without_the_images_model(body: dict
 @pytest.mark.parametrize("is_background", [False, True])
 async def test_a_key_with_the_images_model_makes_images(is_background: bool) -> None:
     async with serving("sqlite://", CALL, DONE) as (server, images, _):
-        sdk = server.sdk.with_options(api_key=await issue(server.parts.store, models=("m", "painter")))
-        response = await sdk.responses.create(model="m", input="x", tools=[TOOL], background=is_background)
+        sdk = server.sdk.with_options(
+            api_key=await issue(server.parts.store, models=("m", "painter"))
+        )
+        response = await sdk.responses.create(
+            model="m", input="x", tools=[TOOL], background=is_background
+        )
         while response.status in ("queued", "in_progress"):
             response = await sdk.responses.retrieve(response.id)
     assert (response.status, len(images.requests)) == ("completed", 1)
@@ -63,12 +71,19 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
     create = {"type": "response.create", "model": "m", "input": "x", "tools": [TOOL]}
     async with serving("sqlite://", CALL, DONE) as (server, images, _):
         key, stored_key = await issued(server.parts.store, models=("m",))
-        async with server.http.ws_connect(f"{server.url}/responses", headers=bearing(key)) as socket:
+        async with server.http.ws_connect(
+            f"{server.url}/responses", headers=bearing(key)
+        ) as socket:
             await socket.send_json(create)
             refused = await socket.receive_json()
-            await server.parts.store.write(stored_api_keys.put, replace(stored_key, limits=KeyLimits()))
+            await server.parts.store.write(
+                stored_api_keys.put, replace(stored_key, limits=KeyLimits())
+            )
             await socket.send_json(create)
-            while (event := await socket.receive_json())["type"] not in ("error", "response.completed"):
+            while (event := await socket.receive_json())["type"] not in (
+                "error",
+                "response.completed",
+            ):
                 pass
     assert (refused["error"]["code"], event["type"]) == ("model_not_found", "response.completed")
     assert len(images.requests) == 1
@@ -76,9 +91,13 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
 
 async def test_an_unknown_model_is_answered_with_those_that_the_key_allows() -> None:
     async with serve(ScriptedBackend([], models=["open", "secret"])) as server:
-        keys = [bearing(await issue(server.parts.store, models=one)) for one in ((), ("open", "gone"))]
+        keys = [
+            bearing(await issue(server.parts.store, models=one)) for one in ((), ("open", "gone"))
+        ]
         texts = [
-            json.dumps(await server.post("/responses", json={"model": model, "input": "x"}, headers=key))
+            json.dumps(
+                await server.post("/responses", json={"model": model, "input": "x"}, headers=key)
+            )
             for key, model in ((keys[0], "demo"), (keys[1], "demo"), (keys[1], "gone"))
         ]
     assert ["'open'" in text for text in texts] == [True] * 3
@@ -95,7 +114,9 @@ async def test_files_are_embedded_only_for_keys_with_the_embedding_model() -> No
             f"/vector_stores/{store['id']}/files", json={"file_id": "file-1"}, headers=restricted
         )
         batch = {"file_ids": ["file-1"]}
-        together = await server.post(f"/vector_stores/{store['id']}/file_batches", json=batch, headers=restricted)
+        together = await server.post(
+            f"/vector_stores/{store['id']}/file_batches", json=batch, headers=restricted
+        )
         again = await server.post(f"/vector_stores/{store['id']}/reindex", headers=restricted)
         begun = await server.post("/vector_stores", json={**body, **batch}, headers=restricted)
     assert status == 200
@@ -105,17 +126,27 @@ async def test_files_are_embedded_only_for_keys_with_the_embedding_model() -> No
 
 async def test_a_key_with_the_embedding_model_attaches_files() -> None:
     async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as server:
-        sdk = server.sdk.with_options(api_key=await issue(server.parts.store, models=("m", "embedder")))
+        sdk = server.sdk.with_options(
+            api_key=await issue(server.parts.store, models=("m", "embedder"))
+        )
         file = await sdk.files.create(file=("a.txt", b"Alpha."), purpose="user_data")
         created = await sdk.vector_stores.create(name="notes")
         attached = await sdk.vector_stores.files.create(created.id, file_id=file.id)
     assert attached.id == file.id
 
 
-@pytest.mark.parametrize(("weights", "status"), [(None, 400), ((1, 0), 400), ((0.5, 0.5), 400), ((0, 1), 200)])
-async def test_a_search_by_meaning_is_refused_to_keys_without_the_embedding_model(weights: Any, status: int) -> None:
-    ranking = weights and {"hybrid_search": {"embedding_weight": weights[0], "text_weight": weights[1]}}
-    async with serve(backend := ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as server:
+@pytest.mark.parametrize(
+    ("weights", "status"), [(None, 400), ((1, 0), 400), ((0.5, 0.5), 400), ((0, 1), 200)]
+)
+async def test_a_search_by_meaning_is_refused_to_keys_without_the_embedding_model(
+    weights: Any, status: int
+) -> None:
+    ranking = weights and {
+        "hybrid_search": {"embedding_weight": weights[0], "text_weight": weights[1]}
+    }
+    async with serve(
+        backend := ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING
+    ) as server:
         restricted = bearing(await issue(server.parts.store, models=("m",)))
         _, store = await server.post("/vector_stores", json={"name": "notes"}, headers=restricted)
         path = f"/vector_stores/{store['id']}/search"
@@ -158,33 +189,52 @@ REFUSED = {
     "an image": Reach({"model": "painter", "prompt": "x"}, "/images/generations"),
     "an image of the default model": Reach({"model": None, "prompt": "x"}, "/images/generations"),
     "the tool for images": Reach({"tools": [TOOL]}, param="tools"),
-    "the tool for images, later": Reach({"tools": [TOOL], "background": True, **WINDOW}, param="tools"),
+    "the tool for images, later": Reach(
+        {"tools": [TOOL], "background": True, **WINDOW}, param="tools"
+    ),
     "a search in files": Reach({"tools": [SEARCH]}, param="tools"),
     "a search in files, later": Reach({"tools": [SEARCH], "background": True}, param="tools"),
     "a search of the input": Reach({"input": [ADD, *SEEN]}, param="tools"),
     "an image to describe": Reach({"input": SEEN}, param="input"),
-    "an image to describe in a compaction": Reach({"input": SEEN + SEEN}, "/responses/compact", param="input"),
+    "an image to describe in a compaction": Reach(
+        {"input": SEEN + SEEN}, "/responses/compact", param="input"
+    ),
     "a list of models": Reach({"models": ["eye"]}, code="unsupported_parameter", param="models"),
     "a list of models, later": Reach(
         {"models": ["eye"], "background": True}, code="unsupported_parameter", param="models"
     ),
     "a list of models of a chat": Reach(
-        {"models": ["eye"], "messages": SEEN}, "/chat/completions", "unsupported_parameter", "models"
+        {"models": ["eye"], "messages": SEEN},
+        "/chat/completions",
+        "unsupported_parameter",
+        "models",
     ),
 }
 
 
 @asynccontextmanager
-async def deployment(*models: str) -> AsyncIterator[tuple[RunningServer, str, list[ScriptedBackend]]]:
-    """A server with a blind model `m`, helpers, and every way to them; and a key for these models."""
+async def deployment(
+    *models: str,
+) -> AsyncIterator[tuple[RunningServer, str, list[ScriptedBackend]]]:
+    """A server with a blind model `m`, helpers, and every way to them; and a key for these
+    models.
+    """
     blind = ScriptedBackend([stated("Hi.")] * 9, name="blind", models=["m"])
     helpers = [
-        ScriptedBackend(lambda request: {"data": [{"embedding": [1.0, 0.0]}]}, name="embedder", models=["embedder"]),
-        *(ScriptedBackend([plain("A cat.")] * 9, name=name, models=[name]) for name in ("eye", "painter")),
+        ScriptedBackend(
+            lambda request: {"data": [{"embedding": [1.0, 0.0]}]},
+            name="embedder",
+            models=["embedder"],
+        ),
+        *(
+            ScriptedBackend([plain("A cat.")] * 9, name=name, models=[name])
+            for name in ("eye", "painter")
+        ),
     ]
     shares = {
         "blind": BackendOptions(
-            configured=(ModelOptions("m", ModelProfile(vision=False)),), passthrough=frozenset({"models"})
+            configured=(ModelOptions("m", ModelProfile(vision=False)),),
+            passthrough=frozenset({"models"}),
         ),
         "eye": BackendOptions(aliases={"sight": "eye"}),
     }
@@ -215,10 +265,17 @@ async def test_a_restricted_key_reaches_no_further_model() -> None:
     replies: dict[str, Any] = {}
     async with deployment("m") as (server, key, helpers):
         for name, reach in REFUSED.items():
-            body = {field: value for field, value in {"model": "m", "input": "x", **reach.body}.items() if value}
+            body = {
+                field: value
+                for field, value in {"model": "m", "input": "x", **reach.body}.items()
+                if value
+            }
             status, answer = await server.post(reach.path, json=body, headers=bearing(key))
             replies[name] = status, answer.get("error", {})
-    found = {name: (status, error.get("code"), error.get("param")) for name, (status, error) in replies.items()}
+    found = {
+        name: (status, error.get("code"), error.get("param"))
+        for name, (status, error) in replies.items()
+    }
     assert found == {name: (400, reach.code, reach.param) for name, reach in REFUSED.items()}
     named = [name for name, (_, error) in replies.items() if "embedder" in error["message"]]
     assert set(named) <= {"an embedding"}  # as the request names it
@@ -226,7 +283,9 @@ async def test_a_restricted_key_reaches_no_further_model() -> None:
 
 
 @pytest.mark.parametrize("window", [{}, WINDOW], ids=["soon", "deferred"])
-async def test_no_image_is_described_in_the_background_for_a_restricted_key(window: dict[str, Any]) -> None:
+async def test_no_image_is_described_in_the_background_for_a_restricted_key(
+    window: dict[str, Any],
+) -> None:
     async with deployment("m") as (server, key, helpers):
         response = await ended(server, key, input=SEEN, background=True, extra_body=window)
     assert (response.status, response.error and response.error.message.split(" is not")[0]) == (
@@ -238,7 +297,10 @@ async def test_no_image_is_described_in_the_background_for_a_restricted_key(wind
 
 async def test_an_image_is_described_for_a_key_with_the_models_of_both() -> None:
     async with deployment("m", "eye") as (server, key, (_, eye, _)):
-        responses = [await ended(server, key, input=SEEN, background=one, store=True) for one in (False, True)]
+        responses = [
+            await ended(server, key, input=SEEN, background=one, store=True)
+            for one in (False, True)
+        ]
     assert [response.status for response in responses] == ["completed"] * 2
     assert len(eye.requests) == 1  # the second description is known
 
@@ -250,7 +312,9 @@ async def test_the_cache_embeds_a_question_only_for_keys_with_its_model(
 ) -> None:
     cached = {"antiphon": {"cache": True}}
     async with deployment(*models) as (server, key, (embedder, *_)):
-        response = await ended(server, key, input="How old is it?", background=is_background, extra_body=cached)
+        response = await ended(
+            server, key, input="How old is it?", background=is_background, extra_body=cached
+        )
     assert (response.status, len(embedder.requests)) == ("completed", embedded)
 
 
@@ -261,7 +325,9 @@ async def test_no_image_is_drawn_by_a_backends_own_tool_for_a_key_without_its_mo
     async with serve(backend, shares=shares) as server:
         key = bearing(await issue(server.parts.store, models=("m",)))
         replies = [
-            await server.post("/responses", json={**body, "tools": [tool], "background": one}, headers=key)
+            await server.post(
+                "/responses", json={**body, "tools": [tool], "background": one}, headers=key
+            )
             for tool in (TOOL, {**TOOL, "model": "painter"})
             for one in (False, True)
         ]
@@ -273,10 +339,8 @@ async def test_no_image_is_drawn_by_a_backends_own_tool_for_a_key_without_its_mo
 
 
 async def test_a_fallback_is_the_operators_choice_for_restricted_keys_too() -> None:
-    failing, other = (
-        ScriptedBackend([BackendError("down")] * 9, name="a", models=["m"]),
-        ScriptedBackend([stated("Hi.")], name="b", models=["other"]),
-    )
+    failing = ScriptedBackend([BackendError("down")] * 9, name="a", models=["m"])
+    other = ScriptedBackend([stated("Hi.")], name="b", models=["other"])
     async with serve(failing, other, fallback={"m": ["other"]}) as server:
         response = await ended(server, await issue(server.parts.store, models=("m",)), input="x")
     assert (response.status, len(other.requests)) == ("completed", 1)

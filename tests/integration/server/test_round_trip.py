@@ -23,7 +23,12 @@ CALLS = {
     "tool_search": '{"query": "q"}',
 }
 TOOLS = [
-    {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False},
+    {
+        "type": "function",
+        "name": "look",
+        "parameters": {"type": "object", "properties": {}},
+        "strict": False,
+    },
     {
         "type": "namespace",
         "name": "n",
@@ -40,7 +45,10 @@ TOOLS = [
 SCREEN = {"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="}
 OUTPUTS: dict[str, dict[str, Any]] = {
     "function_call": {"type": "function_call_output", "output": "ok"},
-    "custom_tool_call": {"type": "custom_tool_call_output", "output": [{"type": "input_text", "text": "ok"}]},
+    "custom_tool_call": {
+        "type": "custom_tool_call_output",
+        "output": [{"type": "input_text", "text": "ok"}],
+    },
     "shell_call": {
         "type": "shell_call_output",
         "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
@@ -62,23 +70,40 @@ def act(request: dict[str, Any]) -> Answer:
     if request["messages"][-1]["role"] != "user" or "x" in str(request["messages"][-1]["content"]):
         return Answer([sse(delta(content="Done."), delta("stop"))], STREAM)
     calls = [
-        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": stated}}])
+        delta(
+            tool_calls=[
+                {"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": stated}}
+            ]
+        )
         for i, (name, stated) in enumerate(CALLS.items())
     ]
     return Answer(
-        [sse(delta(reasoning_content="Hm."), delta(content="Let us see."), *calls, delta("tool_calls"))], STREAM
+        [
+            sse(
+                delta(reasoning_content="Hm."),
+                delta(content="Let us see."),
+                *calls,
+                delta("tool_calls"),
+            )
+        ],
+        STREAM,
     )
 
 
 @pytest_asyncio.fixture
 async def server() -> AsyncIterator[RunningServer]:
-    async with ReplayBackend(act).serve() as backend, serve(HttpBackend("b", backend.url)) as server:
+    async with (
+        ReplayBackend(act).serve() as backend,
+        serve(HttpBackend("b", backend.url)) as server,
+    ):
         yield server
 
 
 @pytest.mark.parametrize("way", ["model_dump", "without nulls", "json", "streamed"])
 @pytest.mark.parametrize("store", [True, False], ids=["stored", "unstored"])
-async def test_a_dump_of_every_kind_of_item_is_taken_as_input(server: RunningServer, way: str, store: bool) -> None:
+async def test_a_dump_of_every_kind_of_item_is_taken_as_input(
+    server: RunningServer, way: str, store: bool
+) -> None:
     requested: dict[str, Any] = {"model": "m", "tools": TOOLS, "store": store}
     if way == "streamed":
         async with server.sdk.responses.stream(input="Hi", **requested) as stream:
@@ -89,9 +114,19 @@ async def test_a_dump_of_every_kind_of_item_is_taken_as_input(server: RunningSer
         dumped = json.loads(response.model_dump_json())["output"]
     else:
         dumped = [item.model_dump(exclude_none=way == "without nulls") for item in response.output]
-    answers = [OUTPUTS[item["type"]] | {"call_id": item["call_id"]} for item in dumped if item["type"] in OUTPUTS]
+    answers = [
+        OUTPUTS[item["type"]] | {"call_id": item["call_id"]}
+        for item in dumped
+        if item["type"] in OUTPUTS
+    ]
     follow = await server.sdk.responses.create(
-        input=[{"role": "user", "content": "Hi"}, *dumped, *answers, {"role": "user", "content": "x"}], **requested
+        input=[
+            {"role": "user", "content": "Hi"},
+            *dumped,
+            *answers,
+            {"role": "user", "content": "x"},
+        ],
+        **requested,
     )
 
     assert len(answers) == len(CALLS)
@@ -99,18 +134,35 @@ async def test_a_dump_of_every_kind_of_item_is_taken_as_input(server: RunningSer
     assert follow.output_text == "Done."
 
 
-async def test_a_conversation_keeps_and_gives_back_every_kind_of_item(server: RunningServer) -> None:
+async def test_a_conversation_keeps_and_gives_back_every_kind_of_item(
+    server: RunningServer,
+) -> None:
     stored = await server.sdk.conversations.create()
-    first = await server.sdk.responses.create(model="m", tools=TOOLS, input="Hi", conversation=stored.id)  # type: ignore[arg-type]
-    answers = [OUTPUTS[item.type] | {"call_id": item.call_id} for item in first.output if item.type in OUTPUTS]  # type: ignore[union-attr]
+    first = await server.sdk.responses.create(
+        model="m", tools=TOOLS, input="Hi", conversation=stored.id
+    )  # type: ignore[arg-type]
+    answers = [
+        OUTPUTS[item.type] | {"call_id": item.call_id}
+        for item in first.output
+        if item.type in OUTPUTS
+    ]  # type: ignore[union-attr]
     await server.sdk.responses.create(model="m", tools=TOOLS, input=answers, conversation=stored.id)  # type: ignore[arg-type]
     _, listed = await server.get(f"/conversations/{stored.id}/items?limit=100&order=asc")
     displayed = {item["type"]: item for item in listed["data"]}  # type: ignore[attr-defined]
 
-    assert displayed.keys() == {"message", "reasoning", *OUTPUTS, *(each["type"] for each in OUTPUTS.values())}
+    assert displayed.keys() == {
+        "message",
+        "reasoning",
+        *OUTPUTS,
+        *(each["type"] for each in OUTPUTS.values()),
+    }
     assert displayed["computer_call_output"]["output"]["image_url"] is None
     _, whole = await server.get(
         f"/conversations/{stored.id}/items?limit=100&include[]=computer_call_output.output.image_url"
     )
-    images = [item["output"]["image_url"] for item in whole["data"] if item["type"] == "computer_call_output"]  # type: ignore[attr-defined]
+    images = [
+        item["output"]["image_url"]
+        for item in whole["data"]
+        if item["type"] == "computer_call_output"
+    ]  # type: ignore[attr-defined]
     assert images == [SCREEN["image_url"]]

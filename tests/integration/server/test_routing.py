@@ -1,4 +1,6 @@
-"""Several backends behind one server, over real TCP: who is asked, who is asked instead, and what the client sees."""
+"""Several backends behind one server, over real TCP: who is asked, who is asked instead, and what
+the client sees.
+"""
 
 import asyncio
 import re
@@ -39,9 +41,13 @@ SILENCES: dict[str, Script] = {
 """Failures in the answer, before its first token."""
 
 
-@pytest.mark.parametrize("fails", [*REFUSALS.values(), *SILENCES.values()], ids=[*REFUSALS, *SILENCES])
+@pytest.mark.parametrize(
+    "fails", [*REFUSALS.values(), *SILENCES.values()], ids=[*REFUSALS, *SILENCES]
+)
 @pytest.mark.parametrize("stream", [False, True])
-async def test_where_one_fails_before_its_first_token_another_answers(fails: Script, stream: bool) -> None:
+async def test_where_one_fails_before_its_first_token_another_answers(
+    fails: Script, stream: bool
+) -> None:
     async with pair(fails, stating("Hello")) as two:
         if stream:
             response = await two.server.sdk.responses.create(model="m", input="Hi", stream=True)
@@ -56,7 +62,9 @@ async def test_where_one_fails_before_its_first_token_another_answers(fails: Scr
 @pytest.mark.parametrize("fails", REFUSALS.values(), ids=REFUSALS)
 async def test_chat_completions_fail_over_too(fails: Script) -> None:
     async with pair(fails, stating("Hello")) as two:
-        async with two.server.http.post(two.server.url + "/chat/completions", json=CHAT) as response:
+        async with two.server.http.post(
+            two.server.url + "/chat/completions", json=CHAT
+        ) as response:
             body = await response.json()
         assert (response.status, response.headers["antiphon-backend"]) == (200, "b")
         assert body["choices"][0]["message"]["content"] == "Hello"
@@ -69,7 +77,9 @@ async def test_background_responses_fail_over_too() -> None:
         assert response.output_text == "Hello"
 
 
-async def test_background_responses_wait_until_a_backend_that_limits_its_rate_rests_no_longer() -> None:
+async def test_background_responses_wait_until_a_backend_that_limits_its_rate_rests_no_longer() -> (
+    None
+):
     async with pair(error(429, retry_after_ms="300"), stating("b"), models=("m", "n")) as two:
         await two.server.post("/responses", json=BODY)
         two.a.script = stating("a")
@@ -85,7 +95,10 @@ async def test_background_responses_fail_without_calling_a_backend_with_a_long_p
         queued = await two.server.sdk.responses.create(model="m", input="Hi", background=True)
         response = await ended(two.server.sdk, queued.id)
 
-        assert (response.status, response.error and response.error.code) == ("failed", "insufficient_quota")
+        assert (response.status, response.error and response.error.code) == (
+            "failed",
+            "insufficient_quota",
+        )
         assert len(two.a.requests) == 1
 
 
@@ -96,20 +109,28 @@ async def test_responses_over_a_websocket_fail_over_too() -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("first", ["responses", "chat"])
-async def test_a_responses_backend_and_a_chat_backend_fail_over_to_each_other(first: str, stream: bool) -> None:
+async def test_a_responses_backend_and_a_chat_backend_fail_over_to_each_other(
+    first: str, stream: bool
+) -> None:
     native = answering([message("Hello")])
     shares = {"a" if first == "responses" else "b": BackendOptions(api="responses")}
     scripts = (error(500), stating("Hello")) if first == "responses" else (error(500), native)
     async with pair(*scripts, shares=shares) as two:
         two.a.speaks_responses = two.b.speaks_responses = True
-        async with two.server.http.post(two.server.url + "/responses", json={**BODY, "stream": stream}) as response:
+        async with two.server.http.post(
+            two.server.url + "/responses", json={**BODY, "stream": stream}
+        ) as response:
             seen = await response.text()
 
         assert response.status == 200, seen
         assert "Hello" in seen
         assert '"status":"completed"' in seen
-        assert [name in two.a.requests[0] for name in ("input", "messages")] == [first == name for name in APIS]
-        assert [name in two.b.requests[0] for name in ("input", "messages")] == [first != name for name in APIS]
+        assert [name in two.a.requests[0] for name in ("input", "messages")] == [
+            first == name for name in APIS
+        ]
+        assert [name in two.b.requests[0] for name in ("input", "messages")] == [
+            first != name for name in APIS
+        ]
 
 
 async def test_the_clients_own_mistake_is_reported_by_the_first_backend_called() -> None:
@@ -200,7 +221,9 @@ async def test_an_alias_is_what_clients_see_and_not_what_the_backend_is_sent() -
     async with pair(stating("a"), stating("b"), models=("m-70b", "m"), shares=shares) as two:
         _, listed = await two.server.get("/models")
         response = await two.server.sdk.responses.create(model="big", input="Hi")
-        async with two.server.http.post(two.server.url + "/chat/completions", json={**CHAT, "model": "big"}) as chat:
+        async with two.server.http.post(
+            two.server.url + "/chat/completions", json={**CHAT, "model": "big"}
+        ) as chat:
             assert chat.status == 200
 
         assert response.model == "big"
@@ -246,7 +269,10 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
         taken = [asyncio.create_task(two.send_request()) for _ in range(4)]
         await until(
             lambda: (
-                sum(supported.slots.in_use + supported.slots.waiting for supported in two.server.parts.models.backends)
+                sum(
+                    supported.slots.in_use + supported.slots.waiting
+                    for supported in two.server.parts.models.backends
+                )
                 >= 4
             )
         )
@@ -304,7 +330,9 @@ ABOUT_ONE_REQUEST = {
 
 @pytest.mark.parametrize("refuses", ABOUT_ONE_REQUEST.values(), ids=ABOUT_ONE_REQUEST)
 @pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
-async def test_a_refusal_of_one_request_does_not_pause_the_backend_for_others(refuses: Script, path: str) -> None:
+async def test_a_refusal_of_one_request_does_not_pause_the_backend_for_others(
+    refuses: Script, path: str
+) -> None:
     async with pair(refuses, stating("b"), models=("m", "n")) as two:
         status, _ = await two.server.post(path, json=BODY if path == "/responses" else CHAT)
         assert status in {400, 502}
@@ -314,7 +342,9 @@ async def test_a_refusal_of_one_request_does_not_pause_the_backend_for_others(re
 
 
 TOO_LARGE = "Request too large for m on tokens per min (TPM): Limit 30000, Requested 36278."
-TOO_LARGE_IN_STREAM = {"error": {"message": TOO_LARGE, "type": "tokens", "code": "rate_limit_exceeded"}}
+TOO_LARGE_IN_STREAM = {
+    "error": {"message": TOO_LARGE, "type": "tokens", "code": "rate_limit_exceeded"}
+}
 
 
 @pytest.mark.parametrize("status", [429, 413])
@@ -328,7 +358,11 @@ async def test_a_request_that_is_too_large_for_a_limit_of_rate_pauses_nothing(
         body = BODY if path == "/responses" else CHAT
         async with two.server.http.post(two.server.url + path, json=body) as response:
             reported = (await response.json())["error"]
-        assert (response.status, reported["message"], reported["code"]) == (status, TOO_LARGE, "rate_limit_exceeded")
+        assert (response.status, reported["message"], reported["code"]) == (
+            status,
+            TOO_LARGE,
+            "rate_limit_exceeded",
+        )
         if status == 429:
             assert response.headers["x-should-retry"] == "false"
         two.a.script = stating("a")
@@ -342,7 +376,9 @@ async def test_a_limit_of_rate_in_a_stream_is_one_like_any_other() -> None:
     in_stream = lambda _: Answer([sse(TOO_LARGE_IN_STREAM, done=False)])  # noqa: E731 - a script like the others
     async with pair(in_stream, stating("b"), models=("m", "n")) as two:
         for _ in range(MOST_FAILURES):
-            async with two.server.http.post(two.server.url + "/responses", json={**BODY, "stream": True}) as response:
+            async with two.server.http.post(
+                two.server.url + "/responses", json={**BODY, "stream": True}
+            ) as response:
                 assert TOO_LARGE in await response.text()
         health = two.server.parts.models.backends[0].health
 
@@ -350,7 +386,9 @@ async def test_a_limit_of_rate_in_a_stream_is_one_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
-async def test_one_rejected_key_does_not_take_the_only_backend_from_other_clients(path: str) -> None:
+async def test_one_rejected_key_does_not_take_the_only_backend_from_other_clients(
+    path: str,
+) -> None:
     async with pair(error(401), stating("b"), models=("m", "n")) as two:
         status, _ = await two.server.post(path, json=BODY if path == "/responses" else CHAT)
         assert status == 502
@@ -360,7 +398,9 @@ async def test_one_rejected_key_does_not_take_the_only_backend_from_other_client
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_chain_stays_with_the_backend_that_began_it_where_each_does_one_thing_at_a_time(stream: bool) -> None:
+async def test_a_chain_stays_with_the_backend_that_began_it_where_each_does_one_thing_at_a_time(
+    stream: bool,
+) -> None:
     shares = {name: BackendOptions(concurrency=1, queue=0) for name in "ab"}
     async with pair(stating("a"), stating("b"), shares=shares) as two:
         previous: dict[str, Any] = {}
@@ -384,11 +424,15 @@ BREAKS: dict[str, Script] = {
 
 @pytest.mark.parametrize("breaks", BREAKS.values(), ids=BREAKS)
 @pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
-async def test_one_that_lists_its_models_and_answers_nothing_whole_stays_out(breaks: Script, path: str) -> None:
+async def test_one_that_lists_its_models_and_answers_nothing_whole_stays_out(
+    breaks: Script, path: str
+) -> None:
     async with pair(breaks, stating("b"), models=("m", "n"), timeouts=QUICK) as two:
         for _ in range(MOST_FAILURES):
             with suppress(aiohttp.ClientError):
-                await two.server.post(path, json={**(BODY if path == "/responses" else CHAT), "stream": True})
+                await two.server.post(
+                    path, json={**(BODY if path == "/responses" else CHAT), "stream": True}
+                )
         await two.server.parts.models.refresh()
 
         assert two.server.parts.models.backends[0].health.is_ejected
@@ -409,7 +453,9 @@ async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
 
 
 async def test_one_that_hung_is_back_as_soon_as_the_active_check_sees_it_answer() -> None:
-    hung = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # accepts, and is silent
+    hung = await asyncio.get_running_loop().create_server(
+        asyncio.Protocol, "127.0.0.1", 0
+    )  # accepts, and is silent
     url = f"http://127.0.0.1:{hung.sockets[0].getsockname()[1]}/v1"
     try:
         async with pair(stating("a"), stating("b"), models=("m", "n")) as two:
@@ -436,8 +482,12 @@ BEFORE_THE_FIRST_TOKEN = {
 
 
 @pytest.mark.parametrize("stated", BEFORE_THE_FIRST_TOKEN.values(), ids=BEFORE_THE_FIRST_TOKEN)
-async def test_one_that_is_silent_before_its_first_token_is_left_for_another(stated: list[bytes]) -> None:
-    async with pair(lambda _: Answer(stated, wait=asyncio.Event()), stating("Hello"), timeouts=QUICK) as two:
+async def test_one_that_is_silent_before_its_first_token_is_left_for_another(
+    stated: list[bytes],
+) -> None:
+    async with pair(
+        lambda _: Answer(stated, wait=asyncio.Event()), stating("Hello"), timeouts=QUICK
+    ) as two:
         response = await two.server.sdk.responses.create(model="m", input="Hi", stream=True)
         events = [event async for event in response]
 
@@ -446,7 +496,9 @@ async def test_one_that_is_silent_before_its_first_token_is_left_for_another(sta
 
 
 @pytest.mark.parametrize("stated", BEFORE_THE_FIRST_TOKEN.values(), ids=BEFORE_THE_FIRST_TOKEN)
-async def test_until_its_first_token_a_backend_may_think_for_longer_than_between_two(stated: list[bytes]) -> None:
+async def test_until_its_first_token_a_backend_may_think_for_longer_than_between_two(
+    stated: list[bytes],
+) -> None:
     go = asyncio.Event()
     thinking = Answer(stated, wait=go, rest=[text("Well")])
     timeouts = {"first_byte_timeout": 20.0, "idle_timeout": 0.1}
@@ -462,7 +514,9 @@ async def test_until_its_first_token_a_backend_may_think_for_longer_than_between
 async def test_one_that_falls_silent_in_the_middle_ends_in_response_failed() -> None:
     stalled = Answer([text("Half ", "of it")[:200]], wait=asyncio.Event())
     async with pair(lambda _: stalled, stating("Hello"), timeouts={"idle_timeout": 0.3}) as two:
-        response = await two.server.sdk.responses.create(model="m", input="Hi", stream=True, store=True)
+        response = await two.server.sdk.responses.create(
+            model="m", input="Hi", stream=True, store=True
+        )
         with pytest.raises(openai.APIError, match="stopped sending data"):
             async for _ in response:
                 pass
@@ -472,6 +526,9 @@ async def test_one_that_falls_silent_in_the_middle_ends_in_response_failed() -> 
 
 async def test_a_backend_without_a_name_is_called_by_its_place() -> None:
     async with pair(
-        stating("a"), stating("b"), shares={"a": BackendOptions(label="backend-1")}, models=("m", "n")
+        stating("a"),
+        stating("b"),
+        shares={"a": BackendOptions(label="backend-1")},
+        models=("m", "n"),
     ) as two:
         assert await two.send_request() == ("a", "backend-1")

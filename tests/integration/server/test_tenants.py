@@ -1,6 +1,8 @@
-"""One tenant's ids in another's hands: every route, every kind of id, every way of asking (threats 9 to 11).
+"""One tenant's ids in another's hands: every route, every kind of id, every way of asking (threats
+9 to 11).
 
-Whatever is asked with a foreign id, the answer is that for an id which never was, byte for byte but for the id.
+Whatever is asked with a foreign id, the answer is that for an id which never was, byte for byte but
+for the id.
 """
 
 import asyncio
@@ -36,7 +38,13 @@ OF_A_REQUEST = {"x-request-id", "date", "openai-processing-ms"}
 IMAGES = ("POST /v1/images/generations", "POST /v1/images/edits")
 
 WITHOUT_IDS = {
-    *("GET /v1/models", "POST /v1/chat/completions", "POST /v1/embeddings", *IMAGES, "GET /v1/usage"),
+    *(
+        "GET /v1/models",
+        "POST /v1/chat/completions",
+        "POST /v1/embeddings",
+        *IMAGES,
+        "GET /v1/usage",
+    ),
     *(
         "GET /",
         "GET /healthz",
@@ -46,22 +54,41 @@ WITHOUT_IDS = {
         "GET /openapi.json",
         "GET /v1/webhook_event_types",
     ),
-    *("POST /v1/webhook_endpoints", "GET /v1/webhook_endpoints", "GET /v1/models/model", "GET /v1/responses"),
+    *(
+        "POST /v1/webhook_endpoints",
+        "GET /v1/webhook_endpoints",
+        "GET /v1/models/model",
+        "GET /v1/responses",
+    ),
     *("GET /v1/chat/completions", "DELETE /v1/models/model"),
     *("GET /console", "GET /console/", "GET /console/path", "GET /console/assets/name"),
     *("POST /admin/v1/session", "GET /admin/v1/session", "DELETE /admin/v1/session"),
     *("GET /admin/v1/responses", "GET /admin/v1/responses/stream", "GET /admin/v1/figures"),
-    *("GET /admin/v1/keys", "POST /admin/v1/keys", "GET /admin/v1/conversations", "GET /admin/v1/backends"),
+    *(
+        "GET /admin/v1/keys",
+        "POST /admin/v1/keys",
+        "GET /admin/v1/conversations",
+        "GET /admin/v1/backends",
+    ),
     *("GET /admin/v1/webhook_deliveries", "GET /admin/v1/reports", "POST /admin/v1/reports"),
     "GET /admin/v1/reports/matrix",
     *("GET /v1/files", "POST /v1/files", "POST /v1/uploads", "GET /v1/vector_stores"),
     *("GET /v1/prompts", "POST /v1/prompts"),
-    *("GET /admin/v1/files", "GET /admin/v1/vector_stores", "GET /v1/containers", "GET /admin/v1/containers"),
+    *(
+        "GET /admin/v1/files",
+        "GET /admin/v1/vector_stores",
+        "GET /v1/containers",
+        "GET /admin/v1/containers",
+    ),
 }
 """Endpoints to which nobody can give an id of what is stored."""
 
 OF_ADMINISTRATORS = {
-    *("POST /admin/v1/keys/key_id", "DELETE /admin/v1/keys/key_id", "POST /admin/v1/keys/key_id/rotate"),
+    *(
+        "POST /admin/v1/keys/key_id",
+        "DELETE /admin/v1/keys/key_id",
+        "POST /admin/v1/keys/key_id/rotate",
+    ),
     "POST /admin/v1/webhook_deliveries/delivery_id/retry",
     *("GET /admin/v1/reports/report_id", "DELETE /admin/v1/reports/report_id"),
 }
@@ -150,7 +177,11 @@ class Deployment:
     ) -> tuple[int, Any, bytes]:
         url = self.server.url.removesuffix("/v1") + path
         async with self.server.http.request(method, url, headers=caller, json=body) as response:
-            headers = {name: text for name, text in response.headers.items() if name.lower() not in OF_A_REQUEST}
+            headers = {
+                name: text
+                for name, text in response.headers.items()
+                if name.lower() not in OF_A_REQUEST
+            }
             return response.status, headers, await response.read()
 
     async def created(self, path: str, body: Any) -> Any:
@@ -162,7 +193,9 @@ class Deployment:
 @asynccontextmanager
 async def housed(backend: ReplayBackend, store_url: str) -> AsyncIterator[Deployment]:
     store = await open_store(store_url)
-    owner, stranger = [(await issued(store, name, role=Role.READ))[0] for name in ("owner", "stranger")]
+    owner, stranger = [
+        (await issued(store, name, role=Role.READ))[0] for name in ("owner", "stranger")
+    ]
     async with serve(HttpBackend("replay", backend.url, ""), store=store) as server:
         yield Deployment(server, bearing(owner), bearing(stranger))
 
@@ -178,37 +211,59 @@ async def own(deployment: Deployment, backend: ReplayBackend) -> Owned:
     plain = await deployment.created("/v1/responses", {**HI, "input": [MESSAGE]})
     conversation = await deployment.created("/v1/conversations", {"items": [MESSAGE]})
     within = await deployment.created("/v1/responses", {**HI, "conversation": conversation["id"]})
-    _, _, streamed = await deployment.send_request("POST", "/v1/responses", deployment.owner, {**HI, "stream": True})
+    _, _, streamed = await deployment.send_request(
+        "POST", "/v1/responses", deployment.owner, {**HI, "stream": True}
+    )
     done = await deployment.created("/v1/responses", {**HI, "background": True})
     await eventually(
         lambda: deployment.send_request("GET", f"/v1/responses/{done['id']}", deployment.owner),
         lambda one: json.loads(one[2])["status"] == "completed",
     )
-    never, echo = asyncio.Event(), backend.script
+    never = asyncio.Event()
+    echo = backend.script
     backend.script = lambda request: Answer([sse(delta(content="Hi"), done=False)], wait=never)
     working = await deployment.created("/v1/responses", {**HI, "background": True})
     await until(lambda: backend.requests and len(backend.requests) >= 5)
     backend.script = echo
     items = json.loads(
-        (await deployment.send_request("GET", f"/v1/conversations/{conversation['id']}/items", deployment.owner))[2]
+        (
+            await deployment.send_request(
+                "GET", f"/v1/conversations/{conversation['id']}/items", deployment.owner
+            )
+        )[2]
     )["data"]
     inputs = json.loads(
-        (await deployment.send_request("GET", f"/v1/responses/{plain['id']}/input_items", deployment.owner))[2]
+        (
+            await deployment.send_request(
+                "GET", f"/v1/responses/{plain['id']}/input_items", deployment.owner
+            )
+        )[2]
     )["data"]
     found = re.search(rb'"id":"(resp_\w+)"', streamed)
     assert found is not None
     endpoint = await deployment.created(
-        "/v1/webhook_endpoints", {"name": "n", "url": "https://127.0.0.1:9/", "event_types": ["response.completed"]}
+        "/v1/webhook_endpoints",
+        {"name": "n", "url": "https://127.0.0.1:9/", "event_types": ["response.completed"]},
     )
     file = await file_of(deployment)
     vector_store = (await deployment.created("/v1/vector_stores", {"name": "mine"}))["id"]
-    batch = (await deployment.created(f"/v1/vector_stores/{vector_store}/file_batches", {"file_ids": [file]}))["id"]
+    batch = (
+        await deployment.created(
+            f"/v1/vector_stores/{vector_store}/file_batches", {"file_ids": [file]}
+        )
+    )["id"]
     container = await container_of(deployment, deployment.owner)
-    copied = (await deployment.created(f"/v1/containers/{container}/files", {"file_id": file}))["id"]
+    copied = (await deployment.created(f"/v1/containers/{container}/files", {"file_id": file}))[
+        "id"
+    ]
     return Owned(
         {"plain": plain["id"], "in a conversation": within["id"], "streamed": found[1].decode()}
         | {"background": done["id"], "being made": working["id"]},
-        {"input": inputs[0]["id"], "output": plain["output"][0]["id"], "of a conversation": items[0]["id"]},
+        {
+            "input": inputs[0]["id"],
+            "output": plain["output"][0]["id"],
+            "of a conversation": items[0]["id"],
+        },
         conversation["id"],
         endpoint["id"],
         (await deployment.created("/v1/chat/completions", CHAT))["id"],
@@ -224,13 +279,19 @@ async def own(deployment: Deployment, backend: ReplayBackend) -> Owned:
 
 async def store_of(deployment: Deployment, headers: Mapping[str, str]) -> str:
     """Have a tenant make a vector store."""
-    return str(json.loads((await deployment.send_request("POST", "/v1/vector_stores", headers, {}))[2])["id"])
+    return str(
+        json.loads((await deployment.send_request("POST", "/v1/vector_stores", headers, {}))[2])[
+            "id"
+        ]
+    )
 
 
 async def container_of(deployment: Deployment, headers: Mapping[str, str]) -> str:
     """Have a tenant create a container."""
     return str(
-        json.loads((await deployment.send_request("POST", "/v1/containers", headers, {"name": "mine"}))[2])["id"]
+        json.loads(
+            (await deployment.send_request("POST", "/v1/containers", headers, {"name": "mine"}))[2]
+        )["id"]
     )
 
 
@@ -256,56 +317,84 @@ def blurred(reported: tuple[int, Any, bytes], one: str) -> tuple[int, Any, bytes
     return status, headers, body.replace(one.encode(), b"ID")
 
 
-async def same(deployment: Deployment, method: str, path: str, foreign: str, body: Any = None) -> None:
+async def same(
+    deployment: Deployment, method: str, path: str, foreign: str, body: Any = None
+) -> None:
     """The stranger asks with the foreign id, and with one that never was."""
     missing = like(foreign)
     text = json.dumps(body)
     answer = await deployment.send_request(method, path, deployment.stranger, body)
     about = await deployment.send_request(
-        method, path.replace(foreign, missing), deployment.stranger, json.loads(text.replace(foreign, missing))
+        method,
+        path.replace(foreign, missing),
+        deployment.stranger,
+        json.loads(text.replace(foreign, missing)),
     )
     assert blurred(answer, foreign) == blurred(about, missing), (method, path)
     assert answer[0] in (400, 404), (method, path, answer)
 
 
 def endpoints(deployment: Deployment) -> set[str]:
-    return {f"{method} {path}" for path, methods in routes_of(deployment.server) for method in methods - {"WEBSOCKET"}}
+    return {
+        f"{method} {path}"
+        for path, methods in routes_of(deployment.server)
+        for method in methods - {"WEBSOCKET"}
+    }
 
 
 @pytest.mark.wide
-async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(deployment: Deployment, backend: ReplayBackend) -> None:
+async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(
+    deployment: Deployment, backend: ReplayBackend
+) -> None:
     owned = await own(deployment, backend)
-    theirs = json.loads((await deployment.send_request("POST", "/v1/conversations", deployment.stranger, {}))[2])["id"]
+    theirs = json.loads(
+        (await deployment.send_request("POST", "/v1/conversations", deployment.stranger, {}))[2]
+    )["id"]
     around = {"conversation_id": {theirs, owned.conversation}}
-    around["vector_store_id"] = {await store_of(deployment, deployment.stranger), owned.vector_store}
+    around["vector_store_id"] = {
+        await store_of(deployment, deployment.stranger),
+        owned.vector_store,
+    }
     around["container_id"] = {await container_of(deployment, deployment.stranger), owned.container}
     with_ids = endpoints(deployment) - WITHOUT_IDS - IN_A_BODY - OF_ADMINISTRATORS
     requested = set()
     for endpoint in sorted(with_ids):
         method, path = endpoint.split(" ")
-        for (name, foreign), query in itertools.product(owned.kinds(), QUERIES.get(endpoint, ("",))):
+        for (name, foreign), query in itertools.product(
+            owned.kinds(), QUERIES.get(endpoint, ("",))
+        ):
             if name not in path.split("/"):
                 continue
             filled = path.replace(name, foreign)
             outer = next((kind for kind in around if kind in filled.split("/")), "")
             for one in around.get(outer, {""}):
                 await same(
-                    deployment, method, filled.replace(outer or "\0", one) + query, foreign, BODIES.get(endpoint)
+                    deployment,
+                    method,
+                    filled.replace(outer or "\0", one) + query,
+                    foreign,
+                    BODIES.get(endpoint),
                 )
             requested.add(endpoint)
 
-    assert requested == with_ids, "list a new route in WITHOUT_IDS or IN_A_BODY, or add its id to Owned"
+    assert requested == with_ids, (
+        "list a new route in WITHOUT_IDS or IN_A_BODY, or add its id to Owned"
+    )
     await all_is_there(deployment, owned)
 
 
-async def test_ids_in_administrators_actions_are_visible_to_administrators_only(deployment: Deployment) -> None:
+async def test_ids_in_administrators_actions_are_visible_to_administrators_only(
+    deployment: Deployment,
+) -> None:
     key, stored_key = await issued(deployment.server.parts.store, "owner")
     reader = await issued(deployment.server.parts.store, "stranger", role=Role.READ)
     for endpoint in sorted(OF_ADMINISTRATORS):
         method, path = endpoint.split(" ")
         for caller in (deployment.stranger, bearing(reader[0])):
             reported = [
-                await deployment.send_request(method, re.sub("key_id|delivery_id", one, path), caller, {})
+                await deployment.send_request(
+                    method, re.sub("key_id|delivery_id", one, path), caller, {}
+                )
                 for one in (stored_key.id, "key_no")
             ]
             assert reported[0] == reported[1]
@@ -313,12 +402,16 @@ async def test_ids_in_administrators_actions_are_visible_to_administrators_only(
     assert (await deployment.send_request("GET", "/v1/models", bearing(key)))[0] == 200
 
 
-async def test_no_list_begins_behind_a_foreign_completion(deployment: Deployment, backend: ReplayBackend) -> None:
+async def test_no_list_begins_behind_a_foreign_completion(
+    deployment: Deployment, backend: ReplayBackend
+) -> None:
     foreign = (await deployment.created("/v1/chat/completions", CHAT))["id"]
     await same(deployment, "GET", f"/v1/chat/completions?after={foreign}", foreign)
 
 
-async def test_no_list_begins_behind_a_foreign_response(deployment: Deployment, backend: ReplayBackend) -> None:
+async def test_no_list_begins_behind_a_foreign_response(
+    deployment: Deployment, backend: ReplayBackend
+) -> None:
     foreign = (await deployment.created("/v1/responses", HI))["id"]
     await same(deployment, "GET", f"/v1/responses?after={foreign}", foreign)
     await same(deployment, "GET", f"/v1/responses?before={foreign}", foreign)
@@ -329,50 +422,90 @@ async def test_no_list_begins_behind_a_foreign_file_and_none_is_listed(
 ) -> None:
     foreign = await file_of(deployment)
     await same(deployment, "GET", f"/v1/files?after={foreign}", foreign)
-    assert json.loads((await deployment.send_request("GET", "/v1/files", deployment.stranger))[2])["data"] == []
-
-
-async def test_no_list_begins_behind_a_foreign_vector_store_and_none_is_listed(deployment: Deployment) -> None:
-    foreign = await store_of(deployment, deployment.owner)
-    await same(deployment, "GET", f"/v1/vector_stores?after={foreign}", foreign)
-    await same(deployment, "GET", f"/v1/vector_stores?before={foreign}", foreign)
-    assert json.loads((await deployment.send_request("GET", "/v1/vector_stores", deployment.stranger))[2])["data"] == []
-
-
-async def test_no_list_begins_behind_a_foreign_prompt_and_none_is_listed(deployment: Deployment) -> None:
-    foreign = (await deployment.created("/v1/prompts", {"instructions": "A secret of mine"}))["id"]
-    await same(deployment, "GET", f"/v1/prompts?after={foreign}", foreign)
-    assert json.loads((await deployment.send_request("GET", "/v1/prompts", deployment.stranger))[2])["data"] == []
-
-
-async def test_a_foreign_file_cannot_be_attached(deployment: Deployment) -> None:
-    foreign, store = await file_of(deployment), await store_of(deployment, deployment.stranger)
-    await same(deployment, "POST", "/v1/vector_stores", foreign, {"file_ids": [foreign]})
-    await same(deployment, "POST", f"/v1/vector_stores/{store}/files", foreign, {"file_id": foreign})
-    for body in ({"file_ids": [foreign]}, {"files": [{"file_id": foreign}]}):
-        await same(deployment, "POST", f"/v1/vector_stores/{store}/file_batches", foreign, body)
     assert (
-        json.loads((await deployment.send_request("GET", f"/v1/vector_stores/{store}/files", deployment.stranger))[2])[
+        json.loads((await deployment.send_request("GET", "/v1/files", deployment.stranger))[2])[
             "data"
         ]
         == []
     )
 
 
-async def test_no_list_begins_behind_a_foreign_container_and_none_is_listed(deployment: Deployment) -> None:
+async def test_no_list_begins_behind_a_foreign_vector_store_and_none_is_listed(
+    deployment: Deployment,
+) -> None:
+    foreign = await store_of(deployment, deployment.owner)
+    await same(deployment, "GET", f"/v1/vector_stores?after={foreign}", foreign)
+    await same(deployment, "GET", f"/v1/vector_stores?before={foreign}", foreign)
+    assert (
+        json.loads(
+            (await deployment.send_request("GET", "/v1/vector_stores", deployment.stranger))[2]
+        )["data"]
+        == []
+    )
+
+
+async def test_no_list_begins_behind_a_foreign_prompt_and_none_is_listed(
+    deployment: Deployment,
+) -> None:
+    foreign = (await deployment.created("/v1/prompts", {"instructions": "A secret of mine"}))["id"]
+    await same(deployment, "GET", f"/v1/prompts?after={foreign}", foreign)
+    assert (
+        json.loads((await deployment.send_request("GET", "/v1/prompts", deployment.stranger))[2])[
+            "data"
+        ]
+        == []
+    )
+
+
+async def test_a_foreign_file_cannot_be_attached(deployment: Deployment) -> None:
+    foreign = await file_of(deployment)
+    store = await store_of(deployment, deployment.stranger)
+    await same(deployment, "POST", "/v1/vector_stores", foreign, {"file_ids": [foreign]})
+    await same(
+        deployment, "POST", f"/v1/vector_stores/{store}/files", foreign, {"file_id": foreign}
+    )
+    for body in ({"file_ids": [foreign]}, {"files": [{"file_id": foreign}]}):
+        await same(deployment, "POST", f"/v1/vector_stores/{store}/file_batches", foreign, body)
+    assert (
+        json.loads(
+            (
+                await deployment.send_request(
+                    "GET", f"/v1/vector_stores/{store}/files", deployment.stranger
+                )
+            )[2]
+        )["data"]
+        == []
+    )
+
+
+async def test_no_list_begins_behind_a_foreign_container_and_none_is_listed(
+    deployment: Deployment,
+) -> None:
     foreign = await container_of(deployment, deployment.owner)
     await same(deployment, "GET", f"/v1/containers?after={foreign}", foreign)
-    assert json.loads((await deployment.send_request("GET", "/v1/containers", deployment.stranger))[2])["data"] == []
+    assert (
+        json.loads(
+            (await deployment.send_request("GET", "/v1/containers", deployment.stranger))[2]
+        )["data"]
+        == []
+    )
 
 
 async def test_a_foreign_file_cannot_be_copied_into_a_container(deployment: Deployment) -> None:
-    foreign, container = await file_of(deployment), await container_of(deployment, deployment.stranger)
+    foreign = await file_of(deployment)
+    container = await container_of(deployment, deployment.stranger)
     await same(deployment, "POST", "/v1/containers", foreign, {"name": "n", "file_ids": [foreign]})
-    await same(deployment, "POST", f"/v1/containers/{container}/files", foreign, {"file_id": foreign})
+    await same(
+        deployment, "POST", f"/v1/containers/{container}/files", foreign, {"file_id": foreign}
+    )
     assert (
-        json.loads((await deployment.send_request("GET", f"/v1/containers/{container}/files", deployment.stranger))[2])[
-            "data"
-        ]
+        json.loads(
+            (
+                await deployment.send_request(
+                    "GET", f"/v1/containers/{container}/files", deployment.stranger
+                )
+            )[2]
+        )["data"]
         == []
     )
 
@@ -380,39 +513,75 @@ async def test_a_foreign_file_cannot_be_copied_into_a_container(deployment: Depl
 async def all_is_there(deployment: Deployment, owned: Owned) -> None:
     """What the stranger tried has changed nothing."""
     for one in owned.responses.values():
-        assert (await deployment.send_request("GET", f"/v1/responses/{one}", deployment.owner))[0] == 200
+        assert (await deployment.send_request("GET", f"/v1/responses/{one}", deployment.owner))[
+            0
+        ] == 200
     working = json.loads(
-        (await deployment.send_request("GET", f"/v1/responses/{owned.responses['being made']}", deployment.owner))[2]
+        (
+            await deployment.send_request(
+                "GET", f"/v1/responses/{owned.responses['being made']}", deployment.owner
+            )
+        )[2]
     )
     assert working["status"] in ("queued", "in_progress")
     status, _, body = await deployment.send_request(
         "GET", f"/v1/conversations/{owned.conversation}/items", deployment.owner
     )
     assert (status, len(json.loads(body)["data"])) == (200, 3)
-    status, _, body = await deployment.send_request("GET", f"/v1/chat/completions/{owned.completion}", deployment.owner)
+    status, _, body = await deployment.send_request(
+        "GET", f"/v1/chat/completions/{owned.completion}", deployment.owner
+    )
     assert (status, json.loads(body)["metadata"]) == (200, {})
-    status, _, body = await deployment.send_request("GET", f"/v1/webhook_endpoints/{owned.endpoint}", deployment.owner)
+    status, _, body = await deployment.send_request(
+        "GET", f"/v1/webhook_endpoints/{owned.endpoint}", deployment.owner
+    )
     assert (status, json.loads(body)["name"]) == (200, "n")
-    assert (await deployment.send_request("GET", f"/v1/files/{owned.file}/content", deployment.owner))[2] == b"secret"
-    status, _, body = await deployment.send_request("GET", f"/v1/vector_stores/{owned.vector_store}", deployment.owner)
-    assert (status, json.loads(body)["name"], json.loads(body)["file_counts"]["total"]) == (200, "mine", 1)
-    status, _, body = await deployment.send_request("GET", f"/v1/prompts/{owned.prompt}", deployment.owner)
-    assert (status, json.loads(body)["version"], json.loads(body)["instructions"]) == (200, 1, "A secret of mine")
+    assert (
+        await deployment.send_request("GET", f"/v1/files/{owned.file}/content", deployment.owner)
+    )[2] == b"secret"
+    status, _, body = await deployment.send_request(
+        "GET", f"/v1/vector_stores/{owned.vector_store}", deployment.owner
+    )
+    assert (status, json.loads(body)["name"], json.loads(body)["file_counts"]["total"]) == (
+        200,
+        "mine",
+        1,
+    )
+    status, _, body = await deployment.send_request(
+        "GET", f"/v1/prompts/{owned.prompt}", deployment.owner
+    )
+    assert (status, json.loads(body)["version"], json.loads(body)["instructions"]) == (
+        200,
+        1,
+        "A secret of mine",
+    )
     content = f"/v1/containers/{owned.container}/files/{owned.container_file}/content"
     assert (await deployment.send_request("GET", content, deployment.owner))[2] == b"secret"
-    status, _, body = await deployment.send_request("POST", f"/v1/uploads/{owned.upload}/cancel", deployment.owner)
+    status, _, body = await deployment.send_request(
+        "POST", f"/v1/uploads/{owned.upload}/cancel", deployment.owner
+    )
     assert (status, json.loads(body)["status"]) == (200, "cancelled")
 
 
 def bodies(owned: Owned) -> Iterator[tuple[str, str, Any]]:
-    """Every endpoint that takes ids in its body, with each kind of id in each place and each way of asking."""
+    """Every endpoint that takes ids in its body, with each kind of id in each place and each way of
+    asking.
+    """
     refer = [{"type": "item_reference"}, {"role": "user", "content": "What was it?"}]
     places = [({"previous_response_id": one}, one) for one in owned.responses.values()]
     places += [({"conversation": owned.conversation}, owned.conversation)]
     places += [({"prompt": {"id": owned.prompt}}, owned.prompt)]
-    places += [({"input": [{**refer[0], "id": one}, refer[1]]}, one) for one in owned.items.values()]
+    places += [
+        ({"input": [{**refer[0], "id": one}, refer[1]]}, one) for one in owned.items.values()
+    ]
     for provided, foreign in places:
-        for way in ({}, {"stream": True}, {"background": True}, {"background": True, "stream": True}, {"store": False}):
+        for way in (
+            {},
+            {"stream": True},
+            {"background": True},
+            {"background": True, "stream": True},
+            {"store": False},
+        ):
             yield "/v1/responses", foreign, {**HI, **way, **provided}
         yield "/v1/responses/input_tokens", foreign, {**HI, **provided}
         if not provided.keys() & {"conversation", "prompt"}:
@@ -428,14 +597,21 @@ async def test_a_foreign_file_in_an_input_is_as_one_that_never_was(
     part = {"type": "input_file", "file_id": owned.file}
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     message = {"role": "user", "content": [part]}
-    for provided in ([message], [call, {"type": "function_call_output", "call_id": "c", "output": [part]}]):
+    for provided in (
+        [message],
+        [call, {"type": "function_call_output", "call_id": "c", "output": [part]}],
+    ):
         for way in ({}, {"stream": True}, {"store": False}):
-            await same(deployment, "POST", "/v1/responses", owned.file, {**HI, **way, "input": provided})
+            await same(
+                deployment, "POST", "/v1/responses", owned.file, {**HI, **way, "input": provided}
+            )
     assert len(backend.requests) == requests_before
 
 
 @pytest.mark.wide
-async def test_a_foreign_id_in_a_body_is_as_one_that_never_was(deployment: Deployment, backend: ReplayBackend) -> None:
+async def test_a_foreign_id_in_a_body_is_as_one_that_never_was(
+    deployment: Deployment, backend: ReplayBackend
+) -> None:
     owned = await own(deployment, backend)
     requests_before = len(backend.requests)
     for path, foreign, body in bodies(owned):
@@ -461,7 +637,10 @@ async def test_a_foreign_id_on_a_websocket_is_as_one_that_never_was(
                 missing = like(foreign)
                 reported = await stated(socket, {"type": "response.create", **body})
                 about = await stated(
-                    socket, json.loads(json.dumps({"type": "response.create", **body}).replace(foreign, missing))
+                    socket,
+                    json.loads(
+                        json.dumps({"type": "response.create", **body}).replace(foreign, missing)
+                    ),
                 )
                 assert reported.replace(foreign, "ID") == about.replace(missing, "ID")
                 assert json.loads(reported)["type"] == "error"
@@ -474,20 +653,35 @@ async def stated(socket: "aiohttp.ClientWebSocketResponse", message: Any) -> str
     return await socket.receive_str()
 
 
-async def test_what_one_connection_remembers_another_tenants_does_not_know(deployment: Deployment) -> None:
+async def test_what_one_connection_remembers_another_tenants_does_not_know(
+    deployment: Deployment,
+) -> None:
     url = f"{deployment.server.url}/responses"
     async with deployment.server.http.ws_connect(url, headers=deployment.owner) as mine:
         await mine.send_json({"type": "response.create", **HI, "store": False})
         while (reported := await mine.receive_json())["type"] != "response.completed":
             pass
         async with deployment.server.http.ws_connect(url, headers=deployment.stranger) as theirs:
-            follow = {"type": "response.create", **HI, "previous_response_id": reported["response"]["id"]}
-            assert json.loads(await stated(theirs, follow))["error"]["code"] == "previous_response_not_found"
+            follow = {
+                "type": "response.create",
+                **HI,
+                "previous_response_id": reported["response"]["id"],
+            }
+            assert (
+                json.loads(await stated(theirs, follow))["error"]["code"]
+                == "previous_response_not_found"
+            )
 
 
-async def test_the_same_idempotency_key_is_two_keys(deployment: Deployment, backend: ReplayBackend) -> None:
+async def test_the_same_idempotency_key_is_two_keys(
+    deployment: Deployment, backend: ReplayBackend
+) -> None:
     key = {"idempotency-key": "everybody's"}
-    for path, body in (("/v1/responses", HI), ("/v1/responses", {**HI, "stream": True}), ("/v1/conversations", {})):
+    for path, body in (
+        ("/v1/responses", HI),
+        ("/v1/responses", {**HI, "stream": True}),
+        ("/v1/conversations", {}),
+    ):
         key = {"idempotency-key": f"{path}{len(body)}"}
         mine, theirs, again = [
             re.findall(
@@ -497,8 +691,12 @@ async def test_the_same_idempotency_key_is_two_keys(deployment: Deployment, back
             for caller in (deployment.owner, deployment.stranger, deployment.owner)
         ]
         assert mine == again != theirs
-        other = {"metadata": {"a": "b"}} if path == "/v1/conversations" else {**body, "input": "Else"}
-        assert (await deployment.send_request("POST", path, {**deployment.owner, **key}, other))[0] == 422
+        other = (
+            {"metadata": {"a": "b"}} if path == "/v1/conversations" else {**body, "input": "Else"}
+        )
+        assert (await deployment.send_request("POST", path, {**deployment.owner, **key}, other))[
+            0
+        ] == 422
 
 
 async def test_an_answer_cached_for_one_caller_is_requested_again_for_another(
@@ -506,7 +704,8 @@ async def test_an_answer_cached_for_one_caller_is_requested_again_for_another(
 ) -> None:
     stated = []
     for caller in (deployment.owner, deployment.stranger, deployment.owner, deployment.stranger):
-        url, body = f"{deployment.server.url}/responses", {**HI, "antiphon": {"cache": True}}
+        url = f"{deployment.server.url}/responses"
+        body = {**HI, "antiphon": {"cache": True}}
         async with deployment.server.http.post(url, headers=caller, json=body) as response:
             stated.append(response.headers["antiphon-cache"])
 
@@ -536,16 +735,27 @@ async def test_lists_of_the_console_hold_what_is_of_the_keys_tenant(
 ) -> None:
     await own(deployment, backend)
     store = deployment.server.parts.store
-    mine, theirs = [bearing((await issued(store, tenant, role=Role.READ))[0]) for tenant in ("owner", "stranger")]
-    for path, counts in (("keys", (2, 2)), ("conversations", (1, 0)), ("webhook_deliveries", (0, 0))):
+    mine, theirs = [
+        bearing((await issued(store, tenant, role=Role.READ))[0])
+        for tenant in ("owner", "stranger")
+    ]
+    for path, counts in (
+        ("keys", (2, 2)),
+        ("conversations", (1, 0)),
+        ("webhook_deliveries", (0, 0)),
+    ):
         lists = [
-            json.loads((await deployment.send_request("GET", f"/admin/v1/{path}", caller))[2])["data"]
+            json.loads((await deployment.send_request("GET", f"/admin/v1/{path}", caller))[2])[
+                "data"
+            ]
             for caller in (mine, theirs)
         ]
         assert tuple(map(len, lists)) == counts, path
         assert {one["tenant"] for one in lists[1]} <= {"stranger"}
         for caller in (mine, theirs):
-            status, _, body = await deployment.send_request("GET", f"/admin/v1/{path}?tenant=other", caller)
+            status, _, body = await deployment.send_request(
+                "GET", f"/admin/v1/{path}?tenant=other", caller
+            )
             assert (status, json.loads(body)["error"]["param"]) == (403, "tenant")
 
 

@@ -14,9 +14,24 @@ from tests.support.raw import post, state
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import RunningServer, serve
 
-STEERING = ("api_base", "base_url", "api_key", "extra_headers", "extra_body", "organization", "custom_llm_provider")
+STEERING = (
+    "api_base",
+    "base_url",
+    "api_key",
+    "extra_headers",
+    "extra_body",
+    "organization",
+    "custom_llm_provider",
+)
 ODD = [
-    *("a\r\ndata: {}\r\n\r\nevent: x", "a\n\nb", "a\rb", "a\u2028\u2029\x85\x0b\x0cb", "\x00", "id: 1\nretry: 1"),
+    *(
+        "a\r\ndata: {}\r\n\r\nevent: x",
+        "a\n\nb",
+        "a\rb",
+        "a\u2028\u2029\x85\x0b\x0cb",
+        "\x00",
+        "id: 1\nretry: 1",
+    ),
     "data: [DONE]",
 ]
 
@@ -29,24 +44,45 @@ async def events_of(server: RunningServer, **requested: Any) -> list[tuple[str, 
         frames = (await response.read()).decode().split("\n\n")
     assert frames.pop() == ""
     lines = [frame.split("\n") for frame in frames if not frame.startswith(":")]
-    assert all(len(pair) == 2 and pair[0].startswith("event: ") and pair[1].startswith("data: ") for pair in lines)
+    assert all(
+        len(pair) == 2 and pair[0].startswith("event: ") and pair[1].startswith("data: ")
+        for pair in lines
+    )
     return [(pair[0][7:], json.loads(pair[1][6:])) for pair in lines]
 
 
 @pytest.mark.parametrize("name", STEERING)
-@pytest.mark.parametrize("path", ["/responses", "/chat/completions", "/embeddings", "/responses/input_tokens"])
+@pytest.mark.parametrize(
+    "path", ["/responses", "/chat/completions", "/embeddings", "/responses/input_tokens"]
+)
 async def test_a_request_never_chooses_where_it_goes_or_with_which_key(
     server: RunningServer, backend: ReplayBackend, name: str, path: str
 ) -> None:
     async with ReplayBackend(echo).serve() as canary:
-        value: Any = {"authorization": "Bearer stolen", "x-api-base": canary.url} if "extra" in name else canary.url
-        body = {"model": "m", "input": "x", "messages": [{"role": "user", "content": "x"}], name: value}
+        value: Any = (
+            {"authorization": "Bearer stolen", "x-api-base": canary.url}
+            if "extra" in name
+            else canary.url
+        )
+        body = {
+            "model": "m",
+            "input": "x",
+            "messages": [{"role": "user", "content": "x"}],
+            name: value,
+        }
         body.pop("input" if "chat" in path else "messages")
-        headers = {"x-api-base": canary.url, "x-forwarded-host": canary.url, "openai-organization": canary.url}
+        headers = {
+            "x-api-base": canary.url,
+            "x-forwarded-host": canary.url,
+            "openai-organization": canary.url,
+        }
         await server.post(f"{path}?{name}={canary.url}", json=body, headers=headers)
 
     assert canary.requests == []
-    assert all(b"\r\nauthorization: bearer sk-secret-backend-key\r\n" in head.lower() for head in backend.heads)
+    assert all(
+        b"\r\nauthorization: bearer sk-secret-backend-key\r\n" in head.lower()
+        for head in backend.heads
+    )
     assert not any(b"stolen" in head or canary.url.encode() in head for head in backend.heads)
 
 
@@ -60,7 +96,9 @@ async def test_after_cancelled_requests_every_caller_still_receives_its_own_answ
     def script(request: dict[str, Any]) -> Answer:
         content = request["messages"][-1]["content"]
         if dice.random() < 0.5:
-            return Answer([sse(delta(content=content), done=False)], wait=wait, rest=[sse(delta("stop"))])
+            return Answer(
+                [sse(delta(content=content), done=False)], wait=wait, rest=[sse(delta("stop"))]
+            )
         return Answer([sse(delta(content=content), delta("stop"))])
 
     async def request(nonce: str) -> None:
@@ -83,13 +121,30 @@ async def test_after_cancelled_requests_every_caller_still_receives_its_own_answ
 async def test_model_output_neither_ends_nor_begins_an_event(
     server: RunningServer, backend: ReplayBackend, odd: str
 ) -> None:
-    call = {"index": 0, "id": odd, "function": {"name": "look", "arguments": json.dumps({"at": odd})}}
-    backend.script = lambda request: Answer([sse(delta(content=odd), delta(tool_calls=[call]), delta("tool_calls"))])
-    tools = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}]
-    received = await events_of(server, input="x", tools=tools, metadata={"k": odd}, user=odd, instructions=odd)
+    call = {
+        "index": 0,
+        "id": odd,
+        "function": {"name": "look", "arguments": json.dumps({"at": odd})},
+    }
+    backend.script = lambda request: Answer(
+        [sse(delta(content=odd), delta(tool_calls=[call]), delta("tool_calls"))]
+    )
+    tools = [
+        {
+            "type": "function",
+            "name": "look",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        }
+    ]
+    received = await events_of(
+        server, input="x", tools=tools, metadata={"k": odd}, user=odd, instructions=odd
+    )
 
     assert [event["sequence_number"] for _, event in received] == list(range(len(received)))
-    assert all(kind == event["type"] and re.fullmatch(r"[a-z_.]+", kind) for kind, event in received)
+    assert all(
+        kind == event["type"] and re.fullmatch(r"[a-z_.]+", kind) for kind, event in received
+    )
     message, called = received[-1][1]["response"]["output"]
     assert message["content"][0]["text"] == odd
     assert json.loads(called["arguments"]) == {"at": odd}
@@ -99,7 +154,9 @@ async def test_model_output_neither_ends_nor_begins_an_event(
 @pytest.mark.parametrize("odd", ODD)
 async def test_a_name_makes_no_header(backend: ReplayBackend, odd: str) -> None:
     async with serve(HttpBackend(odd, backend.url)) as server:
-        reply = await state(server.url, post(json.dumps({"model": "m", "input": odd, "user": odd}).encode()))
+        reply = await state(
+            server.url, post(json.dumps({"model": "m", "input": odd, "user": odd}).encode())
+        )
 
     head = reply.partition(b"\r\n\r\n")[0].decode("latin-1")
     assert head.startswith("HTTP/1.1 200 ")
@@ -114,7 +171,9 @@ async def test_an_internal_error_reveals_nothing_to_the_client(
         raise ValueError(f"{object()} in /srv/antiphon/secret.py with sk-secret-backend-key")
 
     monkeypatch.setattr(Gateway, "create", broken)
-    status, reply = await server.post("/responses", json={"model": "m", "input": "x", "stream": stream})
+    status, reply = await server.post(
+        "/responses", json={"model": "m", "input": "x", "stream": stream}
+    )
 
     assert status == 500
     assert reply["error"] == {
@@ -129,7 +188,9 @@ async def test_an_internal_error_reveals_nothing_to_the_client(
 async def test_metadata_of_a_backend_is_not_forwarded_with_its_key(
     server: RunningServer, backend: ReplayBackend, status: int
 ) -> None:
-    reported = json.dumps({"error": {"message": "headers: Authorization: Bearer sk-secret-backend-key"}}).encode()
+    reported = json.dumps(
+        {"error": {"message": "headers: Authorization: Bearer sk-secret-backend-key"}}
+    ).encode()
     backend.script = lambda request: Answer([reported], JSON, status)
     got, reply = await server.post("/responses", json={"model": "m", "input": "x"})
 
@@ -137,10 +198,16 @@ async def test_metadata_of_a_backend_is_not_forwarded_with_its_key(
     assert "sk-secret-backend-key" not in json.dumps(reply)
 
 
-async def test_how_long_a_delta_is_does_not_show_on_the_wire(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_how_long_a_delta_is_does_not_show_on_the_wire(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     words = ["a", "an", "the", "tide", "water", "lights", "seagull"]
-    backend.script = lambda request: Answer([sse(*(delta(content=word) for word in words), delta("stop"))])
-    padded = [event for kind, event in await events_of(server, input="x") if kind.endswith("text.delta")]
+    backend.script = lambda request: Answer(
+        [sse(*(delta(content=word) for word in words), delta("stop"))]
+    )
+    padded = [
+        event for kind, event in await events_of(server, input="x") if kind.endswith("text.delta")
+    ]
     bare = await events_of(server, input="x", stream_options={"include_obfuscation": False})
 
     lengths = {len(event["delta"]) + len(event["obfuscation"]) for event in padded}

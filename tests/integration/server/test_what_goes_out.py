@@ -1,4 +1,6 @@
-"""What goes out to a client tells it nothing but its answer (cases/threats.md 26 to 28, 30, 31 and 40)."""
+"""What goes out to a client tells it nothing but its answer (cases/threats.md 26 to 28, 30, 31 and
+40).
+"""
 
 import json
 import re
@@ -17,7 +19,9 @@ from tests.support.server import RunningServer, serve
 
 JSON = "application/json"
 KEY = "sk-secret-backend-key"
-INSIDES = re.compile(r"0x[0-9a-f]{6,}|Traceback|\.py\b|site-packages|/home/|/tmp/|sqlite|asyncpg", re.IGNORECASE)
+INSIDES = re.compile(
+    r"0x[0-9a-f]{6,}|Traceback|\.py\b|site-packages|/home/|/tmp/|sqlite|asyncpg", re.IGNORECASE
+)
 TEMPLATES = [
     "{{7*7}}",
     "${7*7}",
@@ -33,25 +37,45 @@ breaks = st.text(st.sampled_from('a\r\n\u2028\u2029\x85\x00 :{}"\\')) | st.text(
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-async def test_a_template_is_text_like_any_other(backend: ReplayBackend, server: RunningServer, template: str) -> None:
+async def test_a_template_is_text_like_any_other(
+    backend: ReplayBackend, server: RunningServer, template: str
+) -> None:
     status, response = await server.post(
         "/responses",
-        json={"model": "m", "input": template, "instructions": template, "metadata": {"a": template}, "user": template},
+        json={
+            "model": "m",
+            "input": template,
+            "instructions": template,
+            "metadata": {"a": template},
+            "user": template,
+        },
     )
     assert status == 200
-    assert [message["content"] for message in backend.requests[-1]["messages"]] == [template, template]
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == [
+        template,
+        template,
+    ]
     assert response["output_text"] == f"You said: {template}"
-    assert (response["instructions"], response["metadata"], response["user"]) == (template, {"a": template}, template)
+    assert (response["instructions"], response["metadata"], response["user"]) == (
+        template,
+        {"a": template},
+        template,
+    )
 
 
 def events_in(body: bytes) -> list[tuple[str, dict[str, Any]]]:
-    """The events of a stream, read as the standard says: lines end with CR, LF or both, and only there."""
-    found, kind, data = [], "", []
+    """The events of a stream, read as the standard says: lines end with CR, LF or both, and only
+    there.
+    """
+    found = []
+    kind = ""
+    data = []
     for line in re.split(r"\r\n|\r|\n", body.decode()):
         name, _, value = line.partition(":")
         if not line and data:
             found.append((kind, json.loads("\n".join(data))))
-            kind, data = "", []
+            kind = ""
+            data = []
         elif name == "event":
             kind = value.removeprefix(" ")
         elif name == "data":
@@ -60,12 +84,28 @@ def events_in(body: bytes) -> list[tuple[str, dict[str, Any]]]:
 
 
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(stated=st.lists(breaks, min_size=1, max_size=4), name=breaks, call_id=breaks, arguments=breaks)
+@given(
+    stated=st.lists(breaks, min_size=1, max_size=4), name=breaks, call_id=breaks, arguments=breaks
+)
 async def test_no_output_of_a_model_becomes_an_event(
-    backend: ReplayBackend, server: RunningServer, stated: list[str], name: str, call_id: str, arguments: str
+    backend: ReplayBackend,
+    server: RunningServer,
+    stated: list[str],
+    name: str,
+    call_id: str,
+    arguments: str,
 ) -> None:
-    call = {"index": 0, "id": call_id, "type": "function", "function": {"name": name or "f", "arguments": arguments}}
-    chunks = [*(delta(content=each) for each in stated), delta(tool_calls=[call]), delta("tool_calls")]
+    call = {
+        "index": 0,
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name or "f", "arguments": arguments},
+    }
+    chunks = [
+        *(delta(content=each) for each in stated),
+        delta(tool_calls=[call]),
+        delta("tool_calls"),
+    ]
     backend.script = lambda _: Answer([sse(*chunks)])
     async with server.http.post(
         f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
@@ -79,7 +119,9 @@ async def test_no_output_of_a_model_becomes_an_event(
     assert events[-1][0] in {"response.completed", "response.failed"}
 
 
-@pytest.mark.parametrize("field", ["model", "user", "metadata", "prompt_cache_key", "safety_identifier", "input"])
+@pytest.mark.parametrize(
+    "field", ["model", "user", "metadata", "prompt_cache_key", "safety_identifier", "input"]
+)
 async def test_no_field_becomes_a_header(server: RunningServer, field: str) -> None:
     value: Any = "x\r\nset-cookie: a=b\r\n\r\nHTTP/1.1 200 OK"
     body = {"model": "m", "input": "Hi", field: {"a": value} if field == "metadata" else value}
@@ -96,14 +138,22 @@ async def test_a_backend_that_repeats_what_it_was_sent_gives_no_key_away(
         backend.script = lambda request, status=status: Answer(
             [
                 json.dumps(
-                    {"error": {"message": backend.heads[-1].decode(), "code": backend.heads[-1].decode()}}
+                    {
+                        "error": {
+                            "message": backend.heads[-1].decode(),
+                            "code": backend.heads[-1].decode(),
+                        }
+                    }
                 ).encode()
             ],
             JSON,
             status,
             headers={"retry-after": "sk-secret-backend-key", "x-echo": "sk-secret-backend-key"},
         )
-        for path, requested in (("responses", {"input": "Hi"}), ("chat/completions", {"messages": [{"role": "user"}]})):
+        for path, requested in (
+            ("responses", {"input": "Hi"}),
+            ("chat/completions", {"messages": [{"role": "user"}]}),
+        ):
             for stream in (True, False):
                 body = {"model": "m", "stream": stream, **requested}
                 async with server.http.post(f"{server.url}/{path}", json=body) as response:
@@ -134,10 +184,20 @@ async def test_a_fault_of_the_server_shows_none_of_its_insides(backend: ReplayBa
 
 @pytest.mark.parametrize(
     "broken",
-    [b"\xff\xfe", b"{", b"[" * 100_000, b'{"model": "m", "input": 1e999}', b'{"model": "m", "input": "\\ud800"}'],
+    [
+        b"\xff\xfe",
+        b"{",
+        b"[" * 100_000,
+        b'{"model": "m", "input": 1e999}',
+        b'{"model": "m", "input": "\\ud800"}',
+    ],
 )
-async def test_an_invalid_body_is_rejected_without_parser_details(server: RunningServer, broken: bytes) -> None:
-    async with server.http.post(f"{server.url}/responses", data=broken, headers={"content-type": JSON}) as response:
+async def test_an_invalid_body_is_rejected_without_parser_details(
+    server: RunningServer, broken: bytes
+) -> None:
+    async with server.http.post(
+        f"{server.url}/responses", data=broken, headers={"content-type": JSON}
+    ) as response:
         assert response.status < 500
         assert INSIDES.search(await response.text()) is None
 
@@ -157,16 +217,31 @@ async def test_the_size_of_a_delta_does_not_reveal_its_text(
     async with server.http.post(
         f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
     ) as response:
-        lines = [line for line in (await response.read()).split(b"\n") if b'output_text.delta"' in line[:50]]
-    sizes = [len(re.sub(rb'"sequence_number":\d+', b"", line)) for line in lines if line.startswith(b"data")]
+        lines = [
+            line
+            for line in (await response.read()).split(b"\n")
+            if b'output_text.delta"' in line[:50]
+        ]
+    sizes = [
+        len(re.sub(rb'"sequence_number":\d+', b"", line))
+        for line in lines
+        if line.startswith(b"data")
+    ]
 
     assert len(sizes) == len(words)
     assert len({size % 16 for size in sizes}) == 1
     assert max(sizes) - min(sizes) <= 16
 
 
-async def test_a_client_may_do_without_the_padding(backend: ReplayBackend, server: RunningServer) -> None:
+async def test_a_client_may_do_without_the_padding(
+    backend: ReplayBackend, server: RunningServer
+) -> None:
     backend.script = lambda _: Answer([text("a", "bcd")])
-    body = {"model": "m", "input": "Hi", "stream": True, "stream_options": {"include_obfuscation": False}}
+    body = {
+        "model": "m",
+        "input": "Hi",
+        "stream": True,
+        "stream_options": {"include_obfuscation": False},
+    }
     async with server.http.post(f"{server.url}/responses", json=body) as response:
         assert b"obfuscation" not in await response.read()

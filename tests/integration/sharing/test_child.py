@@ -13,7 +13,9 @@ from antiphon.sharing.scheduler import FairScheduler
 from tests.support.waiting import let_others_run, until
 
 
-def child(code: str, *, seconds: float = 30.0, most: int = 10_000_000, turns: FairScheduler | None = None) -> Child:
+def child(
+    code: str, *, seconds: float = 30.0, most: int = 10_000_000, turns: FairScheduler | None = None
+) -> Child:
     return Child(("-c", code), turns or child_turns(), seconds=seconds, most_output=most)
 
 
@@ -52,7 +54,10 @@ async def test_a_program_that_never_ends_is_killed() -> None:
 
 async def test_a_program_is_ended_with_the_request_that_needs_it(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
-    code = f"import os, pathlib, time; pathlib.Path({str(begun)!r}).write_text(str(os.getpid())); time.sleep(60)"
+    code = (
+        f"import os, pathlib, time; pathlib.Path({str(begun)!r}).write_text(str(os.getpid())); "
+        "time.sleep(60)"
+    )
     running = asyncio.create_task(child(code).run(b""))
     await until(lambda: begun.exists() and begun.read_text())
     running.cancel()
@@ -93,7 +98,9 @@ async def parts_of(*parts: bytes, error: Exception | None = None) -> AsyncGenera
 
 async def test_a_program_receives_parts_as_they_are_read() -> None:
     part = b"x" * 3_000_000
-    assert await child(ECHO).run(b"head\n", parts_of(part, b"", b"end")) == b"head\n" + part + b"end"
+    assert (
+        await child(ECHO).run(b"head\n", parts_of(part, b"", b"end")) == b"head\n" + part + b"end"
+    )
 
 
 async def test_parts_that_cannot_be_read_are_the_error_of_the_caller() -> None:
@@ -114,10 +121,17 @@ def open_files() -> int:
 
 @pytest.mark.parametrize("polls", [0, 1, 2, 3, 5, 8, 13])
 @pytest.mark.filterwarnings("error")
-async def test_however_often_it_is_cancelled_a_program_has_ended_and_its_pipes_are_closed(polls: int) -> None:
-    """Cancelled again and again from so many turns of the loop on: while it starts, receives, and ends."""
-    turns, before = child_turns(), open_files()
-    running = asyncio.create_task(child("import time; time.sleep(60)", turns=turns).run(b"x" * 5_000_000))
+async def test_however_often_it_is_cancelled_a_program_has_ended_and_its_pipes_are_closed(
+    polls: int,
+) -> None:
+    """Cancelled again and again from so many turns of the loop on: while it starts, receives, and
+    ends.
+    """
+    turns = child_turns()
+    before = open_files()
+    running = asyncio.create_task(
+        child("import time; time.sleep(60)", turns=turns).run(b"x" * 5_000_000)
+    )
     await let_others_run(polls)
     while not running.done():
         running.cancel()

@@ -1,4 +1,6 @@
-"""What a budget counts when it begins, and when it begins again, beyond what `check_store` holds of every store."""
+"""What a budget counts when it begins, and when it begins again, beyond what `check_store` holds of
+every store.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -45,21 +47,30 @@ async def stored(store: Store, tenant: str, budget: Budget | None = None) -> Api
 
 async def spend(store: Store, key: ApiKey, cost: int, at: int = NOON) -> None:
     """Record a request that no budget applied to."""
-    await store.write(api_keys.charge, [UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost)])
+    await store.write(
+        api_keys.charge, [UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost)]
+    )
 
 
 async def settle(store: Store, key: ApiKey, cost: int, taken: int, at: int = NOON) -> None:
     """Record a request for which so much was reserved at a time."""
-    await store.write(api_keys.charge, [UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost, True, taken)])
+    await store.write(
+        api_keys.charge,
+        [UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost, True, taken)],
+    )
 
 
-async def has_room(store: Store, key: ApiKey, cost: int, own: Budget | None, shared: Budget | None = None) -> bool:
+async def has_room(
+    store: Store, key: ApiKey, cost: int, own: Budget | None, shared: Budget | None = None
+) -> bool:
     """Whether so much can be taken; it is taken then."""
     claim = MoneyClaim(key.tenant, key.id, cost, own, shared)
     return (await store.write(api_keys.take, key.id, KeyLimits(), 0, claim)).is_granted
 
 
-async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing_of_others(store: Store) -> None:
+async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing_of_others(
+    store: Store,
+) -> None:
     first, second, stranger = [await stored(store, tenant) for tenant in ("acme", "acme", "other")]
     for key, cost in ((first, 30), (second, 30), (stranger, 90)):
         await spend(store, key, cost)
@@ -69,7 +80,9 @@ async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing
     assert await has_room(store, stranger, 10, None, BUDGET)
 
 
-async def test_the_budget_of_a_key_counts_what_it_spent_and_nothing_of_the_tenants_other_keys(store: Store) -> None:
+async def test_the_budget_of_a_key_counts_what_it_spent_and_nothing_of_the_tenants_other_keys(
+    store: Store,
+) -> None:
     first, second = [await stored(store, "acme") for _ in range(2)]
     await spend(store, first, 30)
     await spend(store, second, 90)
@@ -100,7 +113,9 @@ async def test_a_key_that_was_idle_for_long_has_the_requests_of_one_minute_and_n
     key = new_key(limits=limits)
     await store.write(api_keys.put, key)
     for _ in range(2):
-        assert [(await store.write(api_keys.take, key.id, limits, 1)).is_granted for _ in range(3)] == [
+        assert [
+            (await store.write(api_keys.take, key.id, limits, 1)).is_granted for _ in range(3)
+        ] == [
             True,
             True,
             False,
@@ -108,8 +123,11 @@ async def test_a_key_that_was_idle_for_long_has_the_requests_of_one_minute_and_n
         clock.now += 3600
 
 
-async def test_a_new_day_begins_with_what_was_spent_and_without_what_was_reserved(store: Store, clock: Clock) -> None:
-    key, both = await stored(store, "acme", BUDGET), Budget(100, 150)
+async def test_a_new_day_begins_with_what_was_spent_and_without_what_was_reserved(
+    store: Store, clock: Clock
+) -> None:
+    key = await stored(store, "acme", BUDGET)
+    both = Budget(100, 150)
     assert await has_room(store, key, 50, both, both)
     assert await has_room(store, key, 40, both, both)
     await settle(store, key, 30, 50)
@@ -123,7 +141,8 @@ async def test_a_new_day_begins_with_what_was_spent_and_without_what_was_reserve
 async def test_what_ends_on_a_later_day_is_spent_in_the_month_and_frees_nothing_of_that_day(
     store: Store, clock: Clock
 ) -> None:
-    key, both = await stored(store, "acme", BUDGET), Budget(100, 200)
+    key = await stored(store, "acme", BUDGET)
+    both = Budget(100, 200)
     assert await has_room(store, key, 90, both)
     clock.now += DAY
     assert await has_room(store, key, 60, both)
@@ -138,7 +157,8 @@ async def test_what_ends_on_a_later_day_is_spent_in_the_month_and_frees_nothing_
 async def test_what_is_settled_of_an_earlier_day_is_counted_once_when_the_next_begins(
     store: Store, clock: Clock
 ) -> None:
-    key, both = await stored(store, "acme", BUDGET), Budget(100, 150)
+    key = await stored(store, "acme", BUDGET)
+    both = Budget(100, 150)
     assert await has_room(store, key, 90, both)
     clock.now += DAY
     await settle(store, key, 80, 90, clock.now)
@@ -148,7 +168,9 @@ async def test_what_is_settled_of_an_earlier_day_is_counted_once_when_the_next_b
     assert await has_room(store, key, 50, Budget(1000, 150))
 
 
-async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
+async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(
+    store: Store,
+) -> None:
     key = await stored(store, "acme", BUDGET)
     assert await has_room(store, key, 10, BUDGET)
     await store.write(api_keys.put, replace(key, limits=KeyLimits()))
@@ -159,7 +181,9 @@ async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_me
     assert await has_room(store, key, 40, BUDGET)
 
 
-async def test_a_key_that_is_changed_and_keeps_its_budget_keeps_what_is_reserved(store: Store) -> None:
+async def test_a_key_that_is_changed_and_keeps_its_budget_keeps_what_is_reserved(
+    store: Store,
+) -> None:
     key = await stored(store, "acme", BUDGET)
     assert await has_room(store, key, 60, BUDGET)
     await store.write(api_keys.put, replace(key, name="another"))
@@ -168,7 +192,9 @@ async def test_a_key_that_is_changed_and_keeps_its_budget_keeps_what_is_reserved
 
 
 async def test_only_an_expired_budget_restarts(store: Store) -> None:
-    ended, other, stranger = [await stored(store, tenant, BUDGET) for tenant in ("acme", "acme", "other")]
+    ended, other, stranger = [
+        await stored(store, tenant, BUDGET) for tenant in ("acme", "acme", "other")
+    ]
     for key in (ended, other, stranger):
         assert await has_room(store, key, 60, BUDGET)
     await store.write(api_keys.put, replace(ended, limits=KeyLimits()))
@@ -178,8 +204,11 @@ async def test_only_an_expired_budget_restarts(store: Store) -> None:
     assert not await has_room(store, stranger, 41, BUDGET)
 
 
-async def test_a_tenant_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
-    key, stranger = await stored(store, "acme"), await stored(store, "other")
+async def test_a_tenant_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(
+    store: Store,
+) -> None:
+    key = await stored(store, "acme")
+    stranger = await stored(store, "other")
     for one in (key, stranger):
         await store.write(budgets.put_tenant, TenantBudget(one.tenant, BUDGET))
         assert await has_room(store, one, 10, None, BUDGET)

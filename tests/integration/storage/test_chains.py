@@ -1,4 +1,6 @@
-"""Long chains on both stores: walked up once, and never longer than they are, whichever process changes them."""
+"""Long chains on both stores: walked up once, and never longer than they are, whichever process
+changes them.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -74,7 +76,9 @@ async def length(store: SqlStore, response: StoredResponse, most: int = MOST) ->
     return (await store.measure_chain("", response.id, most)).length
 
 
-async def test_the_items_and_bytes_of_a_chain_that_grows_are_exact(stores: Sequence[SqlStore]) -> None:
+async def test_the_items_and_bytes_of_a_chain_that_grows_are_exact(
+    stores: Sequence[SqlStore],
+) -> None:
     store = stores[0]
     for number in range(LENGTH, LENGTH + 3):
         await store.save(turn(number, input=[StoredItem(f"msg_{number}", b"x" * number)]))
@@ -83,7 +87,9 @@ async def test_the_items_and_bytes_of_a_chain_that_grows_are_exact(stores: Seque
         assert (extent.items, extent.size) == (len(sizes), sum(sizes))
 
 
-async def test_a_chain_that_grows_is_walked_up_once(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_a_chain_that_grows_is_walked_up_once(
+    stores: Sequence[SqlStore], walks: list[int]
+) -> None:
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 20):
@@ -93,7 +99,9 @@ async def test_a_chain_that_grows_is_walked_up_once(stores: Sequence[SqlStore], 
     assert len(walks) == 1
 
 
-async def test_a_list_does_not_walk_up_a_chain_that_is_known(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_a_list_does_not_walk_up_a_chain_that_is_known(
+    stores: Sequence[SqlStore], walks: list[int]
+) -> None:
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 2):
@@ -102,7 +110,9 @@ async def test_a_list_does_not_walk_up_a_chain_that_is_known(stores: Sequence[Sq
     assert len(walks) == 1
 
 
-async def test_a_chain_that_is_followed_twice_is_two(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_a_chain_that_is_followed_twice_is_two(
+    stores: Sequence[SqlStore], walks: list[int]
+) -> None:
     store = stores[0]
     for number in range(LENGTH, LENGTH + 3):
         await store.save(turn(number))
@@ -110,7 +120,10 @@ async def test_a_chain_that_is_followed_twice_is_two(stores: Sequence[SqlStore],
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 3):
         assert await length(store, turn(number)) == number + 1
-        assert await length(store, turn(number, "other", "resp" if number == LENGTH else "other")) == number + 1
+        assert (
+            await length(store, turn(number, "other", "resp" if number == LENGTH else "other"))
+            == number + 1
+        )
     await store.write(responses.delete, "", f"resp_{LENGTH}")
     assert await length(store, turn(LENGTH + 2)) == 2
     assert await length(store, turn(LENGTH + 2, "other", "other")) == LENGTH + 3
@@ -133,7 +146,9 @@ async def test_what_expires_is_missed(stores: Sequence[SqlStore], clock: Clock) 
     assert await length(store, turn(LENGTH - 1)) == LENGTH - 8
 
 
-async def test_what_expires_of_the_turns_that_were_added_is_missed(stores: Sequence[SqlStore], clock: Clock) -> None:
+async def test_what_expires_of_the_turns_that_were_added_is_missed(
+    stores: Sequence[SqlStore], clock: Clock
+) -> None:
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     await store.save(turn(LENGTH, expires_at=NOW + 10))
@@ -144,7 +159,9 @@ async def test_what_expires_of_the_turns_that_were_added_is_missed(stores: Seque
     assert await length(store, turn(LENGTH + 1)) == 1
 
 
-async def test_a_response_saved_again_is_found_again(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_a_response_saved_again_is_found_again(
+    stores: Sequence[SqlStore], walks: list[int]
+) -> None:
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     await store.save(turn(7))
@@ -161,7 +178,9 @@ async def test_it_is_another_tenants_secret(stores: Sequence[SqlStore]) -> None:
     assert (await store.measure_chain("another", f"resp_{LENGTH - 1}", MOST)).length == 0
 
 
-async def test_another_tenants_deletions_cost_no_walk(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_another_tenants_deletions_cost_no_walk(
+    stores: Sequence[SqlStore], walks: list[int]
+) -> None:
     store, other = stores
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     await other.save(turn(0, "other", tenant="another"))
@@ -171,7 +190,9 @@ async def test_another_tenants_deletions_cost_no_walk(stores: Sequence[SqlStore]
     assert len(walks) == 1
 
 
-async def test_turns_of_another_process_need_no_walk(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_turns_of_another_process_need_no_walk(
+    stores: Sequence[SqlStore], walks: list[int]
+) -> None:
     for store in stores:
         assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 40):
@@ -196,11 +217,18 @@ async def test_no_more_than_requested_are_counted(stores: Sequence[SqlStore]) ->
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
 
-    assert [await length(store, turn(LENGTH - 1), most) for most in (3, LENGTH - 1, LENGTH)] == [3, LENGTH - 1, LENGTH]
+    assert [await length(store, turn(LENGTH - 1), most) for most in (3, LENGTH - 1, LENGTH)] == [
+        3,
+        LENGTH - 1,
+        LENGTH,
+    ]
 
 
 async def test_a_chain_longer_than_requested_is_incomplete(stores: Sequence[SqlStore]) -> None:
-    extents = [await stores[0].measure_chain("", f"resp_{LENGTH - 1}", most) for most in (LENGTH - 1, LENGTH, 1, 2)]
+    extents = [
+        await stores[0].measure_chain("", f"resp_{LENGTH - 1}", most)
+        for most in (LENGTH - 1, LENGTH, 1, 2)
+    ]
 
     assert [(one.length, one.is_whole) for one in extents] == [
         (LENGTH - 1, False),
@@ -213,7 +241,8 @@ async def test_a_chain_longer_than_requested_is_incomplete(stores: Sequence[SqlS
 async def test_a_chain_that_is_too_long_is_walked_up_once_as_far_as_it_is_counted(
     stores: Sequence[SqlStore], walks: list[int]
 ) -> None:
-    store, most = stores[0], LENGTH - 3
+    store = stores[0]
+    most = LENGTH - 3
     for number in range(LENGTH, LENGTH + 5):
         await store.save(turn(number))
         assert await length(store, turn(number), most) == most
@@ -230,11 +259,15 @@ async def test_what_a_job_stored_at_its_end_is_counted(stores: Sequence[SqlStore
     assert await length(store, running) == LENGTH + 1
     job = await store.read(jobs.find_job, "", running.id)
     assert job is not None
-    ended = replace(running, status="completed", output=[StoredItem("msg_ended", b"x" * 7)], expires_at=NOW + 10)
+    ended = replace(
+        running, status="completed", output=[StoredItem("msg_ended", b"x" * 7)], expires_at=NOW + 10
+    )
     await store.write(jobs.finish, job, ended)
     await store.save(turn(LENGTH + 1))
 
-    extents = [await store.measure_chain("", f"resp_{number}", MOST) for number in (LENGTH, LENGTH + 1)]
+    extents = [
+        await store.measure_chain("", f"resp_{number}", MOST) for number in (LENGTH, LENGTH + 1)
+    ]
     assert [(one.items, one.size) for one in extents] == [(1, 7)] * 2
 
 
@@ -242,7 +275,8 @@ async def test_what_is_remembered_is_bounded(
     stores: Sequence[SqlStore], walks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chains, "MOST_KNOWN", 5)
-    store, ends = stores[0], [turn(LENGTH, f"other_{number}") for number in range(12)]
+    store = stores[0]
+    ends = [turn(LENGTH, f"other_{number}") for number in range(12)]
     for end in ends:
         await store.save(end)
         assert await length(store, end) == LENGTH + 1
@@ -253,17 +287,23 @@ async def test_what_is_remembered_is_bounded(
 
 
 @pytest.mark.wide
-async def test_a_deletion_that_a_failover_lost_hides_no_other(postgres: Postgres, clock: Clock) -> None:
+async def test_a_deletion_that_a_failover_lost_hides_no_other(
+    postgres: Postgres, clock: Clock
+) -> None:
     """A standby takes over without the last commit, and then as much is deleted there as before."""
     url = await postgres.database()
     store = await opened(url, clock)
-    await asyncio.gather(*(store.save(turn(number)) for number in range(LENGTH)), store.save(turn(0, "other")))
+    await asyncio.gather(
+        *(store.save(turn(number)) for number in range(LENGTH)), store.save(turn(0, "other"))
+    )
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("CREATE TABLE before AS TABLE tenant_sizes")
         await store.write(responses.delete, "", "other_0")
         assert await length(store, turn(LENGTH - 1)) == LENGTH
-        await connection.execute("DELETE FROM tenant_sizes; INSERT INTO tenant_sizes SELECT * FROM before")
+        await connection.execute(
+            "DELETE FROM tenant_sizes; INSERT INTO tenant_sizes SELECT * FROM before"
+        )
         await store.write(responses.delete, "", "resp_7")
 
         assert await length(store, turn(LENGTH - 1)) == LENGTH - 8

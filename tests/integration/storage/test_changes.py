@@ -1,4 +1,6 @@
-"""Which changes a store tells: whoever waits for a response, for jobs or for files hears of them at once."""
+"""Which changes a store tells: whoever waits for a response, for jobs or for files hears of them at
+once.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -6,7 +8,13 @@ from dataclasses import replace
 import pytest
 
 from antiphon.storage.changes import INGESTIONS, JOBS
-from antiphon.storage.operations import conversations, idempotency, ingestions, leases, vector_stores
+from antiphon.storage.operations import (
+    conversations,
+    idempotency,
+    ingestions,
+    leases,
+    vector_stores,
+)
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.records.jobs import Progress
 from antiphon.storage.records.responses import StoredConversation
@@ -41,7 +49,9 @@ def reported(store: Store) -> Notices:
     return received
 
 
-async def test_each_step_of_a_background_response_is_reported(store: Store, reported: Notices) -> None:
+async def test_each_step_of_a_background_response_is_reported(
+    store: Store, reported: Notices
+) -> None:
     one = new_response(status="queued")
     await store.write(stored_jobs.enqueue, one, b"", [])
     assert reported.since() == [one.id, JOBS]
@@ -60,7 +70,9 @@ async def test_each_step_of_a_background_response_is_reported(store: Store, repo
     assert reported.since() == [one.id]
 
 
-async def test_jobs_of_a_lost_worker_are_notified_on_expiry_and_when_claimed(store: Store, reported: Notices) -> None:
+async def test_jobs_of_a_lost_worker_are_notified_on_expiry_and_when_claimed(
+    store: Store, reported: Notices
+) -> None:
     one = new_response(status="queued")
     await store.write(stored_jobs.enqueue, one, b"", [])
     await store.write(stored_jobs.claim, "lost", 10)
@@ -73,7 +85,9 @@ async def test_jobs_of_a_lost_worker_are_notified_on_expiry_and_when_claimed(sto
     assert (job and job.lost, reported.since()) == (1, [one.id])
 
 
-async def test_jobs_returned_by_a_stopping_worker_are_notified(store: Store, reported: Notices) -> None:
+async def test_jobs_returned_by_a_stopping_worker_are_notified(
+    store: Store, reported: Notices
+) -> None:
     one = new_response(status="queued")
     await store.write(stored_jobs.enqueue, one, b"", [])
     await store.write(stored_jobs.claim, "worker", 10)
@@ -84,7 +98,9 @@ async def test_jobs_returned_by_a_stopping_worker_are_notified(store: Store, rep
     assert reported.since() == []
 
 
-async def test_releasing_a_conversation_or_a_key_is_notified(store: Store, reported: Notices) -> None:
+async def test_releasing_a_conversation_or_a_key_is_notified(
+    store: Store, reported: Notices
+) -> None:
     await store.write(conversations.create, StoredConversation("conv_1", 1, b"{}", T), [])
     assert reported.since() == [""]
     await store.write(leases.hold, T, "conv_1", "resp_1", "worker")
@@ -99,7 +115,8 @@ async def test_releasing_a_conversation_or_a_key_is_notified(store: Store, repor
 async def test_only_a_response_with_a_conversation_or_a_key_is_notified_when_saved(
     store: Store, reported: Notices
 ) -> None:
-    plain, keyed = new_response(), new_response()
+    plain = new_response()
+    keyed = new_response()
     await store.save(plain)
     assert reported.since() == []
     await store.write(idempotency.reserve, T, "key", b"", keyed.id, "worker")
@@ -119,7 +136,9 @@ async def test_waiting_files_are_reported(store: Store, reported: Notices) -> No
     assert reported.since() == [INGESTIONS]
     await store.write(vector_stores.attach, T, "vs_unknown", [NewAttachment(file.id)])
     assert reported.since() == []
-    await store.write(vector_stores.create, StoredVectorStore("vs_2", T, 1), [NewAttachment(other.id)])
+    await store.write(
+        vector_stores.create, StoredVectorStore("vs_2", T, 1), [NewAttachment(other.id)]
+    )
     assert reported.since() == [INGESTIONS]
     claimed = await store.write(ingestions.claim, "worker", 10)
     assert claimed is not None

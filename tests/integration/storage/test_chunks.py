@@ -39,7 +39,9 @@ async def test_two_sweeps_at_once_delete_each_chunk_once(store: Store) -> None:
     await store.inspect()  # the index is whole
 
 
-async def test_parts_after_the_first_are_refused_once_the_file_has_a_newer_version(store: Store) -> None:
+async def test_parts_after_the_first_are_refused_once_the_file_has_a_newer_version(
+    store: Store,
+) -> None:
     writing = asyncio.ensure_future(put_chunks(store, FILE, _rows(400)))
     newer = IndexedFile("t", "vs_1", "file_1", 2, "a.txt")
     while not await put_chunks(store, newer, _rows(1)):
@@ -54,7 +56,9 @@ async def test_the_index_is_merged_in_small_steps(tmp_path: Path) -> None:
     path = tmp_path / "antiphon.db"
     store = SqliteStore.open(f"sqlite://{path}")
     for version in range(1, 40):
-        await put_chunks(store, IndexedFile("t", "vs_1", "file_1", version, "a.txt"), _rows(3, 2000))
+        await put_chunks(
+            store, IndexedFile("t", "vs_1", "file_1", version, "a.txt"), _rows(3, 2000)
+        )
     await store.close()
     with closing(sqlite3.connect(path)) as connection:
         settings = dict(connection.execute("SELECT k, v FROM chunk_words_config"))
@@ -79,4 +83,6 @@ async def test_the_index_is_merged_also_where_chunks_are_only_deleted(tmp_path: 
 
 def _parts_of_index(path: Path) -> int:
     with closing(sqlite3.connect(path)) as connection:
-        return int(connection.execute("SELECT count(DISTINCT segid) FROM chunk_words_idx").fetchone()[0])
+        return int(
+            connection.execute("SELECT count(DISTINCT segid) FROM chunk_words_idx").fetchone()[0]
+        )

@@ -23,8 +23,11 @@ async def queue(store: Store) -> str:
     return response.id
 
 
-async def test_the_next_job_is_claimed_while_a_living_worker_makes_an_older_one(store: Store) -> None:
-    older, newer = await queue(store), await queue(store)
+async def test_the_next_job_is_claimed_while_a_living_worker_makes_an_older_one(
+    store: Store,
+) -> None:
+    older = await queue(store)
+    newer = await queue(store)
     first = await store.write(jobs.claim, "living", 10)
     await store.write(leases.beat, "living")
     second = await store.write(jobs.claim, "other", 10)
@@ -34,7 +37,9 @@ async def test_the_next_job_is_claimed_while_a_living_worker_makes_an_older_one(
     assert await store.read(jobs.find_job, T, newer) == second
 
 
-async def test_a_key_is_taken_from_an_expired_worker_by_another_and_not_by_itself(store: Store) -> None:
+async def test_a_key_is_taken_from_an_expired_worker_by_another_and_not_by_itself(
+    store: Store,
+) -> None:
     """Its first request is still being answered."""
     await store.write(idempotency.reserve, T, "key", b"print", "resp_first", "late")
     assert await store.write(leases.expire_worker, "late", 0)
@@ -52,6 +57,9 @@ async def test_a_silent_worker_expires_once_however_many_watch_it(store: Store, 
         await store.write(leases.beat, "silent")
 
     assert await store.read(leases.beats) == {"silent": beats}
-    assert [await store.write(leases.expire_worker, "silent", beats) for _ in range(2)] == [True, False]
+    assert [await store.write(leases.expire_worker, "silent", beats) for _ in range(2)] == [
+        True,
+        False,
+    ]
     await store.write(leases.beat, "silent")
     assert await store.write(leases.expire_worker, "silent", beats + 1)

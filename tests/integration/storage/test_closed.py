@@ -19,7 +19,9 @@ CALLS: dict[str, Callable[[Store], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-async def test_every_call_of_a_closed_store_fails(store_url: str, call: Callable[[Store], Awaitable[object]]) -> None:
+async def test_every_call_of_a_closed_store_fails(
+    store_url: str, call: Callable[[Store], Awaitable[object]]
+) -> None:
     store = await open_store(store_url)
     await store.close()
 

@@ -21,7 +21,11 @@ Now = Callable[[], float]
 
 
 async def opened(url: str, now: Now = time.time) -> Store:
-    return SqliteStore.open(url, now=now) if url.startswith("sqlite") else await PostgresStore.open(url, now=now)
+    return (
+        SqliteStore.open(url, now=now)
+        if url.startswith("sqlite")
+        else await PostgresStore.open(url, now=now)
+    )
 
 
 @pytest.fixture
@@ -37,7 +41,10 @@ async def test_the_quota_is_exact_over_replicas(replicas: tuple[Store, Store]) -
     created = [new_container("t") for _ in range(12)]
     quota = ContainerQuota(5, 1, 1)
     admitted = await asyncio.gather(
-        *(replicas[number % 2].write(containers.put, one, [], quota) for number, one in enumerate(created))
+        *(
+            replicas[number % 2].write(containers.put, one, [], quota)
+            for number, one in enumerate(created)
+        )
     )
     assert sum(admitted) == 5
 
@@ -73,14 +80,18 @@ async def test_files_of_one_replica_are_read_by_the_other(replicas: tuple[Store,
     assert await other.blob_part(file.blob, 0) == b"content"
 
 
-async def test_files_at_one_path_that_come_at_once_are_one_file(replicas: tuple[Store, Store]) -> None:
+async def test_files_at_one_path_that_come_at_once_are_one_file(
+    replicas: tuple[Store, Store],
+) -> None:
     one, other = replicas
     container = new_container("t")
     await one.write(containers.put, container, [], AMPLE)
     files = await written(one, container, *["a.csv"] * 8)
     stored = await asyncio.gather(
         *(
-            replicas[number % 2].write(containers.put_files, container.tenant, container.id, [file], AMPLE)
+            replicas[number % 2].write(
+                containers.put_files, container.tenant, container.id, [file], AMPLE
+            )
             for number, file in enumerate(files)
         )
     )
@@ -99,7 +110,9 @@ async def test_a_use_is_written_at_most_once_a_minute(store_url: str) -> None:
     seen = []
     for seconds in (14, 1, 44, 1):
         now[0] += seconds
-        found = [await find_container(store, "t", one.id, is_used=True) for one in (container, short)]
+        found = [
+            await find_container(store, "t", one.id, is_used=True) for one in (container, short)
+        ]
         seen.append([one.last_active_at - container.last_active_at for one in found if one])
     assert seen == [[0, 0], [0, 15], [0, 59], [60, 59]]
     await store.close()
@@ -120,20 +133,27 @@ async def test_an_expired_container_runs_no_calls_whatever_the_sweeper_does(stor
     assert await expire_containers(store, 10) == 1
     now[0] -= 21 * 60  # from then on it never runs again
     found = await find_container(store, "t", container.id, is_used=True)
-    assert (found and found.status, await store.write(containers.hold, "t", container.id, "h", "w", 30)) == (
+    assert (
+        found and found.status,
+        await store.write(containers.hold, "t", container.id, "h", "w", 30),
+    ) == (
         "expired",
         None,
     )
     await store.close()
 
 
-async def test_a_reply_is_stored_with_a_container_and_with_a_file(replicas: tuple[Store, Store]) -> None:
+async def test_a_reply_is_stored_with_a_container_and_with_a_file(
+    replicas: tuple[Store, Store],
+) -> None:
     one, other = replicas
     container = new_container("t")
     (file,) = await written(one, container, "a.csv")
     for key, created in (("k1", container.id), ("k2", file.id)):
         await one.write(idempotency.reserve, "t", key, b"print", created, "w")
-    await one.write(containers.put, container, [], AMPLE, reply=StoredReply("t", "k1", False, b"container"))
+    await one.write(
+        containers.put, container, [], AMPLE, reply=StoredReply("t", "k1", False, b"container")
+    )
     await one.write(
         containers.put_files,
         container.tenant,
@@ -143,4 +163,7 @@ async def test_a_reply_is_stored_with_a_container_and_with_a_file(replicas: tupl
         reply=StoredReply("t", "k2", False, b"file"),
     )
     replies = [(await other.read(idempotency.find, "t", key)) for key in ("k1", "k2")]
-    assert [found and found.reply and found.reply.body for found in replies] == [b"container", b"file"]
+    assert [found and found.reply and found.reply.body for found in replies] == [
+        b"container",
+        b"file",
+    ]

@@ -1,4 +1,6 @@
-"""Which slots deferred jobs use, in any order of events, beyond what `check_store` holds of every store."""
+"""Which slots deferred jobs use, in any order of events, beyond what `check_store` holds of every
+store.
+"""
 
 import random
 import time
@@ -24,7 +26,8 @@ from tests.support.stores import opened
 
 TENANTS = ("a", "b")
 WORKERS = ("one", "two")
-SLOTS, RESERVED_SLOTS = 3, 1
+SLOTS = 3
+RESERVED_SLOTS = 1
 LATER = int(time.time()) + 86_400
 BEGIN_BY = {"soonest": 0, "due": 1, "idle": LATER}
 STEPS = 40
@@ -56,7 +59,9 @@ class Queue:
         queued = replace(new_response(status="queued"), tenant=self.chance.choice(TENANTS))
         self.kinds[queued.id] = kind or self.chance.choice(list(BEGIN_BY))
         self.waiting.add(queued.id)
-        await self.store.write(jobs.enqueue, queued, b"", [], deferral=Deferral(BEGIN_BY[self.kinds[queued.id]]))
+        await self.store.write(
+            jobs.enqueue, queued, b"", [], deferral=Deferral(BEGIN_BY[self.kinds[queued.id]])
+        )
 
     def waits(self, kind: str) -> bool:
         return any(self.kinds[one] == kind for one in self.waiting)
@@ -72,7 +77,9 @@ class Queue:
     async def claim(self, worker: str) -> None:
         before = await self.running(worker)
         free = SLOTS - len(before)
-        job = await self.store.write(jobs.claim, worker, 1_000_000, None, Slots(free, free - RESERVED_SLOTS))
+        job = await self.store.write(
+            jobs.claim, worker, 1_000_000, None, Slots(free, free - RESERVED_SLOTS)
+        )
         for one in WORKERS:
             for running in await self.running(one):
                 self.waiting.discard(running.response.id)
@@ -123,16 +130,22 @@ async def test_no_deferred_job_takes_a_slot_that_another_could_use_and_each_begi
             await queue.claim(worker)
 
 
-async def test_jobs_in_idle_slots_do_not_put_the_other_jobs_of_their_tenant_back(store: Store) -> None:
+async def test_jobs_in_idle_slots_do_not_put_the_other_jobs_of_their_tenant_back(
+    store: Store,
+) -> None:
     """A tenant with two of them comes before one with a job that nothing returns."""
     retained = [("a", LATER), ("a", LATER), ("b", 0)]
     for tenant, begin_by in retained:
         await put(store, begin_by, tenant)
-        assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+        assert (
+            await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+        )
     for tenant in ("b", "a"):
         await put(store, 0, tenant)
 
-    claimed = [await store.write(jobs.claim, "two", 1_000_000, None, Slots(SLOTS, SLOTS)) for _ in TENANTS]
+    claimed = [
+        await store.write(jobs.claim, "two", 1_000_000, None, Slots(SLOTS, SLOTS)) for _ in TENANTS
+    ]
 
     assert [job.response.tenant for job in claimed if job] == ["a", "b"]
 
@@ -143,7 +156,10 @@ async def test_a_claim_reads_only_the_idle_slots_of_its_worker_and_tenant(tmp_pa
     for worker in WORKERS:
         for tenant in TENANTS:
             await put(store, LATER, tenant)
-            assert await store.write(jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+            assert (
+                await store.write(jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS))
+                is not None
+            )
     await store.close()
     with closing(open_reader(tmp_path / "antiphon.db")) as connection:
         rows = perform_alone(connection, act_of(query_rows, "in_idle_slots", "one", "a", "key"))
@@ -151,7 +167,9 @@ async def test_a_claim_reads_only_the_idle_slots_of_its_worker_and_tenant(tmp_pa
     assert [row[1:] for row in rows] == [(0, 1, 0), (1, 0, 0), (1, 1, 0)]  # the newest first
 
 
-async def test_a_job_that_needs_a_slot_and_the_share_of_its_tenant_puts_back_one_job_for_each(store: Store) -> None:
+async def test_a_job_that_needs_a_slot_and_the_share_of_its_tenant_puts_back_one_job_for_each(
+    store: Store,
+) -> None:
     for tenant, worker in (("a", "two"), ("b", "one")):
         await put(store, LATER, tenant)
         assert await store.write(jobs.claim, worker, 1, None, Slots(SLOTS, SLOTS)) is not None
@@ -163,20 +181,32 @@ async def test_a_job_that_needs_a_slot_and_the_share_of_its_tenant_puts_back_one
     assert not await store.read(leases.owned, "two")
 
 
-async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_recent_one(store: Store) -> None:
+async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_recent_one(
+    store: Store,
+) -> None:
     async def claim(worker: str) -> tuple[str, int] | None:
-        job = await store.write(jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS, SLOTS, {("a", "recent")}))
+        job = await store.write(
+            jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS, SLOTS, {("a", "recent")})
+        )
         return job and (job.response.id, job.lost)
 
     lost = await put(store, 0, "a")
     assert await claim("lost") == (lost, 0)
     assert await store.write(leases.expire_worker, "lost", 0)
-    soonest, due = await put(store, 0, "a", "recent"), await put(store, BEGIN_BY["due"], "a")
+    soonest = await put(store, 0, "a", "recent")
+    due = await put(store, BEGIN_BY["due"], "a")
     idle = await put(store, LATER, "a", "recent")
-    assert [await claim("other") for _ in range(4)] == [(lost, 1), (soonest, 0), (due, 0), (idle, 0)]
+    assert [await claim("other") for _ in range(4)] == [
+        (lost, 1),
+        (soonest, 0),
+        (due, 0),
+        (idle, 0),
+    ]
 
 
-async def test_a_job_that_continues_one_of_its_own_tenant_comes_first_whatever_others_ran_there(store: Store) -> None:
+async def test_a_job_that_continues_one_of_its_own_tenant_comes_first_whatever_others_ran_there(
+    store: Store,
+) -> None:
     ids = [await put(store, 0, "a", continuation) for continuation in ("", "other", "recent")]
     slots = Slots(SLOTS, SLOTS, SLOTS, {("b", "other"), ("a", "recent")})
     claimed = [await store.write(jobs.claim, "one", 1_000_000, None, slots) for _ in ids]
@@ -184,7 +214,9 @@ async def test_a_job_that_continues_one_of_its_own_tenant_comes_first_whatever_o
     assert [job.response.id for job in claimed if job] == [ids[2], ids[0], ids[1]]
 
 
-@pytest.mark.parametrize(("own", "other"), [(LATER, 0), (0, LATER)], ids=["deferred", "not deferred"])
+@pytest.mark.parametrize(
+    ("own", "other"), [(LATER, 0), (0, LATER)], ids=["deferred", "not deferred"]
+)
 async def test_a_queue_is_filled_by_the_jobs_of_its_tenant_and_kind_that_wait_and_by_no_others(
     store: Store, own: int, other: int
 ) -> None:
@@ -200,7 +232,7 @@ async def test_a_queue_is_filled_by_the_jobs_of_its_tenant_and_kind_that_wait_an
     assert [await queue(), await queue()] == [LockResult.DONE, LockResult.FULL]
 
 
-async def test_the_backlog_has_the_jobs_that_no_living_worker_runs_and_those_of_them_that_are_overdue(
+async def test_the_backlog_has_the_jobs_that_no_living_worker_runs_and_those_of_them_that_are_overdue(  # noqa: E501 - one text, or a row of a table
     store_url: str,
 ) -> None:
     """A deferred job is overdue 600 seconds after its `begin_by`, here."""
@@ -212,7 +244,12 @@ async def test_the_backlog_has_the_jobs_that_no_living_worker_runs_and_those_of_
         assert await store.read(jobs.backlog, 600) == waiting
         await store.write(leases.beat, "one")
         for _ in range(3):
-            assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+            assert (
+                await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS))
+                is not None
+            )
         assert await store.read(jobs.backlog, 600) == Backlog(0, 0)
-        assert await store.write(leases.expire_worker, "one", (await store.read(leases.beats))["one"])
+        assert await store.write(
+            leases.expire_worker, "one", (await store.read(leases.beats))["one"]
+        )
         assert await store.read(jobs.backlog, 600) == waiting

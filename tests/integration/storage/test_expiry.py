@@ -1,4 +1,6 @@
-"""What expires at a second is there until the second before, and gone from that second on, on both stores."""
+"""What expires at a second is there until the second before, and gone from that second on, on both
+stores.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
@@ -77,8 +79,12 @@ async def store(store_url: str, clock: Clock, reads: FairScheduler) -> AsyncIter
     await opened.close()
 
 
-def response(name: str, previous: str | None, item: StoredItem, expires_at: int | None = None) -> StoredResponse:
-    return StoredResponse(name, END - 10, "completed", previous, b"{}", [item], expires_at=expires_at)
+def response(
+    name: str, previous: str | None, item: StoredItem, expires_at: int | None = None
+) -> StoredResponse:
+    return StoredResponse(
+        name, END - 10, "completed", previous, b"{}", [item], expires_at=expires_at
+    )
 
 
 async def save_chain(store: Store, ends: StoredItem = ENDS) -> None:
@@ -148,7 +154,9 @@ async def test_every_read_finds_it_until_the_second_before(store: Store, clock: 
 
 
 @pytest.mark.parametrize(("at", "is_there"), [(END - 1, True), (END, False)])
-async def test_it_is_deleted_until_the_second_before(store: Store, clock: Clock, at: int, is_there: bool) -> None:
+async def test_it_is_deleted_until_the_second_before(
+    store: Store, clock: Clock, at: int, is_there: bool
+) -> None:
     await save_chain(store)
     clock.times = [at]
 
@@ -165,7 +173,9 @@ async def test_what_expires_while_a_list_is_read_is_not_in_it(
     clock.times = [END - 1, END - 1, END]
     expected = items[::-1] if descending else items
 
-    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == StoredItemPage(expected)
+    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == StoredItemPage(
+        expected
+    )
 
 
 @pytest.mark.parametrize("name", ["ends", "new"])
@@ -182,10 +192,13 @@ async def test_no_history_waits_to_read_what_has_expired(
     assert await store.read(responses.history, "", name) is None
 
 
-async def test_a_chat_completion_is_known_until_the_second_before(store: Store, clock: Clock) -> None:
+async def test_a_chat_completion_is_known_until_the_second_before(
+    store: Store, clock: Clock
+) -> None:
     name = "chatcmpl-1"
     await store.write(
-        chat_completions.save, StoredCompletion(name, b"{}", ("m", "m"), messages=[b"{}"], expires_at=END)
+        chat_completions.save,
+        StoredCompletion(name, b"{}", ("m", "m"), messages=[b"{}"], expires_at=END),
     )
     known = []
     for now in (END - 1, END):
@@ -197,7 +210,9 @@ async def test_a_chat_completion_is_known_until_the_second_before(store: Store, 
         ]
         changed = await store.write(chat_completions.update, "", name, b"{}")
         behind = await store.read(chat_completions.page, "", CompletionQuery(1, name))
-        known.append([*map(bool, found), bool(changed), bool(page.completions), not behind.is_unknown])
+        known.append(
+            [*map(bool, found), bool(changed), bool(page.completions), not behind.is_unknown]
+        )
 
     assert known == [[True] * 5, [False] * 5]
     assert not await store.write(chat_completions.delete, "", name)
@@ -209,15 +224,23 @@ async def test_a_key_is_reserved_until_the_second_before_and_free_from_its_secon
     clock.times = [END]
     await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     found = []
-    for name, at in (("resp_2", END + RETAINED - 1), ("resp_3", END + RETAINED), ("resp_4", END + RETAINED)):
+    for name, at in (
+        ("resp_2", END + RETAINED - 1),
+        ("resp_3", END + RETAINED),
+        ("resp_4", END + RETAINED),
+    ):
         clock.times = [at]
-        found.append((await store.write(idempotency.reserve, "", "key", b"print", name, "w")).response_id)
+        found.append(
+            (await store.write(idempotency.reserve, "", "key", b"print", name, "w")).response_id
+        )
 
     assert found == ["resp_1", "resp_3", "resp_3"]
 
 
 async def give_up_a_delivery(store: Store) -> None:
-    await store.write(webhooks.put, WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x"))
+    await store.write(
+        webhooks.put, WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x")
+    )
     queued = response("queued", None, OLD)
     await store.write(jobs.enqueue, queued, b"", [])
     job = await store.read(jobs.find_job, "", "queued")
@@ -229,13 +252,23 @@ async def give_up_a_delivery(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("table", "age"),
-    [("responses", 0), ("chat_completions", 0), ("answers", 0), ("keys", RETAINED), ("deliveries", STORED_FAILURES)],
+    [
+        ("responses", 0),
+        ("chat_completions", 0),
+        ("answers", 0),
+        ("keys", RETAINED),
+        ("deliveries", STORED_FAILURES),
+    ],
 )
-async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, table: str, age: int) -> None:
+async def test_a_purge_takes_it_from_its_second_on(
+    store: Store, clock: Clock, table: str, age: int
+) -> None:
     clock.times = [END]
     await save_chain(store)
     await store.write(answers.put, StoredAnswer("", b"key", b"{}", END, END))
-    await store.write(chat_completions.save, StoredCompletion("chatcmpl-1", b"{}", ("m", "m"), expires_at=END))
+    await store.write(
+        chat_completions.save, StoredCompletion("chatcmpl-1", b"{}", ("m", "m"), expires_at=END)
+    )
     await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     await give_up_a_delivery(store)
     for at, count in ((END + age - 1, 0), (END + age, 1)):
@@ -244,11 +277,17 @@ async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, t
             assert (await purge(store, dry_run=dry_run))[table] == count
 
 
-async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_stores(store: Store, clock: Clock) -> None:
+async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_stores(
+    store: Store, clock: Clock
+) -> None:
     file = new_file("t", expires_at=END)
     await store.write(files.begin, "t", file.blob, 3600)
     await store.write(files.put, file, AMPLE)
-    await store.write(stored_vector_stores.create, StoredVectorStore("vs_1", "t", END - 1), [NewAttachment(file.id)])
+    await store.write(
+        stored_vector_stores.create,
+        StoredVectorStore("vs_1", "t", END - 1),
+        [NewAttachment(file.id)],
+    )
 
     async def at_first_too_early(limit: int) -> int:
         clock.times = [END - is_early]
@@ -256,7 +295,9 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
         clock.times = [END]
         return forgotten
 
-    forget_expired = replace_operation(store, stored_vector_stores.forget_expired, at_first_too_early)
+    forget_expired = replace_operation(
+        store, stored_vector_stores.forget_expired, at_first_too_early
+    )
     is_early = True
     assert (await purge(store))["files"] == 0
     is_early = False
@@ -276,10 +317,14 @@ async def test_a_container_runs_until_the_second_before_and_its_row_ends_with_th
         clock.times = [now]
         found = await find_container(store, "t", container.id)
         assert (found and found.status) == ("running" if is_there else "expired")
-        assert (await store.read(stored_containers.load_file, "t", container.id, file.id) == file) is is_there
+        assert (
+            await store.read(stored_containers.load_file, "t", container.id, file.id) == file
+        ) is is_there
         page = await store.read(stored_containers.file_page, "t", container.id, ContainerQuery(1))
         assert page.files == ((file,) if is_there else ())
-        assert (await store.write(stored_containers.delete_files, "t", container.id, ["cfile_none"])) == 0
+        assert (
+            await store.write(stored_containers.delete_files, "t", container.id, ["cfile_none"])
+        ) == 0
         assert await expire_containers(store, 1) == (not is_there)
     for now, count in ((END + 99, 0), (END + 100, 1)):
         clock.times = [now]

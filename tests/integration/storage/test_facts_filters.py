@@ -70,7 +70,9 @@ rows = st.builds(
     first=st.none() | st.integers(0, 3),
     input_tokens=st.integers(0, 2),
     output_tokens=st.integers(0, 2),
-    tags=st.lists(st.sampled_from(PAIRS), max_size=2).map(lambda pairs: "".join(pair_of(*pair) for pair in pairs)),
+    tags=st.lists(st.sampled_from(PAIRS), max_size=2).map(
+        lambda pairs: "".join(pair_of(*pair) for pair in pairs)
+    ),
     input=st.sampled_from(WORDS),
     output=st.sampled_from(WORDS),
     parent=st.none() | st.integers(0, 3),
@@ -79,9 +81,13 @@ texts = st.lists(st.sampled_from([*NAMES[:4], "a*", "A*", "b_*", "*"]), min_size
 numbers = st.sampled_from([*OPERATORS]), st.integers(0, 3)
 conditions: list[st.SearchStrategy[Condition]] = [
     *(st.builds(AnyOf, st.just(name), texts) for name in TEXT_FIELDS if name != "status"),
-    st.builds(AnyOf, st.just("status"), st.lists(st.sampled_from(STATUSES), min_size=1, max_size=2)),
     st.builds(
-        AnyOf, st.just("tool"), st.lists(st.sampled_from(["mcp", "a.b", "ab", "a", "b"]), min_size=1, max_size=2)
+        AnyOf, st.just("status"), st.lists(st.sampled_from(STATUSES), min_size=1, max_size=2)
+    ),
+    st.builds(
+        AnyOf,
+        st.just("tool"),
+        st.lists(st.sampled_from(["mcp", "a.b", "ab", "a", "b"]), min_size=1, max_size=2),
     ),
     *(st.builds(Compare, st.just(name), *numbers) for name in ("first", "took", "tokens")),
     *(st.builds(Flag, st.just(name), st.booleans()) for name in FLAGS),
@@ -91,7 +97,12 @@ conditions: list[st.SearchStrategy[Condition]] = [
 words = st.lists(st.sampled_from(["light", "house", "the light", "_", "%"]), max_size=2)
 filters = st.tuples(
     *(one.map(lambda condition: Filters([condition])) for one in conditions),
-    st.builds(Filters, st.lists(st.one_of(conditions), max_size=2), words, since=st.none() | st.integers(0, 6)),
+    st.builds(
+        Filters,
+        st.lists(st.one_of(conditions), max_size=2),
+        words,
+        since=st.none() | st.integers(0, 6),
+    ),
     st.builds(Filters, words=words, until=st.none() | st.integers(0, 7)),
 )
 """Each condition alone, and some together."""
@@ -102,7 +113,8 @@ def is_text(value: str, wanted: str) -> bool:
 
 
 def chain_of(facts: Sequence[Facts], last: str) -> set[str]:
-    parents, found = {one.id: one.previous_response_id for one in facts}, set[str]()
+    parents = {one.id: one.previous_response_id for one in facts}
+    found = set[str]()
     while last in parents and last not in found:
         found.add(last)
         last = parents[last]
@@ -115,10 +127,16 @@ def matches(one: Facts, condition: Condition, all_: Sequence[Facts]) -> bool:
             return any(name in one.tools.split() for name in values)
         case AnyOf(field, values):
             value = getattr(one, TEXT_FIELDS[field])
-            return (value != "" or field != "key") and any(is_text(value, wanted) for wanted in values)
+            return (value != "" or field != "key") and any(
+                is_text(value, wanted) for wanted in values
+            )
         case Compare(field, operator, value):
             took = None if one.ended is None else one.ended - one.began
-            number = {"first": one.first, "took": took, "tokens": one.input_tokens + one.output_tokens}[field]
+            number = {
+                "first": one.first,
+                "took": took,
+                "tokens": one.input_tokens + one.output_tokens,
+            }[field]
             return number is not None and OPERATORS[operator](number, value)
         case Flag(field, value):
             return bool(one.flags & FLAGS[field]) is value
@@ -155,66 +173,102 @@ async def all_pages(store: Store, tenant: str, query: FactsQuery) -> list[str]:
 
 @pytest.mark.wide
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(rows, min_size=6, max_size=9), filters, st.integers(1, 4), st.integers(2, 9), st.booleans())
+@given(
+    st.lists(rows, min_size=6, max_size=9),
+    filters,
+    st.integers(1, 4),
+    st.integers(2, 9),
+    st.booleans(),
+)
 async def test_a_list_finds_the_same_as_a_scan_of_all_rows(
-    store: Store, drawn: list[dict[str, object]], filters: Sequence[Filters], limit: int, most_read: int, down: bool
+    store: Store,
+    drawn: list[dict[str, object]],
+    filters: Sequence[Filters],
+    limit: int,
+    most_read: int,
+    down: bool,
 ) -> None:
-    tenant, run = new_id("tenant"), new_id("x")
+    tenant = new_id("tenant")
+    run = new_id("x")
     facts = []
     for number, row in enumerate(drawn):
         fields = dict(row)
-        took, parent = fields.pop("took"), fields.pop("parent")
+        took = fields.pop("took")
+        parent = fields.pop("parent")
         fields["ended"] = None if took is None else fields["began"] + took  # type: ignore[operator]
         fields["previous_response_id"] = "" if parent is None else f"{run}{parent}"
         facts.append(new_facts(f"{run}{number}", tenant, **fields))
     await store.write(stored_facts.put_new, facts)
     for one in filters:
-        named = [Chain(run + each.response_id) if isinstance(each, Chain) else each for each in one.conditions]
+        named = [
+            Chain(run + each.response_id) if isinstance(each, Chain) else each
+            for each in one.conditions
+        ]
         wanted = replace(one, conditions=named)
         expected = found_by(wanted, facts)
         if not any(isinstance(each, Chain) for each in named):
-            assert {one.id for one in facts if matching.matches(one, wanted)} == set(expected), wanted
+            assert {one.id for one in facts if matching.matches(one, wanted)} == set(expected), (
+                wanted
+            )
         query = FactsQuery(limit, descending=down, filters=wanted, most_read=most_read)
-        assert await all_pages(store, tenant, query) == (expected if down else expected[::-1]), wanted
+        assert await all_pages(store, tenant, query) == (expected if down else expected[::-1]), (
+            wanted
+        )
 
 
 async def test_a_key_is_found_by_its_name(store: Store) -> None:
     tenant = new_id("tenant")
     key = ApiKey(new_id("key"), tenant, "build", new_id("d").encode(), "…abcd", 1)
     await store.write(api_keys.put, key)
-    mine, other = new_facts(tenant=tenant, key_id=key.id), new_facts(tenant=tenant, key_id="key_other")
+    mine = new_facts(tenant=tenant, key_id=key.id)
+    other = new_facts(tenant=tenant, key_id="key_other")
     await store.write(stored_facts.put_new, [mine, other])
-    for line, expected in (("key:build", [mine.id]), (f"key:{other.key_id}", [other.id]), ("key:none", [])):
-        page = await store.read(facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0)))
+    for line, expected in (
+        ("key:build", [mine.id]),
+        (f"key:{other.key_id}", [other.id]),
+        ("key:none", []),
+    ):
+        page = await store.read(
+            facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0))
+        )
         assert [one.id for one in page.facts] == expected
 
 
 async def test_a_list_reports_how_far_it_read(store: Store) -> None:
     tenant = new_id("tenant")
-    facts = [new_facts(tenant=tenant, began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
+    facts = [
+        new_facts(tenant=tenant, began=began, backend="b" if began == 1 else "a")
+        for began in range(1, 11)
+    ]
     await store.write(stored_facts.put_new, facts)
     wanted = parse_filters("backend:b", 0)
     first = await store.read(facts_page.page, tenant, FactsQuery(9, filters=wanted, most_read=6))
     assert (first.facts, first.has_more, first.read_to) == ([], False, facts[4].id)
-    rest = await store.read(facts_page.page, tenant, FactsQuery(9, first.read_to, filters=wanted, most_read=6))
+    rest = await store.read(
+        facts_page.page, tenant, FactsQuery(9, first.read_to, filters=wanted, most_read=6)
+    )
     assert ([one.id for one in rest.facts], rest.read_to) == ([facts[0].id], "")
 
 
 @pytest.mark.parametrize(
-    "line", ["a b c d e f g h", "backend:a*,b*,c*,d* tool:e,f metadata.g:h i", "model:1,2,3,4,5,6,7,8"]
+    "line",
+    ["a b c d e f g h", "backend:a*,b*,c*,d* tool:e,f metadata.g:h i", "model:1,2,3,4,5,6,7,8"],
 )
 async def test_a_list_with_many_comparisons_reads_fewer_rows(store: Store, line: str) -> None:
     tenant = new_id("tenant")
     created = [new_facts(tenant=tenant, began=number, ended=number) for number in range(20, 0, -1)]
     await store.write(stored_facts.put_new, created)
-    found = await store.read(facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0), most_read=16))
+    found = await store.read(
+        facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0), most_read=16)
+    )
     assert (found.facts, found.read_to) == ([], created[7].id)
 
 
 async def test_figures_with_many_comparisons_are_complete_since_later(store: Store) -> None:
     tenant = new_id("tenant")
     await store.write(
-        stored_facts.put_new, [new_facts(tenant=tenant, began=n * 1000, ended=n * 1000) for n in range(1, 21)]
+        stored_facts.put_new,
+        [new_facts(tenant=tenant, began=n * 1000, ended=n * 1000) for n in range(1, 21)],
     )
     query = FiguresQuery(0, 60, 60, filters=parse_filters("a b c d e f g h", 0), most_read=16)
     assert (await store.read(figures.figures, tenant, query)).partial_since == 13

@@ -1,4 +1,6 @@
-"""The log of a background response is read in parts of a bounded size, and what is large waits for its turn."""
+"""The log of a background response is read in parts of a bounded size, and what is large waits for
+its turn.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -32,14 +34,18 @@ async def logged(store: Store, sizes: Sequence[int], item_bytes: int = 2) -> str
     """Queue a response with one item, and with a log of frames of these sizes; return its id."""
     response = new_response([StoredItem("msg_1", b"x" * item_bytes)])
     await store.write(
-        jobs.enqueue, response, b"", [EventFrames(place, place, b"x" * size) for place, size in enumerate(sizes)]
+        jobs.enqueue,
+        response,
+        b"",
+        [EventFrames(place, place, b"x" * size) for place, size in enumerate(sizes)],
     )
     return response.id
 
 
 async def parts(store: Store, response_id: str) -> list[int]:
     """Return how many frames each read of a log returns, until there are no more."""
-    after, found = -1, []
+    after = -1
+    found = []
     while (tail := await store.read(event_log.tail, T, response_id, after)) and tail.frames:
         found.append(len(tail.frames))
         after = tail.frames[-1].last
@@ -62,9 +68,13 @@ async def test_a_read_returns_as_many_frames_as_fit_and_one_in_any_case(
     assert await parts(store, await logged(store, sizes)) == expected
 
 
-async def test_a_reader_that_stopped_within_frames_goes_on_there_whatever_other_logs_hold(store: Store) -> None:
+async def test_a_reader_that_stopped_within_frames_goes_on_there_whatever_other_logs_hold(
+    store: Store,
+) -> None:
     wide = new_response(status="queued")
-    await store.write(jobs.enqueue, wide, b"", [EventFrames(0, 9, b"0-9"), EventFrames(10, 19, b"10-19")])
+    await store.write(
+        jobs.enqueue, wide, b"", [EventFrames(0, 9, b"0-9"), EventFrames(10, 19, b"10-19")]
+    )
     await logged(store, [1] * 20)
     for after, expected in ((-1, [0, 10]), (3, [0, 10]), (9, [10]), (12, [10]), (19, [])):
         tail = await store.read(event_log.tail, T, wide.id, after)
@@ -73,12 +83,15 @@ async def test_a_reader_that_stopped_within_frames_goes_on_there_whatever_other_
 
 
 @pytest.mark.parametrize(
-    ("frame_bytes", "item_bytes"), [(FEW_BYTES + 1, 2), (2, FEW_BYTES + 1)], ids=["a frame", "an item"]
+    ("frame_bytes", "item_bytes"),
+    [(FEW_BYTES + 1, 2), (2, FEW_BYTES + 1)],
+    ids=["a frame", "an item"],
 )
 async def test_a_large_one_waits_for_its_turn_and_a_small_one_does_not(
     store: Store, reads: FairScheduler, frame_bytes: int, item_bytes: int
 ) -> None:
-    large, small = await logged(store, [frame_bytes], item_bytes), await logged(store, [FEW_BYTES])
+    large = await logged(store, [frame_bytes], item_bytes)
+    small = await logged(store, [FEW_BYTES])
     assert reads.take("another")
     with pytest.raises(StoreError, match="too many large reads are waiting"):
         await store.read(event_log.tail, T, large, -1)

@@ -14,7 +14,9 @@ EVENT = "response.completed"
 
 async def register(store: Store, tenant: str, count: int) -> None:
     for number in range(count):
-        endpoint = WebhookEndpoint(ids.new_id("we"), tenant, f"n{number}", "https://a.b", [EVENT], 1, 1, "whsec_x")
+        endpoint = WebhookEndpoint(
+            ids.new_id("we"), tenant, f"n{number}", "https://a.b", [EVENT], 1, 1, "whsec_x"
+        )
         await store.write(webhooks.put, endpoint)
 
 
@@ -26,7 +28,10 @@ async def end(store: Store, tenant: str, times: int) -> None:
         job = await store.read(jobs.find_job, tenant, queued.id)
         assert job is not None
         await store.write(
-            jobs.finish, job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}")
+            jobs.finish,
+            job,
+            queued,
+            announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}"),
         )
 
 
@@ -49,43 +54,72 @@ async def test_each_tenant_has_its_turn(store_url: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-async def test_of_very_many_deliveries_the_one_that_waits_longest_is_first(store_url: str, first: int) -> None:
+async def test_of_very_many_deliveries_the_one_that_waits_longest_is_first(
+    store_url: str, first: int
+) -> None:
     store = await open_store(store_url)
     tenants = ("a", "b")
     for tenant in tenants:
         await register(store, tenant, 1)
         await end(store, tenant, 2)
-    owners = sorted({one.endpoint.id: one.endpoint.tenant for one in await store.read(webhooks.deliveries)}.items())
+    owners = sorted(
+        {
+            one.endpoint.id: one.endpoint.tenant for one in await store.read(webhooks.deliveries)
+        }.items()
+    )
     waits_longest = owners[first][1]
     for one in await store.read(webhooks.deliveries):
         await store.write(
-            webhooks.postpone, one.id, int(ids.now()) - (9 if one.endpoint.tenant == waits_longest else 5), "later"
+            webhooks.postpone,
+            one.id,
+            int(ids.now()) - (9 if one.endpoint.tenant == waits_longest else 5),
+            "later",
         )
     assert [one.tenant for one in await store.write(webhooks.due, 1)] == [waits_longest]
     await store.close()
 
 
-async def test_of_very_many_deliveries_each_endpoint_of_a_tenant_has_its_turn(store_url: str) -> None:
+async def test_of_very_many_deliveries_each_endpoint_of_a_tenant_has_its_turn(
+    store_url: str,
+) -> None:
     store = await open_store(store_url)
     await register(store, "a", 2)
     await end(store, "a", 10)
     waiting = await store.read(webhooks.deliveries)
     busy = waiting[0].endpoint.id
     for one in waiting:
-        await store.write(webhooks.postpone, one.id, int(ids.now()) - (9 if one.endpoint.id == busy else 5), "later")
+        await store.write(
+            webhooks.postpone,
+            one.id,
+            int(ids.now()) - (9 if one.endpoint.id == busy else 5),
+            "later",
+        )
     chosen = {one.id for one in await store.write(webhooks.due, 4)}
-    assert sorted(one.endpoint.id == busy for one in waiting if one.id in chosen) == [False, False, True, True]
+    assert sorted(one.endpoint.id == busy for one in waiting if one.id in chosen) == [
+        False,
+        False,
+        True,
+        True,
+    ]
     await store.close()
 
 
-async def test_of_few_deliveries_the_oldest_are_first_however_many_are_not_due(store_url: str) -> None:
+async def test_of_few_deliveries_the_oldest_are_first_however_many_are_not_due(
+    store_url: str,
+) -> None:
     store = await open_store(store_url)
     await register(store, "a", 2)
     await end(store, "a", 12)
-    waiting, now = await store.read(webhooks.deliveries), int(ids.now())
+    waiting = await store.read(webhooks.deliveries)
+    now = int(ids.now())
     busy = waiting[0].endpoint.id
-    due = [[one for one in waiting if (one.endpoint.id == busy) is is_busy][:4] for is_busy in (True, False)]
-    for number, one in enumerate(waiting):  # of the others some wait for another attempt, some were given up
+    due = [
+        [one for one in waiting if (one.endpoint.id == busy) is is_busy][:4]
+        for is_busy in (True, False)
+    ]
+    for number, one in enumerate(
+        waiting
+    ):  # of the others some wait for another attempt, some were given up
         await store.write(webhooks.postpone, one.id, now + 600 if number % 2 else None, "later")
     for age, some in zip((9, 5), due, strict=True):
         for one in some:

@@ -1,4 +1,6 @@
-"""A heartbeat over a connection of its own, on both stores: it needs no event loop, and outlives trouble."""
+"""A heartbeat over a connection of its own, on both stores: it needs no event loop, and outlives
+trouble.
+"""
 
 import asyncio
 import sqlite3
@@ -50,7 +52,8 @@ async def test_a_store_in_memory_needs_none() -> None:
 async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path: Path) -> None:
     store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
     await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
-    pulse, is_over = store.pulse("w"), threading.Event()
+    pulse = store.pulse("w")
+    is_over = threading.Event()
     assert pulse is not None
 
     def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
@@ -111,7 +114,8 @@ async def test_a_file_that_is_locked_for_a_moment_delays_the_beat(
 
 
 def test_a_beat_that_fails_is_followed_by_one_over_a_new_connection() -> None:
-    broken, good = connect(":memory:"), open_memory()
+    broken = connect(":memory:")
+    good = open_memory()
     pulse = SqlitePulse(iter([broken, good]).__next__, "w")
     with pytest.raises(StoreError, match=r"^The store operation failed\.$"):
         pulse.beat()
@@ -135,7 +139,8 @@ async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared
     await asyncio.to_thread(pulse.beat)
 
     def stop_in_the_middle() -> None:
-        loop, connection = pulse._loop, pulse._connection
+        loop = pulse._loop
+        connection = pulse._connection
         assert loop is not None
         for statement in ("BEGIN", QUERIES["beat"].replace("$1", "'w'")):
             loop.run_until_complete(connection.execute(statement))
@@ -155,7 +160,9 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
     assert pulse is not None
     await asyncio.to_thread(pulse.beat)
     name = store.url.rpartition("?")[0].rpartition("/")[2]
-    await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+    await postgres.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+    )
     with pytest.raises(StoreError):
         await asyncio.to_thread(pulse.beat)
     await asyncio.to_thread(pulse.beat)

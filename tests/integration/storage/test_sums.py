@@ -1,4 +1,6 @@
-"""Sums of responses by minute and hour: each response is summed once, and figures outlive its facts."""
+"""Sums of responses by minute and hour: each response is summed once, and figures outlive its
+facts.
+"""
 
 import asyncio
 import random
@@ -16,7 +18,15 @@ from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts, figures
 from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.records.facts import LATE, SUMMED, Facts
-from antiphon.storage.records.figures import BOUNDS, LONGEST, Figures, FiguresQuery, bucket_of, quantile, total_of
+from antiphon.storage.records.figures import (
+    BOUNDS,
+    LONGEST,
+    Figures,
+    FiguresQuery,
+    bucket_of,
+    quantile,
+    total_of,
+)
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
@@ -50,11 +60,15 @@ async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
 def ended(tenant: str, at: float, took: int = 40, **fields: object) -> Facts:
     """Facts of a response that began so many seconds after the start."""
     began = int((START + at) * 1000)
-    return new_facts(tenant=tenant, began=began, ended=began + took, model="m", input_tokens=3, **fields)
+    return new_facts(
+        tenant=tenant, began=began, ended=began + took, model="m", input_tokens=3, **fields
+    )
 
 
 async def total(store: Store, tenant: str | None) -> Figures:
-    found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - 3600, START + 90_000, 60))
+    found = await store.read(
+        stored_figures.figures, tenant, FiguresQuery(START - 3600, START + 90_000, 60)
+    )
     return total_of(list(found.spans.values()))
 
 
@@ -78,7 +92,9 @@ async def test_figures_outlive_the_facts_behind_them(store: Store, clock: Clock)
     assert await total(store, tenant) == before
 
 
-async def test_a_response_that_ends_after_its_minute_was_summed_counts_once(store: Store, clock: Clock) -> None:
+async def test_a_response_that_ends_after_its_minute_was_summed_counts_once(
+    store: Store, clock: Clock
+) -> None:
     tenant = new_id("tenant")
     running = new_facts(tenant=tenant, began=START * 1000, status="in_progress")
     await store.write(facts.put_new, [running, ended(tenant, 1)])
@@ -90,7 +106,9 @@ async def test_a_response_that_ends_after_its_minute_was_summed_counts_once(stor
     assert (await total(store, tenant)).responses == 2
 
 
-async def test_facts_that_waited_for_the_store_are_summed_when_they_come(store: Store, clock: Clock) -> None:
+async def test_facts_that_waited_for_the_store_are_summed_when_they_come(
+    store: Store, clock: Clock
+) -> None:
     tenant = new_id("tenant")
     clock.now += 3 * figures.BEHIND
     await sum_all(store)
@@ -111,7 +129,9 @@ async def test_many_responses_are_summed_a_part_at_a_time(
     assert (await total(store, tenant)).responses == 10
 
 
-async def test_sums_of_minutes_last_a_week_and_those_of_hours_longer(store: Store, clock: Clock) -> None:
+async def test_sums_of_minutes_last_a_week_and_those_of_hours_longer(
+    store: Store, clock: Clock
+) -> None:
     tenant = new_id("tenant")
     await store.write(facts.put_new, [ended(tenant, 0)])
     clock.now += 8 * 86_400
@@ -120,18 +140,31 @@ async def test_sums_of_minutes_last_a_week_and_those_of_hours_longer(store: Stor
         "facts": 1,
         "minutes": 2,
     }
-    long = await store.read(stored_figures.figures, tenant, FiguresQuery(START - 86_400, START + 86_400, 3600))
+    long = await store.read(
+        stored_figures.figures, tenant, FiguresQuery(START - 86_400, START + 86_400, 3600)
+    )
     assert [one.responses for one in long.spans.values()] == [1]
 
 
-async def test_figures_of_a_month_are_the_same_from_sums_of_hours_and_of_four_hours(store: Store, clock: Clock) -> None:
-    tenant, chance = new_id("tenant"), random.Random(1)
-    await store.write(facts.put_new, [ended(tenant, at, took=at % 900) for at in chance.sample(range(20 * 86_400), 60)])
+async def test_figures_of_a_month_are_the_same_from_sums_of_hours_and_of_four_hours(
+    store: Store, clock: Clock
+) -> None:
+    tenant = new_id("tenant")
+    chance = random.Random(1)
+    await store.write(
+        facts.put_new,
+        [ended(tenant, at, took=at % 900) for at in chance.sample(range(20 * 86_400), 60)],
+    )
     clock.now += 20 * 86_400 + 7_000
     await sum_all(store)
-    for since, until in ((START - 1, START + 20 * 86_400), (START + 40_000, START + 19 * 86_400 + 1)):
+    for since, until in (
+        (START - 1, START + 20 * 86_400),
+        (START + 40_000, START + 19 * 86_400 + 1),
+    ):
         by_hour, by_four = [
-            await store.read(stored_figures.figures, tenant, FiguresQuery(since, until, step, "model"))
+            await store.read(
+                stored_figures.figures, tenant, FiguresQuery(since, until, step, "model")
+            )
             for step in (7_200, 28_800)
         ]
         joined: dict[int, list[Figures]] = {}
@@ -141,14 +174,18 @@ async def test_figures_of_a_month_are_the_same_from_sums_of_hours_and_of_four_ho
         assert by_four.groups == by_hour.groups
 
 
-async def test_sums_of_all_lengths_are_removed_when_they_are_old(store: Store, clock: Clock) -> None:
+async def test_sums_of_all_lengths_are_removed_when_they_are_old(
+    store: Store, clock: Clock
+) -> None:
     tenant = new_id("tenant")
     await store.write(facts.put_new, [ended(tenant, 0)])
     clock.now += 401 * 86_400
     await sum_all(store)
     await purge(store, retention=1)
     for span, step in ((86_400, 3_600), (864_000, 14_400)):
-        found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - span, START + span, step))
+        found = await store.read(
+            stored_figures.figures, tenant, FiguresQuery(START - span, START + span, step)
+        )
         assert not found.spans
 
 
@@ -157,19 +194,24 @@ async def test_an_index_leads_to_what_is_not_summed(tmp_path: Path, clock: Clock
     await SqliteStore.open(f"sqlite://{url}", now=clock).close()
     with sqlite3.connect(url) as connection:
         for text in figures.ADD_SPAN:
-            plan = connection.execute(f"EXPLAIN QUERY PLAN {text.replace('$', '?')}", (1, 2)).fetchall()
+            plan = connection.execute(
+                f"EXPLAIN QUERY PLAN {text.replace('$', '?')}", (1, 2)
+            ).fetchall()
             assert any("facts_by_start" in row[3] for row in plan), plan
 
 
 @examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, LONGEST - 1), min_size=1, max_size=30), st.floats(0.01, 1))
-def test_a_quantile_lies_in_the_bucket_of_the_value_that_it_stands_for(values: list[int], share: float) -> None:
+def test_a_quantile_lies_in_the_bucket_of_the_value_that_it_stands_for(
+    values: list[int], share: float
+) -> None:
     counts = [0] * (len(BOUNDS) + 1)
     for value in values:
         counts[bucket_of(value)] += 1
     rank = max(1, -(-share * len(values) // 1))
     place = bucket_of(sorted(values)[int(rank) - 1])
-    low, high = (0, *BOUNDS)[place], (*BOUNDS, LONGEST)[place]
+    low = (0, *BOUNDS)[place]
+    high = (*BOUNDS, LONGEST)[place]
     found = quantile(counts, share)
     assert found is not None and low <= found <= high
 
@@ -182,16 +224,24 @@ def test_a_histogram_without_values_has_no_quantile() -> None:
 async def test_late_responses_that_come_in_any_order_from_several_servers_are_counted_once(
     store: Store, store_url: str
 ) -> None:
-    tenant, others = new_id("tenant"), [await open_store(store_url) for _ in range(3)]
+    tenant = new_id("tenant")
+    others = [await open_store(store_url) for _ in range(3)]
     late = [
-        [replace(ended(tenant, 0), flags=SUMMED, model=f"m{place % 7}", backend=f"b{place % 5}") for place in range(40)]
+        [
+            replace(ended(tenant, 0), flags=SUMMED, model=f"m{place % 7}", backend=f"b{place % 5}")
+            for place in range(40)
+        ]
         for _ in range(8)
     ]
     for number, batch in enumerate(late):
         random.Random(number).shuffle(batch)
     servers = [store, *others] * 2
-    await asyncio.gather(*[server.write(facts.put_new, batch) for server, batch in zip(servers, late, strict=True)])
-    found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - 3600, START + 3600, 60))
+    await asyncio.gather(
+        *[server.write(facts.put_new, batch) for server, batch in zip(servers, late, strict=True)]
+    )
+    found = await store.read(
+        stored_figures.figures, tenant, FiguresQuery(START - 3600, START + 3600, 60)
+    )
     assert total_of(list(found.spans.values())).responses == 8 * 40
     for other in others:
         await other.close()

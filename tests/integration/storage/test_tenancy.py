@@ -33,7 +33,10 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 async def test_the_job_of_another_tenant_is_not_found(store: Store) -> None:
     queued = new_response(status="queued")
-    assert await store.write(jobs.enqueue, queued, b"{}", (), None, NOTHING_RESERVED) is LockResult.DONE
+    assert (
+        await store.write(jobs.enqueue, queued, b"{}", (), None, NOTHING_RESERVED)
+        is LockResult.DONE
+    )
 
     assert await store.read(jobs.find_job, OTHER, queued.id) is None
     assert await store.read(jobs.find_job, T, queued.id) is not None
@@ -61,7 +64,9 @@ async def test_a_known_chain_is_not_followed_by_a_response_of_another_tenant(sto
 
 
 @pytest.mark.parametrize("is_down", [False, True])
-async def test_a_page_of_items_has_none_of_a_response_of_another_tenant(store: Store, is_down: bool) -> None:
+async def test_a_page_of_items_has_none_of_a_response_of_another_tenant(
+    store: Store, is_down: bool
+) -> None:
     item = StoredItem(new_id("msg"), b"{}")
     parent = replace(new_response([StoredItem(new_id("msg"), b"{}")]), tenant=OTHER)
     child = new_response([item], previous=parent.id)
@@ -77,7 +82,9 @@ async def test_no_history_waits_to_read_what_another_tenant_has(store_url: str) 
     reads = FairScheduler(1, 0)
     store = await open_store(store_url, reads=reads)
     large = new_response([StoredItem(new_id("msg"), b"x" * (FEW_BYTES + 1))])
-    mine, theirs = (replace(new_response(previous=large.id), tenant=tenant) for tenant in (T, OTHER))
+    mine, theirs = (
+        replace(new_response(previous=large.id), tenant=tenant) for tenant in (T, OTHER)
+    )
     for response in (large, mine, theirs):
         await store.save(response)
     assert reads.take("somebody")

@@ -22,11 +22,20 @@ ODD = [
 ]
 
 
-async def there_and_back(server: RunningServer, backend: ReplayBackend, text: str) -> dict[str, Any]:
+async def there_and_back(
+    server: RunningServer, backend: ReplayBackend, text: str
+) -> dict[str, Any]:
     backend.script = lambda request: Answer([completion(request["messages"][-1]["content"])], JSON)
     metadata = {text[:64] or "k": text[:512]}
-    body = {"model": "m", "input": [{"role": "user", "content": text}], "metadata": metadata, "instructions": text}
-    status, created = await server.post("/responses", data=io.BytesIO(json.dumps(body, ensure_ascii=False).encode()))
+    body = {
+        "model": "m",
+        "input": [{"role": "user", "content": text}],
+        "metadata": metadata,
+        "instructions": text,
+    }
+    status, created = await server.post(
+        "/responses", data=io.BytesIO(json.dumps(body, ensure_ascii=False).encode())
+    )
     assert status == 200, created
     _, stored = await server.get(f"/responses/{created['id']}")
     _, items = await server.get(f"/responses/{created['id']}/input_items")
@@ -38,15 +47,20 @@ async def there_and_back(server: RunningServer, backend: ReplayBackend, text: st
 
 
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
-async def test_odd_text_comes_back_as_it_went(stateful: RunningServer, backend: ReplayBackend, text: str) -> None:
+async def test_odd_text_comes_back_as_it_went(
+    stateful: RunningServer, backend: ReplayBackend, text: str
+) -> None:
     stored = await there_and_back(stateful, backend, text)
     assert stored["output_text"] == text
     _, conversation = await stateful.post(
-        "/conversations", json={"items": [{"role": "user", "content": text}], "metadata": {"a": text[:512]}}
+        "/conversations",
+        json={"items": [{"role": "user", "content": text}], "metadata": {"a": text[:512]}},
     )
     _, listed = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert listed["data"][0]["content"][0]["text"] == text  # type: ignore[index]
-    assert (await stateful.get(f"/conversations/{conversation['id']}"))[1]["metadata"] == {"a": text[:512]}
+    assert (await stateful.get(f"/conversations/{conversation['id']}"))[1]["metadata"] == {
+        "a": text[:512]
+    }
 
 
 @pytest.mark.wide("postgres")
@@ -56,7 +70,9 @@ async def test_any_text_comes_back(stateful: RunningServer, backend: ReplayBacke
     for _ in range(40):
         codes = (dice.randrange(0x110000) for _ in range(dice.randrange(1, 80)))
         await there_and_back(
-            stateful, backend, "".join(map(chr, (c for c in codes if not 0xD800 <= c < 0xE000))) or "x"
+            stateful,
+            backend,
+            "".join(map(chr, (c for c in codes if not 0xD800 <= c < 0xE000))) or "x",
         )
 
 
@@ -67,6 +83,10 @@ async def test_ten_megabytes_come_back(stateful: RunningServer, backend: ReplayB
     assert (await there_and_back(stateful, backend, text))["output_text"] == text
 
 
-@pytest.mark.parametrize("body", [b'{"model":"m","input":"\\ud800"}', b'{"model":"m","input":"\xed\xa0\x80"}'])
-async def test_half_a_surrogate_pair_is_refused_at_the_door(server: RunningServer, body: bytes) -> None:
+@pytest.mark.parametrize(
+    "body", [b'{"model":"m","input":"\\ud800"}', b'{"model":"m","input":"\xed\xa0\x80"}']
+)
+async def test_half_a_surrogate_pair_is_refused_at_the_door(
+    server: RunningServer, body: bytes
+) -> None:
     assert (await server.post("/responses", data=body))[0] == 400

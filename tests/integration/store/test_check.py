@@ -36,7 +36,11 @@ from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.chunk_parts import Termed
 from antiphon.storage.operations.step import query_rows
-from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
+from antiphon.storage.records.chat_completions import (
+    CompletionPage,
+    CompletionQuery,
+    StoredCompletion,
+)
 from antiphon.storage.records.chunks import (
     ChunkRow,
     FoundChunk,
@@ -118,7 +122,11 @@ class ListsStoresForwards(ChangedStore):
 
 class AttachesWhatItFinds(ChangedStore):
     async def attach_files(
-        self, tenant: str, store_id: str, files: Sequence[NewAttachment], batch_id: str | None = None
+        self,
+        tenant: str,
+        store_id: str,
+        files: Sequence[NewAttachment],
+        batch_id: str | None = None,
     ) -> Attached:
         for file in files:
             found = await self.original.attach_files(tenant, store_id, [file], batch_id)
@@ -132,7 +140,11 @@ class CountsNoFailures(ChangedStore):
 
 class IngestsAllAgain(ChangedStore):
     async def attach_files(
-        self, tenant: str, store_id: str, files: Sequence[NewAttachment], batch_id: str | None = None
+        self,
+        tenant: str,
+        store_id: str,
+        files: Sequence[NewAttachment],
+        batch_id: str | None = None,
     ) -> Attached:
         for file in files:
             await self.write(vector_stores.detach, tenant, store_id, file.file_id)
@@ -153,12 +165,16 @@ class LeavesFilesToTheDead(ChangedStore):
 
 
 class ServesTheLoudest(ChangedStore):
-    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
+    async def claim_ingestion(
+        self, worker: str, per_tenant: int, paused: Sequence[str] = ()
+    ) -> Ingestion | None:
         return await self.original.claim_ingestion(worker, 1000, paused)
 
 
 class StartsWhatIsPaused(ChangedStore):
-    async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
+    async def claim_ingestion(
+        self, worker: str, per_tenant: int, paused: Sequence[str] = ()
+    ) -> Ingestion | None:
         return await self.original.claim_ingestion(worker, per_tenant)
 
 
@@ -168,7 +184,9 @@ class TakesAnyNumberOfChunks(ChangedStore):
 
 
 class KeepsExpiredStores(ChangedStore):
-    async def create_vector_store(self, store: StoredVectorStore, files: Sequence[NewAttachment] = ()) -> Attached:
+    async def create_vector_store(
+        self, store: StoredVectorStore, files: Sequence[NewAttachment] = ()
+    ) -> Attached:
         return await self.original.create_vector_store(replace(store, days=None), files)
 
 
@@ -178,7 +196,9 @@ class NeverMovesTheExpiry(ChangedStore):
 
 
 class ReindexesNothing(ChangedStore):
-    async def reindex_vector_store(self, tenant: str, store_id: str, embedding_model: str) -> int | None:
+    async def reindex_vector_store(
+        self, tenant: str, store_id: str, embedding_model: str
+    ) -> int | None:
         return None
 
 
@@ -266,13 +286,19 @@ class ForgetsSeals(SqliteStore):
 
 class KeepsTheFirstProfile(ChangedStore):
     async def put_profile(self, profile: StoredProfile) -> None:
-        if not any((one.place, one.model) == (profile.place, profile.model) for one in await self.read(profiles.every)):
+        if not any(
+            (one.place, one.model) == (profile.place, profile.model)
+            for one in await self.read(profiles.every)
+        ):
             await self.original.put_profile(profile)
 
 
 class KeepsTheFirstLesson(ChangedStore):
     async def put_lessons(self, learned: Sequence[StoredLesson], since: int) -> None:
-        known = {(one.place, one.model, one.tenant, one.name) for one in await self.read(lessons.every, 0)}
+        known = {
+            (one.place, one.model, one.tenant, one.name)
+            for one in await self.read(lessons.every, 0)
+        }
         new = [one for one in learned if (one.place, one.model, one.tenant, one.name) not in known]
         await self.original.put_lessons(new, since)
 
@@ -490,7 +516,8 @@ class SavesLater(SqliteStore):
 
     async def save(self, response: StoredResponse, **how: Any) -> bool:
         self._refuse_closed()
-        late, self.__dict__["late"] = self.__dict__.get("late"), (response, how)
+        late = self.__dict__.get("late")
+        self.__dict__["late"] = (response, how)
         return await super().save(late[0], **late[1]) if late else True
 
 
@@ -511,7 +538,9 @@ class ClaimsTwice(ChangedStore):
         job = await self.original.claim(*how)
         last = self.__dict__.get("last")
         self.__dict__["last"] = job
-        return job or (last and await self.read(jobs.find_job, last.response.tenant, last.response.id))
+        return job or (
+            last and await self.read(jobs.find_job, last.response.tenant, last.response.id)
+        )
 
 
 class DoesNotFence(ChangedStore):
@@ -533,7 +562,9 @@ class LosesStoredData(ChangedStore):
 class ExpiresTheLiving(ChangedStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
         beats = await self.read(leases.beats)
-        return await self.original.expire_worker(worker, None if beat is None else beats.get(worker, beat))
+        return await self.original.expire_worker(
+            worker, None if beat is None else beats.get(worker, beat)
+        )
 
 
 class CountsThemLost(ChangedStore):
@@ -564,7 +595,9 @@ class NeedsABeat(ChangedStore):
         await self._forget_life(worker)
         return job
 
-    async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
+    async def lock(
+        self, tenant: str, conversation_id: str, response_id: str, worker: str
+    ) -> LockResult:
         outcome = await self.original.lock(tenant, conversation_id, response_id, worker)
         await self._forget_life(worker)
         return outcome
@@ -575,7 +608,9 @@ class NeedsABeat(ChangedStore):
 
     async def _forget_life(self, worker: str) -> None:
         if worker in self.__dict__.get("dead", ()):
-            await self.original.expire_worker(worker, (await self.read(leases.beats)).get(worker, 0))
+            await self.original.expire_worker(
+                worker, (await self.read(leases.beats)).get(worker, 0)
+            )
 
 
 class QueuesEverything(ChangedStore):
@@ -584,7 +619,9 @@ class QueuesEverything(ChangedStore):
 
 
 class LeavesNoRoom(ChangedStore):
-    async def claim(self, worker: str, per_tenant: int, per_tenant_here: int | None = None) -> Job | None:
+    async def claim(
+        self, worker: str, per_tenant: int, per_tenant_here: int | None = None
+    ) -> Job | None:
         return await self.original.claim(worker, per_tenant)
 
 
@@ -603,13 +640,19 @@ class PurgesRunningResponses(ChangedStore):
     async def _with_created(self, table: str, count: int) -> int:
         if table != "responses":
             return count
-        created = [one for worker in await self.read(leases.beats) for one in await self.read(leases.owned, worker)]
+        created = [
+            one
+            for worker in await self.read(leases.beats)
+            for one in await self.read(leases.owned, worker)
+        ]
         return count + len(created)
 
 
 class LeadsToOthers(ChangedStore):
     async def history(self, tenant: str, response_id: str) -> list[StoredItem] | None:
-        return await self.original.history(tenant, response_id) or await self.original.history("other", response_id)
+        return await self.original.history(tenant, response_id) or await self.original.history(
+            "other", response_id
+        )
 
 
 class ServesTheCrowd(ChangedStore):
@@ -620,7 +663,9 @@ class ServesTheCrowd(ChangedStore):
 class CountsTheClaimed(ChangedStore):
     async def backlog(self, lead: int = 0) -> Backlog:
         waiting = await self.original.backlog(lead)
-        return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.read(leases.beats)]))
+        return replace(
+            waiting, jobs=waiting.jobs + sum([1 for one in await self.read(leases.beats)])
+        )
 
 
 class CountsNoWindow(ChangedStore):
@@ -643,12 +688,16 @@ class AnnouncesWhatWasRefused(ChangedStore):
 
 class AddsInPart(ChangedStore):
     async def add_items(self, tenant: str, conversation_id: str, items: Any) -> LockResult:
-        outcomes = [await self.original.add_items(tenant, conversation_id, [item]) for item in items]
+        outcomes = [
+            await self.original.add_items(tenant, conversation_id, [item]) for item in items
+        ]
         return outcomes[-1]
 
 
 class LetsOthersWrite(ChangedStore):
-    async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
+    async def lock(
+        self, tenant: str, conversation_id: str, response_id: str, worker: str
+    ) -> LockResult:
         outcome = await self.original.lock(tenant, conversation_id, response_id, worker)
         return LockResult.DONE if outcome is LockResult.BUSY else outcome
 
@@ -660,13 +709,17 @@ class TakesTheCallersWord(ChangedStore):
 
 
 class ReservesAgain(ChangedStore):
-    async def reserve(self, tenant: str, key: str, print: bytes, response_id: str, worker: str) -> KeyReservation:
+    async def reserve(
+        self, tenant: str, key: str, print: bytes, response_id: str, worker: str
+    ) -> KeyReservation:
         await self.original.reserve(tenant, key, print, response_id, worker)
         return KeyReservation(print, response_id, worker, None)
 
 
 class RepliesToOthers(SqliteStore):
-    async def save(self, response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None) -> bool:
+    async def save(
+        self, response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None
+    ) -> bool:
         found = await self.read(idempotency.find, reply.tenant, reply.key) if reply else None
         response = replace(response, id=found.response_id) if found else response
         return await super().save(response, append=append, reply=reply)
@@ -702,11 +755,20 @@ class TakesAnyNumberOfEndpoints(ChangedStore):
 
 class ForgivesTheLate(ChangedStore):
     async def find_api_key(self, digest: bytes) -> ApiKey | None:
-        return next((key for key in await self.read(api_keys.every) if digest in (key.digest, key.old_digest)), None)
+        return next(
+            (
+                key
+                for key in await self.read(api_keys.every)
+                if digest in (key.digest, key.old_digest)
+            ),
+            None,
+        )
 
 
 class GrantsTooMuch(ChangedStore):
-    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(
+        self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None
+    ) -> BucketState:
         return replace(await self.original.take(key_id, limits, tokens, claim), is_granted=True)
 
 
@@ -734,17 +796,23 @@ class ForgetsBudgets(ChangedStore):
 
 
 class SpendsWhatIsSpent(ChangedStore):
-    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(
+        self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None
+    ) -> BucketState:
         return await self.original.take(key_id, limits, tokens)
 
 
 class NamesNoBudget(ChangedStore):
-    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(
+        self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None
+    ) -> BucketState:
         return replace(await self.original.take(key_id, limits, tokens, claim), exhausted=None)
 
 
 class TakesInPart(ChangedStore):
-    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(
+        self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None
+    ) -> BucketState:
         if claim is not None:
             spent = await self.original.take(key_id, KeyLimits(), 0, claim)
             if not spent.is_granted:
@@ -852,10 +920,14 @@ class CountsNoCompletions(CountsNot):
 
 
 class MergesMetadata(ChangedStore):
-    async def update_completion(self, tenant: str, completion_id: str, metadata: bytes) -> StoredCompletion | None:
+    async def update_completion(
+        self, tenant: str, completion_id: str, metadata: bytes
+    ) -> StoredCompletion | None:
         before = await self.read(chat_completions.load, tenant, completion_id)
         merged = {**json.loads(before.metadata if before else b"{}"), **json.loads(metadata)}
-        return await self.original.update_completion(tenant, completion_id, json.dumps(merged).encode())
+        return await self.original.update_completion(
+            tenant, completion_id, json.dumps(merged).encode()
+        )
 
 
 class ShowsCompletionsToAll(ChangedStore):
@@ -865,8 +937,12 @@ class ShowsCompletionsToAll(ChangedStore):
 
 
 class ForgetsTheOrder(ChangedStore):
-    async def completion_messages(self, tenant: str, completion_id: str, query: PageQuery) -> StoredItemPage | None:
-        return await self.original.completion_messages(tenant, completion_id, replace(query, descending=False))
+    async def completion_messages(
+        self, tenant: str, completion_id: str, query: PageQuery
+    ) -> StoredItemPage | None:
+        return await self.original.completion_messages(
+            tenant, completion_id, replace(query, descending=False)
+        )
 
 
 class ListsWithoutLimit(ChangedStore):
@@ -914,7 +990,9 @@ class ShowsTheSmallest(ChangedStore):
 class CountsWhatWasDropped(ChangedStore):
     async def release_job(self, worker: str, response_id: str) -> None:
         job = (
-            await self.read(jobs.find_job, self.__dict__["tenant"], response_id) if "tenant" in self.__dict__ else None
+            await self.read(jobs.find_job, self.__dict__["tenant"], response_id)
+            if "tenant" in self.__dict__
+            else None
         )
         if job is not None:
             await self.original.advance(job, Progress(save=True))
@@ -929,7 +1007,11 @@ class CountsWhatWasDropped(ChangedStore):
 class KeepsAllSessions(ChangedStore):
     async def put_session(self, session: ConsoleSession) -> None:
         times = (session.created_at, session.used_at, session.expires_at)
-        await self._write(lambda: query_rows("put_session", session.digest, session.key_id, session.key_digest, *times))
+        await self._write(
+            lambda: query_rows(
+                "put_session", session.digest, session.key_id, session.key_digest, *times
+            )
+        )
 
 
 class RevivesSessions(ChangedStore):
@@ -957,7 +1039,9 @@ class TakesCodesTwice(ChangedStore):
 
 
 class ListsOldestFirst(ChangedStore):
-    async def list_conversations(self, tenant: str | None, limit: int, after: str = "") -> list[StoredConversation]:
+    async def list_conversations(
+        self, tenant: str | None, limit: int, after: str = ""
+    ) -> list[StoredConversation]:
         return (await self.original.list_conversations(tenant, limit, after))[::-1]
 
 
@@ -980,7 +1064,9 @@ class ListsFilesOfEveryPurpose(ChangedStore):
 
 
 class SharesNoContent(ChangedStore):
-    async def put_file(self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None) -> StoredFile | None:
+    async def put_file(
+        self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None
+    ) -> StoredFile | None:
         return await self.original.put_file(replace(file, digest=file.id.encode()), quota, reply)
 
 
@@ -990,12 +1076,16 @@ class ClaimsEveryBlob(ChangedStore):
 
 
 class AdmitsEveryFile(ChangedStore):
-    async def put_file(self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None) -> StoredFile | None:
+    async def put_file(
+        self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None
+    ) -> StoredFile | None:
         return await self.original.put_file(file, FileQuota(1000, 10**9), reply)
 
 
 class KeepsExpiredFiles(ChangedStore):
-    async def put_file(self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None) -> StoredFile | None:
+    async def put_file(
+        self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None
+    ) -> StoredFile | None:
         return await self.original.put_file(replace(file, expires_at=None), quota, reply)
 
 
@@ -1025,12 +1115,18 @@ class ShowsPartsToAll(ChangedStore):
 
 
 class UploadsForever(ChangedStore):
-    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None) -> bool:
-        return await self.original.create_upload(replace(upload, expires_at=upload.expires_at + 10**6), quota, reply)
+    async def create_upload(
+        self, upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None
+    ) -> bool:
+        return await self.original.create_upload(
+            replace(upload, expires_at=upload.expires_at + 10**6), quota, reply
+        )
 
 
 class AdmitsEveryUpload(ChangedStore):
-    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None) -> bool:
+    async def create_upload(
+        self, upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None
+    ) -> bool:
         return await self.original.create_upload(upload, FileQuota(1000, 10**9), reply)
 
 
@@ -1067,15 +1163,27 @@ BROKEN = [
     (QueuesWithoutFacts, "Facts of a background response begin when it is queued,"),
     (KeepsSpansOfTheDeleted, "Deleting a response deletes its words, tags and spans;"),
     (ListsFactsOldestFirst, "Facts are listed by the time at which their responses began,"),
-    (PurgesNoFacts, "`purge` deletes facts with their spans this many seconds after their response began."),
+    (
+        PurgesNoFacts,
+        "`purge` deletes facts with their spans this many seconds after their response began.",
+    ),
     (ForgetsSums, "Figures are the same before and after the sums include a response,"),
-    (SumsLateOnesTwice, "A response that is saved with facts which ended late is in the sums at once."),
+    (
+        SumsLateOnesTwice,
+        "A response that is saved with facts which ended late is in the sums at once.",
+    ),
     (IgnoresGroups, "Figures support filters and groups,"),
     (NamesAllGroups, "If there are more groups than requested,"),
-    (ReadsWithoutReporting, "Figures by a filter that no sum supports say from when on they are complete."),
+    (
+        ReadsWithoutReporting,
+        "Figures by a filter that no sum supports say from when on they are complete.",
+    ),
     (HasNoChains, "The facts of a response are returned with those of its parents,"),
     (MissesChanges, "Facts that were stored or changed after a position are found,"),
-    (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and not an error."),
+    (
+        RaisesForTheUnknown,
+        "An id that was never saved is unknown to every method, and not an error.",
+    ),
     (KeepsOldItems, "Saving the same id again replaces all of it:"),
     (DeletesTwice, "A deleted response and its items are unknown,"),
     (NewestFirst, "A history is each ancestor's input and output, oldest first,"),
@@ -1090,7 +1198,10 @@ BROKEN = [
     (AnswersWhenClosed, "Every method of a closed store raises `StoreError`."),
     (LosesAtClosing, "Saved data still exists when the store is opened again."),
     (ClaimsTwice, "A queued response is claimed once,"),
-    (DoesNotFence, "A worker without the newest version of a job can neither advance nor finish it."),
+    (
+        DoesNotFence,
+        "A worker without the newest version of a job can neither advance nor finish it.",
+    ),
     (KeepsUnfinishedItems, "An expired worker's jobs are claimed by another:"),
     (LosesStoredData, "An expired worker's jobs are claimed by another:"),
     (ExpiresTheLiving, "An expired worker's jobs are claimed by another:"),
@@ -1105,7 +1216,10 @@ BROKEN = [
     (QueuesEverything, "Of concurrent jobs no more of a tenant wait than allowed;"),
     (LeavesNoRoom, "A worker receives no more jobs of one tenant than it allows;"),
     (IgnoresConcurrency, "A key has no more jobs in progress than its limit;"),
-    (PurgesRunningResponses, "A response that expired while its job runs remains until the job has ended;"),
+    (
+        PurgesRunningResponses,
+        "A response that expired while its job runs remains until the job has ended;",
+    ),
     (LeadsToOthers, "A response that names another tenant's parent or conversation leads"),
     (ServesTheCrowd, "The tenant with the fewest jobs in progress is next,"),
     (CountsTheClaimed, "The backlog counts exactly the waiting jobs,"),
@@ -1161,7 +1275,10 @@ BROKEN = [
     (TakesLateChunksOfFiles, "Only the owner of a file's newest version writes chunks:"),
     (LeavesFilesToTheDead, "A file of an expired worker is claimed by another,"),
     (ServesTheLoudest, "The tenant with the fewest files in progress is next,"),
-    (StartsWhatIsPaused, "A file of a paused embedding model is claimed once the model is not paused"),
+    (
+        StartsWhatIsPaused,
+        "A file of a paused embedding model is claimed once the model is not paused",
+    ),
     (TakesAnyNumberOfChunks, "A file that would exceed the chunk limit of its store fails,"),
     (KeepsExpiredStores, "An expired store remains readable as expired,"),
     (NeverMovesTheExpiry, "Using a store extends its expiry,"),
@@ -1192,9 +1309,15 @@ async def verdict(kind: type[SqliteStore], folder: Path, *, durable: bool = True
 
 @pytest.mark.parametrize(("kind", "promise"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
 async def test_a_broken_promise_is_named(
-    kind: type[SqliteStore], promise: str, tmp_path: Path, migrated: bytes, monkeypatch: pytest.MonkeyPatch
+    kind: type[SqliteStore],
+    promise: str,
+    tmp_path: Path,
+    migrated: bytes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The other promises are left out, and so are the migrations; with them each of these takes half a second."""
+    """The other promises are left out, and so are the migrations; with them each of these takes
+    half a second.
+    """
     (tmp_path / "a.db").write_bytes(migrated)
     (tmp_path / "a.db").chmod(0o600)
     alone = [one for one in check.PROMISES if str(one.__doc__).startswith(promise)]

@@ -1,4 +1,6 @@
-"""`check_store` names each promise about containers that a store breaks: the SQLite store, with one method changed."""
+"""`check_store` names each promise about containers that a store breaks: the SQLite store, with one
+method changed.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,13 +39,21 @@ class IgnoresNames(ChangedStore):
 
 
 class AdmitsEveryContainer(ChangedStore):
-    async def put_container(self, container: StoredContainer, files: Files, quota: ContainerQuota, **more: Any) -> bool:
-        return await self.original.put_container(container, files, replace(quota, containers=10**9), **more)
+    async def put_container(
+        self, container: StoredContainer, files: Files, quota: ContainerQuota, **more: Any
+    ) -> bool:
+        return await self.original.put_container(
+            container, files, replace(quota, containers=10**9), **more
+        )
 
 
 class ListsFilesForwards(ChangedStore):
-    async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
-        return await self.original.container_file_page(tenant, container_id, replace(query, descending=False))
+    async def container_file_page(
+        self, tenant: str, container_id: str, query: ContainerQuery
+    ) -> ContainerFilePage:
+        return await self.original.container_file_page(
+            tenant, container_id, replace(query, descending=False)
+        )
 
 
 class ReturnsWhatItReceived(ChangedStore):
@@ -56,9 +66,17 @@ class ReturnsWhatItReceived(ChangedStore):
 
 class HoldsAnyNumberOfFiles(ChangedStore):
     async def put_container_files(
-        self, tenant: str, container_id: str, files: Files, quota: ContainerQuota, *how: Any, **more: Any
+        self,
+        tenant: str,
+        container_id: str,
+        files: Files,
+        quota: ContainerQuota,
+        *how: Any,
+        **more: Any,
     ) -> Files | None:
-        return await self.original.put_container_files(tenant, container_id, files, NO_QUOTA, *how, **more)
+        return await self.original.put_container_files(
+            tenant, container_id, files, NO_QUOTA, *how, **more
+        )
 
 
 class ReleasesNoBlobs(CountsNot):
@@ -70,16 +88,26 @@ class CountsNoReplacedFiles(CountsNot):
 
 
 class LeasesToAll(ChangedStore):
-    async def hold_container(self, tenant: str, container_id: str, *how: Any) -> StoredContainer | None:
+    async def hold_container(
+        self, tenant: str, container_id: str, *how: Any
+    ) -> StoredContainer | None:
         found = await self.original.hold_container(tenant, container_id, *how)
         return found and replace(found, is_busy=False)
 
 
 class ForgetsTheHolder(ChangedStore):
     async def put_container_files(
-        self, tenant: str, container_id: str, files: Files, quota: ContainerQuota, holder: str = "", **more: Any
+        self,
+        tenant: str,
+        container_id: str,
+        files: Files,
+        quota: ContainerQuota,
+        holder: str = "",
+        **more: Any,
     ) -> Files | None:
-        return await self.original.put_container_files(tenant, container_id, files, quota, "", **more)
+        return await self.original.put_container_files(
+            tenant, container_id, files, quota, "", **more
+        )
 
 
 class RenewsDeletedLeases(ChangedStore):

@@ -12,14 +12,21 @@ from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
 from tests.support.parts import called, plain, query, scripted_parts
 
 RUN = {"type": "function", "name": "run"}
-SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
 FORM = {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA, "strict": False}}
 
 
 def rounds(count: int) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for number in range(count):
-        items.append({"type": "function_call", "call_id": f"c{number}", "name": "run", "arguments": "{}"})
+        items.append(
+            {"type": "function_call", "call_id": f"c{number}", "name": "run", "arguments": "{}"}
+        )
         items.append({"type": "function_call_output", "call_id": f"c{number}", "output": "no"})
     return items
 
@@ -28,7 +35,11 @@ def rounds(count: int) -> list[dict[str, Any]]:
     ("answers", "requested", "notes"),
     [
         ([called("run", '{"a": 1,}')], {"tools": [RUN]}, [("arguments", "repaired")]),
-        ([called("run", '{"a'), called("run", '{"a": 1}')], {"tools": [RUN]}, [("arguments", "asked_again")]),
+        (
+            [called("run", '{"a'), called("run", '{"a": 1}')],
+            {"tools": [RUN]},
+            [("arguments", "asked_again")],
+        ),
         ([called("run", '{"a'), called("run", '{"a')], {"tools": [RUN]}, [("arguments", "broken")]),
         ([plain("```\n{'n': 1}\n```")], {"text": FORM}, [("text", "repaired")]),
         ([plain("One."), plain('{"n": 1}')], {"text": FORM}, [("text", "asked_again")]),
@@ -39,7 +50,10 @@ def rounds(count: int) -> list[dict[str, Any]]:
     ],
 )
 async def test_each_correction_is_counted_and_logged(
-    answers: list[Any], requested: dict[str, Any], notes: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
+    answers: list[Any],
+    requested: dict[str, Any],
+    notes: list[tuple[str, str]],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     created, _ = scripted_parts(*answers)
     metrics = ResponseMetrics(created.measures, ModelNames(created.models), lambda: 0.0)

@@ -30,7 +30,10 @@ async def names(*listed: str) -> ModelNames:
 async def test_a_model_is_called_as_its_backend_lists_it() -> None:
     known = await names("small", "llama3:latest")
 
-    assert [known.of(name) for name in ("small", "llama3", "llama3:latest")] == ["small", *["llama3:latest"] * 2]
+    assert [known.of(name) for name in ("small", "llama3", "llama3:latest")] == [
+        "small",
+        *["llama3:latest"] * 2,
+    ]
     assert known.of("made up") == OTHER
 
 
@@ -54,18 +57,26 @@ async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_
 ) -> None:
     created, _ = scripted_parts(reply, stated("5"))
     created.run.toolset = Toolset(web_search=Web(), mcp=servers)
-    created.run.observers.add(ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic))
+    created.run.observers.add(
+        ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic)
+    )
 
     await query(created, tools=[MCP, {"type": "web_search"}])
 
-    assert [(*one.labels.values(), one.value) for one in created.measures.tools.samples()] == [(*counted, 1)]
+    assert [(*one.labels.values(), one.value) for one in created.measures.tools.samples()] == [
+        (*counted, 1)
+    ]
 
 
 @pytest.mark.parametrize("cpu", [2.5, 0.0])
 async def test_the_cpu_time_of_code_and_its_pauses_are_counted(cpu: float) -> None:
     created, _ = scripted_parts(called("dice__roll", "{}"), stated("5"))
-    created.run.toolset = Toolset(mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5)))
-    created.run.observers.add(ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic))
+    created.run.toolset = Toolset(
+        mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5))
+    )
+    created.run.observers.add(
+        ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic)
+    )
     created.run.observers.add(TenantMetrics(created.measures, most=1))
 
     await query(created, tools=[MCP])
@@ -74,5 +85,7 @@ async def test_the_cpu_time_of_code_and_its_pauses_are_counted(cpu: float) -> No
         "cpu": cpu,
         "paused": 1.5,
     }
-    by_tenant = [(*one.labels.values(), one.value) for one in created.measures.tenant_code_seconds.samples()]
+    by_tenant = [
+        (*one.labels.values(), one.value) for one in created.measures.tenant_code_seconds.samples()
+    ]
     assert by_tenant == [("", "cpu", cpu), ("", "paused", 1.5)]

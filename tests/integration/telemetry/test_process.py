@@ -39,4 +39,7 @@ def test_a_file_that_is_opened_is_counted(tmp_path: Path) -> None:
 def test_the_build_is_named() -> None:
     (build,) = next(one for one in process_metrics() if one.name == "antiphon_build_info").samples()
 
-    assert (build.labels, build.value) == ({"version": __version__, "python": platform.python_version()}, 1)
+    assert (build.labels, build.value) == (
+        {"version": __version__, "python": platform.python_version()},
+        1,
+    )

@@ -24,14 +24,23 @@ METHODS: dict[str, tuple[str, Callable[[Store], Awaitable[object]]]] = {
     "has_room": ("read", lambda store: store.has_room()),
     "inspect": ("read", lambda store: store.inspect()),
     "measure_chain": ("read", lambda store: store.measure_chain(T, "resp_1", 9)),
-    "put_blob_part": ("write", lambda store: store.put_blob_part("row_1", 0, b"content", is_last=True)),
+    "put_blob_part": (
+        "write",
+        lambda store: store.put_blob_part("row_1", 0, b"content", is_last=True),
+    ),
     "save": ("write", lambda store: store.save(new_response())),
 }
-"""The methods of a store that ask it for anything, but for `read` and `write`, which have operations for it."""
+"""The methods of a store that ask it for anything, but for `read` and `write`, which have
+operations for it.
+"""
 
 
 def test_every_method_of_a_store_with_a_query_is_here() -> None:
-    methods = {name for name, what in vars(Store).items() if inspect.iscoroutinefunction(what) and name[0] != "_"}
+    methods = {
+        name
+        for name, what in vars(Store).items()
+        if inspect.iscoroutinefunction(what) and name[0] != "_"
+    }
     assert methods - {"close", "merge_words", "read", "write"} == METHODS.keys()
 
 
@@ -48,7 +57,8 @@ async def test_it_is_timed_once_under_its_name(store_url: str, name: str) -> Non
 
 
 async def test_a_failure_is_counted_by_what_was_to_be_done(store_url: str) -> None:
-    store, measures = await open_store(store_url), Measures()
+    store = await open_store(store_url)
+    measures = Measures()
     observe_store(store, measures)
     await store.close()
     for _, call in METHODS.values():

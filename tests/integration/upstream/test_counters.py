@@ -1,4 +1,6 @@
-"""The counters of a backend do not drift, whatever way its requests end: played from the gateway to the backend."""
+"""The counters of a backend do not drift, whatever way its requests end: played from the gateway to
+the backend.
+"""
 
 import asyncio
 import json
@@ -62,7 +64,9 @@ def test_whatever_way_requests_end_no_slot_is_lost(
         backend.update(options=BackendOptions(concurrency=concurrency, queue=queue))
         tasks: list[asyncio.Task[None]] = []
         for _, stream, end, when in script:
-            tasks.append(asyncio.create_task(request(created, stream, when if end == "left" else None)))
+            tasks.append(
+                asyncio.create_task(request(created, stream, when if end == "left" else None))
+            )
             await let_others_run(when if end == "cancelled" else 1)
             if end == "cancelled":
                 tasks[-1].cancel()

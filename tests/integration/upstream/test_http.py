@@ -1,4 +1,6 @@
-"""A Chat Completions server over real TCP: its bytes as they come, its key kept, its silence and its end noticed."""
+"""A Chat Completions server over real TCP: its bytes as they come, its key kept, its silence and
+its end noticed.
+"""
 
 import asyncio
 import json
@@ -19,7 +21,10 @@ from tests.support.waiting import LoopClock, until
 KEY = "sk-secret-backend-key"
 BODY = b'{"model": "m", "messages": []}'
 UNAVAILABLE = "http://127.0.0.1:9/v1"
-REFUSED = rf"^Backend 'b' \({UNAVAILABLE}\) is unreachable: connection refused\. Check that it is running\.$"
+REFUSED = (
+    rf"^Backend 'b' \({UNAVAILABLE}\) is unreachable: connection refused\. Check that it is "
+    r"running\.$"
+)
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -87,11 +92,17 @@ async def test_bytes_pass_in_the_cuts_in_which_they_come(backend: ReplayBackend)
 
 
 async def test_an_error_is_a_reply_like_any_other(backend: ReplayBackend) -> None:
-    backend.script = lambda request: Answer([b"no"], "Text/HTML; charset=x", status=418, headers={"X-Why": "tea"})
+    backend.script = lambda request: Answer(
+        [b"no"], "Text/HTML; charset=x", status=418, headers={"X-Why": "tea"}
+    )
     async with at(backend.url) as one:
         reply = await one.post("/chat/completions", BODY)
 
-        assert (reply.status, reply.content_type, reply.headers["x-why"]) == (418, "text/html", "tea")
+        assert (reply.status, reply.content_type, reply.headers["x-why"]) == (
+            418,
+            "text/html",
+            "tea",
+        )
         assert await reply.read() == b"no"
 
 
@@ -108,7 +119,9 @@ async def test_a_key_that_the_backend_repeats_is_masked_however_it_is_cut(
         assert await read(one) == f"Incorrect API key: ***, again {KEY[:9]}, ***".encode()
 
 
-async def test_the_key_is_in_no_repr_error_or_log(backend: ReplayBackend, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_key_is_in_no_repr_error_or_log(
+    backend: ReplayBackend, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     async with at(backend.url) as one, at("http://127.0.0.1:9/v1") as removed:
         backend.script = lambda request: Answer([b"x"], cut=True)
@@ -117,7 +130,9 @@ async def test_the_key_is_in_no_repr_error_or_log(backend: ReplayBackend, caplog
         with pytest.raises(BackendError) as unreachable:
             await read(removed)
 
-        assert KEY not in f"{one!r} {vars(one).get('url')} {broken.value!r} {unreachable.value!r} {caplog.text}"
+        assert KEY not in (
+            f"{one!r} {vars(one).get('url')} {broken.value!r} {unreachable.value!r} {caplog.text}"
+        )
 
 
 async def test_redirects_are_not_followed(backend: ReplayBackend) -> None:
@@ -137,7 +152,11 @@ async def test_a_backend_that_cannot_be_reached_is_unavailable() -> None:
         with pytest.raises(BackendError, match=REFUSED) as caught:
             await one.post("/chat/completions", BODY)
 
-    assert (caught.value.status, caught.value.code, caught.value.headers) == (503, "server_error", {"retry-after": "1"})
+    assert (caught.value.status, caught.value.code, caught.value.headers) == (
+        503,
+        "server_error",
+        {"retry-after": "1"},
+    )
 
 
 async def test_a_client_learns_the_label_and_the_cause_and_never_the_address() -> None:
@@ -151,7 +170,9 @@ async def test_a_client_learns_the_label_and_the_cause_and_never_the_address() -
 
 async def test_an_unresolvable_name_is_reported() -> None:
     async with at("http://no.such.host.invalid:8000/v1") as one:
-        with pytest.raises(BackendError, match=r"is unreachable: DNS lookup failed \(.+\)\. Check the host") as caught:
+        with pytest.raises(
+            BackendError, match=r"is unreachable: DNS lookup failed \(.+\)\. Check the host"
+        ) as caught:
             await read(one)
 
     assert caught.value.message == "Backend 'b' is unreachable: DNS lookup failed."
@@ -163,7 +184,10 @@ async def test_https_at_a_port_of_plain_http_is_a_failed_handshake() -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
         await reader.read()
 
-    async with speaking(plain) as url, at(url.replace("http:", "https:"), connect_timeout=30.0) as one:
+    async with (
+        speaking(plain) as url,
+        at(url.replace("http:", "https:"), connect_timeout=30.0) as one,
+    ):
         with pytest.raises(BackendError, match=r"TLS handshake failed \(.+\)\. Check "):
             await read(one)
 
@@ -178,8 +202,12 @@ async def test_a_port_of_another_protocol_is_reported_as_such() -> None:
             await read(one)
 
 
-@pytest.mark.parametrize(("key_env", "advice"), [("GPU_KEY", "variable GPU_KEY"), ("", "Set `key_env`")])
-async def test_a_list_that_the_key_does_not_open_names_where_the_key_is_set(key_env: str, advice: str) -> None:
+@pytest.mark.parametrize(
+    ("key_env", "advice"), [("GPU_KEY", "variable GPU_KEY"), ("", "Set `key_env`")]
+)
+async def test_a_list_that_the_key_does_not_open_names_where_the_key_is_set(
+    key_env: str, advice: str
+) -> None:
     async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
@@ -212,7 +240,9 @@ async def test_a_backend_that_does_not_answer_in_time_is_unavailable() -> None:
     ],
     ids=["before its first byte", "in the middle", "later than its first byte may come"],
 )
-async def test_a_silent_backend_times_out_with_the_time_and_its_setting(stated: bytes, times: dict[str, float]) -> None:
+async def test_a_silent_backend_times_out_with_the_time_and_its_setting(
+    stated: bytes, times: dict[str, float]
+) -> None:
     left = asyncio.Event()
 
     async def falls_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -238,7 +268,8 @@ async def test_a_silent_backend_times_out_with_the_time_and_its_setting(stated: 
 
 
 async def test_a_slow_but_active_backend_does_not_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, may_go_on = LoopClock(monkeypatch), asyncio.Semaphore(1)
+    clock = LoopClock(monkeypatch)
+    may_go_on = asyncio.Semaphore(1)
 
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -251,7 +282,8 @@ async def test_a_slow_but_active_backend_does_not_time_out(monkeypatch: pytest.M
         await reader.read()
 
     async with speaking(slow) as url, at(url, idle_timeout=100, first_byte_timeout=100) as one:
-        reply, parts = await one.post("/chat/completions", BODY), b""
+        reply = await one.post("/chat/completions", BODY)
+        parts = b""
         async for part in reply.body:
             parts += part
             may_go_on.release()
@@ -311,7 +343,8 @@ async def test_a_connection_serves_one_request_after_the_other() -> None:
 
 
 async def test_a_connection_is_reused_although_the_end_of_the_answer_was_not_read() -> None:
-    connections, was_left = [], asyncio.Semaphore(0)
+    connections = []
+    was_left = asyncio.Semaphore(0)
 
     async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connections.append(writer)
@@ -337,7 +370,9 @@ async def test_a_connection_is_reused_although_the_end_of_the_answer_was_not_rea
 
 @asynccontextmanager
 async def closing_at(place: int) -> AsyncIterator[tuple[str, list[int]]]:
-    """A server that answers, but closes a connection at its request of that number; and what each connection got."""
+    """A server that answers, but closes a connection at its request of that number; and what each
+    connection got.
+    """
     connections: list[int] = []
 
     async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -381,7 +416,11 @@ async def test_an_answer_larger_than_allowed_is_refused(backend: ReplayBackend) 
 
 
 async def listing(body: bytes, status: int = 200, base: str = "/v1", **headers: str) -> Any:
-    lines = [f"HTTP/1.1 {status} X", f"content-length: {len(body)}", *(f"{n}: {v}" for n, v in headers.items())]
+    lines = [
+        f"HTTP/1.1 {status} X",
+        f"content-length: {len(body)}",
+        *(f"{n}: {v}" for n, v in headers.items()),
+    ]
 
     async def lists(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(f"GET {base}/models ".encode())
@@ -427,8 +466,12 @@ async def test_what_is_no_list_of_models_is_the_backends_failure(body: bytes, st
         await listing(body, status)
 
 
-@pytest.mark.parametrize(("status", "reported"), [(404, 404), (401, 401), (204, 502), (500, 502), (503, 502)])
-async def test_a_rejected_list_of_models_is_distinguished_from_a_failed_one(status: int, reported: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "reported"), [(404, 404), (401, 401), (204, 502), (500, 502), (503, 502)]
+)
+async def test_a_rejected_list_of_models_is_distinguished_from_a_failed_one(
+    status: int, reported: int
+) -> None:
     with pytest.raises(BackendError) as caught:
         await listing(b"no", status)
 
@@ -438,7 +481,8 @@ async def test_a_rejected_list_of_models_is_distinguished_from_a_failed_one(stat
 @pytest.mark.parametrize("body", [b"404 page not found", b'{"detail": "Not Found"}'])
 async def test_a_404_for_the_list_of_models_hints_at_a_url_without_v1(body: bytes) -> None:
     with pytest.raises(
-        BackendError, match=r"status 404 for its list of models\. Check that its URL is .+ usually ends in /v1\.$"
+        BackendError,
+        match=r"status 404 for its list of models\. Check that its URL is .+ usually ends in /v1\.$",  # noqa: E501 - one text, or a row of a table
     ):
         await listing(body, 404, base="")
     with pytest.raises(BackendError, match=r"status 404 for its list of models\.$"):

@@ -1,4 +1,6 @@
-"""A server of Ollama by its native API: the window that a model gets, and prompts that are never cut silently."""
+"""A server of Ollama by its native API: the window that a model gets, and prompts that are never
+cut silently.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -30,7 +32,9 @@ async def serving(server: FakeOllama, **options: Any) -> AsyncIterator[Parts]:
     """Parts in front of this server."""
     async with server.serve() as url:
         backend = HttpBackend("b", url)
-        models = ModelRegistry([backend], lambda: NOW, options={"b": BackendOptions(**{"api": "auto", **options})})
+        models = ModelRegistry(
+            [backend], lambda: NOW, options={"b": BackendOptions(**{"api": "auto", **options})}
+        )
         store = SqliteStore.open("sqlite://", now=lambda: NOW)
         parts = parts_with(foundation(models, store))
         try:
@@ -45,7 +49,12 @@ async def send(parts: Parts, text: str = "Hi", **body: Any) -> Any:
 
 
 def text_of(response: Any) -> str:
-    return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
+    return "".join(
+        part["text"]
+        for item in response["output"]
+        if item["type"] == "message"
+        for part in item["content"]
+    )
 
 
 def windows(server: FakeOllama) -> list[int]:
@@ -73,7 +82,9 @@ async def test_later_requests_cost_no_further_calls() -> None:
 
 
 @pytest.mark.parametrize(("api", "is_native"), [("chat", True), ("auto", False)])
-async def test_chat_completions_are_used_where_that_is_configured_or_all_there_is(api: str, is_native: bool) -> None:
+async def test_chat_completions_are_used_where_that_is_configured_or_all_there_is(
+    api: str, is_native: bool
+) -> None:
     server = FakeOllama(is_native=is_native)
     async with serving(server, api=api) as parts:
         await send(parts)
@@ -176,7 +187,11 @@ async def test_a_prompt_beyond_the_largest_window_is_refused_before_the_model_is
         with pytest.raises(AntiphonError) as refused:
             await send(parts, PROSE * 2_000)
 
-    assert (refused.value.status, refused.value.code, refused.value.param) == (400, "context_length_exceeded", "input")
+    assert (refused.value.status, refused.value.code, refused.value.param) == (
+        400,
+        "context_length_exceeded",
+        "input",
+    )
     assert server.requests == []
 
 
@@ -195,11 +210,17 @@ async def test_truncation_shortens_the_history_until_it_fits() -> None:
     messages = [{"role": "user", "content": PROSE * 150} for _ in range(8)]
     async with serving(server) as parts:
         first = await query(
-            parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
+            parts,
+            model="qwen3",
+            input=[*messages, {"role": "user", "content": "Hi"}],
+            truncation="auto",
         )
         sent = len(server.requests)
         second = await query(
-            parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
+            parts,
+            model="qwen3",
+            input=[*messages, {"role": "user", "content": "Hi"}],
+            truncation="auto",
         )
 
     assert (first["status"], second["status"]) == ("completed", "completed")
@@ -238,7 +259,9 @@ async def test_a_client_can_request_a_larger_window_up_to_the_limit() -> None:
     assert windows(server) == [8_192, 8_192, 32_768, 32_768]
 
 
-async def test_a_window_beyond_the_memory_is_not_requested_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_window_beyond_the_memory_is_not_requested_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     server = FakeOllama(memory=16_384)
     async with serving(server) as parts:
         with pytest.raises(AntiphonError):
@@ -257,11 +280,15 @@ async def test_an_old_server_that_cuts_the_prompt_all_the_same_makes_the_respons
         with pytest.raises(AntiphonError) as refused:
             await send(parts, PROSE * 560 + "Again.")
 
-    assert events[-1]["response"]["error"]["code"] == refused.value.code == "context_length_exceeded"
+    assert (
+        events[-1]["response"]["error"]["code"] == refused.value.code == "context_length_exceeded"
+    )
 
 
 @pytest.mark.parametrize("window", [None, 4_096])
-async def test_chat_completions_that_read_a_part_of_the_prompt_make_the_response_fail(window: int | None) -> None:
+async def test_chat_completions_that_read_a_part_of_the_prompt_make_the_response_fail(
+    window: int | None,
+) -> None:
     server = FakeOllama()
     configured = (ModelOptions("*", ModelProfile(context_window=window)),) if window else ()
     async with serving(server, api="chat", configured=configured) as parts:
@@ -271,9 +298,15 @@ async def test_chat_completions_that_read_a_part_of_the_prompt_make_the_response
             await send(parts, PROSE * 520)
 
     assert short["status"] == "completed"
-    assert (long["type"], long["response"]["error"]["code"]) == ("response.failed", "context_length_exceeded")
+    assert (long["type"], long["response"]["error"]["code"]) == (
+        "response.failed",
+        "context_length_exceeded",
+    )
     assert "read only 4,096 of about" in long["response"]["error"]["message"]
-    assert (refused.value.status, refused.value.param) == (400, "input")  # which SDKs do not send again
+    assert (refused.value.status, refused.value.param) == (
+        400,
+        "input",
+    )  # which SDKs do not send again
 
 
 async def test_a_known_window_refuses_what_is_clearly_beyond_it_without_a_call() -> None:
@@ -291,13 +324,18 @@ async def test_a_known_window_refuses_what_is_clearly_beyond_it_without_a_call()
 async def test_thinking_text_and_calls_arrive_in_a_stream() -> None:
     call = {"id": "call_9", "function": {"name": "look", "arguments": {}}}
     server = FakeOllama(
-        capabilities=THINKING, answers=[[{"thinking": "Hm."}, {"content": "I look."}, {"tool_calls": [call]}]]
+        capabilities=THINKING,
+        answers=[[{"thinking": "Hm."}, {"content": "I look."}, {"tool_calls": [call]}]],
     )
     async with serving(server) as parts:
         events = await stream(parts, model="qwen3", tools=[TOOL], reasoning={"effort": "low"})
 
     response = events[-1]["response"]
-    assert [item["type"] for item in response["output"]] == ["reasoning", "message", "function_call"]
+    assert [item["type"] for item in response["output"]] == [
+        "reasoning",
+        "message",
+        "function_call",
+    ]
     assert response["usage"]["output_tokens"] == 5
     assert server.requests[0]["think"] == "low"
 
@@ -305,15 +343,20 @@ async def test_thinking_text_and_calls_arrive_in_a_stream() -> None:
 async def test_the_output_of_a_call_goes_back_with_the_name_of_its_tool() -> None:
     call = {"id": "call_9", "function": {"name": "look", "arguments": {"at": "x"}}}
     server = FakeOllama(
-        capabilities=THINKING, answers=[[{"thinking": "Hm.", "tool_calls": [call]}], [{"content": "Done."}]]
+        capabilities=THINKING,
+        answers=[[{"thinking": "Hm.", "tool_calls": [call]}], [{"content": "Done."}]],
     )
     async with serving(server) as parts:
         first = await send(parts, tools=[TOOL])
         output = {"type": "function_call_output", "call_id": "call_9", "output": "Nothing."}
-        await query(parts, model="qwen3", input=[output], previous_response_id=first["id"], tools=[TOOL])
+        await query(
+            parts, model="qwen3", input=[output], previous_response_id=first["id"], tools=[TOOL]
+        )
 
     _, assistant, tool = server.requests[1]["messages"]
-    assert assistant["tool_calls"] == [{"id": "call_9", "function": {"name": "look", "arguments": {"at": "x"}}}]
+    assert assistant["tool_calls"] == [
+        {"id": "call_9", "function": {"name": "look", "arguments": {"at": "x"}}}
+    ]
     assert assistant["thinking"] == "Hm."
     assert (tool["role"], tool["tool_name"], tool["content"]) == ("tool", "look", "Nothing.")
 
@@ -321,7 +364,10 @@ async def test_the_output_of_a_call_goes_back_with_the_name_of_its_tool() -> Non
 async def test_images_and_schemas_go_in_the_native_form() -> None:
     server = FakeOllama(answers=[[{"content": '{"a": 1}'}]])
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    content = [{"type": "input_text", "text": "?"}, {"type": "input_image", "image_url": "data:image/png;base64,aGk="}]
+    content = [
+        {"type": "input_text", "text": "?"},
+        {"type": "input_image", "image_url": "data:image/png;base64,aGk="},
+    ]
     async with serving(server) as parts:
         form = {"format": {"type": "json_schema", "name": "x", "schema": schema}}
         await query(parts, model="qwen3", input=[{"role": "user", "content": content}], text=form)
@@ -399,7 +445,9 @@ async def test_chat_clients_get_the_backends_own_answer() -> None:
     server = FakeOllama()
     async with serving(server) as parts:
         target = await parts.models.find("qwen3")
-        reply = await target.backend.post("/chat/completions", msgspec.json.encode({"model": "m", "messages": []}))
+        reply = await target.backend.post(
+            "/chat/completions", msgspec.json.encode({"model": "m", "messages": []})
+        )
         answer = json.loads(await reply.read())
         await reply.close()
 

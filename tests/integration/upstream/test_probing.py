@@ -1,4 +1,6 @@
-"""A model is probed over loopback: what is found is what the model can do, within the bounds of a probing."""
+"""A model is probed over loopback: what is found is what the model can do, within the bounds of a
+probing.
+"""
 
 import json
 from typing import Any
@@ -37,7 +39,9 @@ ABLE = ModelProfile(
 )
 
 
-async def measured(model: ProbedModel, dialect: str = "generic", *, measures_window: bool = False) -> Measurement:
+async def measured(
+    model: ProbedModel, dialect: str = "generic", *, measures_window: bool = False
+) -> Measurement:
     async with model.serve() as url:
         state = BackendState(HttpBackend("b", url), DIALECTS[dialect], BackendOptions())
         state.update(models=[model.listed])
@@ -66,8 +70,14 @@ async def test_a_model_that_can_do_everything() -> None:
         ({"forced": False}, {"forced_calls": False, "tools": "native"}),
         ({"streams_calls": False}, {"streamed_calls": False, "text_calls": ("hermes",)}),
         ({"thinking": "field"}, {"thinking": "field", "thinking_control": "chat_template_kwargs"}),
-        ({"thinking": "tags", "control": "reasoning_effort"}, {"thinking_control": "reasoning_effort"}),
-        ({"thinking": "preopened", "control": "nothing"}, {"thinking": "preopened", "thinking_control": ""}),
+        (
+            {"thinking": "tags", "control": "reasoning_effort"},
+            {"thinking_control": "reasoning_effort"},
+        ),
+        (
+            {"thinking": "preopened", "control": "nothing"},
+            {"thinking": "preopened", "thinking_control": ""},
+        ),
         ({"formats": ("json_object",)}, {"json_formats": ("json_object",), "json_held": None}),
         ({"formats": ("json_schema",)}, {"json_formats": ("json_schema",), "json_held": True}),
         ({"formats": ()}, {"json_formats": (), "rejected_keywords": None}),
@@ -126,7 +136,9 @@ async def test_thinking_is_switched_off_for_the_questions_that_follow() -> None:
     model = ProbedModel(thinking="tags")
     await measured(model, "llamacpp")
 
-    quiet = [one.get("chat_template_kwargs") == {"enable_thinking": False} for one in model.requests]
+    quiet = [
+        one.get("chat_template_kwargs") == {"enable_thinking": False} for one in model.requests
+    ]
     assert quiet == [False, *[True] * (len(model.requests) - 1)]
 
 
@@ -156,7 +168,9 @@ async def test_a_possibly_accidental_status_is_retried_once() -> None:
 
 
 async def test_a_parameter_of_every_question_that_the_backend_rejects_is_left_out() -> None:
-    model = ProbedModel(rejected_parameters=("temperature", "max_tokens", "stream_options"), vision=True)
+    model = ProbedModel(
+        rejected_parameters=("temperature", "max_tokens", "stream_options"), vision=True
+    )
     found = await measured(model)
 
     assert found.profile == ABLE
@@ -170,7 +184,9 @@ async def test_a_model_that_only_streams_is_measured_by_streams() -> None:
     found = await measured(model)
 
     assert found.profile == ABLE
-    assert [request["stream"] for request in model.requests] == [False] + [True] * (len(model.requests) - 1)
+    assert [request["stream"] for request in model.requests] == [False] + [True] * (
+        len(model.requests) - 1
+    )
 
 
 async def test_a_backend_that_does_not_answer_is_not_measured() -> None:
@@ -181,7 +197,9 @@ async def test_a_backend_that_does_not_answer_is_not_measured() -> None:
 
 
 async def test_the_worst_model_stays_within_the_bounds() -> None:
-    model = ProbedModel(thinking="tags", control="nothing", rejected=tuple(KEYWORDS), broken={"PINEAPPLE": 500})
+    model = ProbedModel(
+        thinking="tags", control="nothing", rejected=tuple(KEYWORDS), broken={"PINEAPPLE": 500}
+    )
     found = await measured(model)
 
     assert found.requests == len(model.requests) <= MOST_REQUESTS
@@ -200,7 +218,10 @@ def test_all_questions_together_stay_within_the_bounds() -> None:
 async def test_an_ollama_states_window_and_digest_once_the_model_is_loaded() -> None:
     model = ProbedModel(
         stated={
-            "/api/show": {"capabilities": ["completion", "tools"], "model_info": {"qwen3.context_length": 40960}},
+            "/api/show": {
+                "capabilities": ["completion", "tools"],
+                "model_info": {"qwen3.context_length": 40960},
+            },
             "/api/tags": {"models": [{"name": "m:latest", "digest": "d1"}]},
             "/api/ps": {"models": [{"name": "m:latest", "context_length": 8192}]},
         }
@@ -213,7 +234,11 @@ async def test_an_ollama_states_window_and_digest_once_the_model_is_loaded() -> 
 
 
 async def test_a_llamacpp_states_window_and_vision() -> None:
-    props = {"default_generation_settings": {"n_ctx": 32768}, "model_path": "/m.gguf", "modalities": {"vision": True}}
+    props = {
+        "default_generation_settings": {"n_ctx": 32768},
+        "model_path": "/m.gguf",
+        "modalities": {"vision": True},
+    }
     found = await measured(ProbedModel(stated={"/props": props}), "llamacpp")
 
     assert (found.profile.context_window, found.profile.vision) == (32768, True)
@@ -260,6 +285,8 @@ async def test_a_stated_window_that_holds_is_confirmed_by_one_long_prompt() -> N
 
 
 async def test_a_window_is_not_measured_where_tokens_are_not_reported() -> None:
-    found = await measured(ProbedModel(usage=False, listed={"id": "m", "max_model_len": 512}), measures_window=True)
+    found = await measured(
+        ProbedModel(usage=False, listed={"id": "m", "max_model_len": 512}), measures_window=True
+    )
 
     assert found.evidence["context_window"] == "/models, max_model_len"

@@ -1,4 +1,6 @@
-"""Answers of real backends, as the judges of probes read them: what is recorded of each is what is read of it."""
+"""Answers of real backends, as the judges of probes read them: what is recorded of each is what is
+read of it.
+"""
 
 import csv
 from collections.abc import Iterator
@@ -27,7 +29,9 @@ def recorded() -> Iterator[tuple[Path, bytes, list[str]]]:
     with index.open() as lines:
         for row in csv.DictReader(lines, delimiter="\t"):
             notes = row["notes"].split()
-            is_good = row["file"].startswith("chat/") and row["status"] == "200" and notes != ["no-usage"]
+            is_good = (
+                row["file"].startswith("chat/") and row["status"] == "200" and notes != ["no-usage"]
+            )
             if is_good and MIXED.isdisjoint(notes):
                 yield (path := FOLDER / row["file"]), path.read_bytes(), notes
 
@@ -52,4 +56,6 @@ async def test_calls_and_thinking_are_read_as_they_were_recorded() -> None:
 async def test_no_recorded_text_is_taken_for_a_call_of_the_tool() -> None:
     found = [path.name for path, stated, _ in recorded() if (await read(path, stated)).text_call]
 
-    assert [name for name in found if not name.startswith("mistralrs-")] == []  # that one is a call, in Hermes' form
+    assert [
+        name for name in found if not name.startswith("mistralrs-")
+    ] == []  # that one is a call, in Hermes' form

@@ -28,7 +28,10 @@ COMPLETION = {
 
 
 def chunk(finish_reason=None, **delta):
-    return {"id": "chatcmpl-1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
+    return {
+        "id": "chatcmpl-1",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}],
+    }
 
 
 async def send_request(backend, **request):
@@ -76,7 +79,11 @@ async def test_bytes_are_sent_unchanged_whatever_was_requested():
 
     for request in ({"stream": True}, {}):
         reply = await send_request(ScriptedBackend([raw]), **request)
-        assert (await reply.read(), reply.content_type, reply.status) == (raw, "text/event-stream", 200)
+        assert (await reply.read(), reply.content_type, reply.status) == (
+            raw,
+            "text/event-stream",
+            200,
+        )
 
 
 async def test_bytes_of_json_are_called_json():
@@ -98,7 +105,9 @@ async def test_a_streamed_request_gets_a_completion_as_chunks():
         {"reasoning_content": "Hm."},
         {},
     ]
-    assert {(one["object"], one["id"]) for one in chunks} == {("chat.completion.chunk", "chatcmpl-1")}
+    assert {(one["object"], one["id"]) for one in chunks} == {
+        ("chat.completion.chunk", "chatcmpl-1")
+    }
     assert [one["choices"][0]["finish_reason"] for one in chunks] == [None, None, None, "stop"]
 
 
@@ -140,7 +149,13 @@ async def test_a_plain_request_gets_chunks_as_a_completion():
                     "content": None,
                     "refusal": None,
                     "reasoning_content": "Hm.",
-                    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+                    "tool_calls": [
+                        {
+                            "id": "c",
+                            "type": "function",
+                            "function": {"name": "f", "arguments": "{}"},
+                        }
+                    ],
                 },
                 "logprobs": None,
                 "finish_reason": "tool_calls",
@@ -163,7 +178,9 @@ MESSAGE = st.fixed_dictionaries(
     {"role": st.just("assistant"), "content": st.none() | TEXT, "refusal": st.none() | TEXT},
     optional={"reasoning_content": TEXT, "tool_calls": st.lists(CALL, min_size=1)},
 )
-LOGPROB = st.builds(lambda token: {"token": token, "logprob": -0.5, "bytes": [1], "top_logprobs": []}, TEXT)
+LOGPROB = st.builds(
+    lambda token: {"token": token, "logprob": -0.5, "bytes": [1], "top_logprobs": []}, TEXT
+)
 
 
 @pytest.mark.wide
@@ -186,13 +203,23 @@ async def test_a_completion_that_goes_through_chunks_is_the_same(messages, logpr
 
 
 async def test_a_pair_is_a_status_and_its_body():
-    backend = ScriptedBackend([(429, {"error": {"message": "Slow down."}}), (502, "<html>"), (500, "Oops")])
+    backend = ScriptedBackend(
+        [(429, {"error": {"message": "Slow down."}}), (502, "<html>"), (500, "Oops")]
+    )
 
     replies = [await send_request(backend, stream=True) for _ in range(3)]
 
     assert [reply.status for reply in replies] == [429, 502, 500]
-    assert [reply.content_type for reply in replies] == ["application/json", "text/html", "text/plain"]
-    assert [await reply.read() for reply in replies] == [b'{"error": {"message": "Slow down."}}', b"<html>", b"Oops"]
+    assert [reply.content_type for reply in replies] == [
+        "application/json",
+        "text/html",
+        "text/plain",
+    ]
+    assert [await reply.read() for reply in replies] == [
+        b'{"error": {"message": "Slow down."}}',
+        b"<html>",
+        b"Oops",
+    ]
 
 
 async def test_an_error_instead_of_an_answer_is_a_backend_that_cannot_be_reached():
@@ -201,7 +228,9 @@ async def test_an_error_instead_of_an_answer_is_a_backend_that_cannot_be_reached
 
 
 async def test_an_error_among_the_parts_breaks_the_answer_there():
-    reply = await send_request(ScriptedBackend([[chunk(content="a"), BackendError("Cut.")]]), stream=True)
+    reply = await send_request(
+        ScriptedBackend([[chunk(content="a"), BackendError("Cut.")]]), stream=True
+    )
 
     assert json.loads((await anext(reply.body)).removeprefix(b"data: ")) == chunk(content="a")
     with pytest.raises(BackendError, match="Cut"):
@@ -284,4 +313,7 @@ async def test_the_models_are_listed():
 
     listing = await backend.list_models()
 
-    assert [(model["id"], model["owned_by"]) for model in listing.models] == [("a", "antiphon"), ("b", "antiphon")]
+    assert [(model["id"], model["owned_by"]) for model in listing.models] == [
+        ("a", "antiphon"),
+        ("b", "antiphon"),
+    ]

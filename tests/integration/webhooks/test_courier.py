@@ -1,4 +1,6 @@
-"""Deliveries: signed with the secrets that are in force, made side by side, and shared between tenants."""
+"""Deliveries: signed with the secrets that are in force, made side by side, and shared between
+tenants.
+"""
 
 import asyncio
 import sys
@@ -51,7 +53,10 @@ async def end(store: Store, tenant: str) -> None:
     job = await store.read(jobs.find_job, tenant, response_id)
     assert job is not None
     await store.write(
-        jobs.finish, job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}")
+        jobs.finish,
+        job,
+        queued,
+        announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}"),
     )
 
 
@@ -77,7 +82,9 @@ async def test_an_old_secret_signs_until_its_time_is_over(left: int, signatures:
     await store.close()
 
 
-async def test_the_http_client_is_imported_outside_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_http_client_is_imported_outside_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     importing = list[threading.Thread]()
 
     class Watcher(MetaPathFinder):
@@ -86,7 +93,9 @@ async def test_the_http_client_is_imported_outside_of_the_event_loop(monkeypatch
                 importing.append(threading.current_thread())
 
     monkeypatch.setattr(sys, "meta_path", [Watcher(), *sys.meta_path])
-    monkeypatch.setattr(antiphon.outbound, "client", antiphon.outbound.client)  # the test's import is undone
+    monkeypatch.setattr(
+        antiphon.outbound, "client", antiphon.outbound.client
+    )  # the test's import is undone
     monkeypatch.delitem(sys.modules, CLIENT)
     for remembered in (packages.problem_with, packages.load_module):
         remembered.cache_clear()
@@ -112,7 +121,8 @@ async def test_an_attempt_begins_while_others_hang(store_url: str) -> None:
 
 
 async def test_deliveries_of_one_tenant_beyond_its_share_leave_capacity_for_others() -> None:
-    store, turns = await open_store("sqlite://"), FairScheduler(8, 100, leaves_room=True)
+    store = await open_store("sqlite://")
+    turns = FairScheduler(8, 100, leaves_room=True)
     async with hanging() as silent, receiving() as receiver, running(store, turns=turns):
         await fill(store, silent, 20)
         await silent.wait_for(6)
@@ -124,17 +134,22 @@ async def test_deliveries_of_one_tenant_beyond_its_share_leave_capacity_for_othe
 
 
 async def test_a_delivery_that_waits_for_its_turn_is_not_claimed() -> None:
-    store, turns = await open_store("sqlite://"), FairScheduler(1, 100)
+    store = await open_store("sqlite://")
+    turns = FairScheduler(1, 100)
     async with hanging() as silent, running(store, turns=turns):
         await fill(store, silent, 3)
         await silent.wait_for(1)
         await until(lambda: turns.waiting >= 2)
         waiting = [one for one in await store.read(webhooks.deliveries) if not one.attempts]
         assert len(waiting) == 2
-        assert {one.id for one in await store.write(webhooks.due, 10)} == {one.id for one in waiting}
+        assert {one.id for one in await store.write(webhooks.due, 10)} == {
+            one.id for one in waiting
+        }
 
 
-async def test_more_deliveries_than_one_poll_finds_are_all_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_deliveries_than_one_poll_finds_are_all_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(couriers, "QUERY_INTERVAL", 4)
     monkeypatch.setattr(couriers, "POLL_INTERVAL", 0.5)
     store = await open_store("sqlite://")
@@ -175,7 +190,8 @@ async def test_a_store_that_fails_meanwhile_ends_no_courier() -> None:
 
 
 async def test_a_test_takes_its_tenants_turn() -> None:
-    store, turns = await open_store("sqlite://"), FairScheduler(1, 0)
+    store = await open_store("sqlite://")
+    turns = FairScheduler(1, 0)
     async with hanging() as silent, running(store, turns=turns) as one:
         await store.write(webhooks.put, endpoint(silent.url))
         reach = webhook_reach(allows_private=True)

@@ -1,1 +1,3 @@
-"""A scripted server behind the console: the contract of `/admin/v1` with data that a test chooses."""
+"""A scripted server behind the console: the contract of `/admin/v1` with data that a test
+chooses.
+"""

@@ -11,7 +11,13 @@ DAY = 86_400
 def listed(data: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a list with one page."""
     ids = [each.get("id") for each in data] or [None]
-    return {"object": "list", "data": data, "first_id": ids[0], "last_id": ids[-1], "has_more": False}
+    return {
+        "object": "list",
+        "data": data,
+        "first_id": ids[0],
+        "last_id": ids[-1],
+        "has_more": False,
+    }
 
 
 def backend(name: str, **changes: Any) -> dict[str, Any]:
@@ -52,9 +58,22 @@ def backends() -> dict[str, Any]:
     }
     refused = "connection refused at http://10.0.0.7:8000/v1"
     found = [
-        backend("gpu-a", models=["qwen3-coder", "qwen3-vl"], last_error="503 overloaded", last_error_ago=95.0),
+        backend(
+            "gpu-a",
+            models=["qwen3-coder", "qwen3-vl"],
+            last_error="503 overloaded",
+            last_error_ago=95.0,
+        ),
         backend("gpu-b", in_flight=6, waiting=2),
-        backend("gpu-c", health="out", rests_for=24.0, in_flight=0, error=refused, models=["deepseek-r1"], loaded=None),
+        backend(
+            "gpu-c",
+            health="out",
+            rests_for=24.0,
+            in_flight=0,
+            error=refused,
+            models=["deepseek-r1"],
+            loaded=None,
+        ),
     ]
     profiles = [{"backend": "gpu-b", "model": "qwen3-32b", "facts": facts}]
     counts = {"workers": 2, "responses_in_flight": 8}
@@ -75,7 +94,11 @@ def usage(by: str, now: float) -> dict[str, Any]:
     rows = []
     for at, name in enumerate(names[by]):
         count = 900 - 31 * at if by == "day" else 24_000 // (at + 1)
-        tokens = {"input_tokens": count * 900, "cached_input_tokens": count * 310, "output_tokens": count * 240}
+        tokens = {
+            "input_tokens": count * 900,
+            "cached_input_tokens": count * 310,
+            "output_tokens": count * 240,
+        }
         cost = {"value": f"{count * 0.00325:.6f}", "currency": "USD"}
         sums = {
             "object": "usage.day" if by == "day" else "usage.total",
@@ -90,7 +113,11 @@ def usage(by: str, now: float) -> dict[str, Any]:
 def day(seconds: float) -> dict[str, Any]:
     """Return the day of a time, in UTC, as a row of usage has it."""
     start = int(seconds) // DAY * DAY
-    return {"date": datetime.fromtimestamp(start, UTC).date().isoformat(), "start_time": start, "end_time": start + DAY}
+    return {
+        "date": datetime.fromtimestamp(start, UTC).date().isoformat(),
+        "start_time": start,
+        "end_time": start + DAY,
+    }
 
 
 def key(name: str, **changes: Any) -> dict[str, Any]:
@@ -121,7 +148,13 @@ def key(name: str, **changes: Any) -> dict[str, Any]:
 def keys() -> list[dict[str, Any]]:
     """Return keys of every role and status."""
     return [
-        key("admin", role="admin", requests_per_minute=None, tokens_per_day=None, budget_per_day=None),
+        key(
+            "admin",
+            role="admin",
+            requests_per_minute=None,
+            tokens_per_day=None,
+            budget_per_day=None,
+        ),
         key("build"),
         key("help-desk", role="read", tenant="desk", models=["fast"], expires_at=1_900_000_000),
         key("old", status="revoked", revoked_at=1_791_000_000),
@@ -178,7 +211,13 @@ def conversations() -> dict[str, Any]:
     common = {"object": "conversation", "tenant": "acme"}
     return listed(
         [
-            {"id": "conv_1", "created_at": 1_790_000_000, "metadata": {"topic": "release"}, "items": 5} | common,
+            {
+                "id": "conv_1",
+                "created_at": 1_790_000_000,
+                "metadata": {"topic": "release"},
+                "items": 5,
+            }
+            | common,
             {"id": "conv_2", "created_at": 1_789_000_000, "metadata": {}, "items": 41} | common,
         ]
     )

@@ -14,7 +14,9 @@ AXE = CONSOLE / "node_modules/axe-core/axe.min.js"
 
 @cache  # to compare every source with the bundle takes a tenth of a second
 def perform(action: str) -> None:
-    """Perform an action of the builder, once; skip the test where Node.js or npm's registry is missing."""
+    """Perform an action of the builder, once; skip the test where Node.js or npm's registry is
+    missing.
+    """
     try:
         BUILDER["ACTIONS"][action]()
     except BUILDER["MissingError"] as error:

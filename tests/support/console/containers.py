@@ -1,4 +1,6 @@
-"""Containers of the scripted server, kept in memory, and the items of a response that ran code and made images."""
+"""Containers of the scripted server, kept in memory, and the items of a response that ran code and
+made images.
+"""
 
 import time
 from base64 import b64encode
@@ -19,7 +21,9 @@ def png(width: int = 320, height: int = 200, shade: int = 120) -> bytes:
     rows = b"".join(b"\0" + bytes([shade]) * width for _ in range(height))
     head = pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", compress(rows)), (b"IEND", b""))
-    chunks = (pack(">I", len(data)) + name + data + pack(">I", crc32(name + data)) for name, data in parts)
+    chunks = (
+        pack(">I", len(data)) + name + data + pack(">I", crc32(name + data)) for name, data in parts
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
@@ -48,7 +52,9 @@ def container(number: int, name: str, **changes: Any) -> Json:
 
 
 def containers() -> list[Json]:
-    """Return a container that is busy, one that is idle, one that expired, and one of another tenant."""
+    """Return a container that is busy, one that is idle, one that expired, and one of another
+    tenant.
+    """
     return [
         container(1, "Analysis of the queue", id=CONTAINER, is_busy=True, files=3),
         container(2, "", memory_limit="4g"),
@@ -66,7 +72,13 @@ def container_files() -> list[Json]:
         ("Städte.csv", "assistant", 3_296),
     )
     return [
-        {"id": f"cfile_{at}", "path": f"/mnt/data/{name}", "source": source, "bytes": size, "created_at": now - at * 9}
+        {
+            "id": f"cfile_{at}",
+            "path": f"/mnt/data/{name}",
+            "source": source,
+            "bytes": size,
+            "created_at": now - at * 9,
+        }
         for at, (name, source, size) in enumerate(names, 1)
     ]
 
@@ -79,8 +91,13 @@ def code_call(**changes: Any) -> Json:
         "id": "ci_1",
         "status": "completed",
         "container_id": CONTAINER,
-        "code": "import pandas as pd\n\nlengths = pd.read_csv('/mnt/data/queue.csv')\nlengths.plot()\nlengths.mean()",
-        "outputs": [{"type": "logs", "logs": "12 rows\n"}, figure, {"type": "logs", "logs": "length    4.25"}],
+        "code": "import pandas as pd\n\nlengths = "
+        "pd.read_csv('/mnt/data/queue.csv')\nlengths.plot()\nlengths.mean()",
+        "outputs": [
+            {"type": "logs", "logs": "12 rows\n"},
+            figure,
+            {"type": "logs", "logs": "length    4.25"},
+        ],
     } | changes
 
 
@@ -100,7 +117,9 @@ def image_call(**changes: Any) -> Json:
 
 
 def created() -> list[Json]:
-    """Return the output of a response that ran code and commands, made an image, and cites files that code made."""
+    """Return the output of a response that ran code and commands, made an image, and cites files
+    that code made.
+    """
     text = "The mean is 4.25. [Download the chart](sandbox:/mnt/data/queue.png)"
     cite = {"type": "container_file_citation", "container_id": CONTAINER, "file_id": "cfile_2"}
     place = {"filename": "queue.png", "start_index": 39, "end_index": 66}
@@ -123,7 +142,13 @@ def created() -> list[Json]:
             "action": {"commands": ["ls /mnt/data", "cat no.csv"]},
             "environment": environment,
         },
-        {"type": "shell_call_output", "id": "sho_1", "call_id": "call_1", "status": "completed", "output": exits},
+        {
+            "type": "shell_call_output",
+            "id": "sho_1",
+            "call_id": "call_1",
+            "status": "completed",
+            "output": exits,
+        },
         image_call(),
         {
             "type": "message",
@@ -136,8 +161,11 @@ def created() -> list[Json]:
 
 
 def making(response: Json) -> list[Json]:
-    """Return the events of a streamed response whose output is one call of code and one image, but for its end."""
-    code, image = code_call(), image_call()
+    """Return the events of a streamed response whose output is one call of code and one image, but
+    for its end.
+    """
+    code = code_call()
+    image = image_call()
     events: list[Json] = [{"type": "response.created", "response": response | {"output": []}}]
     events.append(
         {
@@ -147,14 +175,27 @@ def making(response: Json) -> list[Json]:
         }
     )
     events += [
-        {"type": "response.code_interpreter_call_code.delta", "output_index": 0, "item_id": "ci_1", "delta": part}
+        {
+            "type": "response.code_interpreter_call_code.delta",
+            "output_index": 0,
+            "item_id": "ci_1",
+            "delta": part,
+        }
         for part in (code["code"][:20], code["code"][20:])
     ]
-    events.append({"type": "response.code_interpreter_call.interpreting", "output_index": 0, "item_id": "ci_1"})
+    events.append(
+        {
+            "type": "response.code_interpreter_call.interpreting",
+            "output_index": 0,
+            "item_id": "ci_1",
+        }
+    )
     events.append({"type": "response.output_item.done", "output_index": 0, "item": code})
     added = {"type": "image_generation_call", "id": "ig_1", "status": "in_progress"}
     events.append({"type": "response.output_item.added", "output_index": 1, "item": added})
-    events.append({"type": "response.image_generation_call.generating", "output_index": 1, "item_id": "ig_1"})
+    events.append(
+        {"type": "response.image_generation_call.generating", "output_index": 1, "item_id": "ig_1"}
+    )
     events += [
         {
             "type": "response.image_generation_call.partial_image",
@@ -182,7 +223,8 @@ class MockContainers:
 
     def routes(self, prefix: str) -> list[web.RouteDef]:
         """Return the routes."""
-        admin, v1 = f"{prefix}/admin/v1/containers", f"{prefix}/v1/containers"
+        admin = f"{prefix}/admin/v1/containers"
+        v1 = f"{prefix}/v1/containers"
         return [
             web.get(admin, self._list),
             web.get(v1, self._list),
@@ -204,12 +246,16 @@ class MockContainers:
 
     async def _one(self, request: web.Request) -> web.Response:
         found = self._found(request)
-        return web.json_response(found | {"files": self.files if found["status"] == "running" else []})
+        return web.json_response(
+            found | {"files": self.files if found["status"] == "running" else []}
+        )
 
     async def _kill(self, request: web.Request) -> web.Response:
         self.killed.append(request.path_qs)
         self.all.remove(self._found(request))
-        return web.json_response({"id": request.match_info["id"], "object": "container.deleted", "deleted": True})
+        return web.json_response(
+            {"id": request.match_info["id"], "object": "container.deleted", "deleted": True}
+        )
 
     async def _content(self, request: web.Request) -> web.Response:
         self._found(request)

@@ -9,7 +9,12 @@ def sums(completed: int, failed: int = 0, incomplete: int = 0, running: int = 0)
     total = completed + failed + incomplete + running
     return {
         "responses": total,
-        "by_status": {"completed": completed, "failed": failed, "incomplete": incomplete, "in_progress": running},
+        "by_status": {
+            "completed": completed,
+            "failed": failed,
+            "incomplete": incomplete,
+            "in_progress": running,
+        },
         "input_tokens": total * 1200,
         "cached_tokens": total * 372,
         "output_tokens": total * 295,
@@ -28,12 +33,30 @@ def figures(since: int, until: int, step: int, by: str = "") -> dict[str, Any]:
         share = at / max(1, len(times))
         failed = 6 if 0.68 < share < 0.73 else at % 11 == 0
         buckets.append(
-            {"time": time} | sums(round(12 + 4 * sin(share * 9) + 3 * sin(at * 1.7)), int(failed), int(at % 7 == 3), 0)
+            {"time": time}
+            | sums(
+                round(12 + 4 * sin(share * 9) + 3 * sin(at * 1.7)), int(failed), int(at % 7 == 3), 0
+            )
         )
-    totals = sums(*(sum(each["by_status"][name] for each in buckets) for name in ("completed", "failed", "incomplete")))
-    found = {"object": "figures", "since": since, "until": until, "step": step, "totals": totals, "buckets": buckets}
+    totals = sums(
+        *(
+            sum(each["by_status"][name] for each in buckets)
+            for name in ("completed", "failed", "incomplete")
+        )
+    )
+    found = {
+        "object": "figures",
+        "since": since,
+        "until": until,
+        "step": step,
+        "totals": totals,
+        "buckets": buckets,
+    }
     if by:
-        found["groups"] = [{"by": by, "value": value} | NAMED.get(by, {}) | sums(count) for value, count in GROUPS[by]]
+        found["groups"] = [
+            {"by": by, "value": value} | NAMED.get(by, {}) | sums(count)
+            for value, count in GROUPS[by]
+        ]
     return found | {"in_flight": 6, "queued": 2}
 
 

@@ -66,12 +66,25 @@ def store(number: int, name: str | None, **changes: Any) -> Json:
 
 
 def stores() -> list[Json]:
-    """Return a vector store that is ingested, one that is complete, one that expired, and one of another tenant."""
+    """Return a vector store that is ingested, one that is complete, one that expired, and one of
+    another tenant.
+    """
     soon = int(time.time()) + 6 * DAY
     busy = {"status": "in_progress", "file_counts": counts(completed=1, failed=1, in_progress=1)}
     return [
-        store(1, "Handbook and release notes", **busy, expires_after={"anchor": "last_active_at", "days": 7}),
-        store(2, "Contracts", file_counts=counts(completed=412), usage_bytes=88_000_000, expires_at=soon),
+        store(
+            1,
+            "Handbook and release notes",
+            **busy,
+            expires_after={"anchor": "last_active_at", "days": 7},
+        ),
+        store(
+            2,
+            "Contracts",
+            file_counts=counts(completed=412),
+            usage_bytes=88_000_000,
+            expires_at=soon,
+        ),
         store(3, None, status="expired", usage_bytes=0, expires_at=int(time.time()) - DAY),
         store(4, "Tickets of acme", tenant="acme", file_counts=counts(completed=12)),
     ]
@@ -107,12 +120,23 @@ def store_files() -> list[Json]:
 
 def hits() -> list[Json]:
     """Return what a search finds."""
-    text = "TLS sessions can be resumed behind a proxy again. The update of the library to 3.6.1 is enough. " * 9
-    blockers = "Two issues block 2.4: the resumption of TLS sessions (#418), and the length of the queue (#431)."
+    text = (
+        "TLS sessions can be resumed behind a proxy again. The update of the library to 3.6.1 is "
+        "enough. "
+    ) * 9
+    blockers = (
+        "Two issues block 2.4: the resumption of TLS sessions (#418), and the length of "
+        "the queue (#431)."
+    )
     found = [
         ("release-notes-2.4.pdf", 0.9132, {"version": "2.4", "year": 2026}, text),
         ("release-notes-2.4.pdf", 0.6421, {"version": "2.4", "year": 2026}, blockers),
-        ("Störungen im Betrieb.docx", 0.2178, {}, "Am Dienstag war die Warteschlange zweimal so lang."),
+        (
+            "Störungen im Betrieb.docx",
+            0.2178,
+            {},
+            "Am Dienstag war die Warteschlange zweimal so lang.",
+        ),
     ]
     return [
         {
@@ -130,18 +154,26 @@ class MockFiles:
     """What the server has of files, and the searches that it received."""
 
     def __init__(self) -> None:
-        self.files, self.stores, self.store_files, self.hits = files(), stores(), store_files(), hits()
+        self.files, self.stores, self.store_files, self.hits = (
+            files(),
+            stores(),
+            store_files(),
+            hits(),
+        )
         self.searches: list[Json] = []
         self.lookups = 0
         """How often somebody looked at a vector store while a file was in progress."""
         self.ends_between: asyncio.Event | None = None
-        """If set, the ingestion ends between the answers of one look: of the files, then of the vector store."""
+        """If set, the ingestion ends between the answers of one look: of the files, then of the
+        vector store.
+        """
         self.uploaded: list[Json] = []
         """The fields of the forms of uploads, with the sizes of the files."""
 
     def routes(self, prefix: str) -> list[web.RouteDef]:
         """Return the routes."""
-        admin, v1 = f"{prefix}/admin/v1", f"{prefix}/v1"
+        admin = f"{prefix}/admin/v1"
+        v1 = f"{prefix}/v1"
         one = "vector_stores/{id}"
         return [
             web.get(f"{admin}/files", self._list_files),
@@ -174,9 +206,14 @@ class MockFiles:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         self.uploaded.append(fields | {"filename": sent.filename, "bytes": len(content)})
         if sent.filename.endswith(".exe"):
-            error = {"message": "The file is larger than this server accepts.", "code": "file_too_large"}
+            error = {
+                "message": "The file is larger than this server accepts.",
+                "code": "file_too_large",
+            }
             return web.json_response({"error": error}, status=413)
-        created = file(100 + len(self.uploaded), sent.filename, len(content), purpose=fields["purpose"])
+        created = file(
+            100 + len(self.uploaded), sent.filename, len(content), purpose=fields["purpose"]
+        )
         self.files.insert(0, created | {"created_at": int(time.time())})
         return web.json_response(created)
 
@@ -217,7 +254,10 @@ class MockFiles:
                 one |= {"status": "completed", "usage_bytes": 88_204}
         done = sum(one["status"] == "completed" for one in self.store_files)
         failed = sum(one["status"] == "failed" for one in self.store_files)
-        self.stores[0] |= {"status": "completed", "file_counts": counts(completed=done, failed=failed)}
+        self.stores[0] |= {
+            "status": "completed",
+            "file_counts": counts(completed=done, failed=failed),
+        }
 
     async def _change_store(self, request: web.Request) -> web.Response:
         found = self._found(request)
@@ -229,7 +269,9 @@ class MockFiles:
         return web.json_response({"deleted": True})
 
     async def _list_store_files(self, request: web.Request) -> web.Response:
-        answer = web.json_response(listed(self.store_files if request.match_info["id"] == "vs_1" else []))
+        answer = web.json_response(
+            listed(self.store_files if request.match_info["id"] == "vs_1" else [])
+        )
         if self.ends_between:
             self.finish()
             self.ends_between.set()
@@ -237,14 +279,23 @@ class MockFiles:
 
     async def _attach(self, request: web.Request) -> web.Response:
         ids = (await request.json())["file_ids"]
-        new = [store_file(one, status="in_progress", usage_bytes=0) for one in self.files if one["id"] in ids]
+        new = [
+            store_file(one, status="in_progress", usage_bytes=0)
+            for one in self.files
+            if one["id"] in ids
+        ]
         self.store_files = [*new, *self.store_files]
-        busy = self.stores[0]["file_counts"] | {"in_progress": len(new), "total": len(self.store_files)}
+        busy = self.stores[0]["file_counts"] | {
+            "in_progress": len(new),
+            "total": len(self.store_files),
+        }
         self.stores[0] |= {"status": "in_progress", "file_counts": busy}
         return web.json_response({"id": "vsfb_1"})
 
     async def _detach(self, request: web.Request) -> web.Response:
-        self.store_files = [one for one in self.store_files if one["id"] != request.match_info["file"]]
+        self.store_files = [
+            one for one in self.store_files if one["id"] != request.match_info["file"]
+        ]
         return web.json_response({"deleted": True})
 
     async def _search(self, request: web.Request) -> web.Response:

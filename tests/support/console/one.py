@@ -24,13 +24,20 @@ ANSWER = """Two issues block 2.4:
   on 18 November, so this needs only the update.
 - **#431** The queue's length is counted twice. No fix yet; nobody is assigned.
 
-Everything else in the milestone is documentation."""
+Everything else in the milestone is documentation."""  # noqa: E501 - the lines of a text
 
 
 def span(kind: str, name: str, *times: int | None, error: str | None = None) -> dict[str, Any]:
     """Return a span; `times` are its start, its first token and its end in milliseconds."""
     start, first, end = (None if time is None else time * 1000 for time in times)
-    return {"kind": kind, "name": name, "start_us": start, "first_us": first, "end_us": end, "error": error}
+    return {
+        "kind": kind,
+        "name": name,
+        "start_us": start,
+        "first_us": first,
+        "end_us": end,
+        "error": error,
+    }
 
 
 def details(row: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +49,9 @@ def details(row: dict[str, Any]) -> dict[str, Any]:
     ]
     children = [
         summary("0022", started_ms=started + 90_000, input=QUESTION, model="deepseek-r1"),
-        summary("0023", started_ms=started + 18_000, input="Close the tickets that the fix resolves"),
+        summary(
+            "0023", started_ms=started + 18_000, input="Close the tickets that the fix resolves"
+        ),
     ]
     spans = [
         span("call", "gpu-a", 416, None, 458, error="503"),
@@ -64,15 +73,23 @@ def details(row: dict[str, Any]) -> dict[str, Any]:
     notes = [
         {
             "code": "failover",
-            "text": "Backend 'gpu-a' returned 503 (overloaded). 'gpu-b' was called 4 ms later, before any output.",
+            "text": "Backend 'gpu-a' returned 503 (overloaded). 'gpu-b' was called 4 ms later, "
+            "before any output.",
         },
-        {"code": "ignored_tool", "text": "This server has no code_interpreter. The model did not receive this tool."},
+        {
+            "code": "ignored_tool",
+            "text": "This server has no code_interpreter. The model did not receive this tool.",
+        },
         {"code": "resumed", "text": "The client reconnected after event 148 and missed none."},
     ]
     return {
         "object": "response.details",
         "summary": row,
-        "timeline": {"started_ms": started, "spans": spans if row["calls"] > 1 else spans[1:2], "items": items},
+        "timeline": {
+            "started_ms": started,
+            "spans": spans if row["calls"] > 1 else spans[1:2],
+            "items": items,
+        },
         "notes": notes,
         "parents": parents,
         "children": children if row["calls"] > 1 else [],
@@ -84,7 +101,14 @@ def details(row: dict[str, Any]) -> dict[str, Any]:
 
 def input_items() -> list[dict[str, Any]]:
     """Return the items of its input."""
-    return [{"type": "message", "id": "msg_1", "role": "user", "content": [{"type": "input_text", "text": QUESTION}]}]
+    return [
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "user",
+            "content": [{"type": "input_text", "text": QUESTION}],
+        }
+    ]
 
 
 def output() -> list[dict[str, Any]]:
@@ -96,7 +120,12 @@ def output() -> list[dict[str, Any]]:
         "start_index": 24,
         "end_index": 60,
     }
-    file_cite = {"type": "file_citation", "file_id": "file-1", "filename": "release-notes-2.4.pdf", "index": 228}
+    file_cite = {
+        "type": "file_citation",
+        "file_id": "file-1",
+        "filename": "release-notes-2.4.pdf",
+        "index": 228,
+    }
     return [
         {
             "type": "reasoning",
@@ -105,7 +134,8 @@ def output() -> list[dict[str, Any]]:
             "content": [
                 {
                     "type": "reasoning_text",
-                    "text": "Look up the open issues of milestone 2.4 in the tracker, and the changelog on the web.",
+                    "text": "Look up the open issues of milestone 2.4 in the tracker, and the "
+                    "changelog on the web.",
                 }
             ],
         },
@@ -139,7 +169,8 @@ def output() -> list[dict[str, Any]]:
                     "filename": "release-notes-2.4.pdf",
                     "score": 0.9132,
                     "attributes": {"version": "2.4"},
-                    "text": "Two issues block 2.4: the resumption of TLS sessions, and the length of the queue.",
+                    "text": "Two issues block 2.4: the resumption of TLS sessions, and the length "
+                    "of the queue.",
                     "vector_store_id": "vs_1",
                 }
             ],
@@ -175,7 +206,11 @@ def request(row: dict[str, Any]) -> dict[str, Any]:
         {"type": "web_search"},
         {"type": "file_search", "vector_store_ids": ["vs_1"]},
     ]
-    rebuilt = {"model": row["model"], "input": QUESTION, "previous_response_id": row["previous_response_id"]}
+    rebuilt = {
+        "model": row["model"],
+        "input": QUESTION,
+        "previous_response_id": row["previous_response_id"],
+    }
     return {
         "object": "response.request",
         "is_rebuilt": True,
@@ -185,10 +220,16 @@ def request(row: dict[str, Any]) -> dict[str, Any]:
 
 def calls() -> dict[str, Any]:
     """Return the requests to backends, rebuilt."""
-    tools = [{"type": "function", "function": {"name": name}} for name in ("tracker__search_issues", "web_search")]
+    tools = [
+        {"type": "function", "function": {"name": name}}
+        for name in ("tracker__search_issues", "web_search")
+    ]
     sent = {
         "model": "qwen3-32b",
-        "messages": [{"role": "user", "content": "What is planned for 2.4?"}, {"role": "user", "content": QUESTION}],
+        "messages": [
+            {"role": "user", "content": "What is planned for 2.4?"},
+            {"role": "user", "content": QUESTION},
+        ],
         "tools": tools,
         "stream": True,
         "stream_options": {"include_usage": True},
@@ -203,7 +244,10 @@ def calls() -> dict[str, Any]:
 def events() -> list[dict[str, Any]]:
     """Return its events as they were stored."""
     kinds = ["response.created", "response.in_progress", "response.output_item.added"]
-    deltas = [{"type": "response.output_text.delta", "delta": word, "item_id": "msg_2"} for word in ANSWER.split(" ")]
+    deltas = [
+        {"type": "response.output_text.delta", "delta": word, "item_id": "msg_2"}
+        for word in ANSWER.split(" ")
+    ]
     found: list[dict[str, Any]] = [{"type": kind} for kind in kinds]
     found += [*deltas, {"type": "response.output_item.done"}, {"type": "response.completed"}]
     return [event | {"sequence_number": number} for number, event in enumerate(found)]

@@ -22,7 +22,9 @@ BODY = {"model": "m", "input": "Hello"}
 
 @dataclass
 class RealConsole(Visitor):
-    """The server, its backends `a` and `b`, of which `a` is called first, its tools, and keys by tenant."""
+    """The server, its backends `a` and `b`, of which `a` is called first, its tools, and keys by
+    tenant.
+    """
 
     server: RunningServer
     a: ReplayBackend
@@ -30,7 +32,9 @@ class RealConsole(Visitor):
     tools: Servers
     keys: dict[str, str] = field(default_factory=dict)
 
-    async def key(self, tenant: str = "acme", role: Role = Role.USE, name: str = "test") -> tuple[str, ApiKey]:
+    async def key(
+        self, tenant: str = "acme", role: Role = Role.USE, name: str = "test"
+    ) -> tuple[str, ApiKey]:
         """Create an API key; return it and what is stored of it."""
         store = self.server.parts.store
         key, stored = await issued(store, tenant, role=role)
@@ -39,7 +43,9 @@ class RealConsole(Visitor):
         self.server.parts.keys.forget()
         return key, stored
 
-    async def sign_in(self, role: Role = Role.ADMIN, tenant: str = "acme", *, path: str = "") -> ApiKey:
+    async def sign_in(
+        self, role: Role = Role.ADMIN, tenant: str = "acme", *, path: str = ""
+    ) -> ApiKey:
         """Sign in with a new key, by the form; return the key."""
         key, stored = await self.key(tenant, role, f"{role.value} of {tenant}")
         await self.open(path, shows="Sign in to Antiphon")
@@ -69,7 +75,10 @@ async def real_console() -> AsyncIterator[RealConsole]:
     """Serve two backends that repeat what they receive, and open a page."""
     async with AsyncExitStack() as stack:
         a, b = [await stack.enter_async_context(ReplayBackend(echo).serve()) for _ in "ab"]
-        backends = [HttpBackend(name, replay.url, "sk-secret-backend-key") for name, replay in (("a", a), ("b", b))]
+        backends = [
+            HttpBackend(name, replay.url, "sk-secret-backend-key")
+            for name, replay in (("a", a), ("b", b))
+        ]
         backend = await stack.enter_async_context(serve(*backends))
         await backend.parts.models.refresh()
         tools = Servers()

@@ -1,4 +1,6 @@
-"""Reports of `antiphon verify` for the scripted server: four servers, one of which was judged twice."""
+"""Reports of `antiphon verify` for the scripted server: four servers, one of which was judged
+twice.
+"""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,11 +19,28 @@ DAY = 86_400
 
 SERVERS: dict[str, tuple[str, int, tuple[str, ...], tuple[str, ...]]] = {
     "antiphon over gpu-a": ("qwen3-32b", 1, (), ("responses:hosted:web",)),
-    "antiphon over gpu-a, before": ("qwen3-32b", 9, ("responses:stream:item", "responses:calls:"), ()),
-    "gpu-a": ("qwen3-32b", 2, ("responses:stream:item", "responses:errors"), ("responses:mcp", "responses:background")),
-    "ollama": ("gpt-oss-20b", 3, ("chat:tools", "responses:echo", "responses:items"), ("responses:",)),
+    "antiphon over gpu-a, before": (
+        "qwen3-32b",
+        9,
+        ("responses:stream:item", "responses:calls:"),
+        (),
+    ),
+    "gpu-a": (
+        "qwen3-32b",
+        2,
+        ("responses:stream:item", "responses:errors"),
+        ("responses:mcp", "responses:background"),
+    ),
+    "ollama": (
+        "gpt-oss-20b",
+        3,
+        ("chat:tools", "responses:echo", "responses:items"),
+        ("responses:",),
+    ),
 }
-"""The model of each server, how many days ago it was judged, and what it breaks and lacks by the beginning of ids."""
+"""The model of each server, how many days ago it was judged, and what it breaks and lacks by the
+beginning of ids.
+"""
 
 
 def report(name: str, now: float) -> Report:
@@ -43,9 +62,17 @@ def report(name: str, now: float) -> Report:
 
 
 def _result(one: Any, broken: tuple[str, ...], lacking: tuple[str, ...]) -> Result:
-    known = {"id": one.id, "level": one.level, "kind": one.kind, "source": one.source, "sentence": one.sentence}
+    known = {
+        "id": one.id,
+        "level": one.level,
+        "kind": one.kind,
+        "source": one.source,
+        "sentence": one.sentence,
+    }
     if broken and one.id.startswith(broken):
-        return Result(**known, outcome="failed", came="status 500, 'internal error'", place="/error")
+        return Result(
+            **known, outcome="failed", came="status 500, 'internal error'", place="/error"
+        )
     if lacking and one.id.startswith(lacking):
         return Result(**known, outcome="not offered", came="status 404")
     return Result(**known, outcome="passed")
@@ -57,7 +84,8 @@ Handler = Callable[[web.Request], Awaitable[web.Response]]
 @asynccontextmanager
 async def known_reports() -> AsyncIterator[Reports]:
     """Yield a store's reports, which have those of all servers."""
-    store, offload = await open_store("sqlite://"), Offload(thread_turns())
+    store = await open_store("sqlite://")
+    offload = Offload(thread_turns())
     reports = Reports(store, offload)
     for name in SERVERS:
         await reports.save(encode_report(report(name, time.time())))
@@ -72,7 +100,9 @@ def report_routes(root: str, known: Callable[[], Reports]) -> list[web.RouteDef]
     """Return the routes of the reports."""
 
     async def list_all(request: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": await known().list(), "has_more": False})
+        return web.json_response(
+            {"object": "list", "data": await known().list(), "has_more": False}
+        )
 
     async def save(request: web.Request) -> web.Response:
         return web.json_response(await known().save(await request.read()))

@@ -8,7 +8,8 @@ from typing import Any
 def summary(name: str, *, started_ms: int, **changes: Any) -> dict[str, Any]:
     """Return a summary of a completed response.
 
-    `changes` replace fields; `tokens` are those of the input, of it cached, of the output, and of it reasoning.
+    `changes` replace fields; `tokens` are those of the input, of it cached, of the output, and of
+    it reasoning.
     """
     before, cached, after, thought = changes.pop("tokens", (120, 0, 40, 0))
     row: dict[str, Any] = {
@@ -51,7 +52,9 @@ def summary(name: str, *, started_ms: int, **changes: Any) -> dict[str, Any]:
             "total_tokens": before + after,
         },
     } | changes
-    row["completed_at"] = None if row["duration_ms"] is None else (started_ms + row["duration_ms"]) // 1000
+    row["completed_at"] = (
+        None if row["duration_ms"] is None else (started_ms + row["duration_ms"]) // 1000
+    )
     return row
 
 
@@ -64,6 +67,7 @@ def samples(now_ms: int) -> list[dict[str, Any]]:
     rows = []
     for sample in SAMPLES:
         changes = dict(sample)
-        name, ago = changes.pop("name"), changes.pop("ago")
+        name = changes.pop("name")
+        ago = changes.pop("ago")
         rows.append(summary(name, started_ms=now_ms - ago * 1000, **changes))
     return rows

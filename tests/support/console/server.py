@@ -1,4 +1,6 @@
-"""The scripted server: the bundle with the headers of the real server, and `/admin/v1` by its contract."""
+"""The scripted server: the bundle with the headers of the real server, and `/admin/v1` by its
+contract.
+"""
 
 import asyncio
 import json
@@ -24,7 +26,8 @@ from tests.support.console.rows import samples
 BUNDLE = Path(__file__).parents[3] / "src/antiphon/server/console/static"
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; "
         "font-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     ),
@@ -80,7 +83,8 @@ class MockServer:
     def application(self) -> web.Application:
         """Return the application."""
         app = web.Application()
-        root, v1 = f"{self.prefix}/admin/v1", f"{self.prefix}/v1"
+        root = f"{self.prefix}/admin/v1"
+        v1 = f"{self.prefix}/v1"
         app.add_routes(
             [
                 web.get(f"{self.prefix}/console/assets/{{name}}", self.asset),
@@ -107,7 +111,9 @@ class MockServer:
                 web.get(f"{root}/conversations", answer(admin.conversations)),
                 web.get(f"{v1}/conversations/{{id}}/items", answer(admin.items)),
                 web.delete(f"{v1}/conversations/{{id}}/items/{{item}}", self.note),
-                web.get(f"{v1}/webhook_endpoints", answer(lambda: admin.listed([admin.endpoint()]))),
+                web.get(
+                    f"{v1}/webhook_endpoints", answer(lambda: admin.listed([admin.endpoint()]))
+                ),
                 web.post(f"{v1}/webhook_endpoints", self.create_endpoint),
                 web.post(f"{v1}/webhook_endpoints/{{id}}/test", self.note),
                 web.get(f"{v1}/usage", self.usage),
@@ -123,13 +129,21 @@ class MockServer:
         return self.reports
 
     async def asset(self, request: web.Request) -> web.Response:
-        """Return a file of the bundle, read at once: a thread would leave it open when the browser goes away."""
+        """Return a file of the bundle, read at once: a thread would leave it open when the browser
+        goes away.
+        """
         path = BUNDLE / "assets" / request.match_info["name"]
-        return web.Response(body=path.read_bytes(), content_type=mimetypes.guess_type(path)[0], headers=HEADERS)
+        return web.Response(
+            body=path.read_bytes(), content_type=mimetypes.guess_type(path)[0], headers=HEADERS
+        )
 
     async def page(self, request: web.Request) -> web.Response:
         """Return the shell; the addresses of its assets are the same on every page."""
-        text = (BUNDLE / "index.html").read_text().replace('"./assets/', f'"{self.prefix}/console/assets/')
+        text = (
+            (BUNDLE / "index.html")
+            .read_text()
+            .replace('"./assets/', f'"{self.prefix}/console/assets/')
+        )
         return web.Response(text=text, content_type="text/html", headers=HEADERS)
 
     def _refused(self, request: web.Request) -> web.Response | None:
@@ -145,7 +159,11 @@ class MockServer:
     async def sign_in(self, request: web.Request) -> web.Response:
         sent = await request.json()
         if sent.get("key", sent.get("code")) != KEY:
-            return failure(401, "invalid_api_key", "The API key is unknown. Ask the server's operator for a valid key.")
+            return failure(
+                401,
+                "invalid_api_key",
+                "The API key is unknown. Ask the server's operator for a valid key.",
+            )
         self.is_signed_in = True
         return web.json_response(SESSION)
 
@@ -159,9 +177,15 @@ class MockServer:
         line = request.query.get("q", "")
         self.queries.append(line)
         if line.startswith("colour:"):
-            return failure(400, "invalid_value", "Invalid 'q': unknown filter 'colour'. Filters: status, model, key.")
+            return failure(
+                400,
+                "invalid_value",
+                "Invalid 'q': unknown filter 'colour'. Filters: status, model, key.",
+            )
         rows = [row for row in self.rows if matches(row, line)]
-        return web.json_response({"object": "list", "data": rows, "has_more": False, "first_id": None, "last_id": None})
+        return web.json_response(
+            {"object": "list", "data": rows, "has_more": False, "first_id": None, "last_id": None}
+        )
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
         self.streams += 1
@@ -174,7 +198,9 @@ class MockServer:
         return response
 
     async def figures(self, request: web.Request) -> web.Response:
-        since, until, step = (int(float(request.query[name])) for name in ("since", "until", "step"))
+        since, until, step = (
+            int(float(request.query[name])) for name in ("since", "until", "step")
+        )
         return web.json_response(figures(since, until, step, request.query.get("by", "")))
 
     def _row(self, request: web.Request) -> dict[str, Any] | None:
@@ -185,7 +211,9 @@ class MockServer:
             return refused
         row = self._row(request)
         return (
-            web.json_response(one.details(row)) if row else failure(404, "not_found", "This response does not exist.")
+            web.json_response(one.details(row))
+            if row
+            else failure(404, "not_found", "This response does not exist.")
         )
 
     async def part(self, request: web.Request) -> web.Response:
@@ -196,7 +224,11 @@ class MockServer:
         parts = {
             "body": lambda: one.body(row) | {"output": self.output},
             "input_items": lambda: {"object": "list", "data": one.input_items(), "has_more": False},
-            "events": lambda: {"object": "list", "data": one.events()[after + 1 :], "has_more": False},
+            "events": lambda: {
+                "object": "list",
+                "data": one.events()[after + 1 :],
+                "has_more": False,
+            },
             "request": lambda: one.request(row),
             "calls": one.calls,
         }
@@ -205,7 +237,10 @@ class MockServer:
     async def models(self, request: web.Request) -> web.Response:
         names = ("fast", "qwen3-32b", "qwen3-coder", "deepseek-r1")
         return web.json_response(
-            {"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gpu-b"} for name in names]}
+            {
+                "object": "list",
+                "data": [{"id": name, "object": "model", "owned_by": "gpu-b"} for name in names],
+            }
         )
 
     async def create(self, request: web.Request) -> web.StreamResponse:
@@ -294,7 +329,9 @@ def streamed(response: dict[str, Any]) -> list[dict[str, Any]]:
         for index, part in enumerate(item.get("content") or ()):
             kind = "reasoning_text" if item["type"] == "reasoning" else "output_text"
             place = {"output_index": at, "content_index": index, "item_id": item["id"]}
-            events.append({"type": "response.content_part.added", "part": part | {"text": ""}} | place)
+            events.append(
+                {"type": "response.content_part.added", "part": part | {"text": ""}} | place
+            )
             half = len(part["text"]) // 2
             events += [
                 {"type": f"response.{kind}.delta", "delta": text} | place
@@ -305,7 +342,9 @@ def streamed(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def matches(row: dict[str, Any], line: str) -> bool:
-    """Whether a row has every word of a line, and is as its filters `status`, `tool`, `since` and `until` say."""
+    """Whether a row has every word of a line, and is as its filters `status`, `tool`, `since` and
+    `until` say.
+    """
     return all(_matches(row, part) for part in line.split())
 
 
@@ -316,7 +355,8 @@ def _matches(row: dict[str, Any], part: str) -> bool:
     if name == "tool":
         return not set(row["tools"]).isdisjoint(value.split(","))
     if name in ("since", "until"):
-        began, time = row["created_at"], _seconds(value)
+        began = row["created_at"]
+        time = _seconds(value)
         return began >= time if name == "since" else began < time
     return part in str(row)
 

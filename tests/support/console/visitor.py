@@ -16,7 +16,7 @@ WIDER = """
   for (let box = each; box; box = box.parentElement) if (getComputedStyle(box).overflowX !== 'visible') return false;
   return range.getBoundingClientRect().right > screen.width;
 }).map(each => `${each.tagName}.${each.className}: ${each.textContent.slice(0, 40)}`)
-"""
+"""  # noqa: E501 - the lines of a text
 """The elements whose content reaches beyond the window and is not cut."""
 
 
@@ -40,18 +40,23 @@ class Visitor:
     async def click(self, selector: str) -> None:
         """Click what a selector finds, once it is there."""
         await self.page.wait_for(
-            f"document.querySelector({selector!r}) && (document.querySelector({selector!r}).click(), true)"
+            f"document.querySelector({selector!r}) && "
+            f"(document.querySelector({selector!r}).click(), true)"
         )
 
     async def choose(self, text: str) -> None:
         """Click the button or link with a text, once it is there."""
-        find = f"[...document.querySelectorAll('button, a')].find(each => each.innerText?.trim() === {text!r})"
+        find = (
+            "[...document.querySelectorAll('button, a')].find(each => each.innerText?.trim() "
+            f"=== {text!r})"
+        )
         await self.page.wait_for(f"{find} && ({find}.click(), true)")
 
     async def write(self, selector: str, text: str) -> None:
         """Replace the text of a field."""
         await self.page.wait_for(
-            f"(field => field && (field.focus(), field.select(), true))(document.querySelector({selector!r}))"
+            "(field => field && (field.focus(), field.select(), "
+            f"true))(document.querySelector({selector!r}))"
         )
         await self.page.type(text)
 
@@ -61,7 +66,9 @@ class Visitor:
         document = await self.page.send("DOM.getDocument")
         place = {"nodeId": document["root"]["nodeId"], "selector": selector}
         node = (await self.page.send("DOM.querySelector", **place))["nodeId"]
-        await self.page.send("DOM.setFileInputFiles", files=[str(path) for path in paths], nodeId=node)
+        await self.page.send(
+            "DOM.setFileInputFiles", files=[str(path) for path in paths], nodeId=node
+        )
 
     async def save_to(self, folder: Path) -> None:
         """Have the browser save files in a folder."""
@@ -75,10 +82,19 @@ class Visitor:
         return await asyncio.to_thread(path.read_bytes)
 
     async def findings(self) -> list[str]:
-        """Return what axe-core finds wrong with the page. Its script is evaluated, so no policy is loosened for it."""
+        """Return what axe-core finds wrong with the page.
+
+        Its script is evaluated, so no policy is loosened for it.
+        """
         await self.page.evaluate(f"{AXE.read_text()}; true")
-        run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})"
-        displayed = "r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} ${n.failureSummary}`))"
+        run = (
+            "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', "
+            "'best-practice']})"
+        )
+        displayed = (
+            "r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} "
+            "${n.failureSummary}`))"
+        )
         found: list[str] = await self.page.evaluate(f"{run}.then({displayed})")
         return found
 
@@ -89,16 +105,24 @@ class Visitor:
             AssertionError: it does not; names what reaches beyond the window.
         """
         try:
-            await self.page.wait_for("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+            await self.page.wait_for(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            )
         except TimeoutError:
-            raise AssertionError(f"wider than the window: {await self.page.evaluate(WIDER)}") from None
+            raise AssertionError(
+                f"wider than the window: {await self.page.evaluate(WIDER)}"
+            ) from None
         return True
 
     def check(self, *expected: str) -> None:
-        """No error in the browser's console, no report of the policy, and no request to another host.
+        """No error in the browser's console, no report of the policy, and no request to another
+        host.
 
-        The browser also reports each reply with an error there; `expected` are words of reports that a test provokes.
+        The browser also reports each reply with an error there; `expected` are words of reports
+        that a test provokes.
         """
-        complaints = [line for line in self.page.complaints if not any(words in line for words in expected)]
+        complaints = [
+            line for line in self.page.complaints if not any(words in line for words in expected)
+        ]
         assert complaints == [], complaints
         assert self.page.hosts() <= {urlsplit(self.url).netloc}

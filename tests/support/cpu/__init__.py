@@ -1,1 +1,3 @@
-"""What the tests cost in CPU seconds: measured, scaled to a reference machine, and compared with budgets."""
+"""What the tests cost in CPU seconds: measured, scaled to a reference machine, and compared with
+budgets.
+"""

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from tests.support.cpu.calibration import Calibration
 
 TOLERANCE = 1.15
-"""A level fails above this many times its budget; `make` then runs it once more before it believes it."""
+"""A level fails above this many times its budget; `make` then runs it once more before it believes
+it.
+"""
 
 SLOW = 0.2
 """CPU seconds from which a unit or integration test belongs to `make test-wide`."""
@@ -18,13 +20,23 @@ TOO_DEAR = 9
 """The exit code of a run whose tests passed, and cost too much."""
 
 BUDGETS: Mapping[str, tuple[float, str]] = {
-    "test": (265, "13,881 tests beside `check` cost 253 to 272, 13,159 of them 215 to 247; alone 220"),
+    "test": (
+        265,
+        "13,881 tests beside `check` cost 253 to 272, 13,159 of them 215 to 247; alone 220",
+    ),
     "wide": (
         330,
-        "what `test` omits, 297 before whole files, odd items and the SDK's methods were tried, 11 from `test`",
+        "what `test` omits, 297 before whole files, odd items and the SDK's methods were tried, "
+        "11 from `test`",
     ),
-    "system": (900, "790 beside other work before code blocks and personalities rotated; the goal is 500"),
-    "versions": (200, "five environments, with 3.14, cost 168 and 193; what installs them is not counted"),
+    "system": (
+        900,
+        "790 beside other work before code blocks and personalities rotated; the goal is 500",
+    ),
+    "versions": (
+        200,
+        "five environments, with 3.14, cost 168 and 193; what installs them is not counted",
+    ),
 }
 """By level: CPU seconds on the reference of `calibration`, and the reason."""
 
@@ -50,7 +62,9 @@ class Spent:
 
 
 def is_too_dear(level: str, seconds: float) -> bool:
-    """Whether a level that cost so many seconds of the reference machine exceeds its budget; one without never does."""
+    """Whether a level that cost so many seconds of the reference machine exceeds its budget; one
+    without never does.
+    """
     return level in BUDGETS and seconds > BUDGETS[level][0] * TOLERANCE
 
 
@@ -60,10 +74,14 @@ def dearest(items: Mapping[str, float], count: int = 10) -> list[tuple[str, floa
 
 
 def unmarked(spent: Spent, slowness: float) -> list[tuple[str, float]]:
-    """The unit and integration tests that belong to `make test-wide` and do not say so, dearest first."""
+    """The unit and integration tests that belong to `make test-wide` and do not say so, dearest
+    first.
+    """
     slow = {
         test: seconds
         for test, seconds in spent.items.items()
-        if seconds / slowness > SLOW and test not in spent.excused and not test.startswith("tests/system")
+        if seconds / slowness > SLOW
+        and test not in spent.excused
+        and not test.startswith("tests/system")
     }
     return dearest(slow, len(slow))

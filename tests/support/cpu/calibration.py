@@ -1,8 +1,9 @@
 """How fast this machine is at present, next to the one that the budgets were measured on.
 
-Fixed work of three kinds runs in short slices between the tests, so that it meets the same neighbours and the same
-Python. A machine counts as slow as it is at its slowest kind: one whose processor is quick, and whose memory other
-machines of the host keep busy, once took 1.4 times the CPU seconds for the tests while it calculated 1.1 times as fast.
+Fixed work of three kinds runs in short slices between the tests, so that it meets the same
+neighbours and the same Python. A machine counts as slow as it is at its slowest kind: one whose
+processor is quick, and whose memory other machines of the host keep busy, once took 1.4 times the
+CPU seconds for the tests while it calculated 1.1 times as fast.
 """
 
 import gc
@@ -36,7 +37,8 @@ class Calibration:
         was_enabled = gc.isenabled()
         gc.disable()
         for kind, (work, _) in KINDS.items():
-            begun, rounds = clock(), 0
+            begun = clock()
+            rounds = 0
             while (passed := clock() - begun) < seconds / len(KINDS):
                 work()
                 rounds += 1
@@ -55,11 +57,17 @@ class Calibration:
 
     def factors(self) -> dict[str, float]:
         """By kind of work: how many times slower than the reference this machine is."""
-        return {kind: KINDS[kind][1] * self.seconds[kind] / rounds for kind, rounds in self.rounds.items() if rounds}
+        return {
+            kind: KINDS[kind][1] * self.seconds[kind] / rounds
+            for kind, rounds in self.rounds.items()
+            if rounds
+        }
 
     @property
     def slowness(self) -> float:
-        """How many times slower than the reference the machine is at its slowest kind of work; never less than 1."""
+        """How many times slower than the reference the machine is at its slowest kind of work;
+        never less than 1.
+        """
         return max([1.0, *self.factors().values()])
 
 
@@ -71,7 +79,11 @@ class _Word:
         return len(self.text)
 
 
-_DOCUMENT = {"items": [{"id": f"item_{number}", "text": "some words " * 3, "at": number} for number in range(20)]}
+_DOCUMENT = {
+    "items": [
+        {"id": f"item_{number}", "text": "some words " * 3, "at": number} for number in range(20)
+    ]
+}
 
 
 def _calculate() -> int:
@@ -95,7 +107,9 @@ _STRIDE = 4099
 
 @cache
 def _objects() -> tuple[list[float], Iterator[int]]:
-    """16 MB of objects, more than a core's own cache has room for, and where the next reading begins."""
+    """16 MB of objects, more than a core's own cache has room for, and where the next reading
+    begins.
+    """
     return [float(number) for number in range(500_000)], cycle(range(_STRIDE))
 
 
@@ -124,7 +138,8 @@ KINDS: Mapping[str, tuple[Callable[[], object], float]] = {
 }
 """The kinds of work, each with its rounds in a CPU second on the reference.
 
-That is two cores of a cloud machine, Python 3.11.2 of Debian 12, with nothing beside, between the tests of `make test`.
+That is two cores of a cloud machine, Python 3.11.2 of Debian 12, with nothing beside, between the
+tests of `make test`.
 """
 
 
@@ -137,7 +152,8 @@ def by_the_clock(seconds: float) -> Calibration:
 
 def of_all_cores(seconds: float = 0.6) -> Calibration:
     """Work on all cores at once, by the clock."""
-    cores, total = os.cpu_count() or 1, Calibration()
+    cores = os.cpu_count() or 1
+    total = Calibration()
     with multiprocessing.get_context("fork").Pool(cores) as pool:
         for each in pool.map(by_the_clock, [seconds] * cores, chunksize=1):
             total.add(each)

@@ -1,4 +1,6 @@
-"""The CPU seconds, user and system, of this process, of the children it waited for, and of servers it only knows."""
+"""The CPU seconds, user and system, of this process, of the children it waited for, and of servers
+it only knows.
+"""
 
 import os
 import resource
@@ -35,11 +37,15 @@ def of_this_process() -> float:
 
 
 def _tree(pid: int) -> float:
-    """CPU seconds of a process, of the children it waited for, and of the trees of the others; 0 where it is gone."""
+    """CPU seconds of a process, of the children it waited for, and of the trees of the others; 0
+    where it is gone.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:  # it is gone, or this system has no such files
         return 0.0
-    own = sum(int(field) for field in fields[11:15]) / _TICKS  # utime, stime, cutime, cstime: see proc(5)
+    own = (
+        sum(int(field) for field in fields[11:15]) / _TICKS
+    )  # utime, stime, cutime, cstime: see proc(5)
     return own + sum(_tree(int(child)) for child in children)

@@ -42,7 +42,7 @@ catalog = next(part.partition("=")[2] for part in sys.argv if part.startswith("m
 models = json.load(open(json.loads(catalog)))["models"]
 print(json.dumps({{"arguments": sys.argv[1:], "variables": dict(os.environ), "models": models}}))
 sys.exit(3)
-"""
+"""  # noqa: E501 - the lines of a text
 
 NO_CALLER = "port = 9\n"
 """Settings of a server that does not run."""
@@ -50,7 +50,9 @@ NO_CALLER = "port = 9\n"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder in which the settings name a server that does not run, and `codex` is on the PATH."""
+    """A folder in which the settings name a server that does not run, and `codex` is on the
+    PATH.
+    """
     (tmp_path / "antiphon.toml").write_text(NO_CALLER)
     program = tmp_path / "bin" / "codex"
     program.parent.mkdir()
@@ -97,7 +99,9 @@ async def is_removed(url: str) -> bool:
     return False
 
 
-async def test_a_server_is_started_for_the_client_and_ends_with_it(home: Path, backend: ReplayBackend) -> None:
+async def test_a_server_is_started_for_the_client_and_ends_with_it(
+    home: Path, backend: ReplayBackend
+) -> None:
     backend.models[0]["max_model_len"] = 4096
     done = await launch(home, "codex", "--backend", backend.url, "--", "exec", "--model", "mine")
     client = started(done)
@@ -106,17 +110,23 @@ async def test_a_server_is_started_for_the_client_and_ends_with_it(home: Path, b
     assert [(one["slug"], one["context_window"]) for one in client["models"]] == [("m", 4096)]
     url = url_of(client["arguments"])
     assert await is_removed(url)
-    line = f"antiphon: codex uses m (context window: 4,096 tokens) at {url}, a server that was started for it; its log"
+    line = (
+        f"antiphon: codex uses m (context window: 4,096 tokens) at {url}, a server that was "
+        "started for it; its log"
+    )
     assert done.err == f"{line} is {home}/.local/state/antiphon/launch-codex.log\n"
     assert [*(home / "tmp").iterdir(), *(home / ".local/state/antiphon").iterdir()] == []
 
 
-async def test_the_log_of_a_server_remains_until_the_next_launch(home: Path, backend: ReplayBackend) -> None:
+async def test_the_log_of_a_server_remains_until_the_next_launch(
+    home: Path, backend: ReplayBackend
+) -> None:
     """A request of Codex offers a tool that the server does not run, which is a line of the log."""
     flags = ("codex", "--backend", backend.url)
     log = home / ".local/state/antiphon/launch-codex.log"
     assert (await launch(home, *flags, "ask")).code == 0
-    written, mode = log.read_text(), log.stat().st_mode & 0o777
+    written = log.read_text()
+    mode = log.stat().st_mode & 0o777
     temporary = [*(home / "tmp").iterdir()]
     started(await launch(home, *flags))
 
@@ -125,21 +135,34 @@ async def test_the_log_of_a_server_remains_until_the_next_launch(home: Path, bac
     assert not log.exists()
 
 
-async def test_a_log_folder_that_cannot_be_created_is_an_error(home: Path, backend: ReplayBackend) -> None:
+async def test_a_log_folder_that_cannot_be_created_is_an_error(
+    home: Path, backend: ReplayBackend
+) -> None:
     (home / ".local").write_text("")
     done = await launch(home, "codex", "--backend", backend.url)
 
-    text = f"The server's log {home}/.local/state/antiphon/launch-codex.log cannot be written: not a directory."
+    text = (
+        f"The server's log {home}/.local/state/antiphon/launch-codex.log cannot be written: "
+        "not a directory."
+    )
     assert (done.code, done.out, done.err) == (1, "", f"antiphon: {text}\n")
 
 
 async def test_the_server_that_runs_is_used(home: Path, backend: ReplayBackend) -> None:
-    async with serving(home, "--port", "0", "--backend", backend.url, "--store", "sqlite://") as server:
-        (home / "antiphon.toml").write_text(f"port = {server.url.split(':')[2].removesuffix('/v1')}\n")
+    async with serving(
+        home, "--port", "0", "--backend", backend.url, "--store", "sqlite://"
+    ) as server:
+        (home / "antiphon.toml").write_text(
+            f"port = {server.url.split(':')[2].removesuffix('/v1')}\n"
+        )
         by_settings = await launch(home, "codex")
         named = await launch(home, "codex", "--base-url", f"{server.url}/")
 
-    assert url_of(started(by_settings)["arguments"]) == url_of(started(named)["arguments"]) == server.url
+    assert (
+        url_of(started(by_settings)["arguments"])
+        == url_of(started(named)["arguments"])
+        == server.url
+    )
     size = "unknown; `antiphon models probe m --measure-window` measures it"
     assert by_settings.err == f"antiphon: codex uses m (context window: {size}) at {server.url}\n"
 
@@ -154,12 +177,16 @@ async def test_a_client_gets_the_model_that_is_named(home: Path, backend: Replay
     assert (not_chosen.code, not_chosen.err) == (2, message)
 
 
-async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, backend: ReplayBackend) -> None:
+async def test_a_server_with_api_keys_gets_the_key_of_a_variable(
+    home: Path, backend: ReplayBackend
+) -> None:
     store = f"sqlite:///{home}/a.db"
     key = (await antiphon(home, "keys", "create", "--store", store)).out.strip()
     async with serving(home, "--port", "0", "--backend", backend.url, "--store", store) as server:
         without = await launch(home, "codex", "--base-url", server.url)
-        wrong = await launch(home, "codex", "--base-url", server.url, "--key-env", "KEY", KEY="sk-wrong")
+        wrong = await launch(
+            home, "codex", "--base-url", server.url, "--key-env", "KEY", KEY="sk-wrong"
+        )
         right = await launch(home, "codex", "--base-url", server.url, "--key-env", "KEY", KEY=key)
 
     assert (without.code, wrong.code) == (2, 2)
@@ -174,15 +201,29 @@ async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, bac
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("vim",), 2, f"`antiphon launch` does not support the client 'vim'. Supported: {', '.join(CLIENTS)}."),
+        (
+            ("vim",),
+            2,
+            f"`antiphon launch` does not support the client 'vim'. Supported: {', '.join(CLIENTS)}.",  # noqa: E501 - one text, or a row of a table
+        ),
         (("codex", "--key-env", "KEY"), 2, "The variable KEY in --key-env is not set."),
-        (("codex", "--base-url", "http://127.0.0.1:9/v1"), 1, "No Antiphon server responds at http://127.0.0.1:9/v1."),
-        (("codex", "--base-url", "http://127.0.0.1:9/v1", "--port", "1"), 2, "--base-url selects a running server"),
+        (
+            ("codex", "--base-url", "http://127.0.0.1:9/v1"),
+            1,
+            "No Antiphon server responds at http://127.0.0.1:9/v1.",
+        ),
+        (
+            ("codex", "--base-url", "http://127.0.0.1:9/v1", "--port", "1"),
+            2,
+            "--base-url selects a running server",
+        ),
         (("codex", "--backend", "nonsense"), 2, "The backend 'nonsense' is not a URL."),
         (("codex", "--config", "none.toml"), 2, "The file none.toml cannot be read"),
     ],
 )
-async def test_an_error_describes_what_to_do(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+async def test_an_error_describes_what_to_do(
+    home: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
     done = await launch(home, *arguments)
     assert (done.code, done.out) == (code, "")
     assert done.err.startswith(f"antiphon: {message}")
@@ -192,7 +233,8 @@ async def test_an_error_describes_what_to_do(home: Path, arguments: tuple[str, .
 async def test_a_backend_that_does_not_answer_is_named(home: Path) -> None:
     done = await launch(home, "codex", "--backend", "http://127.0.0.1:9/v1")
     cause = (
-        "Backend '127.0.0.1:9' (http://127.0.0.1:9/v1) is unreachable: connection refused. Check that it is running."
+        "Backend '127.0.0.1:9' (http://127.0.0.1:9/v1) is unreachable: connection refused. "
+        "Check that it is running."
     )
     assert (done.code, done.err) == (2, f"antiphon: The server lists no model. {cause}\n")
 
@@ -207,13 +249,17 @@ async def test_the_scripted_model_describes_itself(home: Path) -> None:
 
 
 async def test_a_too_weak_model_is_reported(home: Path, backend: ReplayBackend) -> None:
-    (home / "antiphon.toml").write_text('[[models]]\nname = "m"\nweaknesses = ["calls"]\ncontext_window = 32768\n')
+    (home / "antiphon.toml").write_text(
+        '[[models]]\nname = "m"\nweaknesses = ["calls"]\ncontext_window = 32768\n'
+    )
     done = await launch(home, "codex", "--backend", backend.url)
 
     assert f"antiphon: {verdict(ModelProfile(weaknesses=('calls',)))}\n" in done.err
 
 
-async def test_a_server_that_does_not_start_has_its_reason(home: Path, backend: ReplayBackend) -> None:
+async def test_a_server_that_does_not_start_has_its_reason(
+    home: Path, backend: ReplayBackend
+) -> None:
     taken = backend.url.split(":")[2].removesuffix("/v1")
     done = await launch(home, "codex", "--backend", backend.url, "--port", taken)
 
@@ -228,7 +274,10 @@ async def test_a_client_that_is_not_installed_comes_with_the_command_that_instal
     tmp_path: Path, client: str
 ) -> None:
     done = await antiphon(tmp_path, "launch", client, PATH=str(tmp_path))
-    text = f"The command '{client}' is not on PATH. Install it with `npm install -g {CLIENTS[client].package}`."
+    text = (
+        f"The command '{client}' is not on PATH. Install it with `npm install -g "
+        f"{CLIENTS[client].package}`."
+    )
     assert (done.code, done.err) == (2, f"antiphon: {text}\n")
 
 
@@ -249,8 +298,12 @@ async def test_a_signal_reaches_the_client_and_the_server_ends(
     assert [pid for pid in below if exists(pid)] == []
 
 
-async def test_a_client_that_a_signal_ended_has_the_code_of_a_shell(home: Path, backend: ReplayBackend) -> None:
-    assert (await launch(home, "codex", "--backend", backend.url, "die")).code == 128 + signal.SIGKILL
+async def test_a_client_that_a_signal_ended_has_the_code_of_a_shell(
+    home: Path, backend: ReplayBackend
+) -> None:
+    assert (
+        await launch(home, "codex", "--backend", backend.url, "die")
+    ).code == 128 + signal.SIGKILL
 
 
 async def test_a_signal_before_the_client_runs_ends_the_server_too(home: Path) -> None:

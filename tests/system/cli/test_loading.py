@@ -47,7 +47,9 @@ run()
         ("uvicorn", "serve --port 0 --store sqlite://"),
     ],
 )
-def test_it_ends_quietly_where_it_is_interrupted_while_it_loads(module: str, arguments: str) -> None:
+def test_it_ends_quietly_where_it_is_interrupted_while_it_loads(
+    module: str, arguments: str
+) -> None:
     command = [sys.executable, "-c", INTERRUPTED, module, *arguments.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
@@ -66,14 +68,30 @@ print(*sys.modules)
 @pytest.mark.parametrize(
     ("command", "needless"),
     [
-        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.build", "antiphon.library", "sqlite3"}),
-        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.build", "antiphon.library"}),
+        (
+            "none",
+            {
+                "aiohttp",
+                "asyncio",
+                "msgspec",
+                "starlette",
+                "antiphon.build",
+                "antiphon.library",
+                "sqlite3",
+            },
+        ),
+        (
+            "keys",
+            {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.build", "antiphon.library"},
+        ),
         ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.build", "antiphon.library"}),
         ("serve", {"antiphon_verify", "antiphon.library", "asyncpg", "mcp", "opentelemetry"}),
     ],
 )
 def test_a_command_loads_what_it_needs(command: str, needless: set[str]) -> None:
-    done = subprocess.run([sys.executable, "-c", LOADED, command], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, command], capture_output=True, text=True, check=True
+    )
     assert needless & set(done.stdout.split()) == set()
 
 
@@ -140,18 +158,23 @@ NEEDLESS_FOR_A_SERVER = {
     "yarl",
     "zipfile",
 }
-"""What only some servers need, and those at their first use: of none of it has an idle one anything."""
+"""What only some servers need, and those at their first use: of none of it has an idle one
+anything.
+"""
 
 
 WEBSOCKET = {"antiphon.http_server.websocket_limits", "websockets"}
-"""What a server loads at the start unless WebSocket mode is off: a library that fails is then found at the start."""
+"""What a server loads at the start unless WebSocket mode is off: a library that fails is then found
+at the start.
+"""
 
 BY_THE_LIBRARY = {"importlib.resources", "zipfile"}
 """What the library for WebSockets loads, to read its own version."""
 
 
 @pytest.mark.parametrize(
-    ("setting", "loaded_too", "allowed"), [("true", WEBSOCKET, BY_THE_LIBRARY), ("false", set(), set())]
+    ("setting", "loaded_too", "allowed"),
+    [("true", WEBSOCKET, BY_THE_LIBRARY), ("false", set(), set())],
 )
 async def test_an_idle_server_loads_nothing_that_it_does_not_use(
     tmp_path: Path, setting: str, loaded_too: set[str], allowed: set[str]
@@ -192,7 +215,9 @@ def serve_flags_by_typer(arguments: list[str], monkeypatch: pytest.MonkeyPatch) 
         "serve --config a.toml --config b.toml --port 1 --port 2",
     ],
 )
-def test_flags_mean_the_same_however_they_are_read(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_mean_the_same_however_they_are_read(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = serve_flags(line.split())
     assert flags is not None
     by_typer = serve_flags_by_typer(line.split(), monkeypatch)
@@ -222,17 +247,28 @@ def test_typer_reads_whatever_needs_words(line: str) -> None:
 
 
 def test_every_flag_of_serve_is_known() -> None:
-    assert list(FLAGS) == list(inspect.signature(serving.serve).parameters) == list(inspect.signature(serve).parameters)
+    assert (
+        list(FLAGS)
+        == list(inspect.signature(serving.serve).parameters)
+        == list(inspect.signature(serve).parameters)
+    )
 
 
 def test_a_server_loads_nothing_of_what_judges_servers() -> None:
-    code = "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon_verify' in sys.modules)"
+    code = (
+        "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon_verify' in "
+        "sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_what_reads_html_is_loaded_by_no_server() -> None:
-    program = "import sys, antiphon.cli.serve, antiphon.build; print('html_to_markdown' in sys.modules)"
-    reported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    program = (
+        "import sys, antiphon.cli.serve, antiphon.build; print('html_to_markdown' in sys.modules)"
+    )
+    reported = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert reported.stdout == "False\n"
 
 
@@ -241,19 +277,27 @@ def test_the_sdk_is_not_loaded_before_it_is_needed() -> None:
         "import sys, antiphon.tools.mcp.servers as servers; servers.McpServers();"
         "print({'mcp', 'pydantic', 'httpx2'} & {*sys.modules})"
     )
-    displayed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    displayed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert displayed.stdout == "set()\n"
 
 
 def test_without_a_collector_its_code_is_not_loaded() -> None:
-    code = "import sys, antiphon.cli.serve; sys.exit(any(m.startswith('opentelemetry') for m in sys.modules))"
+    code = (
+        "import sys, antiphon.cli.serve; sys.exit(any(m.startswith('opentelemetry') for m in "
+        "sys.modules))"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def loaded_by(code: str) -> set[str]:
     """The modules that a program has loaded at its end."""
     displayed = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(displayed.stdout.split())
 
@@ -266,7 +310,16 @@ def test_the_package_alone_loads_nothing_else() -> None:
 
 def test_the_clients_load_no_http_library_and_no_tool() -> None:
     loaded = loaded_by("from antiphon import Antiphon, AsyncAntiphon, asgi, http_client")
-    assert {"httpx", "httpx2", "openai", "uvicorn", "starlette", "mcp", "asyncpg", "pydantic"} & loaded == set()
+    assert {
+        "httpx",
+        "httpx2",
+        "openai",
+        "uvicorn",
+        "starlette",
+        "mcp",
+        "asyncpg",
+        "pydantic",
+    } & loaded == set()
 
 
 @pytest.mark.parametrize("name", antiphon.__all__)

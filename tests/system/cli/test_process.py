@@ -1,4 +1,5 @@
-"""The command as a process of its own: it starts, it serves until a signal ends it, and it draws on a terminal.
+"""The command as a process of its own: it starts, it serves until a signal ends it, and it draws on
+a terminal.
 
 All else that it does is shown inside the tests' own process, by the other files beside this one.
 """
@@ -26,10 +27,14 @@ async def test_it_prints_only_its_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
-async def test_it_serves_until_a_signal_ends_it(tmp_path: Path, backend: ReplayBackend, name: signal.Signals) -> None:
+async def test_it_serves_until_a_signal_ends_it(
+    tmp_path: Path, backend: ReplayBackend, name: signal.Signals
+) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
     async with serving(tmp_path, *flags, is_fresh=True) as server, aiohttp.ClientSession() as http:
-        async with http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as response:
+        async with http.post(
+            f"{server.url}/responses", json={"model": "m", "input": "Hi"}
+        ) as response:
             assert (await response.json())["output_text"] == "You said: Hi"
         done = await server.stop(name)
 
@@ -41,7 +46,8 @@ async def test_an_id_and_its_key_are_whole_on_any_terminal(tmp_path: Path, colum
     url = f"sqlite://{tmp_path}/a.db"
     flags = ("--tenant", "a" * 90, "--name", "build", "--tokens-per-day", "7")
     created = await antiphon(tmp_path, "keys", "create", "--store", url, *flags)
-    key, key_id = created.out.strip(), created.err.split()[0]
+    key = created.out.strip()
+    key_id = created.err.split()[0]
     displayed = await on_a_terminal(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)
 
     assert any(key_id in line and f"…{key[-4:]} " in line for line in displayed.splitlines())
@@ -49,14 +55,21 @@ async def test_an_id_and_its_key_are_whole_on_any_terminal(tmp_path: Path, colum
     assert sum(map(len, re.findall("a{2,}", displayed))) >= 88
 
 
-async def test_on_a_terminal_the_status_is_refreshed_until_interrupted(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_on_a_terminal_the_status_is_refreshed_until_interrupted(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     (tmp_path / "antiphon.toml").write_text(f'[[backends]]\nname = "near"\nurl = "{backend.url}"\n')
     async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server:
         screen, terminal = pty.openpty()
         command = (sys.executable, "-m", "antiphon", "status", "--url", server.url)
         displayed = b""
         process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, env=environment(tmp_path, TERM="xterm"), stdin=-3, stdout=terminal, stderr=terminal
+            *command,
+            cwd=tmp_path,
+            env=environment(tmp_path, TERM="xterm"),
+            stdin=-3,
+            stdout=terminal,
+            stderr=terminal,
         )
         os.close(terminal)
         async with asyncio.timeout(PATIENCE):

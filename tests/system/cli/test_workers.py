@@ -1,4 +1,6 @@
-"""Several processes that serve one port: what they share, how they are replaced, and what each of them knows."""
+"""Several processes that serve one port: what they share, how they are replaced, and what each of
+them knows.
+"""
 
 import asyncio
 import json
@@ -24,11 +26,16 @@ BODY = {"model": "m", "input": "Hi"}
 async def ready(folder: Path, *flags: str) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
     """Two workers."""
     store = ("--store", f"sqlite://{folder}/a.db")
-    async with serving(folder, "--port", "0", "--workers", "2", *store, *flags) as server, requesting() as http:
+    async with (
+        serving(folder, "--port", "0", "--workers", "2", *store, *flags) as server,
+        requesting() as http,
+    ):
         yield server, http
 
 
-async def test_workers_share_a_port_and_everything_else(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_workers_share_a_port_and_everything_else(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     async with ready(tmp_path, "--backend", backend.url) as (server, http):
         backend.script = lambda request: Answer([text(*(f"{i} " for i in range(20)))])
         last = None
@@ -36,7 +43,9 @@ async def test_workers_share_a_port_and_everything_else(tmp_path: Path, backend:
             body = {"model": "m", "input": f"{number}", "previous_response_id": last}
             async with http.post(f"{server.url}/responses", json=body) as response:
                 last = (await response.json())["id"]
-        async with http.post(f"{server.url}/responses", json=BODY | {"background": True, "stream": True}) as response:
+        async with http.post(
+            f"{server.url}/responses", json=BODY | {"background": True, "stream": True}
+        ) as response:
             reported = await response.read()
         response_id = json.loads(reported.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
         for _ in range(6):
@@ -70,7 +79,9 @@ async def test_any_worker_reports_the_counts_of_all(tmp_path: Path, backend: Rep
     assert (done.code, done.err) == (0, "")
 
 
-async def test_the_table_and_the_json_show_what_all_workers_know(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_the_table_and_the_json_show_what_all_workers_know(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     write(tmp_path, ("gone", UNAVAILABLE), ("near", backend.url))
     with (tmp_path / "antiphon.toml").open("a") as file:
         file.write("concurrency = 3\n")
@@ -79,7 +90,9 @@ async def test_the_table_and_the_json_show_what_all_workers_know(tmp_path: Path,
             async with http.post(server.url + "/responses", json=BODY) as response:
                 assert response.status == 200
         output = await antiphon(tmp_path, "status", "--url", server.url)
-        reported = await antiphon(tmp_path, "status", "--json", "--url", server.url.removesuffix("/v1"))
+        reported = await antiphon(
+            tmp_path, "status", "--json", "--url", server.url.removesuffix("/v1")
+        )
         await server.stop(signal.SIGTERM)
 
     status = json.loads(reported.out)
@@ -87,12 +100,16 @@ async def test_the_table_and_the_json_show_what_all_workers_know(tmp_path: Path,
     assert (output.code, reported.code, output.err) == (0, 0, "")
     assert (status["workers"], near["asked"], near["concurrency"]) == (2, 6, 6)
     assert {one["name"]: one["capacity"] for one in status["shared"]}["responses"] == 4000
-    assert removed["error"].endswith(" is unreachable: connection refused. Check that it is running.")
+    assert removed["error"].endswith(
+        " is unreachable: connection refused. Check that it is running."
+    )
     for word in ("near", "up", "0 of 6", "gone", "unreached", "connection refused"):
         assert word in output.out
 
 
-async def test_workers_end_with_the_process_that_watches_them(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_workers_end_with_the_process_that_watches_them(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     async with ready(tmp_path, "--backend", backend.url) as (server, _):
         children = pids_below(server.process.pid)
         server.process.kill()
@@ -101,9 +118,20 @@ async def test_workers_end_with_the_process_that_watches_them(tmp_path: Path, ba
                 await asyncio.sleep(0.02)
 
 
-async def test_a_setting_that_is_wrong_ends_all_workers(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_setting_that_is_wrong_ends_all_workers(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     (tmp_path / "a.db").write_text("no database, and long enough to be seen as none " * 100)
-    flags = ("--workers", "2", "--port", "0", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
+    flags = (
+        "--workers",
+        "2",
+        "--port",
+        "0",
+        "--backend",
+        backend.url,
+        "--store",
+        f"sqlite://{tmp_path}/a.db",
+    )
     done = await antiphon(tmp_path, "serve", *flags)
 
     assert done.code == 2
@@ -128,7 +156,10 @@ async def test_all_workers_call_new_backends_after_a_hangup_and_no_request_fails
             done = await server.stop(signal.SIGTERM)
 
     assert (done.code, done.err) == (0, "")
-    assert all("The settings were reloaded: 1 backends; added: new; removed: old." in line for line in lines)
+    assert all(
+        "The settings were reloaded: 1 backends; added: new; removed: old." in line
+        for line in lines
+    )
 
 
 @pytest.mark.parametrize("mistake", [None, "backends = 7"])
@@ -184,7 +215,9 @@ async def test_one_that_takes_a_dead_ones_place_begins_with_the_new_settings(
     assert backend.requests == []
 
 
-@pytest.mark.parametrize("mistake", ["", None, "backends = 7", "[[backends]]\nurl = 'http://127.0.0.1:9/v1'"])
+@pytest.mark.parametrize(
+    "mistake", ["", None, "backends = 7", "[[backends]]\nurl = 'http://127.0.0.1:9/v1'"]
+)
 async def test_one_that_takes_a_dead_ones_place_reads_no_file_that_was_not_taken_over(
     tmp_path: Path, backend: ReplayBackend, mistake: str | None
 ) -> None:
@@ -194,7 +227,9 @@ async def test_one_that_takes_a_dead_ones_place_reads_no_file_that_was_not_taken
         assert set(await answers_of_new_workers(server, http)) == {"old"}
 
 
-async def test_a_hangup_reaches_a_worker_that_has_only_begun(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_hangup_reaches_a_worker_that_has_only_begun(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     async with ReplayBackend(echo).serve() as other:
         write(tmp_path, ("old", backend.url))
         async with ready(tmp_path) as (server, http):

@@ -1,4 +1,6 @@
-"""Vercel's AI SDK, two majors side by side: installed once; one process of Node.js runs all scenarios."""
+"""Vercel's AI SDK, two majors side by side: installed once; one process of Node.js runs all
+scenarios.
+"""
 
 import asyncio
 import atexit
@@ -16,7 +18,9 @@ from tests.support import npm
 from tests.support.cpu import clock
 
 PINNED = Path(__file__).parent / "npm" / "ai-sdk"
-"""The versions: npm's package.json and its lock. `ai-6` and `ai-7` are aliases of the two majors of `ai`."""
+"""The versions: npm's package.json and its lock. `ai-6` and `ai-7` are aliases of the two majors of
+`ai`.
+"""
 
 FOLDER = npm.CACHE / "ai-sdk"
 SCRIPT = Path(__file__).with_name("ai_sdk.mjs")
@@ -28,7 +32,10 @@ RUNNING = 60.0
 
 
 def install() -> Path:
-    """Return the command of Node.js; first install the packages if they are missing. Skips the test like npm's."""
+    """Return the command of Node.js; first install the packages if they are missing.
+
+    Skips the test like npm's.
+    """
     node = shutil.which("node")
     if node is None:
         pytest.skip("the AI SDK runs in Node.js, and Node.js is missing")
@@ -48,9 +55,12 @@ class _Node:
     """A process of Node.js that has loaded the SDK."""
 
     def __init__(self, node: Path, folder: Path) -> None:
-        # The program is an argument: a module in a file would look for the packages beside that file.
+        # The program is an argument: a module in a file would look for the packages beside that
+        # file.
         command = [str(node), "--input-type=module", "--eval", SCRIPT.read_text()]
-        self._process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         atexit.register(self.end)
         clock.watch(self._process.pid)
 
@@ -92,7 +102,9 @@ class AiSdk:
         request = {**known, "scenario": scenario, "prompts": prompts, **options}
         loaded = _loaded(self.node, self.folder)
         try:
-            answer = await asyncio.wait_for(asyncio.to_thread(loaded.send_request, json.dumps(request)), RUNNING)
+            answer = await asyncio.wait_for(
+                asyncio.to_thread(loaded.send_request, json.dumps(request)), RUNNING
+            )
             assert answer, "Node.js ended"
         except (TimeoutError, AssertionError):
             _loaded.cache_clear()

@@ -1,4 +1,6 @@
-"""The Codex command: installed into the checkout once, and run in a home and a folder of its own."""
+"""The Codex command: installed into the checkout once, and run in a home and a folder of its
+own.
+"""
 
 import asyncio
 import json
@@ -22,7 +24,10 @@ RUNNING = 60.0
 
 
 def install() -> Path:
-    """Return the command; first install this version if it is missing. Skips the test like `npm.install`."""
+    """Return the command; first install this version if it is missing.
+
+    Skips the test like `npm.install`.
+    """
     return npm.install(PINNED, "Codex", "codex", trial=("--version",))
 
 
@@ -76,7 +81,9 @@ class Run:
 
 @dataclass
 class Codex:
-    """The command for one test, with a home and a folder to work in; `url` is the base URL of its provider."""
+    """The command for one test, with a home and a folder to work in; `url` is the base URL of its
+    provider.
+    """
 
     command: Path
     home: Path
@@ -85,8 +92,12 @@ class Codex:
 
     @classmethod
     def within(cls, folder: Path, url: str) -> "Codex":
-        """Install the command, and make a home and a folder to work in. Skips the test like `install`."""
-        home, work = folder / "home", folder / "work"
+        """Install the command, and make a home and a folder to work in.
+
+        Skips the test like `install`.
+        """
+        home = folder / "home"
+        work = folder / "work"
         home.mkdir()
         work.mkdir()
         return cls(install(), home, work, url)
@@ -104,7 +115,9 @@ class Codex:
         Raises `AssertionError` with what it said where the turn failed.
         """
         values = {"model": model, "provider": provider, "url": self.url, "websockets": websockets}
-        written = CONFIGURATION.format(**{name: json.dumps(value) for name, value in values.items()})
+        written = CONFIGURATION.format(
+            **{name: json.dumps(value) for name, value in values.items()}
+        )
         (self.home / "config.toml").write_text(written)
         code, out, err = await self._exec(*flags, prompt)
         events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
@@ -113,7 +126,14 @@ class Codex:
         return run
 
     async def _exec(self, *arguments: str) -> tuple[int, str, str]:
-        flags = ("--json", "--skip-git-repo-check", "-C", str(self.work), "-s", "danger-full-access")
+        flags = (
+            "--json",
+            "--skip-git-repo-check",
+            "-C",
+            str(self.work),
+            "-s",
+            "danger-full-access",
+        )
         process = await asyncio.create_subprocess_exec(
             *(str(self.command), "exec", *flags, *arguments),
             env=environment(self.home, CODEX_HOME=str(self.home), HTTPS_PROXY=NOWHERE),
@@ -125,7 +145,9 @@ class Codex:
         try:
             out, err = await asyncio.wait_for(process.communicate(), RUNNING)
         finally:
-            if process.returncode is None:  # npm's command is a launcher: what it launched has to go with it
+            if (
+                process.returncode is None
+            ):  # npm's command is a launcher: what it launched has to go with it
                 os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         return process.returncode or 0, out.decode(), err.decode()

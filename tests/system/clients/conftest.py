@@ -52,7 +52,9 @@ def local_tools(web: SmallWeb) -> str:
 
 @pytest.fixture(scope="module")
 def python() -> str:
-    """The interpreter of the server's environment; a test file with another environment overrides this fixture."""
+    """The interpreter of the server's environment; a test file with another environment overrides
+    this fixture.
+    """
     return sys.executable
 
 
@@ -60,7 +62,9 @@ def python() -> str:
 async def url(
     acting: Model, settings: str, python: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[str]:
-    """The base URL of `antiphon serve`; at the end the server stops on request, and without a traceback."""
+    """The base URL of `antiphon serve`; at the end the server stops on request, and without a
+    traceback.
+    """
     home: Path = tmp_path_factory.mktemp("antiphon")
     (home / "antiphon.toml").write_text(settings)
     flags = ("--port", "0", "--backend", acting.url, "--store", f"sqlite:///{home}/antiphon.db")
@@ -87,6 +91,9 @@ async def wire(url: str) -> AsyncIterator[Relay]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def sdk(url: str) -> AsyncIterator[AsyncOpenAI]:
-    """The official SDK, which tries nothing twice. The limit of the test, which grows with the load, ends a wait."""
+    """The official SDK, which tries nothing twice.
+
+    The limit of the test, which grows with the load, ends a wait.
+    """
     async with AsyncOpenAI(base_url=url, api_key="sk-test", max_retries=0) as client:
         yield client

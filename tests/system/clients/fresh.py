@@ -1,4 +1,5 @@
-"""The documented installation, with no constraints: an environment with the newest versions of the day.
+"""The documented installation, with no constraints: an environment with the newest versions of the
+day.
 
 It is made once for each run of the tests, in the folder of the installed clients.
 """
@@ -25,7 +26,10 @@ INSTALLING = 1200.0
 
 
 def python() -> Path:
-    """Return the interpreter of the environment. Skips the test if no package registry is reachable."""
+    """Return the interpreter of the environment.
+
+    Skips the test if no package registry is reachable.
+    """
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     created = PLACE / "made"
     PLACE.mkdir(parents=True, exist_ok=True)
@@ -54,5 +58,11 @@ def _make() -> None:
 def _run(*command: str) -> "subprocess.CompletedProcess[str]":
     variables = {name: value for name, value in os.environ.items() if name not in OURS}
     return subprocess.run(
-        command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=INSTALLING, check=False
+        command,
+        cwd=ROOT,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=INSTALLING,
+        check=False,
     )

@@ -1,4 +1,6 @@
-"""A Chat Completions model that plays turns: it says what a test wrote down, and calls tools by their own names."""
+"""A Chat Completions model that plays turns: it says what a test wrote down, and calls tools by
+their own names.
+"""
 
 import itertools
 import json
@@ -15,7 +17,9 @@ MODELS = ("fake-model", "gpt-5", "gpt-5.5", "gpt-5.6-sol")
 
 @dataclass(frozen=True)
 class Call:
-    """A tool as its client knows it, with the arguments of a function or the raw input of a custom tool."""
+    """A tool as its client knows it, with the arguments of a function or the raw input of a custom
+    tool.
+    """
 
     name: str
     provided: dict[str, Any] | str
@@ -39,12 +43,15 @@ SILENCE = Turn("pong")
 class Model(ReplayBackend):
     """`requests` are those that came since the last `play`; `turns` are left to be played.
 
-    They are for requests in which the `cue` was said; whoever else asks, an agent of an agent say, hears `SILENCE`.
+    They are for requests in which the `cue` was said; whoever else asks, an agent of an agent say,
+    hears `SILENCE`.
     """
 
     def __init__(self) -> None:
         super().__init__(self._answer_with_a_turn)
-        self.models = [{"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in MODELS]
+        self.models = [
+            {"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in MODELS
+        ]
         self.turns: deque[Turn] = deque()
         self.cue = ""
         self._numbers = itertools.count(1)
@@ -67,7 +74,10 @@ class Model(ReplayBackend):
         turn = self.turns.popleft() if self.turns and is_cued else SILENCE
         missing = [call for call in turn.calls if find(offered(request), call) is None]
         if missing:
-            turn = Turn(f"There is no {missing} among {[function['name'] for function in offered(request)]}.")
+            turn = Turn(
+                f"There is no {missing} among "
+                f"{[function['name'] for function in offered(request)]}."
+            )
         calls = [self._call(request, call) for call in turn.calls]
         if request.get("stream"):
             return Answer([sse(*chunks(turn, calls))])
@@ -86,7 +96,9 @@ def offered(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def find(functions: list[dict[str, Any]], call: Call) -> dict[str, Any] | None:
-    """The function that is this tool: by its whole name, however that was joined, by its own, or by a longer one."""
+    """The function that is this tool: by its whole name, however that was joined, by its own, or by
+    a longer one.
+    """
     whole = re.compile(f"{re.escape(call.namespace)}[^A-Za-z0-9]*{re.escape(call.name)}")
     for fits in (whole.fullmatch, call.name.__eq__, lambda name: name.endswith(call.name)):
         for function in functions:
@@ -96,7 +108,9 @@ def find(functions: list[dict[str, Any]], call: Call) -> dict[str, Any] | None:
 
 
 def arguments(function: dict[str, Any], call: Call) -> dict[str, Any]:
-    """The arguments of a function; the input of a custom tool goes into the only property that there is."""
+    """The arguments of a function; the input of a custom tool goes into the only property that
+    there is.
+    """
     if isinstance(call.provided, dict):
         return call.provided
     (name,) = function["parameters"]["properties"]
@@ -108,7 +122,11 @@ def pieces(text: str, size: int = 7) -> list[str]:
 
 
 def usage(turn: Turn) -> dict[str, int]:
-    return {"prompt_tokens": turn.total_tokens - 5, "completion_tokens": 5, "total_tokens": turn.total_tokens}
+    return {
+        "prompt_tokens": turn.total_tokens - 5,
+        "completion_tokens": 5,
+        "total_tokens": turn.total_tokens,
+    }
 
 
 def chunks(turn: Turn, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -117,7 +135,9 @@ def chunks(turn: Turn, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     deltas += [delta(content=piece) for piece in pieces(turn.text)]
     for index, call in enumerate(calls):
         function = call["function"]
-        deltas.append(delta(tool_calls=[{**call, "index": index, "function": {**function, "arguments": ""}}]))
+        deltas.append(
+            delta(tool_calls=[{**call, "index": index, "function": {**function, "arguments": ""}}])
+        )
         deltas += [
             delta(tool_calls=[{"index": index, "function": {"arguments": piece}}])
             for piece in pieces(function["arguments"])
@@ -137,4 +157,9 @@ def plain(turn: Turn, calls: list[dict[str, Any]]) -> dict[str, Any]:
     if calls:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-    return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage(turn)}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "choices": [choice],
+        "usage": usage(turn),
+    }

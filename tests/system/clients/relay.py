@@ -29,7 +29,9 @@ async def relay(url: str) -> AsyncIterator[Relay]:
         connections.add(task)
         there, onward = await asyncio.open_connection(host, int(port))
         with suppress(asyncio.CancelledError):
-            await asyncio.gather(_pump(reader, onward, wire.sent), _pump(there, writer, wire.received))
+            await asyncio.gather(
+                _pump(reader, onward, wire.sent), _pump(there, writer, wire.received)
+            )
 
     listening = await asyncio.start_server(connect, "127.0.0.1", 0)
     wire.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/{path}"
@@ -42,7 +44,9 @@ async def relay(url: str) -> AsyncIterator[Relay]:
         await asyncio.gather(*connections, return_exceptions=True)
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: bytearray) -> None:
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen: bytearray
+) -> None:
     try:
         while data := await reader.read(65536):
             seen += data

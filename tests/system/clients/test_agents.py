@@ -1,6 +1,7 @@
 """ag2, Google's ADK, LiveKit's plugin, Mastra and Pipecat, unmodified, against the server.
 
-Each is a program in `agents/` that runs its scenarios in turn, while the model plays the turns that these need.
+Each is a program in `agents/` that runs its scenarios in turn, while the model plays the turns that
+these need.
 """
 
 import asyncio
@@ -18,14 +19,20 @@ from tests.support.command import environment
 from tests.support.small_web import SmallWeb
 from tests.system.clients.model import Call, Model, Turn
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400), pytest.mark.nightly]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.timeout(400),
+    pytest.mark.nightly,
+]
 
 HERE = Path(__file__).parent / "agents"
 MASTRA = Path(__file__).parent / "npm" / "mastra"
 PATIENCE = 120.0
 """Seconds for all scenarios of a client."""
 
-GOOD, AGAIN, THREE = Turn("Good morning, Dover."), Turn("You said hi."), Turn("It is three.")
+GOOD = Turn("Good morning, Dover.")
+AGAIN = Turn("You said hi.")
+THREE = Turn("It is three.")
 DOVER = Turn('{"name": "Dover"}')
 NINE = Turn("High water is at nine.")
 ADDING = (Turn(calls=(Call("add", {"x": 1, "y": 2}),)), THREE)
@@ -41,7 +48,9 @@ HOSTED: Sequence[Any] = [NINE.text]
 
 @dataclass(frozen=True)
 class Client:
-    """How a client's scenarios are run: the program, what it is installed from, the turns, and what it says then."""
+    """How a client's scenarios are run: the program, what it is installed from, the turns, and what
+    it says then.
+    """
 
     program: str
     installed: str
@@ -84,7 +93,14 @@ CLIENTS = {
         "mastra.mjs",
         "",
         (GOOD, GOOD, *ADDING, *ADDING, DOVER, *SEARCHING, GOOD, AGAIN),
-        {"text": TEXT, "stream": STREAM, "tool": TOOL, "schema": SCHEMA, "hosted": HOSTED, "chain": CHAIN},
+        {
+            "text": TEXT,
+            "stream": STREAM,
+            "tool": TOOL,
+            "schema": SCHEMA,
+            "hosted": HOSTED,
+            "chain": CHAIN,
+        },
     ),
     "pipecat": Client(
         "use_pipecat.py",
@@ -121,13 +137,17 @@ async def scenarios(client: Client, url: str, home: Path) -> dict[str, Any]:
     """Run the program to its end; return what it printed for each scenario."""
     words = command(client)
     folder = HERE if client.installed else npm.CACHE / "mastra"
-    variables = environment(home, BASE_URL=url, LITELLM_LOCAL_MODEL_COST_MAP="true", MASTRA_TELEMETRY_DISABLED="1")
+    variables = environment(
+        home, BASE_URL=url, LITELLM_LOCAL_MODEL_COST_MAP="true", MASTRA_TELEMETRY_DISABLED="1"
+    )
     process = await asyncio.create_subprocess_exec(
         *words, url, cwd=folder, env=variables, stdin=-3, stdout=-1, stderr=-1
     )
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, err.decode()[-2000:]
-    reported = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"scenario":')]
+    reported = [
+        json.loads(line) for line in out.decode().splitlines() if line.startswith('{"scenario":')
+    ]
     return {one["scenario"]: one["said"] for one in reported}
 
 
@@ -143,4 +163,8 @@ async def test_a_client_receives_what_it_requests(
     spoken = [request["messages"][-1]["content"] for request in model.requests]
     second = [message["content"] for message in model.requests[spoken.index("again")]["messages"]]
     stated_so_far = [content for content in second if content in ("hi", GOOD.text, "again")]
-    assert list(dict.fromkeys(stated_so_far)) == ["hi", GOOD.text, "again"]  # LiveKit sends a stored answer once more
+    assert list(dict.fromkeys(stated_so_far)) == [
+        "hi",
+        GOOD.text,
+        "again",
+    ]  # LiveKit sends a stored answer once more

@@ -46,7 +46,9 @@ def agent(sdk: AsyncOpenAI, **described: Any) -> Agent:
 async def drain(agent: Agent, text: str) -> tuple[Any, list[str]]:
     """The final output of a streamed run, and the names of what its items were."""
     run = Runner.run_streamed(agent, text, run_config=QUIET)
-    names: list[str] = [event.name async for event in run.stream_events() if event.type == "run_item_stream_event"]
+    names: list[str] = [
+        event.name async for event in run.stream_events() if event.type == "run_item_stream_event"
+    ]
     return run.final_output, names
 
 
@@ -95,7 +97,11 @@ async def test_a_session_keeps_its_turns_in_a_conversation(sdk: AsyncOpenAI, mod
     session = OpenAIConversationsSession(openai_client=sdk)
     for stated in ("one", "two"):
         await Runner.run(agent(sdk), stated, session=session, run_config=QUIET)
-    assert [message["content"] for message in model.requests[-1]["messages"]] == ["one", "pong", "two"]
+    assert [message["content"] for message in model.requests[-1]["messages"]] == [
+        "one",
+        "pong",
+        "two",
+    ]
     assert len(await session.get_items()) == 4
     await session.pop_item()
     assert len(await session.get_items()) == 3
@@ -104,22 +110,38 @@ async def test_a_session_keeps_its_turns_in_a_conversation(sdk: AsyncOpenAI, mod
 
 async def test_a_run_goes_on_from_the_one_before(sdk: AsyncOpenAI, model: Model) -> None:
     first = await Runner.run(agent(sdk), "one", run_config=QUIET)
-    await Runner.run(agent(sdk), "two", previous_response_id=first.last_response_id, run_config=QUIET)
-    assert [message["content"] for message in model.requests[-1]["messages"]] == ["one", "pong", "two"]
+    await Runner.run(
+        agent(sdk), "two", previous_response_id=first.last_response_id, run_config=QUIET
+    )
+    assert [message["content"] for message in model.requests[-1]["messages"]] == [
+        "one",
+        "pong",
+        "two",
+    ]
 
 
 async def test_turns_are_chained_by_themselves(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(*ADDING)
-    run = await Runner.run(agent(sdk, tools=[add]), "one", auto_previous_response_id=True, run_config=QUIET)
+    run = await Runner.run(
+        agent(sdk, tools=[add]), "one", auto_previous_response_id=True, run_config=QUIET
+    )
     assert run.final_output == "three"
-    assert [message["role"] for message in model.requests[-1]["messages"]] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in model.requests[-1]["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+    ]
 
 
 async def test_a_conversation_is_named_by_its_id(sdk: AsyncOpenAI, model: Model) -> None:
     conversation = await sdk.conversations.create()
     for stated in ("one", "two"):
         await Runner.run(agent(sdk), stated, conversation_id=conversation.id, run_config=QUIET)
-    assert [message["content"] for message in model.requests[-1]["messages"]] == ["one", "pong", "two"]
+    assert [message["content"] for message in model.requests[-1]["messages"]] == [
+        "one",
+        "pong",
+        "two",
+    ]
 
 
 async def test_an_agent_works_over_a_websocket(sdk: AsyncOpenAI, model: Model) -> None:
@@ -133,11 +155,15 @@ async def test_an_agent_works_over_a_websocket(sdk: AsyncOpenAI, model: Model) -
     assert model.requests[-1]["messages"][-1]["content"] == "the sum is 3"
 
 
-async def test_tools_that_cannot_be_run_here_do_not_keep_the_others_from_it(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_tools_that_cannot_be_run_here_do_not_keep_the_others_from_it(
+    sdk: AsyncOpenAI, model: Model
+) -> None:
     model.play(*ADDING)
     tools = [
         WebSearchTool(),
-        CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}}),
+        CodeInterpreterTool(
+            tool_config={"type": "code_interpreter", "container": {"type": "auto"}}
+        ),
         add,
     ]
     run = await Runner.run(agent(sdk, tools=tools), "hi", run_config=QUIET)
@@ -149,7 +175,11 @@ async def test_a_session_is_compacted(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(Turn("Good morning, Ada."), Turn("The user's name is Ada."), Turn("You are Ada."))
     stored = SQLiteSession("ada")
     session = OpenAIResponsesCompactionSession(
-        "ada", stored, client=sdk, model="gpt-5", should_trigger_compaction=lambda context: len(model.requests) == 1
+        "ada",
+        stored,
+        client=sdk,
+        model="gpt-5",
+        should_trigger_compaction=lambda context: len(model.requests) == 1,
     )
     await Runner.run(agent(sdk), "I am Ada.", session=session, run_config=QUIET)
     kinds = [item.get("type", "message") for item in await session.get_items()]

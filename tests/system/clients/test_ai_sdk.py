@@ -52,7 +52,11 @@ def parts(turn: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 async def test_a_text_is_generated(ai: AiSdk, model: Model) -> None:
     model.play(Turn("Good morning, Dover."))
     (turn,) = await ai.run("text", "hi")
-    assert (turn["text"], turn["finishReason"], turn["totalTokens"]) == ("Good morning, Dover.", "stop", 15)
+    assert (turn["text"], turn["finishReason"], turn["totalTokens"]) == (
+        "Good morning, Dover.",
+        "stop",
+        15,
+    )
     assert (turn["parts"].count("text-delta") > 1) is ai.stream
 
 
@@ -72,17 +76,25 @@ async def test_a_tool_is_run_between_two_steps(ai: AiSdk, model: Model) -> None:
     model.play(ADDING, Turn("three"))
     (turn,) = await ai.run("tools", "1 + 2?")
     (call,), (result,) = parts(turn, "tool-call"), parts(turn, "tool-result")
-    assert (call["toolName"], call["input"], result["output"]) == ("add", {"x": 1, "y": 2}, {"sum": 3})
+    assert (call["toolName"], call["input"], result["output"]) == (
+        "add",
+        {"x": 1, "y": 2},
+        {"sum": 3},
+    )
     assert (turn["steps"], turn["text"], turn["finishReason"]) == (2, "three", "stop")
     assert model.requests[-1]["messages"][-1]["content"] == '{"sum":3}'
 
 
-async def test_reasoning_returns_sealed_if_nothing_is_stored(ai: AiSdk, wire: Relay, model: Model) -> None:
+async def test_reasoning_returns_sealed_if_nothing_is_stored(
+    ai: AiSdk, wire: Relay, model: Model
+) -> None:
     model.play(ADDING, Turn("three"))
     (turn,) = await ai.run("tools", "1 + 2?", model="gpt-5", openai=SEALED)
     assert (turn["text"], turn["warnings"]) == ("three", [])
     assert b'"item_reference"' not in wire.sent
-    assert [message.get("reasoning_content") for message in model.requests[-1]["messages"]].count("I count.") == 1
+    assert [message.get("reasoning_content") for message in model.requests[-1]["messages"]].count(
+        "I count."
+    ) == 1
 
 
 async def test_an_object_keeps_to_its_schema(ai: AiSdk, model: Model) -> None:
@@ -92,8 +104,12 @@ async def test_an_object_keeps_to_its_schema(ai: AiSdk, model: Model) -> None:
     assert model.requests[-1]["response_format"]["json_schema"]["schema"]["required"] == ["name"]
 
 
-async def test_a_hosted_mcp_tool_is_called(ai: AiSdk, wire: Relay, model: Model, sums: McpServer, mcp: str) -> None:
-    """The SDK rejects an entire response whose `mcp_list_tools` has a null; otherwise it hides that item."""
+async def test_a_hosted_mcp_tool_is_called(
+    ai: AiSdk, wire: Relay, model: Model, sums: McpServer, mcp: str
+) -> None:
+    """The SDK rejects an entire response whose `mcp_list_tools` has a null; otherwise it hides that
+    item.
+    """
     model.play(*ADDING_BY_MCP)
     (turn,) = await ai.run("mcp", "1 + 2?", mcp=mcp)
     (call,), (result,) = parts(turn, "tool-call"), parts(turn, "tool-result")
@@ -108,7 +124,9 @@ async def test_a_turn_after_an_mcp_call_knows_its_output(ai: AiSdk, model: Model
     model.play(*ADDING_BY_MCP, Turn("You are welcome."))
     turns = await ai.run("mcp", "1 + 2?", "Thanks.", mcp=mcp)
     assert turns[-1]["text"] == "You are welcome."
-    assert [(message["role"], message["content"]) for message in model.requests[-1]["messages"]][-3:] == [
+    assert [(message["role"], message["content"]) for message in model.requests[-1]["messages"]][
+        -3:
+    ] == [
         ("tool", "3"),
         ("assistant", "It is three."),
         ("user", "Thanks."),
@@ -120,7 +138,9 @@ async def test_an_mcp_call_waits_for_approval(
     ai: AiSdk, model: Model, sums: McpServer, mcp: str, approve: bool
 ) -> None:
     model.play(*ADDING_BY_MCP)
-    waiting, decided = await ai.run("mcp", "1 + 2?", mcp=mcp, requireApproval="always", approve=approve)
+    waiting, decided = await ai.run(
+        "mcp", "1 + 2?", mcp=mcp, requireApproval="always", approve=approve
+    )
     (request,) = parts(waiting, "tool-approval-request")
     assert (request["toolName"], request["input"]) == ADDED
     assert [part["output"]["output"] for part in parts(decided, "tool-result")] == ["3"] * approve
@@ -137,10 +157,14 @@ async def test_a_failed_mcp_call_shows_its_error(ai: AiSdk, model: Model, mcp: s
 
 
 async def test_an_mcp_server_that_cannot_be_listed_raises(ai: AiSdk) -> None:
-    with pytest.raises(SdkError, match="Error retrieving tool list from MCP server: 'sums'") as raised:
+    with pytest.raises(
+        SdkError, match="Error retrieving tool list from MCP server: 'sums'"
+    ) as raised:
         await ai.run("mcp", "1 + 2?", mcp=NOWHERE)
     assert raised.value.error["data"]["error"]["type"] == "external_connector_error"
-    assert raised.value.error["status"] == (500 if ai.stream else 424)  # 500 is the SDK's own for an error event
+    assert raised.value.error["status"] == (
+        500 if ai.stream else 424
+    )  # 500 is the SDK's own for an error event
 
 
 async def test_a_rejected_request_raises_with_the_servers_message(ai: AiSdk) -> None:
@@ -155,6 +179,10 @@ async def test_a_web_search_has_its_sources(ai: AiSdk, model: Model, web: SmallW
     model.play(search, Turn(f"High water is at nine ([harbour]({page}))."))
     (turn,) = await ai.run("web", "When is high water?")
     (result,) = parts(turn, "tool-result")
-    assert result["output"]["action"] == {"type": "search", "query": "harbour", "queries": ["harbour"]}
+    assert result["output"]["action"] == {
+        "type": "search",
+        "query": "harbour",
+        "queries": ["harbour"],
+    }
     assert page in [source["url"] for source in result["output"]["sources"]]
     assert [source["url"] for source in parts(turn, "source")] == [page]

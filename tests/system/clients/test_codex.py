@@ -1,4 +1,6 @@
-"""Codex, unmodified, against the server: it runs the tools that the model calls, whatever kind they are of."""
+"""Codex, unmodified, against the server: it runs the tools that the model calls, whatever kind they
+are of.
+"""
 
 import base64
 import json
@@ -21,7 +23,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)
 
 TIDES = Path(__file__).parent / "tide_server.py"
 PATCH = "*** Begin Patch\n*** Add File: hello.txt\n+hello from a patch\n*** End Patch\n"
-DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # noqa: E501 - one text, or a row of a table
 FULL = 250_000
 """Tokens with which the window of gpt-5.5 is so full that Codex compacts."""
 
@@ -53,7 +55,9 @@ async def test_demo_runs_the_commands_that_the_user_spells_out_and_no_other(tmp_
     async with serve(DemoBackend()) as server:
         codex = Codex.within(tmp_path, server.url)
         requested = await codex.run(prompt="Please run pwd", model="demo")
-        spelled_out = await codex.run(prompt='call exec_command {"cmd": "echo sum-$((40+2))"}', model="demo")
+        spelled_out = await codex.run(
+            prompt='call exec_command {"cmd": "echo sum-$((40+2))"}', model="demo"
+        )
 
     assert requested.done("command_execution") == []
     assert "You said: Please run pwd" in requested.stated[-1]
@@ -72,11 +76,15 @@ async def test_a_patch_is_applied_that_comes_from_a_custom_tool(codex: Codex, mo
     model.play(Turn(calls=(Call("apply_patch", PATCH),)), Turn("Done."))
     run = await codex.run(model="gpt-5.5")
     assert (codex.work / "hello.txt").read_text() == "hello from a patch\n"
-    assert [change["kind"] for one in run.done("file_change") for change in one["changes"]] == ["add"]
+    assert [change["kind"] for one in run.done("file_change") for change in one["changes"]] == [
+        "add"
+    ]
     assert run.stated == ["Done."]
 
 
-async def test_tools_that_come_with_the_input_are_run(codex: Codex, wire: Relay, model: Model) -> None:
+async def test_tools_that_come_with_the_input_are_run(
+    codex: Codex, wire: Relay, model: Model
+) -> None:
     script = "const run = await tools.exec_command({cmd: 'echo sum-$((40+2))'}); text(run.output)"
     model.play(Turn(calls=(Call("exec", script, "functions"),)), Turn("Done."))
     run = await codex.run(model="gpt-5.6-sol")
@@ -95,20 +103,28 @@ async def test_the_web_is_searched_and_a_page_opened(tmp_path: Path, name: str) 
             stated("High water is at nine [1]."),
         ]
         settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.1"])
-        async with serve(ScriptedBackend(answers, models=[name]), settings=settings, has_tools=True) as server:
+        async with serve(
+            ScriptedBackend(answers, models=[name]), settings=settings, has_tools=True
+        ) as server:
             run = await Codex.within(tmp_path, server.url).run(model=name)
-    assert [search["action"]["type"] for search in run.done("web_search")] == ["search", "open_page"]
+    assert [search["action"]["type"] for search in run.done("web_search")] == [
+        "search",
+        "open_page",
+    ]
     assert web.requested == ["/harbour"]
     assert run.stated == ["High water is at nine [1]."]
 
 
 async def test_a_tool_of_an_mcp_server_is_run(codex: Codex, model: Model) -> None:
     model.play(Turn(calls=(Call("tide_at", {"place": "Dover"}, "mcp__tides"),)), Turn("Done."))
-    server = f"mcp_servers.tides={{command={json.dumps(sys.executable)},args=[{json.dumps(str(TIDES))}]}}"
+    server = (
+        f"mcp_servers.tides={{command={json.dumps(sys.executable)},"
+        f"args=[{json.dumps(str(TIDES))}]}}"
+    )
     run = await codex.run("-c", server)
-    assert [(call["server"], call["tool"], call["status"]) for call in run.done("mcp_tool_call")] == [
-        ("tides", "tide_at", "completed")
-    ]
+    assert [
+        (call["server"], call["tool"], call["status"]) for call in run.done("mcp_tool_call")
+    ] == [("tides", "tide_at", "completed")]
     assert "high in Dover at 14:05" in model.sent_to()
 
 
@@ -117,7 +133,11 @@ async def test_another_agent_is_spawned(codex: Codex, model: Model) -> None:
     model.play(Turn(calls=(spawn,)), Turn("Done."))
     run = await codex.run()
     (call,) = run.done("collab_tool_call")
-    assert (call["tool"], call["status"], call["prompt"]) == ("spawn_agent", "completed", "Look at the tide.")
+    assert (call["tool"], call["status"], call["prompt"]) == (
+        "spawn_agent",
+        "completed",
+        "Look at the tide.",
+    )
     assert len(call["receiver_thread_ids"]) == 1
     assert "Done." in run.stated
 
@@ -128,13 +148,17 @@ async def test_a_tool_that_was_searched_for_is_run(codex: Codex, model: Model) -
     model.play(Turn(calls=(search,)), Turn(calls=(spawn,)), Turn("Done."))
     run = await codex.run(model="gpt-5.5")
     assert [call["status"] for call in run.done("collab_tool_call")] == ["completed"]
-    assert [sum("spawn_agent" in name for name in model.offered_to(number)) for number in (0, 1)] == [0, 1]
+    assert [
+        sum("spawn_agent" in name for name in model.offered_to(number)) for number in (0, 1)
+    ] == [0, 1]
     assert "Done." in run.stated
 
 
 async def test_an_image_reaches_the_model(codex: Codex, model: Model) -> None:
     (codex.work / "dot.png").write_bytes(base64.b64decode(DOT))
-    model.play(Turn(calls=(Call("view_image", {"path": str(codex.work / "dot.png")}),)), Turn("A dot."))
+    model.play(
+        Turn(calls=(Call("view_image", {"path": str(codex.work / "dot.png")}),)), Turn("A dot.")
+    )
     assert (await codex.run()).stated == ["A dot."]
     assert f"data:image/png;base64,{DOT}" in model.sent_to()
 
@@ -143,7 +167,9 @@ async def test_reasoning_comes_back_sealed(codex: Codex, wire: Relay, model: Mod
     model.play(Turn(reasoning="I count.", calls=(shell("echo one"),)), Turn("Done."))
     run = await codex.run()
     assert b'"store":false' in wire.sent
-    assert [message.get("reasoning_content") for message in model.requests[-1]["messages"]].count("I count.") == 1
+    assert [message.get("reasoning_content") for message in model.requests[-1]["messages"]].count(
+        "I count."
+    ) == 1
     assert run.stated == ["Done."]
 
 
@@ -172,8 +198,12 @@ async def test_an_answer_keeps_to_a_schema(codex: Codex, model: Model, tmp_path:
     assert model.requests[-1]["response_format"]["json_schema"]["schema"] == schema
 
 
-async def test_it_compacts_by_itself_when_the_window_is_full(codex: Codex, wire: Relay, model: Model) -> None:
-    model.play(Turn(calls=(shell("echo one"),), total_tokens=FULL), Turn("We said one."), Turn("Done."))
+async def test_it_compacts_by_itself_when_the_window_is_full(
+    codex: Codex, wire: Relay, model: Model
+) -> None:
+    model.play(
+        Turn(calls=(shell("echo one"),), total_tokens=FULL), Turn("We said one."), Turn("Done.")
+    )
     run = await codex.run(model="gpt-5.5")
     assert b"compaction_trigger" not in wire.sent
     assert "We said one." in model.sent_to()
@@ -181,12 +211,20 @@ async def test_it_compacts_by_itself_when_the_window_is_full(codex: Codex, wire:
 
 
 @pytest.mark.parametrize("websockets", [False, True])
-async def test_the_server_compacts_when_configured(codex: Codex, wire: Relay, model: Model, websockets: bool) -> None:
-    """A provider that is called OpenAI is told to; Codex fails the turn unless exactly one compaction item comes."""
-    model.play(Turn(calls=(shell("echo one"),), total_tokens=FULL), Turn("We said one."), Turn("Done."))
+async def test_the_server_compacts_when_configured(
+    codex: Codex, wire: Relay, model: Model, websockets: bool
+) -> None:
+    """A provider that is called OpenAI is told to; Codex fails the turn unless exactly one
+    compaction item comes.
+    """
+    model.play(
+        Turn(calls=(shell("echo one"),), total_tokens=FULL), Turn("We said one."), Turn("Done.")
+    )
     run = await codex.run(model="gpt-5.5", provider="OpenAI", websockets=websockets)
     assert (b"101 Switching Protocols" in wire.received) is websockets
-    assert wire.sent.count(b'"compaction_trigger"') == (not websockets)  # frames on a WebSocket are masked
+    assert wire.sent.count(b'"compaction_trigger"') == (
+        not websockets
+    )  # frames on a WebSocket are masked
     assert len(model.requests) == 3
     assert "We said one." in model.sent_to()
     assert run.stated == ["Done."]

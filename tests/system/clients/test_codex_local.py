@@ -1,4 +1,6 @@
-"""Codex, unmodified, with models that break what it asks for: their faults are corrected before it sees them."""
+"""Codex, unmodified, with models that break what it asks for: their faults are corrected before it
+sees them.
+"""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -18,12 +20,17 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)
 
 MODEL = "local"
 SUM = "echo sum-$((40+2))"
-SAMPLERS = (400, {"error": {"code": 400, "message": "Failed to initialize samplers: failed to parse grammar"}})
+SAMPLERS = (
+    400,
+    {"error": {"code": 400, "message": "Failed to initialize samplers: failed to parse grammar"}},
+)
 """llama.cpp#25895."""
 
 
 @asynccontextmanager
-async def behind(folder: Path, answers: Sequence[Any]) -> AsyncIterator[tuple[Codex, ScriptedBackend]]:
+async def behind(
+    folder: Path, answers: Sequence[Any]
+) -> AsyncIterator[tuple[Codex, ScriptedBackend]]:
     """Codex in front of a local model that gives these answers."""
     wired = [sse(*one) if isinstance(one, list) else one for one in answers]
     backend = ScriptedBackend(wired, models=[MODEL])
@@ -43,7 +50,10 @@ async def behind(folder: Path, answers: Sequence[Any]) -> AsyncIterator[tuple[Co
     ids=["quotes", "single quotes", "comma", "bracket", "fence"],
 )
 async def test_a_call_with_broken_json_is_run(tmp_path: Path, broken: str) -> None:
-    async with behind(tmp_path, [called("exec_command", broken), stated("Done.")]) as (codex, backend):
+    async with behind(tmp_path, [called("exec_command", broken), stated("Done.")]) as (
+        codex,
+        backend,
+    ):
         run = await codex.run(model=MODEL)
 
     assert "sum-42" in run.printed
@@ -73,8 +83,12 @@ async def test_tools_that_make_no_grammar_are_sent_weaker(tmp_path: Path) -> Non
     assert backend.requests[0]["tools"] != backend.requests[1]["tools"]
 
 
-async def test_a_model_that_repeats_a_call_forever_receives_a_note_and_continues(tmp_path: Path) -> None:
-    same = [called("exec_command", json.dumps({"cmd": "true"}), f"call_{number}") for number in range(4)]
+async def test_a_model_that_repeats_a_call_forever_receives_a_note_and_continues(
+    tmp_path: Path,
+) -> None:
+    same = [
+        called("exec_command", json.dumps({"cmd": "true"}), f"call_{number}") for number in range(4)
+    ]
     async with behind(tmp_path, [*same, stated("It does nothing.")]) as (codex, backend):
         run = await codex.run(model=MODEL)
 

@@ -1,4 +1,6 @@
-"""Codex, unmodified, in front of an Ollama that reads 4,096 tokens by default and cuts the rest silently."""
+"""Codex, unmodified, in front of an Ollama that reads 4,096 tokens by default and cuts the rest
+silently.
+"""
 
 import json
 from pathlib import Path
@@ -15,8 +17,13 @@ pytestmark = pytest.mark.timeout(200)
 
 
 async def test_the_model_reads_all_that_codex_sends(tmp_path: Path) -> None:
-    call = {"id": "call_1", "function": {"name": "exec_command", "arguments": {"cmd": "echo sum-$((40+2))"}}}
-    server = FakeOllama(answers=[[{"content": "I add.", "tool_calls": [call]}], [{"content": "It is 42."}]])
+    call = {
+        "id": "call_1",
+        "function": {"name": "exec_command", "arguments": {"cmd": "echo sum-$((40+2))"}},
+    }
+    server = FakeOllama(
+        answers=[[{"content": "I add.", "tool_calls": [call]}], [{"content": "It is 42."}]]
+    )
     async with server.serve() as ollama:
         shares = {"ollama": BackendOptions(api="auto")}
         async with serve(HttpBackend("ollama", ollama), shares=shares) as running:

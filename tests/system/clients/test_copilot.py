@@ -1,4 +1,6 @@
-"""GitHub's Copilot CLI with a key of its own, over HTTP and over WebSocket: it answers, runs a command, and goes on."""
+"""GitHub's Copilot CLI with a key of its own, over HTTP and over WebSocket: it answers, runs a
+command, and goes on.
+"""
 
 import asyncio
 import json
@@ -10,7 +12,11 @@ from tests.support import npm
 from tests.support.command import environment
 from tests.system.clients.model import Call, Model, Turn
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400), pytest.mark.nightly]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.timeout(400),
+    pytest.mark.nightly,
+]
 
 PINNED = Path(__file__).parent / "npm" / "copilot"
 FOLDER = npm.CACHE / "copilot"
@@ -28,7 +34,8 @@ def transport(request: pytest.FixtureRequest) -> str:
 async def copilot(folder: Path, url: str, transport: str, *arguments: str) -> str:
     """Run the program; return what it printed. Skips the test like `npm.install`."""
     program = npm.install(PINNED, "Copilot CLI", "copilot", folder=FOLDER, trial=("--version",))
-    home, work = folder / "home", folder / "work"
+    home = folder / "home"
+    work = folder / "work"
     for each in (home, work):
         each.mkdir(exist_ok=True)
     variables = environment(
@@ -42,7 +49,12 @@ async def copilot(folder: Path, url: str, transport: str, *arguments: str) -> st
         COPILOT_AUTO_UPDATE="false",
     )
     process = await asyncio.create_subprocess_exec(
-        *(str(program), "--allow-all-tools", *arguments), cwd=work, env=variables, stdin=-3, stdout=-1, stderr=-1
+        *(str(program), "--allow-all-tools", *arguments),
+        cwd=work,
+        env=variables,
+        stdin=-3,
+        stdout=-1,
+        stderr=-1,
     )
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, (out + err).decode()[-2000:]
@@ -69,6 +81,8 @@ async def test_it_runs_a_command_and_returns_the_output_to_the_model(
 async def test_a_session_goes_on(url: str, model: Model, transport: str, tmp_path: Path) -> None:
     model.play(GOOD, Turn("You said hi."))
     await copilot(tmp_path, url, transport, "-p", "Say hi to the harbour.")
-    assert "You said hi." in await copilot(tmp_path, url, transport, "--continue", "-p", "And again?")
+    assert "You said hi." in await copilot(
+        tmp_path, url, transport, "--continue", "-p", "And again?"
+    )
     assert "Say hi to the harbour." in model.sent_to()
     assert GOOD.text in model.sent_to()

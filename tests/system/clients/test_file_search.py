@@ -1,4 +1,6 @@
-"""Searches of files as the official SDKs use them, unmodified: the OpenAI SDK, the Agents SDK and Vercel's AI SDK."""
+"""Searches of files as the official SDKs use them, unmodified: the OpenAI SDK, the Agents SDK and
+Vercel's AI SDK.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -39,34 +41,50 @@ async def server(shelves: Shelves) -> AsyncIterator[RunningServer]:
 
 def agent(server: RunningServer, **options: Any) -> Agent:
     model = OpenAIResponsesModel(model="m", openai_client=server.sdk)
-    return Agent(name="pilot", model=model, tools=[FileSearchTool(vector_store_ids=[STORE], **options)])
+    return Agent(
+        name="pilot", model=model, tools=[FileSearchTool(vector_store_ids=[STORE], **options)]
+    )
 
 
-async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(server: RunningServer) -> None:
+async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(
+    server: RunningServer,
+) -> None:
     tool: Any = {"type": "file_search", "vector_store_ids": [STORE]}
-    stream = await server.sdk.responses.create(model="m", input="When?", tools=[tool], include=RESULTS, stream=True)
+    stream = await server.sdk.responses.create(
+        model="m", input="When?", tools=[tool], include=RESULTS, stream=True
+    )
     events = [event.to_dict(mode="json") async for event in stream]
 
     assert_event_stream(events)
-    assert [ADAPTER.validate_python(event).type for event in events] == [event["type"] for event in events]
+    assert [ADAPTER.validate_python(event).type for event in events] == [
+        event["type"] for event in events
+    ]
     assert fold(events) == events[-1]["response"]
 
 
 async def test_the_stream_helper_has_the_results_and_the_citation(server: RunningServer) -> None:
     tool: Any = {"type": "file_search", "vector_store_ids": [STORE]}
-    async with server.sdk.responses.stream(model="m", input="When?", tools=[tool], include=RESULTS) as stream:
+    async with server.sdk.responses.stream(
+        model="m", input="When?", tools=[tool], include=RESULTS
+    ) as stream:
         types = [event.type async for event in stream]
         search, message = (await stream.get_final_response()).output
 
     assert search.type == "file_search_call"
     assert search.results is not None
-    assert [(one.filename, one.score, one.text) for one in search.results] == [("tides.pdf", 0.9, "High water: 9:00.")]
+    assert [(one.filename, one.score, one.text) for one in search.results] == [
+        ("tides.pdf", 0.9, "High water: 9:00.")
+    ]
     assert message.type == "message"
     part = message.content[0]
     assert part.type == "output_text"
     citation = part.annotations[0]
     assert citation.type == "file_citation"
-    assert (part.text, citation.filename, citation.index) == ("High water is at nine.", "tides.pdf", 21)
+    assert (part.text, citation.filename, citation.index) == (
+        "High water is at nine.",
+        "tides.pdf",
+        21,
+    )
     assert "response.output_text.annotation.added" in types
 
 
@@ -85,11 +103,17 @@ async def test_an_agent_searches_files(server: RunningServer, shelves: Shelves) 
     assert (shelves.requested[0].store_ids, shelves.requested[0].most) == ((STORE,), 3)
 
 
-async def test_an_agent_streams_its_search_and_cites_it_again_in_the_next_turn(server: RunningServer) -> None:
+async def test_an_agent_streams_its_search_and_cites_it_again_in_the_next_turn(
+    server: RunningServer,
+) -> None:
     pilot = agent(server)
     first = Runner.run_streamed(pilot, "When?", run_config=QUIET)
-    names = [event.name async for event in first.stream_events() if event.type == "run_item_stream_event"]
-    second = await Runner.run(pilot, [*first.to_input_list(), {"role": "user", "content": "Sure?"}], run_config=QUIET)
+    names = [
+        event.name async for event in first.stream_events() if event.type == "run_item_stream_event"
+    ]
+    second = await Runner.run(
+        pilot, [*first.to_input_list(), {"role": "user", "content": "Sure?"}], run_config=QUIET
+    )
 
     assert names == ["tool_called", "message_output_created"]
     assert second.final_output == "At nine, as I said."
@@ -109,7 +133,9 @@ async def test_the_ai_sdk_shows_the_search_and_its_source(
     server: RunningServer, node: Path, major: int, stream: bool
 ) -> None:
     options = {"model": "m", "store": STORE, "openai": {"include": RESULTS}}
-    (turn,) = await AiSdk(node, major, stream, server.url).run("files", "When is high water?", **options)
+    (turn,) = await AiSdk(node, major, stream, server.url).run(
+        "files", "When is high water?", **options
+    )
 
     kinds = [part["type"] for part in turn["content"]]
     assert turn["text"] == "High water is at nine."

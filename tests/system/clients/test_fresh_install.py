@@ -1,4 +1,6 @@
-"""WebSocket clients against the server of the documented installation, with the newest versions of the day."""
+"""WebSocket clients against the server of the documented installation, with the newest versions of
+the day.
+"""
 
 import asyncio
 import json
@@ -33,7 +35,8 @@ def python(request: pytest.FixtureRequest) -> str:
     found = str(fresh.python())
     lines = (line for line in fresh.versions().split() if "==" in line)
     displayed = (
-        f"\nServer: {', '.join(lines)}\nClients: openai {version('openai')}, websockets {version('websockets')}\n"
+        f"\nServer: {', '.join(lines)}\nClients: openai {version('openai')}, websockets "
+        f"{version('websockets')}\n"
     )
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         sys.stdout.write(displayed)
@@ -59,10 +62,23 @@ async def test_the_doctor_loads_every_package(python: str, tmp_path: Path) -> No
     assert "websockets " in found[0]["text"]
 
 
-async def test_the_requirements_of_websocket_mode_are_met(python: str, url: str, tmp_path: Path) -> None:
-    flags = ("--base-url", url, "--only", "responses:websocket", "--model", "fake-model", "--json", "report.json")
+async def test_the_requirements_of_websocket_mode_are_met(
+    python: str, url: str, tmp_path: Path
+) -> None:
+    flags = (
+        "--base-url",
+        url,
+        "--only",
+        "responses:websocket",
+        "--model",
+        "fake-model",
+        "--json",
+        "report.json",
+    )
     _, out, err = await run(python, tmp_path, "verify", *flags)
-    results = {one["id"]: one for one in json.loads((tmp_path / "report.json").read_text())["results"]}
+    results = {
+        one["id"]: one for one in json.loads((tmp_path / "report.json").read_text())["results"]
+    }
     failed = [name for name, one in results.items() if one["outcome"] == "failed"]
     assert failed == [], out + err
     assert results["responses:websocket:created"]["outcome"] == "passed"
@@ -73,18 +89,29 @@ async def test_the_sdk_for_javascript_continues_a_response(url: str, model: Mode
     if node is None:
         pytest.skip("the SDK for JavaScript needs Node.js, and Node.js is missing")
     folder = npm.CACHE / "openai"
-    npm.install_packages(Path(__file__).parent / "npm/openai", "the SDK for JavaScript", folder=folder)
+    npm.install_packages(
+        Path(__file__).parent / "npm/openai", "the SDK for JavaScript", folder=folder
+    )
     model.play(Turn("Good morning"), Turn("Good night"))
     script = Path(__file__).with_name("openai_ws.mjs")
     process = await asyncio.create_subprocess_exec(
-        *(node, str(script), url), cwd=folder, env=environment(folder), stdin=-3, stdout=-1, stderr=-1
+        *(node, str(script), url),
+        cwd=folder,
+        env=environment(folder),
+        stdin=-3,
+        stdout=-1,
+        stderr=-1,
     )
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, err.decode()
     first, second = json.loads(out)
     assert (first["text"], second["text"]) == ("Good morning", "Good night")
     assert first["events"][0] == second["events"][0] == "response.created"
-    assert [message["content"] for message in model.requests[-1]["messages"]] == ["hi", "Good morning", "bye"]
+    assert [message["content"] for message in model.requests[-1]["messages"]] == [
+        "hi",
+        "Good morning",
+        "bye",
+    ]
 
 
 async def test_codex_works_over_a_websocket(wire: Relay, model: Model, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Tools that the server runs, as the official SDKs use them, unmodified: an MCP server, and a small web."""
+"""Tools that the server runs, as the official SDKs use them, unmodified: an MCP server, and a small
+web.
+"""
 
 import json
 from typing import Any
@@ -46,7 +48,12 @@ def settings(local_tools: str) -> str:
 def tool(sums: McpServer) -> Mcp:
     """The MCP server as a tool whose calls need no approval."""
     sums.called.clear()
-    return {"type": "mcp", "server_label": "sums", "server_url": sums.url, "require_approval": "never"}
+    return {
+        "type": "mcp",
+        "server_label": "sums",
+        "server_url": sums.url,
+        "require_approval": "never",
+    }
 
 
 def kinds(response: Any) -> list[str]:
@@ -56,7 +63,9 @@ def kinds(response: Any) -> list[str]:
 # The official SDK.
 
 
-async def test_the_stream_helper_follows_a_call(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
+async def test_the_stream_helper_follows_a_call(
+    sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp
+) -> None:
     model.play(*ADDING)
     async with sdk.responses.stream(model=NAME, input="1 + 2?", tools=[tool]) as stream:
         events = [event async for event in stream]
@@ -67,12 +76,23 @@ async def test_the_stream_helper_follows_a_call(sdk: AsyncOpenAI, model: Model, 
     assert listed.type == "mcp_list_tools"
     assert [one.name for one in listed.tools] == [one.name for one in sums.tools]
     assert call.type == "mcp_call"
-    assert (call.status, call.name, call.server_label, call.output) == ("completed", "add", "sums", "3")
-    assert (json.loads(call.arguments), call.error, call.approval_request_id) == ({"a": 1, "b": 2}, None, None)
+    assert (call.status, call.name, call.server_label, call.output) == (
+        "completed",
+        "add",
+        "sums",
+        "3",
+    )
+    assert (json.loads(call.arguments), call.error, call.approval_request_id) == (
+        {"a": 1, "b": 2},
+        None,
+        None,
+    )
     assert sums.called == [("add", {"a": 1, "b": 2})]
     assert response.output_text == "It is three."
     types = [event.type for event in events]
-    assert types.index("response.mcp_list_tools.completed") < types.index("response.mcp_call.in_progress")
+    assert types.index("response.mcp_list_tools.completed") < types.index(
+        "response.mcp_call.in_progress"
+    )
 
 
 async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(
@@ -83,11 +103,15 @@ async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(
     events = [event.to_dict(mode="json") async for event in stream]
 
     assert_event_stream(events)
-    assert [ADAPTER.validate_python(event).type for event in events] == [event["type"] for event in events]
+    assert [ADAPTER.validate_python(event).type for event in events] == [
+        event["type"] for event in events
+    ]
     assert fold(events) == events[-1]["response"]
 
 
-async def test_plain_streamed_and_in_the_background_are_one_response(sdk: AsyncOpenAI, model: Model, tool: Mcp) -> None:
+async def test_plain_streamed_and_in_the_background_are_one_response(
+    sdk: AsyncOpenAI, model: Model, tool: Mcp
+) -> None:
     requested: dict[str, Any] = {"model": NAME, "input": "1 + 2?", "tools": [tool]}
     model.play(*ADDING)
     plain = await sdk.responses.create(**requested)
@@ -110,7 +134,11 @@ async def test_a_stored_response_keeps_its_calls_and_shows_no_secret(
     sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp
 ) -> None:
     model.play(*ADDING)
-    shared = {**tool, "authorization": "token-of-the-user", "headers": {"X-Team": "value-of-a-header"}}
+    shared = {
+        **tool,
+        "authorization": "token-of-the-user",
+        "headers": {"X-Team": "value-of-a-header"},
+    }
     created = await sdk.responses.create(model=NAME, input="1 + 2?", tools=[shared])  # type: ignore[list-item]
     stored = await sdk.responses.retrieve(created.id)
 
@@ -123,7 +151,9 @@ async def test_a_stored_response_keeps_its_calls_and_shows_no_secret(
         assert "value-of-a-header" not in stated
 
 
-async def test_a_call_is_approved_in_the_next_turn(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
+async def test_a_call_is_approved_in_the_next_turn(
+    sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp
+) -> None:
     del tool["require_approval"]
     model.play(*ADDING)
     first = await sdk.responses.create(model=NAME, input="1 + 2?", tools=[tool])
@@ -133,7 +163,9 @@ async def test_a_call_is_approved_in_the_next_turn(sdk: AsyncOpenAI, model: Mode
     assert sums.called == []
     second = await sdk.responses.create(
         model=NAME,
-        input=[{"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}],
+        input=[
+            {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
+        ],
         tools=[tool],
         previous_response_id=first.id,
     )
@@ -145,11 +177,17 @@ async def test_a_call_is_approved_in_the_next_turn(sdk: AsyncOpenAI, model: Mode
     assert sums.called == [("add", {"a": 1, "b": 2})]
 
 
-async def test_a_denied_call_is_not_run(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
+async def test_a_denied_call_is_not_run(
+    sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp
+) -> None:
     tool["require_approval"] = "always"
     model.play(ADDING[0], Turn("Then not."))
     first = await sdk.responses.create(model=NAME, input="1 + 2?", tools=[tool])
-    denied = {"type": "mcp_approval_response", "approval_request_id": first.output[-1].id, "approve": False}
+    denied = {
+        "type": "mcp_approval_response",
+        "approval_request_id": first.output[-1].id,
+        "approve": False,
+    }
     second = await sdk.responses.create(
         model=NAME,
         input=[denied],  # type: ignore[list-item]
@@ -160,7 +198,9 @@ async def test_a_denied_call_is_not_run(sdk: AsyncOpenAI, model: Model, sums: Mc
     assert (kinds(second), second.output_text, sums.called) == (["message"], "Then not.", [])
 
 
-async def test_a_tool_that_fails_is_an_error_of_its_call(sdk: AsyncOpenAI, model: Model, tool: Mcp) -> None:
+async def test_a_tool_that_fails_is_an_error_of_its_call(
+    sdk: AsyncOpenAI, model: Model, tool: Mcp
+) -> None:
     model.play(Turn(calls=(Call("fail", {}, "sums"),)), Turn("It does not work."))
     response = await sdk.responses.create(model=NAME, input="Try.", tools=[tool])
 
@@ -219,13 +259,20 @@ async def test_the_web_is_searched_and_cited(sdk: AsyncOpenAI, model: Model, web
     assert part.type == "output_text"
     citation = part.annotations[0]
     assert citation.type == "url_citation"
-    assert (citation.url, part.text[citation.start_index : citation.end_index]) == (page, f"([harbour]({page}))")
+    assert (citation.url, part.text[citation.start_index : citation.end_index]) == (
+        page,
+        f"([harbour]({page}))",
+    )
     steps = [each for each in types if each.startswith("response.web_search_call.")]
-    assert steps == [f"response.web_search_call.{step}" for step in ("in_progress", "searching", "completed")]
+    assert steps == [
+        f"response.web_search_call.{step}" for step in ("in_progress", "searching", "completed")
+    ]
     assert "response.output_text.annotation.added" in types
 
 
-async def test_a_found_page_is_opened_and_searched(sdk: AsyncOpenAI, model: Model, web: SmallWeb) -> None:
+async def test_a_found_page_is_opened_and_searched(
+    sdk: AsyncOpenAI, model: Model, web: SmallWeb
+) -> None:
     page = f"{web.site}/harbour"
     opening = Turn(calls=(Call("open_page", {"url": page}),))
     finding = Turn(calls=(Call("find_in_page", {"url": page, "pattern": "nine"}),))
@@ -238,15 +285,23 @@ async def test_a_found_page_is_opened_and_searched(sdk: AsyncOpenAI, model: Mode
     assert "High water is at nine" in model.requests[-1]["messages"][-1]["content"]
 
 
-async def test_the_embedded_library_runs_tools_too(acting: Model, model: Model, sums: McpServer, tool: Mcp) -> None:
+async def test_the_embedded_library_runs_tools_too(
+    acting: Model, model: Model, sums: McpServer, tool: Mcp
+) -> None:
     model.play(*ADDING)
     settings = Settings(outgoing_networks=["127.0.0.0/8"])
-    async with AsyncAntiphon(settings, backend=HttpBackend("model", acting.url, ""), store="sqlite://") as client:
+    async with AsyncAntiphon(
+        settings, backend=HttpBackend("model", acting.url, ""), store="sqlite://"
+    ) as client:
         stream = client.responses.stream(model=NAME, input="1 + 2?", tools=[dict(tool)])
         events = [event.to_dict() async for event in stream]
 
     assert_event_stream(events)
-    assert [item["type"] for item in events[-1]["response"]["output"]] == ["mcp_list_tools", "mcp_call", "message"]
+    assert [item["type"] for item in events[-1]["response"]["output"]] == [
+        "mcp_list_tools",
+        "mcp_call",
+        "message",
+    ]
     assert sums.called == [("add", {"a": 1, "b": 2})]
 
 
@@ -258,7 +313,9 @@ def agent(sdk: AsyncOpenAI, *tools: Any, **described: Any) -> Agent:
     return Agent(**{"name": "pilot", "model": model, "tools": list(tools), **described})
 
 
-async def test_an_agent_has_its_mcp_tool_called(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
+async def test_an_agent_has_its_mcp_tool_called(
+    sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp
+) -> None:
     model.play(*ADDING)
     run = await Runner.run(agent(sdk, HostedMCPTool(tool_config=tool)), "1 + 2?", run_config=QUIET)
 
@@ -266,10 +323,16 @@ async def test_an_agent_has_its_mcp_tool_called(sdk: AsyncOpenAI, model: Model, 
     assert sums.called == [("add", {"a": 1, "b": 2})]
 
 
-async def test_an_agent_streams_what_its_mcp_tool_does(sdk: AsyncOpenAI, model: Model, tool: Mcp) -> None:
+async def test_an_agent_streams_what_its_mcp_tool_does(
+    sdk: AsyncOpenAI, model: Model, tool: Mcp
+) -> None:
     model.play(*ADDING)
-    run = Runner.run_streamed(agent(sdk, HostedMCPTool(tool_config=tool)), "1 + 2?", run_config=QUIET)
-    names = [event.name async for event in run.stream_events() if event.type == "run_item_stream_event"]
+    run = Runner.run_streamed(
+        agent(sdk, HostedMCPTool(tool_config=tool)), "1 + 2?", run_config=QUIET
+    )
+    names = [
+        event.name async for event in run.stream_events() if event.type == "run_item_stream_event"
+    ]
 
     assert run.final_output == "It is three."
     assert names == ["mcp_list_tools", "tool_called", "message_output_created"]
@@ -291,7 +354,9 @@ async def test_an_agents_callback_approves_calls(
     run = await Runner.run(agent(sdk, hosted), "1 + 2?", run_config=QUIET)
 
     assert run.final_output == "It is three."
-    assert [(name, json.loads(arguments)) for name, arguments in requested] == [("add", {"a": 1, "b": 2})]
+    assert [(name, json.loads(arguments)) for name, arguments in requested] == [
+        ("add", {"a": 1, "b": 2})
+    ]
     assert sums.called == ([("add", {"a": 1, "b": 2})] if approve else [])
     assert ("Do it in your head." in model.sent_to()) is not approve
 
@@ -318,7 +383,9 @@ async def test_an_agents_mcp_tool_works_over_a_websocket(
     model.play(*ADDING)
     over = OpenAIResponsesWSModel(model=NAME, openai_client=sdk)
     try:
-        run = await Runner.run(agent(sdk, HostedMCPTool(tool_config=tool), model=over), "1 + 2?", run_config=QUIET)
+        run = await Runner.run(
+            agent(sdk, HostedMCPTool(tool_config=tool), model=over), "1 + 2?", run_config=QUIET
+        )
     finally:
         await over.close()
 

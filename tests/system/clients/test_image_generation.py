@@ -63,18 +63,26 @@ async def test_an_image_is_created_by_the_configured_model(
     ]
 
 
-async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(
+    sdk: AsyncOpenAI, model: Model
+) -> None:
     model.play(*drawing("a green circle"))
     tool: Any = TOOL | {"partial_images": 2}
     stream = await sdk.responses.create(model=NAME, input="Draw.", tools=[tool], stream=True)
     events = [event.to_dict(mode="json") async for event in stream]
 
     assert_event_stream(events)
-    assert [ADAPTER.validate_python(event).type for event in events] == [event["type"] for event in events]
+    assert [ADAPTER.validate_python(event).type for event in events] == [
+        event["type"] for event in events
+    ]
     assert fold(events) == events[-1]["response"]
-    partial = [event for event in events if event["type"] == "response.image_generation_call.partial_image"]
+    partial = [
+        event for event in events if event["type"] == "response.image_generation_call.partial_image"
+    ]
     assert [event["partial_image_index"] for event in partial] == list(range(len(partial)))
-    assert all(base64.b64decode(str(event["partial_image_b64"])).startswith(PNG) for event in partial)
+    assert all(
+        base64.b64decode(str(event["partial_image_b64"])).startswith(PNG) for event in partial
+    )
 
 
 async def test_the_next_turn_edits_the_image_and_a_get_has_it(
@@ -84,7 +92,9 @@ async def test_the_next_turn_edits_the_image_and_a_get_has_it(
     first = await sdk.responses.create(model=NAME, input="Draw.", tools=[TOOL])
     images.requests.clear()
     model.play(*drawing("make it blue", "edit"))
-    then = await sdk.responses.create(model=NAME, input="Blue.", tools=[TOOL], previous_response_id=first.id)
+    then = await sdk.responses.create(
+        model=NAME, input="Blue.", tools=[TOOL], previous_response_id=first.id
+    )
 
     assert [path for path, _ in images.requests] == ["/images/edits"]
     assert image_in(then).action == "edit"
@@ -98,7 +108,9 @@ async def test_the_images_api_is_passed_on(sdk: AsyncOpenAI) -> None:
     assert base64.b64decode(created.data[0].b64_json or "").startswith(PNG)
 
 
-async def test_an_agent_creates_images_in_two_turns(sdk: AsyncOpenAI, model: Model, images: ImagesBackend) -> None:
+async def test_an_agent_creates_images_in_two_turns(
+    sdk: AsyncOpenAI, model: Model, images: ImagesBackend
+) -> None:
     painter = Agent(
         name="painter",
         model=OpenAIResponsesModel(model=NAME, openai_client=sdk),
@@ -106,7 +118,9 @@ async def test_an_agent_creates_images_in_two_turns(sdk: AsyncOpenAI, model: Mod
     )
     model.play(*drawing("a red square"))
     first = Runner.run_streamed(painter, "Draw.", run_config=QUIET)
-    names = [event.name async for event in first.stream_events() if event.type == "run_item_stream_event"]
+    names = [
+        event.name async for event in first.stream_events() if event.type == "run_item_stream_event"
+    ]
     images.requests.clear()
     model.play(*drawing("make it blue", "edit"))
     history: Any = [*first.to_input_list(), {"role": "user", "content": "Blue."}]

@@ -1,4 +1,6 @@
-"""Real clients, started by `antiphon launch`: each calls a tool, and its user's configuration stays as it was."""
+"""Real clients, started by `antiphon launch`: each calls a tool, and its user's configuration stays
+as it was.
+"""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -32,11 +34,19 @@ CONFIGURED: Mapping[str, str] = {
     ".codex/AGENTS.md": "Be kind to ferries.\n",
     # opencode itself adds a missing `$schema` whenever it starts.
     ".config/opencode/opencode.json": json.dumps(
-        {"$schema": "https://opencode.ai/config.json", "model": "anthropic/claude", "autoupdate": False}
+        {
+            "$schema": "https://opencode.ai/config.json",
+            "model": "anthropic/claude",
+            "autoupdate": False,
+        }
     ),
-    ".pi/agent/settings.json": json.dumps({"defaultProvider": "anthropic", "defaultModel": "claude"}),
+    ".pi/agent/settings.json": json.dumps(
+        {"defaultProvider": "anthropic", "defaultModel": "claude"}
+    ),
     ".pi/agent/models.json": json.dumps({"providers": {}}),
-    ".cline/data/settings/providers.json": json.dumps({"version": 1, "lastUsedProvider": "cline", "providers": {}}),
+    ".cline/data/settings/providers.json": json.dumps(
+        {"version": 1, "lastUsedProvider": "cline", "providers": {}}
+    ),
 }
 """The user's configuration, by its path in the home folder."""
 
@@ -57,7 +67,8 @@ class Case:
 def installing(name: str, program: str) -> Callable[[], Path]:
     """Return what installs a client; `program` is its path among the packages.
 
-    Of opencode and Cline only the package of this platform is pinned: npm has no others in a lock that it can check.
+    Of opencode and Cline only the package of this platform is pinned: npm has no others in a lock
+    that it can check.
     """
 
     def install() -> Path:
@@ -85,7 +96,12 @@ CASES: Mapping[str, Case] = {
         has_longest_answer,
         cue="You are opencode",
     ),
-    "pi": Case(installing("pi", ".bin/pi"), ("-p", PROMPT), Call("bash", {"command": COMMAND}), has_longest_answer),
+    "pi": Case(
+        installing("pi", ".bin/pi"),
+        ("-p", PROMPT),
+        Call("bash", {"command": COMMAND}),
+        has_longest_answer,
+    ),
     "cline": Case(
         installing("cline", ".bin/cline"),
         (PROMPT,),
@@ -99,7 +115,9 @@ CASES: Mapping[str, Case] = {
 async def acting() -> AsyncIterator[Model]:
     """A model with a window, and no server in front of it."""
     model = Model()
-    model.models = [{"id": MODEL, "object": "model", "created": 1, "owned_by": "test", "max_model_len": WINDOW}]
+    model.models = [
+        {"id": MODEL, "object": "model", "created": 1, "owned_by": "test", "max_model_len": WINDOW}
+    ]
     async with model.serve():
         yield model
 
@@ -145,7 +163,9 @@ async def test_a_client_calls_a_tool_and_its_configuration_stays_as_it_was(
     name: str, model: Model, home: Path, work: Path
 ) -> None:
     case = CASES[name]
-    done = await launch(name, model, home, work, Turn(calls=(case.call,)), Turn("There is a file now."))
+    done = await launch(
+        name, model, home, work, Turn(calls=(case.call,)), Turn("There is a file now.")
+    )
 
     assert (work / "made.txt").read_text() == "dover\n"
     assert "There is a file now." in done.out
@@ -160,7 +180,9 @@ async def test_codex_compacts_when_the_window_that_the_backend_states_is_full(
     model: Model, home: Path, work: Path
 ) -> None:
     nearly_full = Turn(calls=(CASES["codex"].call,), total_tokens=WINDOW - 4_000)
-    done = await launch("codex", model, home, work, nearly_full, Turn("We wrote a file."), Turn("Done."))
+    done = await launch(
+        "codex", model, home, work, nearly_full, Turn("We wrote a file."), Turn("Done.")
+    )
 
     assert len(model.requests) == 3
     assert "We wrote a file." in model.sent_to()

@@ -1,6 +1,8 @@
-"""The official SDKs and Vercel's AI SDK 6 and 7, in their newest versions, against a server with the model `demo`.
+"""The official SDKs and Vercel's AI SDK 6 and 7, in their newest versions, against a server with
+the model `demo`.
 
-The helper calls of the official SDKs are programs in `official/`: 48 calls in Python, 23 in JavaScript.
+The helper calls of the official SDKs are programs in `official/`: 48 calls in Python, 23 in
+JavaScript.
 """
 
 import asyncio
@@ -30,7 +32,12 @@ pytestmark = [
 
 HERE = Path(__file__).parent / "official"
 SETTINGS = f'images_model = "demo"\nwebhook_private_addresses = true\n{SANDBOX}'
-AI_SDKS = ("ai-6@npm:ai@6", "ai-7@npm:ai@7", "ai-openai-6@npm:@ai-sdk/openai@3", "ai-openai-7@npm:@ai-sdk/openai@4")
+AI_SDKS = (
+    "ai-6@npm:ai@6",
+    "ai-7@npm:ai@7",
+    "ai-openai-6@npm:@ai-sdk/openai@3",
+    "ai-openai-7@npm:@ai-sdk/openai@4",
+)
 SCENARIOS = {
     "text": (["hi"], "You said: hi"),
     "chain": (["My name is Ada.", "What is my name?"], "Your name is Ada."),
@@ -66,7 +73,16 @@ async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     embeddings = EmbeddingServer()
     await embeddings.begin()
     async with demo_backend(home) as demo:
-        flags = ("--port", "0", "--backend", demo, "--backend", embeddings.url, "--store", f"sqlite:///{home}/a.db")
+        flags = (
+            "--port",
+            "0",
+            "--backend",
+            demo,
+            "--backend",
+            embeddings.url,
+            "--store",
+            f"sqlite:///{home}/a.db",
+        )
         async with serving(home, *flags) as server:
             yield server.url
     await embeddings.leave()
@@ -75,7 +91,10 @@ async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
 async def outcome(
     capture: pytest.FixtureRequest, home: Path, folder: Path, *command: str
 ) -> tuple[int, dict[str, str]]:
-    """Run a program to its end: how many calls it made, and what failed. The run shows the version of the SDK."""
+    """Run a program to its end: how many calls it made, and what failed.
+
+    The run shows the version of the SDK.
+    """
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, env=environment(home), stdin=-3, stdout=-1, stderr=-1
     )
@@ -100,7 +119,10 @@ async def test_every_helper_of_the_sdk_for_javascript_works(
     if (node := shutil.which("node")) is None:
         pytest.skip("the SDK for JavaScript needs Node.js, and Node.js is missing")
     folder = newest.from_npm("newest-openai-js", "openai@latest", "ws@latest", "zod@latest")
-    assert await outcome(request, tmp_path, folder, node, str(HERE / "calls.mjs"), url, MODEL) == (23, {})
+    assert await outcome(request, tmp_path, folder, node, str(HERE / "calls.mjs"), url, MODEL) == (
+        23,
+        {},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +139,9 @@ async def store(url: str) -> str:
     async with AsyncOpenAI(base_url=url, api_key="sk-test", max_retries=0) as sdk:
         created = await sdk.vector_stores.create()
         text = ("tides.txt", b"High water in Dover is at nine.")
-        await sdk.vector_stores.files.upload_and_poll(vector_store_id=created.id, file=text, poll_interval_ms=20)
+        await sdk.vector_stores.files.upload_and_poll(
+            vector_store_id=created.id, file=text, poll_interval_ms=20
+        )
         return created.id
 
 

@@ -52,7 +52,9 @@ async def test_a_response_is_created(sdk: AsyncOpenAI, model: Model) -> None:
 
 
 async def test_a_stream_has_every_event_in_its_order(sdk: AsyncOpenAI, model: Model) -> None:
-    events = [event async for event in await sdk.responses.create(model=NAME, input="hi", stream=True)]
+    events = [
+        event async for event in await sdk.responses.create(model=NAME, input="hi", stream=True)
+    ]
     assert [event.type for event in events] == TEXT_EVENTS
     assert [event.sequence_number for event in events] == list(range(len(events)))
 
@@ -60,7 +62,9 @@ async def test_a_stream_has_every_event_in_its_order(sdk: AsyncOpenAI, model: Mo
 async def test_the_stream_helper_puts_a_text_together(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(Turn("Good morning, Dover."))
     async with sdk.responses.stream(model=NAME, input="hi") as stream:
-        seen = [event.snapshot async for event in stream if event.type == "response.output_text.delta"]
+        seen = [
+            event.snapshot async for event in stream if event.type == "response.output_text.delta"
+        ]
         response = await stream.get_final_response()
     assert len(seen) > 1
     assert seen[-1] == response.output_text == "Good morning, Dover."
@@ -69,7 +73,11 @@ async def test_the_stream_helper_puts_a_text_together(sdk: AsyncOpenAI, model: M
 async def test_the_stream_helper_puts_arguments_together(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(Turn(calls=(Call("add", {"x": 1, "y": 2}),)))
     async with sdk.responses.stream(model=NAME, input="hi", tools=[ADD]) as stream:
-        seen = [event.snapshot async for event in stream if event.type == "response.function_call_arguments.delta"]
+        seen = [
+            event.snapshot
+            async for event in stream
+            if event.type == "response.function_call_arguments.delta"
+        ]
         response = await stream.get_final_response()
     call = response.output[-1]
     assert call.type == "function_call"
@@ -91,7 +99,9 @@ async def test_a_streamed_answer_is_parsed(sdk: AsyncOpenAI, model: Model) -> No
     assert response.output_parsed == Place(name="Dover")
 
 
-async def test_a_background_response_is_polled_until_it_exists(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_a_background_response_is_polled_until_it_exists(
+    sdk: AsyncOpenAI, model: Model
+) -> None:
     response = await sdk.responses.create(model=NAME, input="hi", background=True)
     assert (response.status, response.output) == ("queued", [])
     while response.status in ("queued", "in_progress"):
@@ -99,16 +109,26 @@ async def test_a_background_response_is_polled_until_it_exists(sdk: AsyncOpenAI,
     assert (response.status, response.output_text) == ("completed", "pong")
 
 
-async def test_a_background_stream_is_taken_up_where_it_was_left(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_a_background_stream_is_taken_up_where_it_was_left(
+    sdk: AsyncOpenAI, model: Model
+) -> None:
     model.play(Turn("Good morning, Dover."))
     begun: list[Any] = []
-    async with await sdk.responses.create(model=NAME, input="hi", background=True, stream=True) as stream:
+    async with await sdk.responses.create(
+        model=NAME, input="hi", background=True, stream=True
+    ) as stream:
         async for event in stream:
             begun.append(event)
             if len(begun) == 3:
                 break
-    response_id, last = begun[0].response.id, begun[-1].sequence_number
-    rest = [event async for event in await sdk.responses.retrieve(response_id, stream=True, starting_after=last)]
+    response_id = begun[0].response.id
+    last = begun[-1].sequence_number
+    rest = [
+        event
+        async for event in await sdk.responses.retrieve(
+            response_id, stream=True, starting_after=last
+        )
+    ]
     async with sdk.responses.stream(response_id=response_id, starting_after=last) as helped:
         again = [event.type async for event in helped]
         response = await helped.get_final_response()
@@ -153,7 +173,10 @@ async def test_a_conversation_is_stored_and_changed(sdk: AsyncOpenAI, model: Mod
     assert [getattr(item, "role", None) for item in items] == ["user", "user", "assistant"]
     assert one == items[0]
     assert len(left) == 3
-    assert (changed.metadata, await sdk.conversations.retrieve(conversation.id)) == ({"c": "d"}, changed)
+    assert (changed.metadata, await sdk.conversations.retrieve(conversation.id)) == (
+        {"c": "d"},
+        changed,
+    )
     assert (await sdk.conversations.delete(conversation.id)).deleted
 
 
@@ -168,11 +191,16 @@ async def test_what_was_compacted_is_remembered(sdk: AsyncOpenAI, model: Model) 
     model.play(Turn("The user's name is Ada."), Turn("You are Ada."))
     folded = await sdk.responses.compact(
         model=NAME,
-        input=[{"role": "user", "content": "I am Ada."}, {"role": "assistant", "content": "Good morning, Ada."}],
+        input=[
+            {"role": "user", "content": "I am Ada."},
+            {"role": "assistant", "content": "Good morning, Ada."},
+        ],
     )
     # The SDK takes every message in an output for the assistant's, and warns of the user's.
     stored: list[Any] = [item.to_dict(warnings=False) for item in folded.output]
-    response = await sdk.responses.create(model=NAME, input=[*stored, {"role": "user", "content": "Who am I?"}])
+    response = await sdk.responses.create(
+        model=NAME, input=[*stored, {"role": "user", "content": "Who am I?"}]
+    )
     assert (folded.object, folded.output[-1].type) == ("response.compaction", "compaction")
     assert folded.usage.total_tokens > 0
     assert "The user's name is Ada." in model.sent_to()
@@ -203,7 +231,11 @@ async def test_a_websocket_goes_on_from_what_was_not_stored(sdk: AsyncOpenAI, mo
         kind for kind in TEXT_EVENTS if not kind.endswith(".delta")
     ]
     assert second[-1].response.output_text == "Good night"
-    assert [message["content"] for message in model.requests[-1]["messages"]] == ["hi", "Good morning", "bye"]
+    assert [message["content"] for message in model.requests[-1]["messages"]] == [
+        "hi",
+        "Good morning",
+        "bye",
+    ]
 
 
 async def test_a_custom_tool_gets_its_input_raw(sdk: AsyncOpenAI, model: Model) -> None:
@@ -225,7 +257,11 @@ async def test_a_custom_tool_gets_its_input_raw(sdk: AsyncOpenAI, model: Model) 
 async def test_the_input_of_a_custom_tool_is_streamed_raw(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(Turn(calls=(Call("patch", 'one\n"two"\n'),)))
     async with sdk.responses.stream(model=NAME, input="hi", tools=[PATCH]) as stream:
-        pieces = [event.delta async for event in stream if event.type == "response.custom_tool_call_input.delta"]
+        pieces = [
+            event.delta
+            async for event in stream
+            if event.type == "response.custom_tool_call_input.delta"
+        ]
         response = await stream.get_final_response()
     assert "".join(pieces) == 'one\n"two"\n'
     assert response.output[0].type == "custom_tool_call"

@@ -1,6 +1,8 @@
-"""Codex and opencode complete a task with every personality: they read a repository, edit a file, and run its test.
+"""Codex and opencode complete a task with every personality: they read a repository, edit a file,
+and run its test.
 
-With the corrections off, they fail: each personality shows a weakness that Antiphon really makes up for.
+With the corrections off, they fail: each personality shows a weakness that Antiphon really makes up
+for.
 """
 
 import json
@@ -24,7 +26,15 @@ from tests.system.clients.personalities.task import (
     passes,
     write_repository,
 )
-from tests.system.clients.personalities.weaknesses import EYES, MODEL, PERSONALITIES, SCHEMA, Actor, Personality, eyes
+from tests.system.clients.personalities.weaknesses import (
+    EYES,
+    MODEL,
+    PERSONALITIES,
+    SCHEMA,
+    Actor,
+    Personality,
+    eyes,
+)
 from tests.system.clients.test_launch import CASES, RUNNING
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
@@ -42,20 +52,27 @@ class Client:
 
 CLIENTS: Mapping[str, Client] = {
     "codex": Client(
-        ("exec", "--skip-git-repo-check", "-s", "danger-full-access"), codex_calls, 8_192, "--output-schema"
+        ("exec", "--skip-git-repo-check", "-s", "danger-full-access"),
+        codex_calls,
+        8_192,
+        "--output-schema",
     ),
     "opencode": Client(("run",), opencode_calls, 12_288),
 }
 
 SYSTEM = {("opencode", "no tools"), *(("codex", one.name) for one in PERSONALITIES)}
-"""The pairs of `make test-system`: opencode costs six times as much as Codex, so that it has one there.
+"""The pairs of `make test-system`: opencode costs six times as much as Codex, so that it has one
+there.
 
 With "no tools" it needs the whole translation of calls into text and back.
 """
 
 PAIRS = [
     pytest.param(
-        client, one, id=f"{client}-{one.name}", marks=() if (client, one.name) in SYSTEM else pytest.mark.nightly
+        client,
+        one,
+        id=f"{client}-{one.name}",
+        marks=() if (client, one.name) in SYSTEM else pytest.mark.nightly,
     )
     for client in CLIENTS
     for one in PERSONALITIES
@@ -63,7 +80,9 @@ PAIRS = [
 ]
 
 ALWAYS_ON = "no tools"
-"""The weakness that Antiphon makes up for whatever the settings are: tools that a server rejects go into the prompt."""
+"""The weakness that Antiphon makes up for whatever the settings are: tools that a server rejects go
+into the prompt.
+"""
 
 OFF = "loop_calls = 0\nloop_text = 0\n"
 OFF_BACKEND = 'dialect = "together"\ncheck_answers = false\n'
@@ -79,7 +98,9 @@ class Work:
 
     def is_complete(self, personality: Personality) -> bool:
         """Whether the test passes, and the answer says so in the form that the user wants."""
-        is_stated = _keeps_to_the_schema(self.done.out) if personality.has_schema else DONE in self.done.out
+        is_stated = (
+            _keeps_to_the_schema(self.done.out) if personality.has_schema else DONE in self.done.out
+        )
         return is_stated and passes(self.folder)
 
 
@@ -92,16 +113,27 @@ def _keeps_to_the_schema(printed: str) -> bool:
 
 
 async def work(name: str, personality: Personality, folder: Path, *, is_on: bool) -> Work:
-    """Let a client work on the task with a personality; with the corrections off, where the settings can do so."""
-    client, home, repository = CLIENTS[name], folder / "home", folder / "work"
+    """Let a client work on the task with a personality; with the corrections off, where the
+    settings can do so.
+    """
+    client = CLIENTS[name]
+    home = folder / "home"
+    repository = folder / "work"
     for path in (home, repository):
         path.mkdir()
     write_repository(repository)
     (folder / "schema.json").write_text(json.dumps(SCHEMA))
     command = CASES[name].install()
     wanted = (client.schema_flag, str(folder / "schema.json")) if personality.has_schema else ()
-    async with Actor(personality, client.calls(repository), client.window).serve() as actor, eyes().serve() as seeing:
-        configured = configuration(personality, actor.url, seeing.url, client.window) if is_on else without(actor.url)
+    async with (
+        Actor(personality, client.calls(repository), client.window).serve() as actor,
+        eyes().serve() as seeing,
+    ):
+        configured = (
+            configuration(personality, actor.url, seeing.url, client.window)
+            if is_on
+            else without(actor.url)
+        )
         (folder / "antiphon.toml").write_text(configured)
         variables = {
             "HOME": str(home),
@@ -122,7 +154,11 @@ def configuration(personality: Personality, url: str, seeing: str, window: int) 
     if personality.model:
         tables.append(f'[[models]]\nname = "{MODEL}"\n{personality.model.format(window=window)}')
     if personality.has_eyes:
-        tables = [f'vision = "eyes/{EYES}"\n', *tables, f'[[backends]]\nname = "eyes"\nurl = "{seeing}"\n']
+        tables = [
+            f'vision = "eyes/{EYES}"\n',
+            *tables,
+            f'[[backends]]\nname = "eyes"\nurl = "{seeing}"\n',
+        ]
     return "\n".join(tables)
 
 
@@ -133,12 +169,18 @@ def without(url: str) -> str:
 
 @pytest.mark.rotating
 @pytest.mark.parametrize(("client", "personality"), PAIRS)
-async def test_a_client_completes_the_task(client: str, personality: Personality, tmp_path: Path) -> None:
+async def test_a_client_completes_the_task(
+    client: str, personality: Personality, tmp_path: Path
+) -> None:
     assert (await work(client, personality, tmp_path, is_on=True)).is_complete(personality)
 
 
-@pytest.mark.parametrize(("client", "personality"), [pair for pair in PAIRS if ALWAYS_ON not in str(pair.id)])
-async def test_without_the_corrections_the_client_fails(client: str, personality: Personality, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("client", "personality"), [pair for pair in PAIRS if ALWAYS_ON not in str(pair.id)]
+)
+async def test_without_the_corrections_the_client_fails(
+    client: str, personality: Personality, tmp_path: Path
+) -> None:
     one = await work(client, personality, tmp_path, is_on=False)
     assert not one.is_complete(personality)
     assert personality.error in one.done.out + one.done.err

@@ -43,16 +43,28 @@ async def test_thirty_requests_of_codex_reuse_95_percent_of_their_prompts(
     wire: Relay, model: Model, url: str, tmp_path: Path, websockets: bool
 ) -> None:
     model.cue = PROMPT
-    polls = [Turn(calls=(Call("exec_command", {"cmd": f"seq {n} {n + 40}"}),), reasoning="I look.") for n in range(29)]
+    polls = [
+        Turn(calls=(Call("exec_command", {"cmd": f"seq {n} {n + 40}"}),), reasoning="I look.")
+        for n in range(29)
+    ]
     model.play(*polls, Turn("Done."))
 
     run = await Codex.within(tmp_path, wire.url).run(websockets=websockets)
 
     prompts = [prompt(body) for body in model.requests if PROMPT in json.dumps(body["messages"])]
-    async with aiohttp.ClientSession() as http, http.get(url.removesuffix("/v1") + "/status") as reply:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(url.removesuffix("/v1") + "/status") as reply,
+    ):
         (status,) = (await reply.json())["backends"]
     assert run.stated == ["Done."]
     assert len(prompts) == TURNS
     assert sum(starmap(shared, pairwise(prompts))) >= 0.95 * sum(map(len, prompts[1:]))
-    assert (status["dialect"], status["prompt_breaks"], status["last_prompt_break"]) == ("llamacpp", 0, "")
-    assert status["prompt_reused_bytes"] >= 0.9 * status["prompt_bytes"]  # the first prompt counts, too
+    assert (status["dialect"], status["prompt_breaks"], status["last_prompt_break"]) == (
+        "llamacpp",
+        0,
+        "",
+    )
+    assert (
+        status["prompt_reused_bytes"] >= 0.9 * status["prompt_bytes"]
+    )  # the first prompt counts, too

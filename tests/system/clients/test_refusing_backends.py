@@ -1,4 +1,6 @@
-"""Clients, unmodified, do a task with models whose backends refuse much of what they send: ten dialects, at once."""
+"""Clients, unmodified, do a task with models whose backends refuse much of what they send: ten
+dialects, at once.
+"""
 
 import asyncio
 import json
@@ -38,14 +40,20 @@ CHOICE = {
             "properties": {"kind": {"const": "next"}, "place": {"type": "string"}},
             "required": ["kind"],
         },
-        {"type": "object", "properties": {"kind": {"const": "at"}, "hour": {"type": "string"}}, "required": ["kind"]},
+        {
+            "type": "object",
+            "properties": {"kind": {"const": "at"}, "hour": {"type": "string"}},
+            "required": ["kind"],
+        },
     ]
 }
 """A schema without an object at its root."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[str, dict[str, Worker]]]:
+async def server(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[str, dict[str, Worker]]]:
     async with ten_backends(tmp_path_factory.mktemp("refusing")) as one:
         yield one
 
@@ -79,7 +87,12 @@ def tools() -> list[Any]:
 
 
 RULES = {"role": "system", "content": "Use the tools."}
-SPOKEN = [RULES, {"role": "user", "content": "Good day."}, RULES, {"role": "user", "content": "When is high water?"}]
+SPOKEN = [
+    RULES,
+    {"role": "user", "content": "Good day."},
+    RULES,
+    {"role": "user", "content": "When is high water?"},
+]
 
 
 @EVERY_DIALECT
@@ -110,8 +123,12 @@ async def test_the_agents_sdk_finishes_its_task(
 
 def first_request(name: str) -> dict[str, Any]:
     """What Codex sent to begin a session: a recording, up to what the user said."""
-    body: dict[str, Any] = json.loads((RECORDED / f"{name}.full.json").read_text("utf-8"))["full"]["body"]
-    messages = [item for item in body["input"] if item["type"] == "message" and item["role"] != "assistant"]
+    body: dict[str, Any] = json.loads((RECORDED / f"{name}.full.json").read_text("utf-8"))["full"][
+        "body"
+    ]
+    messages = [
+        item for item in body["input"] if item["type"] == "message" and item["role"] != "assistant"
+    ]
     return {**body, "input": messages}
 
 
@@ -145,7 +162,9 @@ async def test_what_codex_sends_first_is_the_beginning_of_a_session(
                     output = "exit 0: 42"
                 except ValueError:
                     output = "failed to parse function arguments"
-                outputs.append({"type": "function_call_output", "call_id": call["call_id"], "output": output})
+                outputs.append(
+                    {"type": "function_call_output", "call_id": call["call_id"], "output": output}
+                )
             body["input"] = [*body["input"], *items, *outputs]
             if not calls:
                 break
@@ -157,14 +176,25 @@ FRAMEWORKS = ("pydantic_ai", "langchain")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def stated(server: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest) -> dict[str, list[str]]:
+async def stated(
+    server: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest
+) -> dict[str, list[str]]:
     """What a framework said at the end of its tasks, by dialect: one process does them all."""
     url, workers = server
     for worker in workers.values():
         worker.begin(TIDE, "14:05")
     python = pip.install(HERE / "requirements.txt", "frameworks") / "python"
-    command = (str(python), "-W", "ignore", str(HERE / f"use_{request.param}.py"), url, json.dumps(CHOICE))
-    process = await asyncio.create_subprocess_exec(*command, *DIALECTS, env=environment(HERE), stdout=-1, stderr=-1)
+    command = (
+        str(python),
+        "-W",
+        "ignore",
+        str(HERE / f"use_{request.param}.py"),
+        url,
+        json.dumps(CHOICE),
+    )
+    process = await asyncio.create_subprocess_exec(
+        *command, *DIALECTS, env=environment(HERE), stdout=-1, stderr=-1
+    )
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, err.decode()[-2000:]
     return {reported["model"]: reported["said"] for reported in map(json.loads, out.splitlines())}
@@ -172,13 +202,17 @@ async def stated(server: tuple[str, dict[str, Worker]], request: pytest.FixtureR
 
 @EVERY_DIALECT
 @pytest.mark.parametrize("stated", FRAMEWORKS, indirect=True)
-async def test_a_framework_finishes_its_task(stated: dict[str, list[str]], worker: Worker, dialect: str) -> None:
+async def test_a_framework_finishes_its_task(
+    stated: dict[str, list[str]], worker: Worker, dialect: str
+) -> None:
     assert stated[dialect] == ["I read 14:05."] * 2
     worker.check()
 
 
 @pytest.mark.parametrize("dialect", ["generic", "gemini", "moonshot"])
-async def test_codex_finishes_its_task(url: str, worker: Worker, dialect: str, tmp_path: Path) -> None:
+async def test_codex_finishes_its_task(
+    url: str, worker: Worker, dialect: str, tmp_path: Path
+) -> None:
     worker.begin(Call("exec_command", {"cmd": "echo sum-$((40+2))"}), "sum-42")
     run = await Codex.within(tmp_path, url).run(model=dialect)
     assert run.stated[-1] == "I read sum-42."

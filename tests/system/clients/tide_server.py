@@ -7,7 +7,11 @@ from typing import Any
 TOOL = {
     "name": "tide_at",
     "description": "Say when the tide is high.",
-    "inputSchema": {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]},
+    "inputSchema": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}},
+        "required": ["place"],
+    },
     "annotations": {"readOnlyHint": True},  # so that nobody has to approve
 }
 
@@ -16,12 +20,17 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     """The result of one request."""
     match method:
         case "initialize":
-            version, server = params["protocolVersion"], {"name": "tides", "version": "1"}
+            version = params["protocolVersion"]
+            server = {"name": "tides", "version": "1"}
             return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}
         case "tools/list":
             return {"tools": [TOOL]}
         case "tools/call":
-            return {"content": [{"type": "text", "text": f"high in {params['arguments']['place']} at 14:05"}]}
+            return {
+                "content": [
+                    {"type": "text", "text": f"high in {params['arguments']['place']} at 14:05"}
+                ]
+            }
         case _:
             return {}
 

@@ -16,7 +16,9 @@ PATIENCE = 100.0
 
 
 class RecordingServer(socketserver.ThreadingTCPServer):
-    """A proxy that answers nothing and remembers which hosts of a test it was asked for: the browser has its own."""
+    """A proxy that answers nothing and remembers which hosts of a test it was asked for: the
+    browser has its own.
+    """
 
     daemon_threads = True
     hosts: set[str]
@@ -44,8 +46,16 @@ class Browser:
         file.write_text(page, "utf-8")
         port = self.proxy.server_address[1]
         proxied = (f"--proxy-server=127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>")
-        command = [str(found), *FLAGS, *proxied, f"--user-data-dir={self.folder / 'profile'}", "--dump-dom"]
-        done = subprocess.run([*command, file.as_uri()], capture_output=True, timeout=PATIENCE, check=True)
+        command = [
+            str(found),
+            *FLAGS,
+            *proxied,
+            f"--user-data-dir={self.folder / 'profile'}",
+            "--dump-dom",
+        ]
+        done = subprocess.run(
+            [*command, file.as_uri()], capture_output=True, timeout=PATIENCE, check=True
+        )
         return done.stdout.decode()
 
 

@@ -18,7 +18,7 @@ WIDTHS = """<!DOCTYPE html><body><iframe srcdoc="{page}" style="width:{width}px;
 document.querySelector("iframe").onload = event => {{
   const root = event.target.contentDocument.documentElement, style = getComputedStyle(root.lastChild);
   document.body.dataset.seen = [root.scrollWidth - root.clientWidth, style.maxWidth].join(" ");
-}}</script>"""
+}}</script>"""  # noqa: E501 - the lines of a text
 
 
 def seen_at(browser: Browser, page: str, width: int) -> list[str]:
@@ -42,8 +42,12 @@ def test_a_browser_renders_the_page_without_any_request(tmp_path: Path) -> None:
 @needs_browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_browser_shows_the_page_without_scrolling_sideways(tmp_path: Path, width: int) -> None:
-    long = result("a:b:long", outcome="failed", came="z" * 5000, sentence="w" * 500, exchanges=(DISPLAYED,))
-    one = msgspec.structs.replace(SEVERAL, results=(*SEVERAL.results, long), base_url=f"http://{'u' * 300}/v1")
+    long = result(
+        "a:b:long", outcome="failed", came="z" * 5000, sentence="w" * 500, exchanges=(DISPLAYED,)
+    )
+    one = msgspec.structs.replace(
+        SEVERAL, results=(*SEVERAL.results, long), base_url=f"http://{'u' * 300}/v1"
+    )
     with browsing(tmp_path) as browser:
         assert seen_at(browser, report_page(one), width) == ["0", "960px"]
 

@@ -1,7 +1,7 @@
 """Pictures of every page of the console: `python -m tests.system.console.screenshots [PAGE...]`.
 
-Each page in both colour schemes at 1440 pixels, and at 390 pixels in the light one. `--docs` renews the pictures of the
-documentation instead, which are small and are committed.
+Each page in both colour schemes at 1440 pixels, and at 390 pixels in the light one. `--docs` renews
+the pictures of the documentation instead, which are small and are committed.
 """
 
 import asyncio
@@ -22,7 +22,9 @@ FOLDER = DOCS / "_build/screenshots"
 
 async def ready(page: Page) -> None:
     """Wait until a page shows its data."""
-    await page.wait_for("document.querySelector('h1') && !document.querySelector('.loading, [aria-busy=true]')")
+    await page.wait_for(
+        "document.querySelector('h1') && !document.querySelector('.loading, [aria-busy=true]')"
+    )
     await page.evaluate("new Promise(done => setTimeout(done, 400))")
 
 
@@ -76,7 +78,8 @@ async def code_tool(page: Page) -> None:
     await page.evaluate("document.querySelector(\"[aria-label='Add a tool']\").click()")
     await page.see("Code interpreter")
     await page.evaluate(
-        "[...document.querySelectorAll('[role=menuitem]')].find(e => e.innerText.startsWith('Code')).click()"
+        "[...document.querySelectorAll('[role=menuitem]')].find(e => "
+        "e.innerText.startsWith('Code')).click()"
     )
     await page.see("Memory limit")
     await ready(page)
@@ -95,7 +98,10 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
     "code": ("r/resp_7e08", ready),
     "image": ("play", imagine),
     "code tool": ("play", code_tool),
-    **{name: (name, ready) for name in ("conversations", "backends", "usage", "webhooks", "keys", "conformance")},
+    **{
+        name: (name, ready)
+        for name in ("conversations", "backends", "usage", "webhooks", "keys", "conformance")
+    },
     "compare": ("conformance/compare", ready),
     "report": ("conformance", report),
     "conversation": ("conversations/conv_1", ready),
@@ -105,7 +111,9 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
 def prepare_server(server: MockServer, name: str) -> None:
     """Give the server what a picture shows."""
     server.output = created() if name in ("code", "container") else one.output()
-    server.script = making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
+    server.script = (
+        making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
+    )
     server.rows = samples(int(time.time() * 1000))
     if name == "container":
         next(row for row in server.rows if row["id"] == "resp_7e08")["tools"] = ["code_interpreter"]
@@ -149,7 +157,9 @@ async def take(names: list[str]) -> AsyncIterator[tuple[str, bytes]]:
 async def main() -> None:
     """Save the pictures of the pages that the command line names, or of all."""
     names = sys.argv[1:]
-    folder, pictures = (DOCS / "images", take_for_docs()) if names == ["--docs"] else (FOLDER, take(names))
+    folder, pictures = (
+        (DOCS / "images", take_for_docs()) if names == ["--docs"] else (FOLDER, take(names))
+    )
     folder.mkdir(parents=True, exist_ok=True)
     async for name, picture in pictures:
         (folder / name).write_bytes(picture)

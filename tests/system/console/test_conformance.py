@@ -1,4 +1,6 @@
-"""The page Conformance: reports, their differences, the matrix, and files of `antiphon verify --json`."""
+"""The page Conformance: reports, their differences, the matrix, and files of `antiphon verify
+--json`.
+"""
 
 import asyncio
 import time
@@ -44,7 +46,8 @@ async def test_servers_are_compared_by_the_keyboard(console: Console) -> None:
     await page.see("chat:tools")
     await console.click(".matrix input, [type=checkbox]")
     await page.wait_for(
-        "![...document.querySelectorAll('.area-row')].some(row => row.innerText.includes('chat:answer'))"
+        "![...document.querySelectorAll('.area-row')].some(row => "
+        "row.innerText.includes('chat:answer'))"
     )
     await console.click(".area-row button")
     await page.wait_for("document.querySelectorAll('.requirement').length > 0")
@@ -55,7 +58,10 @@ async def test_servers_are_compared_by_the_keyboard(console: Console) -> None:
 async def test_a_file_is_added_as_a_report(real: RealConsole, tmp_path: Path) -> None:
     await real.sign_in()
     await real.open("conformance", shows="No reports yet")
-    for name, content in (("bad.json", b"no"), ("good.json", encode_report(report("ollama", time.time())))):
+    for name, content in (
+        ("bad.json", b"no"),
+        ("good.json", encode_report(report("ollama", time.time()))),
+    ):
         path = tmp_path / name
         await asyncio.to_thread(path.write_bytes, content)
         await real.attach(path)
@@ -67,8 +73,12 @@ async def test_a_file_is_added_as_a_report(real: RealConsole, tmp_path: Path) ->
 async def test_hostile_reports_do_nothing(real: RealConsole) -> None:
     words = "<img src=x onerror='window.harm=1'>\u202e"
     hostile = replace(report("ollama", time.time()), name=words, model=words, about={words: words})
-    hostile = replace(hostile, results=tuple(replace(one, came=words) for one in hostile.results[:5]))
-    saved = await Reports(real.server.parts.store, real.server.parts.run.offload).save(encode_report(hostile))
+    hostile = replace(
+        hostile, results=tuple(replace(one, came=words) for one in hostile.results[:5])
+    )
+    saved = await Reports(real.server.parts.store, real.server.parts.run.offload).save(
+        encode_report(hostile)
+    )
     await real.sign_in()
     for path in ("conformance", f"conformance/{saved['id']}", "conformance/compare"):
         await real.open(path)

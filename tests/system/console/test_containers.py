@@ -15,7 +15,10 @@ pytestmark = [needs_browser, pytest.mark.timeout(300)]
 
 ROWS = "document.querySelectorAll('tbody tr').length"
 WIDTHS = (1440, 390, 320)
-DRAWN = "[...document.querySelectorAll('main .figure img')].every(each => each.complete && each.naturalWidth === 320)"
+DRAWN = (
+    "[...document.querySelectorAll('main .figure img')].every(each => each.complete && "
+    "each.naturalWidth === 320)"
+)
 ACTIVE = "main :is(script, style, iframe, img)"
 MENU = "[...document.querySelectorAll('[role=menuitem]')].map(each => each.innerText).join()"
 
@@ -36,7 +39,9 @@ async def test_the_keyboard_alone_opens_a_container_and_kills_it(console: Consol
     await page.see("Kill Analysis of the queue?")
     assert await console.findings() == []
     await page.press("Escape")
-    await page.wait_for("!document.querySelector('dialog') && document.activeElement.innerText === 'Kill'")
+    await page.wait_for(
+        "!document.querySelector('dialog') && document.activeElement.innerText === 'Kill'"
+    )
     assert console.server.containers.killed == []
     await page.press("Enter")
     await console.click(".btn.danger")
@@ -54,7 +59,9 @@ async def test_the_list_is_renewed_by_itself(console: Console) -> None:
     console.check()
 
 
-async def test_files_of_a_container_are_downloaded_and_deleted(console: Console, tmp_path: Path) -> None:
+async def test_files_of_a_container_are_downloaded_and_deleted(
+    console: Console, tmp_path: Path
+) -> None:
     await console.save_to(tmp_path)
     await console.open(f"containers/{CONTAINER}", shows="/mnt/data/queue.png")
     await console.click("[aria-label='Download Städte.csv']")
@@ -83,13 +90,17 @@ async def test_the_last_calls_of_a_container_lead_to_their_responses(console: Co
     console.check()
 
 
-async def test_expired_containers_and_those_of_other_tenants_offer_what_is_allowed(console: Console) -> None:
+async def test_expired_containers_and_those_of_other_tenants_offer_what_is_allowed(
+    console: Console,
+) -> None:
     await console.open("containers", shows="Reports of acme")
     await console.click("[aria-label='Actions for Yesterday']")
     assert await console.page.wait_for(MENU) == "Copy ID"
     await console.choose("Reports of acme")
     await console.page.see("belongs to the tenant acme")
-    assert not await console.page.evaluate("document.querySelector('[aria-label^=Download], [aria-label^=Delete]')")
+    assert not await console.page.evaluate(
+        "document.querySelector('[aria-label^=Download], [aria-label^=Delete]')"
+    )
     await console.choose("Kill")
     await console.click(".btn.danger")
     await console.page.wait_for(f"{ROWS} === 3")
@@ -106,25 +117,40 @@ async def test_an_expired_container_is_reported(console: Console) -> None:
     console.check("404")
 
 
-async def test_a_response_shows_code_figures_shells_images_and_files(console: Console, tmp_path: Path) -> None:
+async def test_a_response_shows_code_figures_shells_images_and_files(
+    console: Console, tmp_path: Path
+) -> None:
     await console.save_to(tmp_path)
     console.server.output = created()
     for scheme in ("light", "dark"):
         await console.page.prefer(scheme)
         await console.open("r/resp_7e08", shows="lengths.mean()")
-        await console.page.wait_for(f"document.querySelectorAll('.figure img').length === 2 && {DRAWN}")
+        await console.page.wait_for(
+            f"document.querySelectorAll('.figure img').length === 2 && {DRAWN}"
+        )
         assert await console.findings() == [], scheme
-    for text in ("12 rows", "length    4.25", "cat no.csv", "exit code 1", "No such file", "1024x1024"):
+    for text in (
+        "12 rows",
+        "length    4.25",
+        "cat no.csv",
+        "exit code 1",
+        "No such file",
+        "1024x1024",
+    ):
         assert text in await console.page.evaluate("document.querySelector('main').innerText"), text
     alts = "[...document.querySelectorAll('.figure img')].map(each => each.alt)"
-    assert (await console.page.evaluate(alts))[1] == "A grey lighthouse in the fog, seen from the sea"
+    assert (await console.page.evaluate(alts))[
+        1
+    ] == "A grey lighthouse in the fog, seen from the sea"
     for width in WIDTHS:
         await console.page.resize(width)
         assert await console.fits(), width
     await console.page.evaluate("document.querySelector('.sources .file-button').focus()")
     await console.page.press("Enter")
     assert await console.saved(tmp_path / "queue.png") == b"made by code"
-    await console.page.evaluate("[...document.querySelectorAll('.figure .file-button')].at(-1).click()")
+    await console.page.evaluate(
+        "[...document.querySelectorAll('.figure .file-button')].at(-1).click()"
+    )
     assert (await console.saved(tmp_path / "image.png")).startswith(b"\x89PNG")
     await console.click("[aria-label^='Container cntr_']")
     await console.page.see("/mnt/data/queue.png")
@@ -158,14 +184,22 @@ async def test_the_playground_streams_code_and_partial_images(console: Console) 
     await console.page.press("Enter")
     await console.page.see("A grey lighthouse")
     await console.page.see("Open this response")
-    assert "Partial image" not in await console.page.evaluate("document.querySelector('.lane').innerText")
+    assert "Partial image" not in await console.page.evaluate(
+        "document.querySelector('.lane').innerText"
+    )
     console.check()
 
 
 async def choose_option(console: Console, label: str, value: str) -> None:
     """Choose a value in the field with a label."""
-    find = f"[...document.querySelectorAll('dialog label')].find(each => each.innerText.trim() === {label!r}).control"
-    change = f"field.value = {value!r}, field.dispatchEvent(new Event('change', {{bubbles: true}})), true"
+    find = (
+        "[...document.querySelectorAll('dialog label')].find(each => each.innerText.trim() "
+        f"=== {label!r}).control"
+    )
+    change = (
+        f"field.value = {value!r}, field.dispatchEvent(new Event('change', {{bubbles: "
+        f"true}})), true"
+    )
     await console.page.wait_for(f"(field => field && ({change}))({find})")
 
 
@@ -208,8 +242,14 @@ async def test_the_playground_sends_hosted_tools_and_prompts_exactly_as_its_code
     await page.see("Open this response")
     (sent,) = console.server.bodies
     assert sent["tools"] == [
-        {"type": "code_interpreter", "container": {"type": "auto", "memory_limit": "4g", "file_ids": ["file-1"]}},
-        {"type": "shell", "environment": {"type": "container_reference", "container_id": CONTAINER}},
+        {
+            "type": "code_interpreter",
+            "container": {"type": "auto", "memory_limit": "4g", "file_ids": ["file-1"]},
+        },
+        {
+            "type": "shell",
+            "environment": {"type": "container_reference", "container_id": CONTAINER},
+        },
         {"type": "image_generation", "quality": "high", "partial_images": 2},
     ]
     assert sent["include"] == ["code_interpreter_call.outputs"]
@@ -225,7 +265,9 @@ async def test_a_prompt_needs_no_model_and_no_message(console: Console) -> None:
     await console.open("play", shows="fast")
     await console.write("[placeholder='pmpt_…']", "pmpt_1")
     find = "document.querySelector('.panel select')"
-    await console.page.evaluate(f"{find}.value = '', {find}.dispatchEvent(new Event('change', {{bubbles: true}}))")
+    await console.page.evaluate(
+        f"{find}.value = '', {find}.dispatchEvent(new Event('change', {{bubbles: true}}))"
+    )
     await console.click("[aria-label=Send]")
     await console.page.see("Open this response")
     assert console.server.bodies == [{"prompt": {"id": "pmpt_1"}, "stream": True}]
@@ -235,13 +277,23 @@ async def test_a_prompt_needs_no_model_and_no_message(console: Console) -> None:
 
 @pytest.mark.parametrize("text", CORPUS, ids=range(len(CORPUS)))
 async def test_hostile_code_files_and_images_do_nothing(console: Console, text: str) -> None:
-    server, short = console.server, text[:2_000]
-    server.containers.all = [one | {"name": short, "worker": short} for one in server.containers.all]
-    server.containers.files = [one | {"path": f"/mnt/data/{short}"} for one in server.containers.files]
+    server = console.server
+    short = text[:2_000]
+    server.containers.all = [
+        one | {"name": short, "worker": short} for one in server.containers.all
+    ]
+    server.containers.files = [
+        one | {"path": f"/mnt/data/{short}"} for one in server.containers.files
+    ]
     code, *others = created()
     output = [poisoned(one, text) for one in (code, *others)]
-    remote = [{"type": "image", "url": url} for url in ("http://tracker.example/p.png", "javascript:window.harm=1")]
-    output.append(code_call(code=text, container_id=text, outputs=[*remote, {"type": "logs", "logs": text}]))
+    remote = [
+        {"type": "image", "url": url}
+        for url in ("http://tracker.example/p.png", "javascript:window.harm=1")
+    ]
+    output.append(
+        code_call(code=text, container_id=text, outputs=[*remote, {"type": "logs", "logs": text}])
+    )
     output.append(image_call(result=text, revised_prompt=text, size=text, error={"message": text}))
     server.output = output
     server.rows = [row | {"tools": ["code_interpreter"]} for row in server.rows]
@@ -251,6 +303,8 @@ async def test_hostile_code_files_and_images_do_nothing(console: Console, text: 
             await console.page.resize(width)
             assert await console.fits(), (path, width)
         assert await console.page.evaluate("window.harm") is None
-        found = await console.page.evaluate(f"[...document.querySelectorAll({ACTIVE!r})].map(each => each.outerHTML)")
+        found = await console.page.evaluate(
+            f"[...document.querySelectorAll({ACTIVE!r})].map(each => each.outerHTML)"
+        )
         assert [each for each in found if not each.startswith('<img src="data:image/png;')] == []
     console.check("404")

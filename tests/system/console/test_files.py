@@ -53,7 +53,10 @@ async def test_the_keyboard_alone_creates_and_searches_a_vector_store(console: C
     await page.press("Enter")
     await page.wait_for("location.pathname.endsWith('/files/vs_9')")
     await page.see("No files yet")
-    assert console.server.files.stores[0]["expires_after"] == {"anchor": "last_active_at", "days": 30}
+    assert console.server.files.stores[0]["expires_after"] == {
+        "anchor": "last_active_at",
+        "days": 30,
+    }
     await page.press("/")
     await page.wait_for("document.activeElement.matches('input, textarea')")
     await page.type("blockers")
@@ -74,8 +77,14 @@ async def test_files_are_uploaded_concurrently_and_a_failed_one_has_its_reason(
     await console.page.see("The file is larger than this server accepts.")
     await console.page.wait_for(f"{ROWS} === 7")
     assert await console.findings() == []
-    sent = {one["filename"]: (one["bytes"], one["purpose"]) for one in console.server.files.uploaded}
-    assert sent == {"a.txt": (5, "user_data"), "Überblick.md": (13, "user_data"), "c.exe": (5, "user_data")}
+    sent = {
+        one["filename"]: (one["bytes"], one["purpose"]) for one in console.server.files.uploaded
+    }
+    assert sent == {
+        "a.txt": (5, "user_data"),
+        "Überblick.md": (13, "user_data"),
+        "c.exe": (5, "user_data"),
+    }
     await console.choose("Clear the list")
     await console.page.wait_for("!document.querySelector('[aria-label=Uploads]')")
     console.check("413")
@@ -118,7 +127,9 @@ async def test_files_and_vector_stores_of_another_tenant_are_read_only(console: 
     await console.choose("Tickets of acme")
     await console.page.see("belongs to the tenant acme")
     assert await console.page.evaluate("location.search") == "?tenant=acme"
-    assert not await console.page.evaluate("document.querySelector('.drop-zone, [type=search], .top .btn')")
+    assert not await console.page.evaluate(
+        "document.querySelector('.drop-zone, [type=search], .top .btn')"
+    )
     assert await console.findings() == []
 
 
@@ -143,7 +154,8 @@ async def test_the_end_of_an_ingestion_is_displayed_whenever_it_occurs(console: 
 
 
 async def test_files_are_attached_uploaded_and_detached(console: Console, tmp_path: Path) -> None:
-    page, files = console.page, console.server.files
+    page = console.page
+    files = console.server.files
     files.finish()
     await console.open("files/vs_1", shows="The PDF has pictures and no text.")
     await console.choose("Attach uploaded files")
@@ -172,7 +184,9 @@ async def test_a_vector_store_is_renamed_and_deleted(console: Console) -> None:
     await console.choose("Rename…")
     await console.write("dialog:modal input", "Handbook")
     await page.press("Enter")
-    await page.wait_for("!document.querySelector('dialog') && document.title === 'Handbook · Antiphon'")
+    await page.wait_for(
+        "!document.querySelector('dialog') && document.title === 'Handbook · Antiphon'"
+    )
     body = {"name": "Handbook", "expires_after": {"anchor": "last_active_at", "days": 7}}
     assert console.server.files.stores[0].items() >= body.items()
     await console.click("[aria-label='More actions']")
@@ -192,7 +206,9 @@ async def test_a_search_is_filtered_by_an_attribute(console: Console) -> None:
     await console.page.press("Enter")
     await console.page.see("3 passages")
     filters = {"key": "year", "type": "eq", "value": 2026}
-    assert console.server.files.searches == [{"query": "blockers", "max_num_results": 10, "filters": filters}]
+    assert console.server.files.searches == [
+        {"query": "blockers", "max_num_results": 10, "filters": filters}
+    ]
     await console.click(".passage summary")
     assert await console.findings() == []
     console.server.files.hits = []
@@ -201,7 +217,9 @@ async def test_a_search_is_filtered_by_an_attribute(console: Console) -> None:
     console.check()
 
 
-async def test_the_playground_sends_files_and_searches_vector_stores(console: Console, tmp_path: Path) -> None:
+async def test_the_playground_sends_files_and_searches_vector_stores(
+    console: Console, tmp_path: Path
+) -> None:
     page = console.page
     await console.open("play", shows="fast")
     await console.choose("Add a tool")
@@ -211,7 +229,10 @@ async def test_the_playground_sends_files_and_searches_vector_stores(console: Co
     await page.evaluate("document.querySelectorAll('dialog [type=checkbox]')[1].click()")
     await page.wait_for("document.querySelector('dialog textarea').value.includes('vs_2')")
     await console.choose("Save")
-    await page.evaluate("[...document.querySelectorAll('label')].find(e => e.innerText === 'Search results').click()")
+    await page.evaluate(
+        "[...document.querySelectorAll('label')].find(e => e.innerText === 'Search "
+        "results').click()"
+    )
     (path,) = await written(tmp_path, 'it\'s "q".txt')
     await console.attach(path, selector=".compose input[type=file]")
     await page.see('it\'s "q".txt, ')
@@ -231,25 +252,36 @@ async def test_the_playground_sends_files_and_searches_vector_stores(console: Co
     (sent,) = console.server.bodies
     assert sent["tools"] == [{"type": "file_search", "vector_store_ids": ["vs_2"]}]
     assert sent["include"] == ["file_search_call.results"]
-    assert [part["type"] for part in sent["input"][0]["content"]] == ["input_text", "input_file", "input_file"]
+    assert [part["type"] for part in sent["input"][0]["content"]] == [
+        "input_text",
+        "input_file",
+        "input_file",
+    ]
     assert sent["input"][0]["content"][2] == {"type": "input_file", "file_id": "file-1"}
     assert json.loads(codes["JSON"]) == sent
     assert by_curl(codes["curl"], tmp_path) == sent
     assert by_python(codes["Python"], tmp_path) == sent
     await page.see("issues that block release 2.4")
-    assert "release-notes-2.4.pdf" in await page.evaluate("document.querySelector('.sources').innerText")
+    assert "release-notes-2.4.pdf" in await page.evaluate(
+        "document.querySelector('.sources').innerText"
+    )
     assert await console.findings() == []
     console.check()
 
 
-async def test_a_file_is_uploaded_from_the_playground_and_named_by_its_id(console: Console, tmp_path: Path) -> None:
+async def test_a_file_is_uploaded_from_the_playground_and_named_by_its_id(
+    console: Console, tmp_path: Path
+) -> None:
     await console.open("play", shows="fast")
     await console.page.send("Page.setInterceptFileChooserDialog", enabled=True)
     await console.page.evaluate("document.querySelector(\"[aria-label='Attach files']\").focus()")
     await console.page.press("Enter")
     await console.page.wait_for("document.activeElement.getAttribute('role') === 'menuitem'")
     await console.page.press("ArrowDown")
-    assert await console.page.evaluate("document.activeElement.textContent") == "Upload, and send the ID"
+    assert (
+        await console.page.evaluate("document.activeElement.textContent")
+        == "Upload, and send the ID"
+    )
     await console.page.press("Enter")
     await console.attach(*await written(tmp_path, "a.png"), selector=".compose input[type=file]")
     await console.page.see("a.png, uploaded")
@@ -257,7 +289,10 @@ async def test_a_file_is_uploaded_from_the_playground_and_named_by_its_id(consol
     await console.page.press("Enter")
     await console.page.see("Two issues block 2.4")
     assert console.server.files.uploaded[0]["purpose"] == "vision"
-    assert console.server.bodies[0]["input"][0]["content"][1] == {"type": "input_image", "file_id": "file-101"}
+    assert console.server.bodies[0]["input"][0]["content"][1] == {
+        "type": "input_image",
+        "file_id": "file-101",
+    }
     console.check()
 
 
@@ -269,13 +304,20 @@ async def test_a_vector_store_is_queried_in_the_playground(console: Console) -> 
 
 
 @pytest.mark.parametrize("text", CORPUS, ids=range(len(CORPUS)))
-async def test_hostile_names_and_passages_do_nothing(console: Console, text: str, tmp_path: Path) -> None:
+async def test_hostile_names_and_passages_do_nothing(
+    console: Console, text: str, tmp_path: Path
+) -> None:
     files = console.server.files
     short = text[:2_000]
     files.files = [one | {"filename": short, "purpose": short} for one in files.files]
     files.stores = [one | {"name": short} for one in files.stores]
     files.store_files = [
-        one | {"filename": short, "attributes": {short: text}, "last_error": {"code": short, "message": text}}
+        one
+        | {
+            "filename": short,
+            "attributes": {short: text},
+            "last_error": {"code": short, "message": text},
+        }
         for one in files.store_files
     ]
     files.hits = [poisoned(one, text) | {"attributes": {short: text}} for one in files.hits]
@@ -293,5 +335,10 @@ async def test_hostile_names_and_passages_do_nothing(console: Console, text: str
     await console.choose("File search")
     await console.page.wait_for("document.querySelectorAll('dialog [type=checkbox]').length === 4")
     assert await console.page.evaluate("window.harm") is None
-    assert await console.page.evaluate("document.querySelectorAll('main :is(script, style, iframe, img)').length") == 0
+    assert (
+        await console.page.evaluate(
+            "document.querySelectorAll('main :is(script, style, iframe, img)').length"
+        )
+        == 0
+    )
     console.check()

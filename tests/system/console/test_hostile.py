@@ -24,7 +24,9 @@ def poisoned(value: Any, text: str) -> Any:
     """Return a value with every text of it that a model or a client wrote replaced."""
     if isinstance(value, dict):
         save = {"id", "type", "object", "status", "tenant", "role", "image_url"}
-        return {name: each if name in save else poisoned(each, text) for name, each in value.items()}
+        return {
+            name: each if name in save else poisoned(each, text) for name, each in value.items()
+        }
     if isinstance(value, list):
         return [poisoned(each, text) for each in value]
     return text if isinstance(value, str) else value
@@ -50,5 +52,10 @@ async def test_hostile_text_does_nothing(console: Console, text: str) -> None:
         await console.page.resize(width)
         assert await console.fits(), width
     assert await console.page.evaluate("window.harm") is None
-    assert await console.page.evaluate("document.querySelectorAll('main script, main style, main iframe').length") == 0
+    assert (
+        await console.page.evaluate(
+            "document.querySelectorAll('main script, main style, main iframe').length"
+        )
+        == 0
+    )
     console.check()

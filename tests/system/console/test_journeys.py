@@ -68,7 +68,9 @@ async def test_the_keyboard_alone_finds_opens_and_leaves_a_response(console: Con
     await page.press("Escape")
     await page.wait_for("location.search === '?q=lighthouse'")
     await page.press("Escape")
-    await page.wait_for("location.search === '' && document.querySelectorAll('tbody tr').length === 12")
+    await page.wait_for(
+        "location.search === '' && document.querySelectorAll('tbody tr').length === 12"
+    )
     await page.press("g")
     await page.press("p")
     await page.see("Instructions")
@@ -78,7 +80,10 @@ async def test_the_keyboard_alone_finds_opens_and_leaves_a_response(console: Con
 async def test_the_first_tab_stop_skips_the_navigation(console: Console) -> None:
     await console.open("", shows="Draft the release notes")
     await console.page.press("Tab")
-    assert await console.page.evaluate("document.activeElement.textContent.trim()") == "Skip to the content"
+    assert (
+        await console.page.evaluate("document.activeElement.textContent.trim()")
+        == "Skip to the content"
+    )
 
 
 async def test_the_list_of_shortcuts_opens_closes_and_switches_them_off(console: Console) -> None:
@@ -101,10 +106,14 @@ async def test_a_rejected_filter_has_the_servers_reason(console: Console) -> Non
 async def test_new_responses_appear_and_wait_while_paused(console: Console) -> None:
     await console.open("", shows="Live")
     now = int(time.time() * 1000)
-    await console.server.live.put(("row", summary("fresh", started_ms=now, input="A fresh response")))
+    await console.server.live.put(
+        ("row", summary("fresh", started_ms=now, input="A fresh response"))
+    )
     await console.page.see("A fresh response")
     await console.click("[aria-label='Pause live updates']")
-    await console.server.live.put(("row", summary("later", started_ms=now, input="A later response")))
+    await console.server.live.put(
+        ("row", summary("later", started_ms=now, input="A later response"))
+    )
     await console.page.see("1 new")
     assert "A later response" not in await console.page.evaluate("document.body.innerText")
     await console.choose("1 new")
@@ -116,10 +125,18 @@ async def test_a_brush_over_the_histogram_chooses_a_time(console: Console) -> No
     page = console.page
     await console.open("", shows="Draft the release notes")
     x, y, width = await page.wait_for(
-        "(r => [r.x, r.y + 30, r.width])(document.querySelector('.histogram svg').getBoundingClientRect())"
+        "(r => [r.x, r.y + 30, r.width])(document.querySelector('.histogram "
+        "svg').getBoundingClientRect())"
     )
     for kind, share in (("mousePressed", 0.25), ("mouseMoved", 0.4), ("mouseReleased", 0.5)):
-        await page.send("Input.dispatchMouseEvent", type=kind, x=x + share * width, y=y, button="left", clickCount=1)
+        await page.send(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x + share * width,
+            y=y,
+            button="left",
+            clickCount=1,
+        )
     await page.wait_for("/since.*until/.test(decodeURIComponent(location.search))")
     await page.see("No response matches these filters")
     assert "since:" in console.server.queries[-1]
@@ -152,7 +169,9 @@ async def test_a_fork_fills_in_the_playground(console: Console) -> None:
     )
 
 
-async def test_the_code_next_to_a_message_is_exactly_what_is_sent(console: Console, tmp_path: Path) -> None:
+async def test_the_code_next_to_a_message_is_exactly_what_is_sent(
+    console: Console, tmp_path: Path
+) -> None:
     page = console.page
     await console.open("play", shows="fast")
     await page.evaluate("document.querySelector('.panel.set textarea').focus()")
@@ -199,7 +218,9 @@ async def test_a_call_is_approved(console: Console) -> None:
 
 async def test_models_are_compared_side_by_side(console: Console) -> None:
     await console.open("play", shows="fast")
-    await console.page.wait_for("document.querySelector('.lane').ariaLabel === 'Conversation with fast'")
+    await console.page.wait_for(
+        "document.querySelector('.lane').ariaLabel === 'Conversation with fast'"
+    )
     await console.choose("Compare with another model")
     await console.page.wait_for("document.querySelectorAll('.lane').length === 2")
     await console.choose("Compare with another model")
@@ -232,7 +253,9 @@ def by_python(code: str, folder: Path) -> object:
     """
     (folder / "openai.py").write_text(textwrap.dedent(fake))
     (folder / "code.py").write_text(code)
-    done = subprocess.run([sys.executable, folder / "code.py"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, folder / "code.py"], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -293,7 +316,13 @@ async def test_a_chip_offers_the_models_that_answered(console: Console) -> None:
 
 async def test_a_stored_response_that_waits_is_answered_in_the_playground(console: Console) -> None:
     console.server.output = [
-        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "get_weather", "arguments": "{}"}
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": "get_weather",
+            "arguments": "{}",
+        }
     ]
     await console.open("r/resp_0010", shows="waits for an answer")
     await console.choose("Answer in the playground")

@@ -1,4 +1,6 @@
-"""A list of 1,000 responses: rows far from the window are not rendered, and the keyboard reaches all of them."""
+"""A list of 1,000 responses: rows far from the window are not rendered, and the keyboard reaches
+all of them.
+"""
 
 import time
 
@@ -16,7 +18,9 @@ ROWS = "document.querySelectorAll('tbody tr:not(.gap)').length"
 @pytest.fixture
 def long(console: Console) -> Console:
     now = int(time.time() * 1000)
-    console.server.rows = [summary(f"{at:04}", started_ms=now - at * 1000, input=f"Row {at}.") for at in range(1000)]
+    console.server.rows = [
+        summary(f"{at:04}", started_ms=now - at * 1000, input=f"Row {at}.") for at in range(1000)
+    ]
     return console
 
 

@@ -1,4 +1,6 @@
-"""Every page in a browser: complete, accessible, within its width, and without a request to another host."""
+"""Every page in a browser: complete, accessible, within its width, and without a request to another
+host.
+"""
 
 import pytest
 
@@ -46,13 +48,15 @@ FAINT = """
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5 && !each.closest('[disabled], .vh');
   }).map(each => `${each.className || each.tagName}: ${each.textContent.trim().slice(0, 40)}`);
 })()
-"""
+"""  # noqa: E501 - the lines of a text
 """Gives the texts whose contrast with what is behind them is below 4.5."""
 
 
 @pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
-async def test_a_page_is_complete_and_accessible_in_both_schemes(console: Console, path: str) -> None:
+async def test_a_page_is_complete_and_accessible_in_both_schemes(
+    console: Console, path: str
+) -> None:
     await console.open(path, shows=PAGES[path])
     for scheme in ("light", "dark"):
         await console.page.prefer(scheme)
@@ -73,7 +77,9 @@ async def test_a_page_never_scrolls_sideways(console: Console, path: str) -> Non
 
 @pytest.mark.rotating
 @pytest.mark.parametrize("path", PAGES)
-async def test_a_page_at_200_percent_zoom_never_scrolls_sideways(console: Console, path: str) -> None:
+async def test_a_page_at_200_percent_zoom_never_scrolls_sideways(
+    console: Console, path: str
+) -> None:
     await console.page.resize(1280 // 2, 900 // 2, scale=2)
     await console.open(path, shows="" if path == "play" else PAGES[path])
     assert await console.fits()

@@ -1,4 +1,6 @@
-"""Code, images and prompts of the real server in the console: containers with their files, pictures, variables."""
+"""Code, images and prompts of the real server in the console: containers with their files,
+pictures, variables.
+"""
 
 import json
 from pathlib import Path
@@ -27,7 +29,12 @@ ACTIVE = "main :is(script, style, iframe, img)"
 
 def calling(name: str, arguments: dict[str, Any]) -> Answer:
     """A model that calls a function."""
-    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    call = {
+        "index": 0,
+        "id": "c1",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
     return Answer([sse(delta(tool_calls=[call]), delta("tool_calls"))])
 
 
@@ -38,7 +45,9 @@ def answers(real: RealConsole, *replies: Answer) -> None:
 
 
 async def send(real: RealConsole, message: str, *, tool: str = "") -> None:
-    """Send a message in the playground, with a tool as its form offers it; wait for the end of the response."""
+    """Send a message in the playground, with a tool as its form offers it; wait for the end of the
+    response.
+    """
     await real.open("play")
     await real.page.wait_for(HAS_MODEL)
     if tool:
@@ -61,14 +70,20 @@ async def post(real: RealConsole, path: str, tenant: str = "acme", **sent: Any) 
         return found
 
 
-async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsole, tmp_path: Path) -> None:
+async def test_code_runs_and_its_container_is_opened_and_killed(
+    real: RealConsole, tmp_path: Path
+) -> None:
     code.skip_without_machines()
     await real.save_to(tmp_path)
     created = await real.server.built_with(code.settings())
     real.server.parts.run.toolset = created.run.toolset
     real.a.script = code.coding
     await real.sign_in()
-    await send(real, "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)", tool="Code interpreter")
+    await send(
+        real,
+        "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)",
+        tool="Code interpreter",
+    )
     await real.page.see("twelve 12")
     assert await real.findings() == []
     await real.choose("Open this response")
@@ -91,7 +106,9 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
     await created.run.toolset.close()
 
 
-async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_all(real: RealConsole) -> None:
+async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_all(
+    real: RealConsole,
+) -> None:
     created = {}
     for tenant in ("acme", "other"):
         created[tenant] = await post(real, "containers", tenant, json={"name": f"of {tenant}"})
@@ -122,7 +139,11 @@ async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_al
 async def test_hostile_output_of_code_does_nothing(real: RealConsole, hostile: str) -> None:
     cell = notebooks.cell(hostile, files=(notebooks.created("chart.png"),), figures=1)
     real.server.parts.run.toolset = Toolset(code=notebooks.Notebooks(cell))
-    answers(real, calling("code_interpreter", {"code": hostile}), Answer([text("See sandbox:/mnt/data/chart.png")]))
+    answers(
+        real,
+        calling("code_interpreter", {"code": hostile}),
+        Answer([text("See sandbox:/mnt/data/chart.png")]),
+    )
     await real.sign_in()
     await send(real, "Run it", tool="Code interpreter")
     await harmless(real)
@@ -138,24 +159,34 @@ async def test_hostile_output_of_code_does_nothing(real: RealConsole, hostile: s
 async def harmless(real: RealConsole) -> None:
     """Nothing has run or become an element but figures, and no page is wider than its window."""
     assert await real.page.evaluate("window.harm") is None
-    found = await real.page.evaluate(f"[...document.querySelectorAll({ACTIVE!r})].map(each => each.outerHTML)")
+    found = await real.page.evaluate(
+        f"[...document.querySelectorAll({ACTIVE!r})].map(each => each.outerHTML)"
+    )
     assert [each for each in found if not each.startswith('<img src="data:image/png;')] == []
     for width in (320, 390, 1440):
         await real.page.resize(width)
         assert await real.fits(), width
 
 
-async def test_an_image_is_generated_displayed_and_found_again(real: RealConsole, tmp_path: Path) -> None:
+async def test_an_image_is_generated_displayed_and_found_again(
+    real: RealConsole, tmp_path: Path
+) -> None:
     await real.save_to(tmp_path)
     async with images_server() as images:
         settings = Settings(images_backend=images.url, images_model="painter")
         created = await real.server.built_with(settings)
         real.server.parts.run.toolset = Toolset(images=created.run.toolset.images)
-        answers(real, calling("image_generation", {"prompt": "a red circle"}), Answer([text("Here it is.")]))
+        answers(
+            real,
+            calling("image_generation", {"prompt": "a red circle"}),
+            Answer([text("Here it is.")]),
+        )
         await real.sign_in()
         await send(real, "Draw a red circle", tool="Image generation")
         await real.page.wait_for("document.querySelector('.figure img')?.naturalWidth > 0")
-        assert await real.page.evaluate("document.querySelector('.figure img').alt") == "a red circle"
+        assert (
+            await real.page.evaluate("document.querySelector('.figure img').alt") == "a red circle"
+        )
         assert await real.findings() == []
         await real.choose("Open this response")
         await real.page.see("Timeline")
@@ -169,7 +200,9 @@ async def test_an_image_is_generated_displayed_and_found_again(real: RealConsole
 
 async def test_a_prompt_is_sent_with_its_variables(real: RealConsole) -> None:
     prompt = await post(
-        real, "prompts", json={"name": "help", "instructions": "You help {{ customer }}.", "model": "m"}
+        real,
+        "prompts",
+        json={"name": "help", "instructions": "You help {{ customer }}.", "model": "m"},
     )
     await real.sign_in(path="play")
     await real.page.wait_for(HAS_MODEL)

@@ -1,4 +1,6 @@
-"""The pages of the real server: hostile content, two tenants, accessibility, widths, and the keyboard alone."""
+"""The pages of the real server: hostile content, two tenants, accessibility, widths, and the
+keyboard alone.
+"""
 
 import json
 from typing import Any
@@ -18,13 +20,29 @@ pytestmark = [needs_browser, pytest.mark.timeout(120)]
 LONG = "y" * 1_000_000
 """One line of 1 MB."""
 
-PAGES = ("", "play", "files", "files/stores", "conversations", "backends", "usage", "webhooks", "keys", "conformance")
+PAGES = (
+    "",
+    "play",
+    "files",
+    "files/stores",
+    "conversations",
+    "backends",
+    "usage",
+    "webhooks",
+    "keys",
+    "conformance",
+)
 
 
 def hostile_answers(words: str) -> Any:
     """Return a script: a call of a tool with hostile arguments, then a hostile text."""
     arguments = json.dumps({"__proto__": {"a": words}, "constructor": words, "q": words})
-    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "dice__roll", "arguments": arguments}}
+    call = {
+        "index": 0,
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "dice__roll", "arguments": arguments},
+    }
     content = [delta(content=words), delta("stop")]
     return lambda request: Answer(
         [sse(*content)]
@@ -41,14 +59,20 @@ async def test_hostile_content_does_nothing(real: RealConsole) -> None:
         real.a.script = hostile_answers(words)
         real.tools.answers = {"roll": lambda _, words=words: output(words)}  # type: ignore[misc]
         metadata = {"__proto__": words[:500], "team": words[:500]}
-        created = await real.create(input=words, instructions=words[:9_000], metadata=metadata, tools=tools)
+        created = await real.create(
+            input=words, instructions=words[:9_000], metadata=metadata, tools=tools
+        )
         assert created["status"] == "completed", created
         ids.append(created["id"])
-    real.a.script = lambda _: Answer([json.dumps({"error": {"message": CORPUS[1]}}).encode()], JSON, 400)
+    real.a.script = lambda _: Answer(
+        [json.dumps({"error": {"message": CORPUS[1]}}).encode()], JSON, 400
+    )
     failed = await real.create(input="Fail")
     assert "error" in failed
     async with real.server.http.post(
-        f"{real.server.url}/conversations", json={"metadata": {"t": CORPUS[1]}}, headers=await real.headers()
+        f"{real.server.url}/conversations",
+        json={"metadata": {"t": CORPUS[1]}},
+        headers=await real.headers(),
     ) as reply:
         conversation = (await reply.json())["id"]
     await real.sign_in()
@@ -61,7 +85,10 @@ async def test_hostile_content_does_nothing(real: RealConsole) -> None:
     ):
         await real.open(path)
         assert await real.page.evaluate("window.harm") is None
-        built = "document.querySelectorAll('main script, main style, main iframe, main img, main a[href^=javascript]')"
+        built = (
+            "document.querySelectorAll('main script, main style, main iframe, main img, main "
+            "a[href^=javascript]')"
+        )
         assert await real.page.evaluate(f"{built}.length") == 0
     real.check("400")
 
@@ -72,16 +99,31 @@ async def test_a_reader_never_receives_content_of_another_tenant(real: RealConso
         mark = f"ca7ary-{tenant}"
         headers = await real.headers(tenant)
         conversation = await post(real, "/v1/conversations", {"metadata": {"mark": mark}}, headers)
-        first = await real.create(tenant, input=mark, metadata={"mark": mark}, conversation=conversation["id"])
+        first = await real.create(
+            tenant, input=mark, metadata={"mark": mark}, conversation=conversation["id"]
+        )
         second = await real.create(tenant, input=mark, background=True, stream=False)
-        hook = {"name": mark, "url": f"https://{mark}.example/", "event_types": ["response.completed"]}
+        hook = {
+            "name": mark,
+            "url": f"https://{mark}.example/",
+            "event_types": ["response.completed"],
+        }
         endpoint = await post(real, "/v1/webhook_endpoints", hook, headers)
         form = FormData({"purpose": "assistants"})
         form.add_field("file", mark.encode(), filename=f"{mark}.txt")
-        async with real.server.http.post(f"{real.server.url}/files", data=form, headers=headers) as reply:
+        async with real.server.http.post(
+            f"{real.server.url}/files", data=form, headers=headers
+        ) as reply:
             file = (await reply.json())["id"]
         store = await post(real, "/v1/vector_stores", {"name": mark, "file_ids": [file]}, headers)
-        ids[tenant] = [first["id"], second["id"], conversation["id"], endpoint["id"], file, store["id"]]
+        ids[tenant] = [
+            first["id"],
+            second["id"],
+            conversation["id"],
+            endpoint["id"],
+            file,
+            store["id"],
+        ]
     await real.sign_in(Role.READ, "acme")
     await real.page.see("ca7ary-acme")
     for path in (
@@ -94,7 +136,9 @@ async def test_a_reader_never_receives_content_of_another_tenant(real: RealConso
         "?q=ca7ary",
     ):
         await real.open(path)
-        assert "ca7ary-other" not in await real.page.evaluate("document.documentElement.outerHTML"), path
+        assert "ca7ary-other" not in await real.page.evaluate(
+            "document.documentElement.outerHTML"
+        ), path
     reached = 0
     for path in paths_of(ids["other"]):
         status, body = await fetch(real, path)
@@ -105,7 +149,9 @@ async def test_a_reader_never_receives_content_of_another_tenant(real: RealConso
 
 
 def paths_of(ids: list[str]) -> list[str]:
-    """Return what a reader may try: all lists, and everything of these objects of another tenant."""
+    """Return what a reader may try: all lists, and everything of these objects of another
+    tenant.
+    """
     response, background, conversation, endpoint, file, store = ids
     lists = (
         "responses",
@@ -117,13 +163,19 @@ def paths_of(ids: list[str]) -> list[str]:
         "webhook_deliveries",
         "backends",
         *("files", "vector_stores", f"files?after={file}", f"vector_stores?after={store}"),
-        *(f"vector_stores/{store}{rest}" for rest in ("", "/files", "?tenant=other", "/files?tenant=other")),
+        *(
+            f"vector_stores/{store}{rest}"
+            for rest in ("", "/files", "?tenant=other", "/files?tenant=other")
+        ),
     )
     figures = [f"/admin/v1/figures?by={by}" for by in ("model", "key", "tenant", "backend")]
     parts = ("", "/body", "/input_items", "/request", "/calls", "/events")
     return [
         *(f"/admin/v1/{name}" for name in lists),
-        *(f"/admin/v1/{name}?tenant=other" for name in ("responses", "conversations", "keys", "webhook_deliveries")),
+        *(
+            f"/admin/v1/{name}?tenant=other"
+            for name in ("responses", "conversations", "keys", "webhook_deliveries")
+        ),
         *(f"/admin/v1/{name}?tenant=other" for name in ("files", "vector_stores")),
         *("/v1/files", f"/v1/files/{file}", f"/v1/files/{file}/content", "/v1/vector_stores"),
         *(f"/v1/vector_stores/{store}{rest}" for rest in ("", "/files", f"/files/{file}/content")),
@@ -132,7 +184,11 @@ def paths_of(ids: list[str]) -> list[str]:
         *(f"/admin/v1/responses?after={one}" for one in (response, background)),
         *("/v1/responses", f"/v1/responses?after={response}", f"/v1/responses/{response}"),
         *(f"/v1/responses/{response}/input_items", f"/v1/conversations/{conversation}"),
-        *(f"/v1/conversations/{conversation}/items", "/v1/webhook_endpoints", f"/v1/webhook_endpoints/{endpoint}"),
+        *(
+            f"/v1/conversations/{conversation}/items",
+            "/v1/webhook_endpoints",
+            f"/v1/webhook_endpoints/{endpoint}",
+        ),
         *("/v1/usage?group_by=key", "/v1/usage?group_by=tenant&tenant=*"),
     ]
 
@@ -176,9 +232,15 @@ async def used(real: RealConsole) -> str:
     conversation = await post(real, "/v1/conversations", {"metadata": {"topic": "docs"}}, headers)
     await real.create(input="A lighthouse", conversation=conversation["id"])
     await real.create(input="Not kept", store=False)
-    real.a.script = lambda request: Answer([text("Well.")]) if request.get("stream") else Answer([completion()], JSON)
+    real.a.script = lambda request: (
+        Answer([text("Well.")]) if request.get("stream") else Answer([completion()], JSON)
+    )
     first = await real.create(input="First", background=True)
-    hook = {"name": "billing", "url": "https://hooks.example/", "event_types": ["response.completed"]}
+    hook = {
+        "name": "billing",
+        "url": "https://hooks.example/",
+        "event_types": ["response.completed"],
+    }
     await post(real, "/v1/webhook_endpoints", hook, headers)
     created = await real.create(input="Then", instructions="Be brief.")
     following = await real.create(input="And then", previous_response_id=created["id"])
@@ -187,8 +249,12 @@ async def used(real: RealConsole) -> str:
     return id_
 
 
-async def post(real: RealConsole, path: str, body: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
-    async with real.server.http.post(real.server.url.removesuffix("/v1") + path, json=body, headers=headers) as reply:
+async def post(
+    real: RealConsole, path: str, body: dict[str, Any], headers: dict[str, str]
+) -> dict[str, Any]:
+    async with real.server.http.post(
+        real.server.url.removesuffix("/v1") + path, json=body, headers=headers
+    ) as reply:
         assert reply.status == 200, await reply.text()
         created: dict[str, Any] = await reply.json()
         return created
@@ -196,6 +262,9 @@ async def post(real: RealConsole, path: str, body: dict[str, Any], headers: dict
 
 async def fetch(real: RealConsole, path: str) -> tuple[int, str]:
     """Return the status and the body of a request that the page sends with its cookie."""
-    script = f"fetch({path!r}, {{headers: {{'antiphon-console': '1'}}}}).then(async r => [r.status, await r.text()])"
+    script = (
+        f"fetch({path!r}, {{headers: {{'antiphon-console': '1'}}}}).then(async r => "
+        "[r.status, await r.text()])"
+    )
     status, body = await real.page.evaluate(script)
     return status, body

@@ -45,7 +45,8 @@ async def test_a_response_appears_while_it_streams_fails_over_and_ends(real: Rea
     await real.sign_in()
     await real.page.see("No responses yet")
     slow = Slow()
-    real.a.script, real.b.script = error(503), slow
+    real.a.script = error(503)
+    real.b.script = slow
     creating = asyncio.create_task(stream(real, input="A lighthouse"))
     await real.page.see("A lighthouse")
     await real.page.wait_for(f"document.querySelector({RUNNING!r}) !== null")
@@ -83,12 +84,21 @@ async def test_a_response_is_displayed_as_sent_and_answered(real: RealConsole) -
         instructions="Be brief.",
         previous_response_id=first["id"],
         metadata={"team": "docs"},
-        tools=[{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}],
+        tools=[
+            {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+        ],
     )
     await real.sign_in(path=f"r/{created['id']}")
-    for displayed in ("You said: What is a lamp?", "1 earlier response", "program of acme", "Upstream requests"):
+    for displayed in (
+        "You said: What is a lamp?",
+        "1 earlier response",
+        "program of acme",
+        "Upstream requests",
+    ):
         await real.page.see(displayed)
-    raw = await real.page.wait_for("document.querySelectorAll('.wire pre').length === 3 && wire.innerText")
+    raw = await real.page.wait_for(
+        "document.querySelectorAll('.wire pre').length === 3 && wire.innerText"
+    )
     for words in ("Be brief.", '"messages"', '"team"', "look", first["id"]):
         assert words in raw
     assert await real.findings() == []
@@ -97,7 +107,9 @@ async def test_a_response_is_displayed_as_sent_and_answered(real: RealConsole) -
 
 async def test_a_fork_is_sent_from_the_playground(real: RealConsole) -> None:
     first = await real.create(input="First")
-    created = await real.create(input="Second", previous_response_id=first["id"], instructions="Be brief.")
+    created = await real.create(
+        input="Second", previous_response_id=first["id"], instructions="Be brief."
+    )
     await real.sign_in(path=f"r/{created['id']}")
     await real.page.see("You said: Second")
     await real.choose("Fork")
@@ -113,8 +125,18 @@ async def test_a_fork_is_sent_from_the_playground(real: RealConsole) -> None:
 
 
 async def test_a_call_is_approved_in_the_playground(real: RealConsole) -> None:
-    calls = [{"index": 0, "id": "c1", "type": "function", "function": {"name": "dice__roll", "arguments": "{}"}}]
-    answers = [Answer([sse(delta(tool_calls=calls), delta("tool_calls"))]), Answer([text("It is 5.")])]
+    calls = [
+        {
+            "index": 0,
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "dice__roll", "arguments": "{}"},
+        }
+    ]
+    answers = [
+        Answer([sse(delta(tool_calls=calls), delta("tool_calls"))]),
+        Answer([text("It is 5.")]),
+    ]
     real.a.script = lambda _: answers.pop(0)
     tool = {**MCP, "require_approval": "always"}
     await real.sign_in(path=f"play{shared(tools=[{'isOn': True, 'tool': tool}])}")
@@ -172,16 +194,24 @@ async def test_a_link_signs_in_and_signing_out_ends_the_session(real: RealConsol
     real.check("401")
 
 
-async def test_the_link_of_the_command_signs_in_to_a_server_of_its_own(backend: ReplayBackend, tmp_path: Path) -> None:
+async def test_the_link_of_the_command_signs_in_to_a_server_of_its_own(
+    backend: ReplayBackend, tmp_path: Path
+) -> None:
     perform("build")
     store = ("--store", f"sqlite:///{tmp_path}/antiphon.db")
-    async with serving(tmp_path, "--port", "0", "--backend", backend.url, *store) as server, a_page() as page:
+    async with (
+        serving(tmp_path, "--port", "0", "--backend", backend.url, *store) as server,
+        a_page() as page,
+    ):
         issued = await antiphon(tmp_path, "console", "--no-open", "--url", server.url, *store)
         link = issued.out.strip()
         visitor = Visitor(page, link)
         await visitor.open(shows="No responses yet")
         assert await page.evaluate("location.hash") == ""
-        async with ClientSession() as http, http.post(f"{server.url}/responses", json=BODY) as reply:
+        async with (
+            ClientSession() as http,
+            http.post(f"{server.url}/responses", json=BODY) as reply,
+        ):
             assert reply.status == 200
         await page.see("You said: Hello")
         visitor.check()
@@ -191,7 +221,8 @@ async def test_a_delivery_is_retried(real: RealConsole) -> None:
     async with receiving() as receiver:
         receiver.statuses = [500]
         hook = {"name": "billing", "url": receiver.url, "event_types": ["response.completed"]}
-        url, headers = f"{real.server.url}/webhook_endpoints", await real.headers()
+        url = f"{real.server.url}/webhook_endpoints"
+        headers = await real.headers()
         async with real.server.http.post(url, json=hook, headers=headers) as reply:
             assert reply.status == 200
         await real.create(input="In the background", background=True)
@@ -217,11 +248,15 @@ async def test_a_wrong_key_is_rejected_and_a_key_without_the_role_too(real: Real
     real.check("401", "403")
 
 
-async def test_a_revoked_key_ends_its_session(real: RealConsole, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_revoked_key_ends_its_session(
+    real: RealConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module, name in ((responses, "CHECK_AFTER"), (changes, "PING_AFTER")):
         monkeypatch.setattr(module, name, 0.1)
     key = await real.sign_in()
-    await real.page.see("Live")  # all requests of the page are answered: only the open list can notice
+    await real.page.see(
+        "Live"
+    )  # all requests of the page are answered: only the open list can notice
     other, _ = await real.key("acme", Role.ADMIN)
     url = f"{real.server.url.removesuffix('/v1')}/admin/v1/keys/{key.id}"
     async with real.server.http.delete(url, headers={"authorization": f"Bearer {other}"}) as reply:
@@ -235,7 +270,12 @@ async def test_a_reader_sees_its_tenant_and_changes_no_settings(real: RealConsol
     await real.sign_in(Role.READ)
     await real.page.see("You said: Ours")
     await real.page.wait_for(f"{ROWS} === 1")
-    for path, absent in (("keys", "Create a key"), ("webhooks", "Retry now"), ("backends", "sk-"), ("usage", "other")):
+    for path, absent in (
+        ("keys", "Create a key"),
+        ("webhooks", "Retry now"),
+        ("backends", "sk-"),
+        ("usage", "other"),
+    ):
         await real.open(path)
         assert absent not in await real.page.evaluate("document.querySelector('main').innerText")
         assert await real.findings() == []
@@ -249,7 +289,9 @@ async def test_a_key_is_created_displayed_once_used_and_revoked(real: RealConsol
     await real.page.see("Cannot sign in to the console.")
     await real.write("dialog input:not([type=radio])", "nightly")
     await real.page.press("Enter")
-    secret = await real.page.wait_for("document.querySelector('dialog:modal [data-secret]').textContent")
+    secret = await real.page.wait_for(
+        "document.querySelector('dialog:modal [data-secret]').textContent"
+    )
     await real.page.press("Escape")
     await real.page.wait_for("!document.querySelector('[data-secret]')")
     await real.page.see("nightly")
@@ -275,7 +317,10 @@ async def test_filters_are_typed_and_stand_in_the_address(real: RealConsole) -> 
     await real.page.type("model:m lighthouse")
     await real.page.press("Enter")
     await real.page.wait_for(f"{ROWS} === 1")
-    assert await real.page.evaluate("new URLSearchParams(location.search).get('q')") == "model:m lighthouse"
+    assert (
+        await real.page.evaluate("new URLSearchParams(location.search).get('q')")
+        == "model:m lighthouse"
+    )
     await real.open("?q=harbour", shows="You said: A harbour")
     await real.page.wait_for(f"{ROWS} === 1")
     for span in ("15m", "90m", "24h", "7d", "30d"):
@@ -301,7 +346,9 @@ async def test_more_responses_are_loaded(real: RealConsole) -> None:
     await real.page.see("50 responses shown")
     await real.choose("Load more")
     await real.page.see("55 responses shown")
-    await real.page.wait_for("![...document.querySelectorAll('button')].some(each => each.innerText === 'Load more')")
+    await real.page.wait_for(
+        "![...document.querySelectorAll('button')].some(each => each.innerText === 'Load more')"
+    )
     real.check()
 
 
@@ -313,15 +360,23 @@ def shared(**settings: Any) -> str:
 
 async def stream(real: RealConsole, **body: Any) -> None:
     """Create a streamed response and read it to its end."""
-    url, headers = f"{real.server.url}/responses", await real.headers()
-    async with real.server.http.post(url, json={"model": "m", "stream": True} | body, headers=headers) as reply:
+    url = f"{real.server.url}/responses"
+    headers = await real.headers()
+    async with real.server.http.post(
+        url, json={"model": "m", "stream": True} | body, headers=headers
+    ) as reply:
         assert b"response.completed" in await reply.read()
 
 
 async def status(real: RealConsole, path: str, method: str = "GET") -> int:
     """Return the status of a request that the page sends with its cookie."""
-    options = {"method": method, "headers": {"antiphon-console": "1", "content-type": "application/json"}}
+    options = {
+        "method": method,
+        "headers": {"antiphon-console": "1", "content-type": "application/json"},
+    }
     if method == "POST":
         options["body"] = "{}"
-    found: int = await real.page.evaluate(f"fetch({path!r}, {json.dumps(options)}).then(reply => reply.status)")
+    found: int = await real.page.evaluate(
+        f"fetch({path!r}, {json.dumps(options)}).then(reply => reply.status)"
+    )
     return found

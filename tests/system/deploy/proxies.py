@@ -1,4 +1,6 @@
-"""Proxies that run with the files of `deploy/`: only addresses and certificates are those of the test."""
+"""Proxies that run with the files of `deploy/`: only addresses and certificates are those of the
+test.
+"""
 
 import asyncio
 import os
@@ -52,7 +54,9 @@ class Proxy:
     """A proxy that runs: its URL, and a context that trusts its certificate."""
 
     def __init__(self, folder: Path, port: int, trust: ssl.SSLContext) -> None:
-        self.folder, self.port, self.trust = folder, port, trust
+        self.folder = folder
+        self.port = port
+        self.trust = trust
         self.url = f"https://{NAME}:{port}/v1"
 
 
@@ -65,22 +69,39 @@ class Nginx(Proxy):
         text = (DEPLOY / "nginx/antiphon.conf").read_text()
         text = _replaced(text, "listen 443 ssl;", f"listen {NAME}:{self.port} ssl;")
         text = _replaced(text, "server_name ai.example.com;", f"server_name {NAME};")
-        text = _replaced(text, "    server 127.0.0.1:8321;", "\n".join(f"    server {one};" for one in servers))
+        text = _replaced(
+            text, "    server 127.0.0.1:8321;", "\n".join(f"    server {one};" for one in servers)
+        )
         text = re.sub(r"(ssl_certificate(?:_key)?) +\S+;", rf"\1 {pem};", text)
         (self.folder / "antiphon.conf").write_text(text)
         shutil.copy(DEPLOY / "nginx/antiphon-proxy.conf", self.folder)
-        user = "user root;" if os.getuid() == 0 else ""  # its workers must enter the folder of the test
+        user = (
+            "user root;" if os.getuid() == 0 else ""
+        )  # its workers must enter the folder of the test
         (self.folder / "nginx.conf").write_text(_MAIN.format(folder=self.folder, user=user))
 
     def command(self, program: str, *arguments: str) -> list[str]:
-        return [program, "-e", "stderr", "-p", str(self.folder), "-c", str(self.folder / "nginx.conf"), *arguments]
+        return [
+            program,
+            "-e",
+            "stderr",
+            "-p",
+            str(self.folder),
+            "-c",
+            str(self.folder / "nginx.conf"),
+            *arguments,
+        ]
 
     async def reload(self, program: str, servers: Sequence[str]) -> None:
-        """Have other servers, as `nginx -s reload` does it; return once the processes with the old ones have ended."""
+        """Have other servers, as `nginx -s reload` does it; return once the processes with the old
+        ones have ended.
+        """
         master = int((self.folder / "nginx.pid").read_text())
         old = set(pids_below(master))
         self.write(servers)
-        process = await asyncio.create_subprocess_exec(*self.command(program, "-s", "reload"), stderr=-1)
+        process = await asyncio.create_subprocess_exec(
+            *self.command(program, "-s", "reload"), stderr=-1
+        )
         _, err = await process.communicate()
         assert process.returncode == 0, err.decode()
         async with asyncio.timeout(PATIENCE):
@@ -106,7 +127,9 @@ async def nginx(program: str, folder: Path, *servers: str) -> AsyncIterator[Ngin
 @asynccontextmanager
 async def running(port: int, *command: str, **variables: str) -> AsyncIterator[None]:
     """Run a program until the end of the block; it listens."""
-    process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **variables}, stdout=-3, stderr=-1)
+    process = await asyncio.create_subprocess_exec(
+        *command, env={**os.environ, **variables}, stdout=-3, stderr=-1
+    )
     try:
         async with asyncio.timeout(PATIENCE):
             while not await _listens(port):
@@ -122,8 +145,12 @@ async def running(port: int, *command: str, **variables: str) -> AsyncIterator[N
         process._transport.close()  # type: ignore[attr-defined]
 
 
-async def check_events_pass_at_once(backend: ReplayBackend, front: Proxy, client: aiohttp.ClientSession) -> None:
-    """Check that a client receives the first event while the model still waits, and the last event afterwards."""
+async def check_events_pass_at_once(
+    backend: ReplayBackend, front: Proxy, client: aiohttp.ClientSession
+) -> None:
+    """Check that a client receives the first event while the model still waits, and the last event
+    afterwards.
+    """
     go = asyncio.Event()
     backend.script = lambda _: Answer([text("Hello")[:60]], wait=go, rest=[text("Hello")[60:]])
     async with client.post(f"{front.url}/responses", json={**HI, "stream": True}) as response:

@@ -1,7 +1,8 @@
-"""render_chart.py CHART: render a chart with Helm's engine, on the Python that has it (tests/system/deploy/helm.txt).
+"""render_chart.py CHART: render a chart with Helm's engine, on the Python that has it
+(tests/system/deploy/helm.txt).
 
-Standard input has a JSON object with `values` and the name of the `release`. The output is one too: `files` with a text
-for each template, and `findings` of `helm lint --strict`; or `error`.
+Standard input has a JSON object with `values` and the name of the `release`. The output is one too:
+`files` with a text for each template, and `findings` of `helm lint --strict`; or `error`.
 """
 
 import json

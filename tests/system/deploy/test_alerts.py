@@ -1,4 +1,6 @@
-"""`deploy/alerts.yaml`: rules that Prometheus accepts, about metrics that exist, each with a runbook."""
+"""`deploy/alerts.yaml`: rules that Prometheus accepts, about metrics that exist, each with a
+runbook.
+"""
 
 import json
 import re
@@ -16,7 +18,9 @@ from tests.system.deploy.proxies import DEPLOY
 
 FILE = DEPLOY / "alerts.yaml"
 ROOT = DEPLOY.parent
-RULES: list[dict[str, Any]] = [rule for group in yaml.safe_load(FILE.read_text())["groups"] for rule in group["rules"]]
+RULES: list[dict[str, Any]] = [
+    rule for group in yaml.safe_load(FILE.read_text())["groups"] for rule in group["rules"]
+]
 PAGE = (ROOT / "docs/operate/runbook.md").read_text()
 SECTIONS = re.findall(r"^## (\w+)$", PAGE, re.MULTILINE)
 PROMTOOL = find("promtool") or ""
@@ -27,8 +31,14 @@ per_rule = pytest.mark.parametrize("rule", RULES, ids=[rule["alert"] for rule in
 
 FIRING: dict[str, dict[str, str]] = {
     "AntiphonDown": {"up": "0x200"},
-    "AntiphonNoBackend": {'antiphon_backend_up{backend="a"}': "0x200", 'antiphon_backend_up{backend="b"}': "0x200"},
-    "AntiphonBackendDown": {'antiphon_backend_up{backend="a"}': "0x200", 'antiphon_backend_up{backend="b"}': "1x200"},
+    "AntiphonNoBackend": {
+        'antiphon_backend_up{backend="a"}': "0x200",
+        'antiphon_backend_up{backend="b"}': "0x200",
+    },
+    "AntiphonBackendDown": {
+        'antiphon_backend_up{backend="a"}': "0x200",
+        'antiphon_backend_up{backend="b"}': "1x200",
+    },
     "AntiphonServerErrors": {
         'antiphon_http_requests_total{status="500"}': "0+6x200",
         'antiphon_http_requests_total{status="200"}': "0+94x200",
@@ -61,19 +71,28 @@ FIRING: dict[str, dict[str, str]] = {
     "AntiphonPurgeHeld": {"antiphon_purge_held": "5x200"},
     "AntiphonFilesNearlyUsed": {"process_open_fds": "81x200", "process_max_fds": "100x200"},
     "AntiphonRestarts": {"process_start_time_seconds": "0+60x200"},
-    "AntiphonMixedVersions": {'antiphon_build_info{version="1"}': "1x200", 'antiphon_build_info{version="2"}': "1x200"},
+    "AntiphonMixedVersions": {
+        'antiphon_build_info{version="1"}': "1x200",
+        'antiphon_build_info{version="2"}': "1x200",
+    },
 }
 """Series in which an alert must fire, by its name: samples a minute apart, for 200 minutes."""
 
 WELL: dict[str, dict[str, str]] = {
     "AntiphonDown": {"up": "1x200"},
-    "AntiphonNoBackend": {'antiphon_backend_up{backend="a"}': "0x200", 'antiphon_backend_up{backend="b"}': "1x200"},
+    "AntiphonNoBackend": {
+        'antiphon_backend_up{backend="a"}': "0x200",
+        'antiphon_backend_up{backend="b"}': "1x200",
+    },
     "AntiphonServerErrors": {
         'antiphon_http_requests_total{status="503"}': "0+4x200",
         'antiphon_http_requests_total{status="200"}': "0+96x200",
     },
     "AntiphonStoreErrors": {'antiphon_store_errors_total{operation="save"}': "7x200"},
-    "AntiphonBackgroundOverdue": {"antiphon_background_overdue": "0x185 1x15", "antiphon_background_deferred": "9x200"},
+    "AntiphonBackgroundOverdue": {
+        "antiphon_background_overdue": "0x185 1x15",
+        "antiphon_background_deferred": "9x200",
+    },
     "AntiphonClockSkew": {"antiphon_clock_skew_seconds": "29x200"},
     "AntiphonRestarts": {"process_start_time_seconds": "0x60 900x140"},
     "AntiphonMixedVersions": {'antiphon_build_info{version="1"}': "1x200"},
@@ -82,13 +101,17 @@ WELL: dict[str, dict[str, str]] = {
 
 
 def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        [PROMTOOL, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 @needs(PROMTOOL, "prometheus")
 def test_prometheus_accepts_the_rules() -> None:
     done = promtool("check", "rules", str(FILE))
-    assert (done.returncode, f"{len(RULES)} rules found" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert (done.returncode, f"{len(RULES)} rules found" in done.stdout) == (0, True), (
+        done.stdout + done.stderr
+    )
 
 
 @needs(PROMTOOL, "prometheus")
@@ -106,7 +129,10 @@ def test_each_alert_fires_when_it_should_and_not_otherwise(tmp_path: Path) -> No
 
 def case(name: str, series: dict[str, str], *, fires: bool) -> dict[str, Any]:
     inputs = [{"series": labelled(one), "values": values} for one, values in series.items()]
-    test = {"expr": f'count(ALERTS{{alertname="{name}", alertstate="firing"}}) > 0', "eval_time": "190m"}
+    test = {
+        "expr": f'count(ALERTS{{alertname="{name}", alertstate="firing"}}) > 0',
+        "eval_time": "190m",
+    }
     expected = {**test, "exp_samples": [{"labels": "{}", "value": 1}] if fires else []}
     return {"interval": "1m", "input_series": inputs, "promql_expr_test": [expected]}
 
@@ -119,7 +145,11 @@ def labelled(series: str) -> str:
 
 async def test_every_metric_of_a_rule_is_one_that_the_server_has(server: RunningServer) -> None:
     found = await kinds(server)
-    series = {name.removesuffix("_total") + suffix for name, kind in found.items() for suffix in SUFFIXES[kind]}
+    series = {
+        name.removesuffix("_total") + suffix
+        for name, kind in found.items()
+        for suffix in SUFFIXES[kind]
+    }
     requested = {name for rule in RULES for name in FOUND.findall(rule["expr"])}
 
     assert requested
@@ -128,7 +158,11 @@ async def test_every_metric_of_a_rule_is_one_that_the_server_has(server: Running
 
 @per_rule
 def test_a_rule_groups_and_picks_by_labels_that_exist(rule: dict[str, Any]) -> None:
-    named = {label.strip() for group in re.findall(r"by \(([^)]*)\)", rule["expr"]) for label in group.split(",")}
+    named = {
+        label.strip()
+        for group in re.findall(r"by \(([^)]*)\)", rule["expr"])
+        for label in group.split(",")
+    }
     named |= set(re.findall(r"(\w+)=~?\"", rule["expr"]))
     displayed = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
 

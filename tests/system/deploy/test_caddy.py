@@ -1,4 +1,6 @@
-"""Caddy and Traefik as the guide configures them. Traefik is in no package of Debian: only its file is read."""
+"""Caddy and Traefik as the guide configures them. Traefik is in no package of Debian: only its file
+is read.
+"""
 
 import re
 from collections.abc import AsyncIterator
@@ -38,7 +40,9 @@ async def front(server: RunningServer, tmp_path: Path) -> AsyncIterator[Proxy]:
     assert "127.0.0.1:8321" in written
     pem = tmp_path / "shown.pem"
     written = written.replace("127.0.0.1:8321", urlsplit(server.url).netloc)
-    written = written.replace("ai.example.com {", f"https://{NAME}:{created.port} {{\n\ttls {pem} {pem}")
+    written = written.replace(
+        "ai.example.com {", f"https://{NAME}:{created.port} {{\n\ttls {pem} {pem}"
+    )
     file = tmp_path / "Caddyfile"
     file.write_text("{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + written)
     command = (PROGRAM, "run", "--config", str(file), "--adapter", "caddyfile")
@@ -60,7 +64,9 @@ async def test_each_event_of_a_stream_is_passed_on_as_it_arrives(
 
 
 @needs_caddy
-async def test_files_pass_that_are_larger_than_other_bodies(front: Proxy, client: aiohttp.ClientSession) -> None:
+async def test_files_pass_that_are_larger_than_other_bodies(
+    front: Proxy, client: aiohttp.ClientSession
+) -> None:
     await check_large_files_pass(front, client)
 
 
@@ -72,7 +78,9 @@ async def test_a_websocket_passes(front: Proxy) -> None:
 
 @needs_caddy
 @pytest.mark.parametrize("path", ["/metrics", "/status", "/healthz", "/"])
-async def test_only_the_api_is_displayed(front: Proxy, client: aiohttp.ClientSession, path: str) -> None:
+async def test_only_the_api_is_displayed(
+    front: Proxy, client: aiohttp.ClientSession, path: str
+) -> None:
     async with client.get(front.url.removesuffix("/v1") + path) as response:
         assert (response.status, response.headers["server"]) == (404, "Caddy")
 

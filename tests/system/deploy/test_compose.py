@@ -1,6 +1,8 @@
-"""`deploy/compose.yaml`: valid by the schema of Compose, with files, commands and settings that exist.
+"""`deploy/compose.yaml`: valid by the schema of Compose, with files, commands and settings that
+exist.
 
-No container engine runs here: what only Docker or Podman can show (that the images build and start) is not tested.
+No container engine runs here: what only Docker or Podman can show (that the images build and start)
+is not tested.
 """
 
 import re
@@ -38,7 +40,12 @@ def test_the_schema_of_compose_accepts_it(tools: Path) -> None:
 def test_the_schema_rejects_a_key_that_does_not_exist(tools: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "compose.yaml"
     wrong.write_text(FILE.read_text().replace("stop_grace_period", "stop_grace"))
-    assert run(tools, "check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(wrong)).returncode == 1
+    assert (
+        run(
+            tools, "check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(wrong)
+        ).returncode
+        == 1
+    )
 
 
 def test_two_servers_share_a_database_behind_nginx() -> None:
@@ -61,7 +68,11 @@ def test_every_file_that_it_names_exists() -> None:
 def test_every_setting_and_every_command_exists() -> None:
     commands = typer.main.get_command(app).list_commands(None)  # type: ignore[attr-defined]
     for service in (*SERVERS, SERVICES["migrate"]):
-        named = {name.removeprefix(PREFIX).lower() for name in service["environment"] if name.startswith(PREFIX)}
+        named = {
+            name.removeprefix(PREFIX).lower()
+            for name in service["environment"]
+            if name.startswith(PREFIX)
+        }
         assert named <= set(Settings.__struct_fields__)
         assert service.get("command", ["antiphon", "serve"])[1] in commands
     assert "antiphon keys create" in FILE.read_text()
@@ -91,11 +102,19 @@ async def test_nginx_accepts_the_configuration_of_the_proxy(tmp_path: Path) -> N
         assert f"server antiphon-{number}:8321;" in text
         text = text.replace(f"antiphon-{number}:8321", f"127.0.0.{number}:9")
     (tmp_path / "default.conf").write_text(text)
-    (tmp_path / "antiphon-proxy.conf").write_text((DEPLOY / "nginx/antiphon-proxy.conf").read_text())
-    paths = "".join(f"{name}_temp_path {tmp_path}/{name};" for name in ("proxy", "fastcgi", "uwsgi", "scgi"))
-    (tmp_path / "nginx.conf").write_text(
-        f"daemon off; master_process off; pid {tmp_path}/nginx.pid; error_log stderr warn; events {{}}\n"
-        f"http {{ access_log off; client_body_temp_path {tmp_path}/body; {paths} include {tmp_path}/default.conf; }}"
+    (tmp_path / "antiphon-proxy.conf").write_text(
+        (DEPLOY / "nginx/antiphon-proxy.conf").read_text()
     )
-    async with running(port, NGINX, "-e", "stderr", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")):
+    paths = "".join(
+        f"{name}_temp_path {tmp_path}/{name};" for name in ("proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {tmp_path}/nginx.pid; error_log stderr warn; events "
+        f"{{}}\n"
+        f"http {{ access_log off; client_body_temp_path {tmp_path}/body; {paths} include "
+        f"{tmp_path}/default.conf; }}"
+    )
+    async with running(
+        port, NGINX, "-e", "stderr", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")
+    ):
         pass

@@ -1,7 +1,8 @@
-"""`deploy/Containerfile` and `.dockerignore`: the files that the package needs, and commands that run.
+"""`deploy/Containerfile` and `.dockerignore`: the files that the package needs, and commands that
+run.
 
-These tests need no container engine: what the steps of the build do is done in a folder instead. `make test-image`
-builds the image and runs it.
+These tests need no container engine: what the steps of the build do is done in a folder instead.
+`make test-image` builds the image and runs it.
 """
 
 import asyncio
@@ -26,15 +27,22 @@ from tests.system.deploy.proxies import DEPLOY
 
 ROOT = DEPLOY.parent
 CONTAINER = (DEPLOY / "Containerfile").read_text()
-IGNORED = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+IGNORED = [
+    line
+    for line in (ROOT / ".dockerignore").read_text().splitlines()
+    if line and not line.startswith("#")
+]
 HEALTHCHECK = re.search(r"^HEALTHCHECK [^\\]*\\\n\s+CMD (\[.*\])$", CONTAINER, re.MULTILINE)
 
 
 def is_sent(path: str) -> bool:
-    """Whether a file is in the build's context: the last pattern that fits decides, as `.dockerignore` has it."""
+    """Whether a file is in the build's context: the last pattern that fits decides, as
+    `.dockerignore` has it.
+    """
     sent = True
     for line in IGNORED:
-        pattern, keeps = line.removeprefix("!"), line.startswith("!")
+        pattern = line.removeprefix("!")
+        keeps = line.startswith("!")
         anywhere = pattern.removeprefix("**/")
         places = Path(path).parts if anywhere != pattern else [path, *map(str, Path(path).parents)]
         if any(fnmatch.fnmatch(one, anywhere) for one in places):
@@ -44,7 +52,9 @@ def is_sent(path: str) -> bool:
 
 def context(folder: Path) -> None:
     """Copy what a build gets."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     for name in filter(is_sent, listed.split("\0")[:-1]):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
@@ -64,13 +74,17 @@ def test_the_build_gets_the_package_and_nothing_else(tmp_path: Path) -> None:
         "src",
         "verify",
     }
-    assert not any(is_sent(name) for name in (".git/config", ".venv/bin/python", "antiphon.db", "tests/conftest.py"))
+    assert not any(
+        is_sent(name)
+        for name in (".git/config", ".venv/bin/python", "antiphon.db", "tests/conftest.py")
+    )
     assert not is_sent("src/antiphon/__pycache__/x.pyc")
     assert not is_sent("src/antiphon/server/console/static/index.html")
 
 
 def test_both_packages_build_from_what_the_build_gets(tmp_path: Path) -> None:
-    source, out = tmp_path / "source", tmp_path / "out"
+    source = tmp_path / "source"
+    out = tmp_path / "out"
     source.mkdir()
     context(source)
     build = [
@@ -87,14 +101,18 @@ def test_both_packages_build_from_what_the_build_gets(tmp_path: Path) -> None:
         ".",
         "./verify",
     ]
-    done = subprocess.run(build, cwd=source, capture_output=True, text=True, check=False, env=os.environ)
+    done = subprocess.run(
+        build, cwd=source, capture_output=True, text=True, check=False, env=os.environ
+    )
     if "No matching distribution found for hatchling" in done.stderr:
         pytest.skip(f"pip cannot get hatchling: {done.stderr.strip()[-200:]}")
     assert done.returncode == 0, done.stderr
     wheel, checker = sorted(out.iterdir())
     assert wheel.name.startswith(f"antiphon-{__version__}-")
     assert checker.name.startswith(f"antiphon_verify-{__version__}-")
-    assert {"antiphon_verify/html/page.html", "antiphon_verify/profiles/vllm.toml"} <= set(ZipFile(checker).namelist())
+    assert {"antiphon_verify/html/page.html", "antiphon_verify/profiles/vllm.toml"} <= set(
+        ZipFile(checker).namelist()
+    )
     names = ZipFile(wheel).namelist()
     assert {"antiphon/py.typed", "antiphon/cli/main.py"} <= set(names)
     assert sum(name.endswith(".sql") for name in names) > 0
@@ -104,7 +122,8 @@ def test_the_image_starts_the_server_with_settings_that_exist() -> None:
     command = re.search(r"^CMD (.*)$", CONTAINER, re.MULTILINE)
     assert command is not None
     assert json.loads(command[1]) == ["antiphon", "serve"]
-    # Variables take precedence over a settings file, so the image has only those of the container itself.
+    # Variables take precedence over a settings file, so the image has only those of the container
+    # itself.
     variables = re.findall(rf"{PREFIX}(\w+)=", CONTAINER.rpartition("\nENV ")[2])
     assert {name.lower() for name in variables} == {"host", "port"}
     assert "\nENV HOME=/data " in CONTAINER
@@ -152,7 +171,9 @@ async def test_the_health_check_distinguishes_a_server_from_none(tmp_path: Path)
 
     async def check(port: int) -> int:
         variables = {**os.environ, "ANTIPHON_PORT": str(port)}
-        process = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=variables, stderr=-3)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, env=variables, stderr=-3
+        )
         return await process.wait()
 
     port = free_port()

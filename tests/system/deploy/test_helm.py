@@ -1,4 +1,5 @@
-"""The chart in `deploy/helm/antiphon`: rendered by Helm's own engine, and valid by the schemas of Kubernetes.
+"""The chart in `deploy/helm/antiphon`: rendered by Helm's own engine, and valid by the schemas of
+Kubernetes.
 
 What both contain is the same as in the manifests in `deploy/kubernetes`.
 
@@ -25,12 +26,28 @@ HERE = Path(__file__).parent
 CHART = DEPLOY / "helm/antiphon"
 Documents = dict[str, dict[str, Any]]
 
-SQLITE: dict[str, Any] = {"store": "sqlite:///data/antiphon.db", "secret": "", "persistence": {"storageClass": "fast"}}
+SQLITE: dict[str, Any] = {
+    "store": "sqlite:///data/antiphon.db",
+    "secret": "",
+    "persistence": {"storageClass": "fast"},
+}
 POSTGRES: dict[str, Any] = {
     "store": "postgresql://antiphon@db.internal/antiphon",
     "image": {"tag": "1.2.3", "pullSecrets": ["registry"]},
-    "backends": [{"url": "https://api.groq.com/openai/v1", "name": "groq", "key_env": "GROQ_API_KEY", "weight": 3}],
-    "settings": {"allowed_hosts": ["ai.example.com"], "grace": 45, "max_bodies": 1073741824, "strict_tools": True},
+    "backends": [
+        {
+            "url": "https://api.groq.com/openai/v1",
+            "name": "groq",
+            "key_env": "GROQ_API_KEY",
+            "weight": 3,
+        }
+    ],
+    "settings": {
+        "allowed_hosts": ["ai.example.com"],
+        "grace": 45,
+        "max_bodies": 1073741824,
+        "strict_tools": True,
+    },
     "autoscaling": {"minReplicas": 3, "maxReplicas": 20, "targetCPU": 90},
     "ingress": {
         "enabled": True,
@@ -43,12 +60,19 @@ POSTGRES: dict[str, Any] = {
 }
 EXTERNAL: dict[str, Any] = {
     "secret": "from-the-vault",
-    "env": [{"name": "VLLM_API_KEY", "valueFrom": {"secretKeyRef": {"name": "vllm", "key": "token"}}}],
+    "env": [
+        {"name": "VLLM_API_KEY", "valueFrom": {"secretKeyRef": {"name": "vllm", "key": "token"}}}
+    ],
     "autoscaling": {"enabled": False},
     "replicas": 4,
     "networkPolicy": {"enabled": False},
 }
-CASES: dict[str, dict[str, Any]] = {"nothing": {}, "SQLite": SQLITE, "PostgreSQL": POSTGRES, "secrets": EXTERNAL}
+CASES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "SQLite": SQLITE,
+    "PostgreSQL": POSTGRES,
+    "secrets": EXTERNAL,
+}
 
 
 @cache
@@ -85,7 +109,9 @@ def default() -> Documents:
 
 
 def pod(document: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = document["spec"] if document["kind"] == "Pod" else document["spec"]["template"]["spec"]
+    found: dict[str, Any] = (
+        document["spec"] if document["kind"] == "Pod" else document["spec"]["template"]["spec"]
+    )
     return found
 
 
@@ -97,7 +123,9 @@ def settings(documents: Documents, folder: Path) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("version", ["1.30", "1.37"])
-def test_the_schemas_of_kubernetes_accept_every_document(name: str, version: str, tmp_path: Path) -> None:
+def test_the_schemas_of_kubernetes_accept_every_document(
+    name: str, version: str, tmp_path: Path
+) -> None:
     tools = install(HERE / "tools.txt", "deploy")
     file = tmp_path / "rendered.yaml"
     file.write_text(yaml.safe_dump_all(rendered(CASES[name]).values()))
@@ -114,7 +142,9 @@ def test_values_choose_the_documents() -> None:
     assert set(rendered(SQLITE)) == common | {"NetworkPolicy", "PersistentVolumeClaim"}
     assert set(rendered(POSTGRES)) == shared | {"Ingress", "Pod"}
     assert set(rendered(EXTERNAL)) == common | {"Job"}
-    assert "PersistentVolumeClaim" not in rendered({**SQLITE, "persistence": {"existingClaim": "mine"}})
+    assert "PersistentVolumeClaim" not in rendered(
+        {**SQLITE, "persistence": {"existingClaim": "mine"}}
+    )
 
 
 def test_the_chart_has_the_version_of_the_package() -> None:
@@ -125,38 +155,54 @@ def test_the_chart_has_the_version_of_the_package() -> None:
 
 @pytest.mark.parametrize("kind", ["Deployment", "Job"])
 def test_pods_are_those_of_the_manifests(kind: str) -> None:
-    ours, theirs = pod(default()[kind]), pod(manifest(kind))
-    (container,), (expected,) = ours["containers"], theirs["containers"]
+    ours = pod(default()[kind])
+    theirs = pod(manifest(kind))
+    (container,) = ours["containers"]
+    (expected,) = theirs["containers"]
 
-    # The migration runs before there are settings, and has no volume; a claim belongs to the group of the user.
+    # The migration runs before there are settings, and has no volume; a claim belongs to the group
+    # of the user.
     differ = {"containers", "volumes", "securityContext", "topologySpreadConstraints"}
-    assert {key: ours[key] for key in theirs.keys() - differ} == {key: theirs[key] for key in theirs.keys() - differ}
+    assert {key: ours[key] for key in theirs.keys() - differ} == {
+        key: theirs[key] for key in theirs.keys() - differ
+    }
     assert theirs["securityContext"].items() <= ours["securityContext"].items()
     same = expected.keys() - {"image", "args", "volumeMounts"}
     assert {key: container[key] for key in same} == {key: expected[key] for key in same}
-    assert container["args"] == (expected["args"] if kind == "Deployment" else ["antiphon", "migrate"])
+    assert container["args"] == (
+        expected["args"] if kind == "Deployment" else ["antiphon", "migrate"]
+    )
 
 
 def test_the_other_documents_are_those_of_the_manifests() -> None:
     documents = default()
-    deployment, theirs = documents["Deployment"], manifest("Deployment")
+    deployment = documents["Deployment"]
+    theirs = manifest("Deployment")
     annotations = deployment["spec"]["template"]["metadata"]["annotations"]
 
     assert deployment["spec"]["strategy"] == theirs["spec"]["strategy"]
     assert theirs["spec"]["template"]["metadata"]["annotations"].items() <= annotations.items()
     assert pod(deployment)["volumes"] == pod(theirs)["volumes"]
-    assert pod(deployment)["containers"][0]["volumeMounts"] == pod(theirs)["containers"][0]["volumeMounts"]
-    assert documents["HorizontalPodAutoscaler"]["spec"] == manifest("HorizontalPodAutoscaler")["spec"]
+    assert (
+        pod(deployment)["containers"][0]["volumeMounts"]
+        == pod(theirs)["containers"][0]["volumeMounts"]
+    )
+    assert (
+        documents["HorizontalPodAutoscaler"]["spec"] == manifest("HorizontalPodAutoscaler")["spec"]
+    )
     for kind in ("NetworkPolicy", "PodDisruptionBudget", "Service"):
         selectors = {"selector", "podSelector"}
-        ours, expected = documents[kind]["spec"], manifest(kind)["spec"]
+        ours = documents[kind]["spec"]
+        expected = manifest(kind)["spec"]
         assert {key: ours[key] for key in ours.keys() - selectors} == {
             key: expected[key] for key in expected.keys() - selectors
         }
 
 
 def test_the_settings_are_those_of_the_manifests(tmp_path: Path) -> None:
-    assert settings(default(), tmp_path) == load_settings({}, {}, DEPLOY / "kubernetes/antiphon.toml")
+    assert settings(default(), tmp_path) == load_settings(
+        {}, {}, DEPLOY / "kubernetes/antiphon.toml"
+    )
 
 
 def test_settings_and_backends_keep_their_types(tmp_path: Path) -> None:
@@ -165,16 +211,23 @@ def test_settings_and_backends_keep_their_types(tmp_path: Path) -> None:
 
     assert (found.store, found.allowed_hosts) == (POSTGRES["store"], ["ai.example.com"])
     assert (found.max_bodies, found.strict_tools, found.grace) == (2**30, True, 45)
-    assert [(one.name, one.key_env, one.weight) for one in found.backends] == [("groq", "GROQ_API_KEY", 3)]
+    assert [(one.name, one.key_env, one.weight) for one in found.backends] == [
+        ("groq", "GROQ_API_KEY", 3)
+    ]
     assert pod(documents["Deployment"])["terminationGracePeriodSeconds"] == 75
-    assert pod(documents["Job"])["containers"][0]["env"] == [{"name": "ANTIPHON_STORE", "value": POSTGRES["store"]}]
+    assert pod(documents["Job"])["containers"][0]["env"] == [
+        {"name": "ANTIPHON_STORE", "value": POSTGRES["store"]}
+    ]
 
 
 @pytest.mark.parametrize("release", ["antiphon", "ours"])
 def test_every_selector_finds_the_servers_of_its_release_and_nothing_else(release: str) -> None:
     found = rendered(POSTGRES, release)
     labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
-    others = [found["Job"]["spec"]["template"]["metadata"]["labels"], found["Pod"]["metadata"]["labels"]]
+    others = [
+        found["Job"]["spec"]["template"]["metadata"]["labels"],
+        found["Pod"]["metadata"]["labels"],
+    ]
     selectors = [
         found["Deployment"]["spec"]["selector"]["matchLabels"],
         found["Service"]["spec"]["selector"],
@@ -189,14 +242,21 @@ def test_every_selector_finds_the_servers_of_its_release_and_nothing_else(releas
     (rule,) = found["Ingress"]["spec"]["rules"]
     (path,) = rule["http"]["paths"]
     name = found["Service"]["metadata"]["name"]
-    assert path["backend"]["service"] == {"name": name, "port": {"name": found["Service"]["spec"]["ports"][0]["name"]}}
+    assert path["backend"]["service"] == {
+        "name": name,
+        "port": {"name": found["Service"]["spec"]["ports"][0]["name"]},
+    }
     assert name == {"antiphon": "antiphon", "ours": "ours-antiphon"}[release]
-    assert found["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]["name"] == found["Deployment"]["metadata"]["name"]
+    assert (
+        found["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]["name"]
+        == found["Deployment"]["metadata"]["name"]
+    )
 
 
 def test_sqlite_has_one_replica_with_a_volume_that_outlives_the_release() -> None:
     found = rendered(SQLITE)
-    deployment, claim = found["Deployment"]["spec"], found["PersistentVolumeClaim"]
+    deployment = found["Deployment"]["spec"]
+    claim = found["PersistentVolumeClaim"]
 
     assert (deployment["replicas"], deployment["strategy"]) == (1, {"type": "Recreate"})
     (data,) = [one for one in pod(found["Deployment"])["volumes"] if one["name"] == "data"]
@@ -218,7 +278,9 @@ def test_keys_come_from_secrets_that_exist() -> None:
 
 def test_other_settings_replace_the_pods() -> None:
     def annotation(values: dict[str, Any]) -> str:
-        found: str = rendered(values)["Deployment"]["spec"]["template"]["metadata"]["annotations"]["antiphon/settings"]
+        found: str = rendered(values)["Deployment"]["spec"]["template"]["metadata"]["annotations"][
+            "antiphon/settings"
+        ]
         return found
 
     assert annotation({"settings": {"grace": 31}}) != annotation({})

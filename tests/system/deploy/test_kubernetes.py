@@ -1,6 +1,8 @@
-"""The manifests in `deploy/kubernetes/`: valid by the schemas of Kubernetes, and in agreement with each other.
+"""The manifests in `deploy/kubernetes/`: valid by the schemas of Kubernetes, and in agreement with
+each other.
 
-No cluster runs here: that pods become ready is not tested; what their commands, probes and settings name is.
+No cluster runs here: that pods become ready is not tested; what their commands, probes and settings
+name is.
 """
 
 import subprocess
@@ -34,7 +36,9 @@ def built() -> str:
     program = find("kubectl")
     if program is None:
         pytest.skip("kubectl is not installed")
-    done = subprocess.run([program, "kustomize", str(FOLDER)], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [program, "kustomize", str(FOLDER)], capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -48,7 +52,10 @@ def manifest(kind: str) -> dict[str, Any]:
 
 def pods() -> list[dict[str, Any]]:
     """The specification of every pod."""
-    return [*(manifest(kind)["spec"]["template"]["spec"] for kind in ("Deployment", "Job")), SHELL["spec"]]
+    return [
+        *(manifest(kind)["spec"]["template"]["spec"] for kind in ("Deployment", "Job")),
+        SHELL["spec"],
+    ]
 
 
 def server() -> dict[str, Any]:
@@ -79,7 +86,9 @@ def test_older_and_newer_clusters_accept_each_file(tools: Path, version: str) ->
 
 def test_a_misspelt_key_is_rejected(tools: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "deployment.yaml"
-    wrong.write_text((FOLDER / "deployment.yaml").read_text().replace("readinessProbe", "readynessProbe"))
+    wrong.write_text(
+        (FOLDER / "deployment.yaml").read_text().replace("readinessProbe", "readynessProbe")
+    )
     assert run(tools, "kubernetes-validate", "--strict", str(wrong)).returncode != 0
 
 
@@ -92,13 +101,18 @@ def test_every_selector_finds_the_servers_and_only_them() -> None:
         found["Service"]["spec"]["selector"],
         found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
         found["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
-        found["Deployment"]["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"],
+        found["Deployment"]["spec"]["template"]["spec"]["topologySpreadConstraints"][0][
+            "labelSelector"
+        ]["matchLabels"],
     ]
     for selector in selectors:
         assert selector.items() <= labels.items()
         assert not selector.items() <= others.items()
     target = found["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
-    assert (target["kind"], target["name"]) == ("Deployment", found["Deployment"]["metadata"]["name"])
+    assert (target["kind"], target["name"]) == (
+        "Deployment",
+        found["Deployment"]["metadata"]["name"],
+    )
 
 
 def test_the_settings_are_valid_and_the_ports_are_theirs() -> None:
@@ -114,7 +128,9 @@ def test_the_settings_are_valid_and_the_ports_are_theirs() -> None:
 
 
 def test_the_probes_use_the_listener_that_no_service_exposes() -> None:
-    paths = {name: server()[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")}
+    paths = {
+        name: server()[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")
+    }
 
     assert {name: probe["path"] for name, probe in paths.items()} == {
         "startup": "/healthz",
@@ -144,7 +160,10 @@ def test_no_pod_has_more_rights_than_it_needs(number: int) -> None:
     (container,) = pod["containers"]
     context = container["securityContext"]
 
-    assert (pod["automountServiceAccountToken"], pod["securityContext"]["runAsNonRoot"]) == (False, True)
+    assert (pod["automountServiceAccountToken"], pod["securityContext"]["runAsNonRoot"]) == (
+        False,
+        True,
+    )
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert f"USER {pod['securityContext']['runAsUser']}\n" in (DEPLOY / "Containerfile").read_text()
     assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
@@ -159,7 +178,9 @@ def test_the_containers_run_commands_that_exist() -> None:
         program, command, flag, path = container["args"]
         assert (program, flag, path) == ("antiphon", "--config", "/etc/antiphon/antiphon.toml")
         assert command in commands
-        assert {"name": "settings", "mountPath": "/etc/antiphon", "readOnly": True} in container["volumeMounts"]
+        assert {"name": "settings", "mountPath": "/etc/antiphon", "readOnly": True} in container[
+            "volumeMounts"
+        ]
 
 
 def test_the_memory_of_a_pod_holds_what_clients_may_use() -> None:

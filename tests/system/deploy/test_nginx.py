@@ -1,4 +1,6 @@
-"""nginx as the guide configures it: streams, WebSockets, large bodies, what it hides, and servers that come and go."""
+"""nginx as the guide configures it: streams, WebSockets, large bodies, what it hides, and servers
+that come and go.
+"""
 
 import asyncio
 import json
@@ -17,7 +19,13 @@ from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
 from tests.support.server import RunningServer
 from tests.support.socket import Talk
-from tests.system.deploy.proxies import HI, Nginx, check_events_pass_at_once, check_large_files_pass, nginx
+from tests.system.deploy.proxies import (
+    HI,
+    Nginx,
+    check_events_pass_at_once,
+    check_large_files_pass,
+    nginx,
+)
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import expected_text, thinking
 
@@ -56,24 +64,38 @@ async def test_a_websocket_passes_with_several_responses(front: Nginx) -> None:
     assert (first["status"], second["status"]) == ("completed", "completed")
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/status", "/healthz", "/readyz", "/openapi.json", "/"])
-async def test_only_the_api_is_displayed(front: Nginx, client: aiohttp.ClientSession, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/metrics", "/status", "/healthz", "/readyz", "/openapi.json", "/"]
+)
+async def test_only_the_api_is_displayed(
+    front: Nginx, client: aiohttp.ClientSession, path: str
+) -> None:
     async with client.get(front.url.removesuffix("/v1") + path) as response:
         assert response.status == 404
         assert response.headers["server"].startswith("nginx")
 
 
-async def test_a_body_that_the_server_accepts_passes(front: Nginx, client: aiohttp.ClientSession) -> None:
-    async with client.post(f"{front.url}/responses", data=body(9_000_000), headers=JSON) as response:
+async def test_a_body_that_the_server_accepts_passes(
+    front: Nginx, client: aiohttp.ClientSession
+) -> None:
+    async with client.post(
+        f"{front.url}/responses", data=body(9_000_000), headers=JSON
+    ) as response:
         assert response.status == 200
 
 
-async def test_a_body_beyond_the_limit_is_refused_at_the_door(front: Nginx, client: aiohttp.ClientSession) -> None:
-    async with client.post(f"{front.url}/responses", data=body(33 * 1024 * 1024), headers=JSON) as response:
+async def test_a_body_beyond_the_limit_is_refused_at_the_door(
+    front: Nginx, client: aiohttp.ClientSession
+) -> None:
+    async with client.post(
+        f"{front.url}/responses", data=body(33 * 1024 * 1024), headers=JSON
+    ) as response:
         assert response.status == 413
 
 
-async def test_files_pass_that_are_larger_than_other_bodies(front: Nginx, client: aiohttp.ClientSession) -> None:
+async def test_files_pass_that_are_larger_than_other_bodies(
+    front: Nginx, client: aiohttp.ClientSession
+) -> None:
     await check_large_files_pass(front, client)
 
 
@@ -86,7 +108,9 @@ async def request(http: aiohttp.ClientSession, url: str, question: str) -> tuple
     """The status, and what the model said."""
     async with http.post(f"{url}/responses", json={"model": "m", "input": question}) as response:
         reported = json.loads(await response.read())
-    content = reported["output"][-1]["content"][0]["text"] if response.status == 200 else str(reported)
+    content = (
+        reported["output"][-1]["content"][0]["text"] if response.status == 200 else str(reported)
+    )
     return response.status, content
 
 
@@ -94,7 +118,10 @@ async def test_a_server_that_was_killed_is_skipped_and_its_background_work_goes_
     tmp_path: Path, postgres_store: str
 ) -> None:
     async with thinking() as model:
-        nodes = [Node(f"n{i}", tmp_path, free_port(), model.url_for(f"n{i}"), postgres_store) for i in range(2)]
+        nodes = [
+            Node(f"n{i}", tmp_path, free_port(), model.url_for(f"n{i}"), postgres_store)
+            for i in range(2)
+        ]
         async with cluster(nodes), nginx(PROGRAM, tmp_path, *map(address, nodes)) as front:
             connector = aiohttp.TCPConnector(ssl=front.trust)
             async with aiohttp.ClientSession(connector=connector) as http:
@@ -113,22 +140,33 @@ async def test_a_server_that_was_killed_is_skipped_and_its_background_work_goes_
                             job = await found.json()
 
     assert answers == [(200, expected_text(f"q{number}")) for number in range(8)]
-    assert (job["status"], job["output"][-1]["content"][0]["text"]) == ("completed", expected_text("bg"))
+    assert (job["status"], job["output"][-1]["content"][0]["text"]) == (
+        "completed",
+        expected_text("bg"),
+    )
 
 
-async def test_a_rolling_restart_behind_nginx_fails_no_request(tmp_path: Path, postgres_store: str) -> None:
+async def test_a_rolling_restart_behind_nginx_fails_no_request(
+    tmp_path: Path, postgres_store: str
+) -> None:
     """As the guide says: take a server out of the upstream, stop it, start it, put it back."""
     async with thinking() as model:
-        nodes = [Node(f"n{i}", tmp_path, free_port(), model.url_for(f"n{i}"), postgres_store) for i in range(2)]
+        nodes = [
+            Node(f"n{i}", tmp_path, free_port(), model.url_for(f"n{i}"), postgres_store)
+            for i in range(2)
+        ]
         async with cluster(nodes), nginx(PROGRAM, tmp_path, *map(address, nodes)) as front:
             connector = aiohttp.TCPConnector(ssl=front.trust, force_close=True)
             async with aiohttp.ClientSession(connector=connector) as http:
                 done = asyncio.Event()
                 pending = [
-                    asyncio.create_task(request_repeatedly(http, front.url, f"c{number}", done)) for number in range(4)
+                    asyncio.create_task(request_repeatedly(http, front.url, f"c{number}", done))
+                    for number in range(4)
                 ]
                 for node in nodes:
-                    await front.reload(PROGRAM, [address(one) + (" down" if one is node else "") for one in nodes])
+                    await front.reload(
+                        PROGRAM, [address(one) + (" down" if one is node else "") for one in nodes]
+                    )
                     await until_idle(node)
                     assert await node.end(signal.SIGTERM) == 0
                     await node.start()

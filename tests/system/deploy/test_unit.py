@@ -1,4 +1,6 @@
-"""`deploy/antiphon.service`: commands, flags and settings that exist, and a sandbox in which the server runs."""
+"""`deploy/antiphon.service`: commands, flags and settings that exist, and a sandbox in which the
+server runs.
+"""
 
 import asyncio
 import os
@@ -51,7 +53,11 @@ def test_the_store_is_named_where_every_command_finds_it() -> None:
 
 
 def test_a_reload_is_the_signal_on_which_settings_are_read_again() -> None:
-    assert shlex.split(value_of("ExecReload")) == ["/bin/kill", f"-{SIGHUP.name.removeprefix('SIG')}", "$MAINPID"]
+    assert shlex.split(value_of("ExecReload")) == [
+        "/bin/kill",
+        f"-{SIGHUP.name.removeprefix('SIG')}",
+        "$MAINPID",
+    ]
 
 
 ANALYZE = find("systemd-analyze") or ""
@@ -63,7 +69,13 @@ MOST_EXPOSED = 3.0
 
 @needs(ANALYZE, "systemd")
 def test_systemd_rates_the_sandbox_as_good() -> None:
-    command = [ANALYZE, "security", "--offline=true", "--no-pager", str(ROOT / "deploy/antiphon.service")]
+    command = [
+        ANALYZE,
+        "security",
+        "--offline=true",
+        "--no-pager",
+        str(ROOT / "deploy/antiphon.service"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     rated = re.search(r"Overall exposure level for antiphon.service: ([\d.]+)", done.stdout)
 
@@ -76,7 +88,11 @@ def test_systemd_knows_every_line(tmp_path: Path) -> None:
     unit = tmp_path / "antiphon.service"
     unit.write_text(UNIT.replace("/opt/antiphon/bin/antiphon", "/bin/true"))
     done = subprocess.run(
-        [ANALYZE, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False, timeout=30
+        [ANALYZE, "verify", "--man=no", str(unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
     )
 
     assert [line for line in done.stderr.splitlines() if "antiphon.service" in line] == []
@@ -94,14 +110,22 @@ def filtered() -> set[str]:
 def members(group: str) -> set[str]:
     if not group.startswith("@"):
         return {group}
-    listed = subprocess.run([ANALYZE, "syscall-filter", group], capture_output=True, text=True, check=True).stdout
-    names = [line.strip() for line in listed.splitlines()[1:] if line.strip() and not line.strip().startswith("#")]
+    listed = subprocess.run(
+        [ANALYZE, "syscall-filter", group], capture_output=True, text=True, check=True
+    ).stdout
+    names = [
+        line.strip()
+        for line in listed.splitlines()[1:]
+        if line.strip() and not line.strip().startswith("#")
+    ]
     return {one for name in names for one in members(name)}
 
 
 @needs(ANALYZE, "systemd")
 @needs(STRACE, "strace")
-async def test_the_server_makes_no_system_call_that_the_unit_forbids(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_the_server_makes_no_system_call_that_the_unit_forbids(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     """Two workers that serve, store and stop."""
     traced = tmp_path / "calls"
     store = f"sqlite://{tmp_path}/antiphon.db"
@@ -111,7 +135,9 @@ async def test_the_server_makes_no_system_call_that_the_unit_forbids(tmp_path: P
     async with serving(tmp_path, *flags, program=program) as server:
         async with aiohttp.ClientSession() as http:
             for body in ({}, {"stream": True}, {"background": True}):
-                async with http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi", **body}) as response:
+                async with http.post(
+                    f"{server.url}/responses", json={"model": "m", "input": "Hi", **body}
+                ) as response:
                     assert response.status == 200
                     await response.read()
             async with http.get(server.url.removesuffix("/v1") + "/metrics") as response:
@@ -127,7 +153,9 @@ async def test_the_server_makes_no_system_call_that_the_unit_forbids(tmp_path: P
 
 
 AS_ROOT = {"fchown"}
-"""SQLite gives its files the owner of the database, where it runs as root; the user of the unit is not root."""
+"""SQLite gives its files the owner of the database, where it runs as root; the user of the unit is
+not root.
+"""
 
 TRACED = """
 import os

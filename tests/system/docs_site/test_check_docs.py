@@ -6,7 +6,9 @@ import pytest
 
 from tests.support.site import load
 
-pytest.importorskip("spellchecker", reason="the documentation's packages are not installed: make docs installs them")
+pytest.importorskip(
+    "spellchecker", reason="the documentation's packages are not installed: make docs installs them"
+)
 
 check = load("check_docs")
 
@@ -50,7 +52,8 @@ def test_an_image_without_alt_text_is_found() -> None:
 
 def test_dead_links_and_other_hosts_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
-        '<script src="https://cdn.example/a.js"></script><p id="here"></p><a href="#here">x</a><a href="#gone">x</a>'
+        '<script src="https://cdn.example/a.js"></script><p id="here"></p><a href="#here">x</a><a '
+        'href="#gone">x</a>'
         '<a href="b.html">x</a><a href="https://example.com">x</a><img src="a.html" alt="">'
         '<script>"<a href=no>"</script>'
     )

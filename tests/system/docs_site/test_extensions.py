@@ -8,7 +8,9 @@ import pytest
 
 from tests.support.site import ROOT, load
 
-pytest.importorskip("furo", reason="the documentation's packages are not installed: make docs installs them")
+pytest.importorskip(
+    "furo", reason="the documentation's packages are not installed: make docs installs them"
+)
 
 PAGE = """# A page
 
@@ -65,11 +67,23 @@ key_  ada
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out")
+    source = tmp_path_factory.mktemp("source")
+    out = tmp_path_factory.mktemp("out")
     (source / "index.md").write_text(PAGE + "\n```{toctree}\n:hidden:\n\nother\n```\n")
     (source / "other.md").write_text("# Other\n\n## There\n\nHere.\n")
     (source / "call.py").write_text("print(1)\n")
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "--quiet", "-c", str(ROOT / "docs"), str(source), str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-b",
+        "html",
+        "--quiet",
+        "-c",
+        str(ROOT / "docs"),
+        str(source),
+        str(out),
+    ]
     subprocess.run(command, check=True, timeout=120)
     return out
 
@@ -95,7 +109,9 @@ def test_cells_have_the_label_of_their_column_and_long_code_may_break(built: Pat
 
     assert 'data-label="Meaning"' in html
     assert "store_<wbr>connections_<wbr>of_<wbr>the_<wbr>server" in html
-    assert 'class="empty" data-label="Default"' in html or 'data-label="Default" class="empty"' in html
+    assert (
+        'class="empty" data-label="Default"' in html or 'data-label="Default" class="empty"' in html
+    )
     assert "columns-3" in html
 
 

@@ -9,7 +9,9 @@ import pytest
 from tests.support.browser import Page, a_page, needs_browser
 from tests.support.site import load
 
-pytestmark = pytest.mark.timeout(1200)  # the first test builds the pages, on a machine that may be busy
+pytestmark = pytest.mark.timeout(
+    1200
+)  # the first test builds the pages, on a machine that may be busy
 
 PAGES = [
     "index.html",
@@ -35,7 +37,7 @@ MEASURE = """(() => {
 })()"""
 BROKEN = """[...document.querySelectorAll("article table:not(.wide) td code")]
     .filter(code => code.getClientRects().length > 0.4 * code.textContent.length && code.textContent.length > 4)
-    .map(code => code.textContent)"""
+    .map(code => code.textContent)"""  # noqa: E501 - the lines of a text
 
 
 @pytest.fixture
@@ -66,7 +68,9 @@ async def test_no_page_is_wider_than_the_screen(site: Path, page: Page, width: i
 @needs_browser
 @pytest.mark.rotating
 @pytest.mark.parametrize("width", [390, 1280])
-async def test_code_in_tables_does_not_break_letter_by_letter(site: Path, page: Page, width: int) -> None:
+async def test_code_in_tables_does_not_break_letter_by_letter(
+    site: Path, page: Page, width: int
+) -> None:
     await page.resize(width)
     for name in PAGES:
         await show(page, site, name)
@@ -74,7 +78,9 @@ async def test_code_in_tables_does_not_break_letter_by_letter(site: Path, page: 
 
 
 @needs_browser
-async def test_the_pages_load_nothing_from_elsewhere_and_have_no_errors(site: Path, page: Page) -> None:
+async def test_the_pages_load_nothing_from_elsewhere_and_have_no_errors(
+    site: Path, page: Page
+) -> None:
     for name in PAGES:
         await show(page, site, name)
 
@@ -104,7 +110,9 @@ async def test_colours_follow_the_system_and_the_switch(site: Path, page: Page) 
 
 
 @needs_browser
-async def test_a_language_that_is_chosen_on_one_page_is_chosen_on_the_others(site: Path, page: Page) -> None:
+async def test_a_language_that_is_chosen_on_one_page_is_chosen_on_the_others(
+    site: Path, page: Page
+) -> None:
     label = "each.querySelector('input:checked + label').innerText"
     chosen = f"[...document.querySelectorAll('.sd-tab-set')].map(each => {label})"
     await show(page, site, "get-started/quickstart.html")
@@ -134,7 +142,12 @@ async def test_the_header_of_a_long_table_stays_visible(site: Path, page: Page) 
     row = "document.querySelector('article table tbody tr:nth-child(30)')"
     await page.evaluate(f"{row}.scrollIntoView({{behavior: 'instant', block: 'center'}})")
 
-    assert await page.evaluate("document.querySelector('article table thead th').getBoundingClientRect().top") == 0
+    assert (
+        await page.evaluate(
+            "document.querySelector('article table thead th').getBoundingClientRect().top"
+        )
+        == 0
+    )
 
 
 def test_links_images_and_anchors_are_sound(site: Path) -> None:
@@ -148,23 +161,35 @@ def test_every_page_is_also_markdown(site: Path) -> None:
         Path("py-modindex"),
     }
 
-    assert [str(page) for page in sorted(pages) if not (site / page).with_suffix(".md").exists()] == []
+    assert [
+        str(page) for page in sorted(pages) if not (site / page).with_suffix(".md").exists()
+    ] == []
 
 
 def test_the_markdown_is_plain(site: Path) -> None:
     directive = re.compile(r"^\s*(?:`{3,}|:{3,})\s*\{[\w-]+\}|^\.\. \w+::", re.MULTILINE)
     pages = {path: path.read_text() for path in site.rglob("*.md")}
 
-    assert [str(path.relative_to(site)) for path, text in pages.items() if directive.search(text)] == []
-    assert [str(path.relative_to(site)) for path, text in pages.items() if not text.startswith("# ")] == []
+    assert [
+        str(path.relative_to(site)) for path, text in pages.items() if directive.search(text)
+    ] == []
+    assert [
+        str(path.relative_to(site)) for path, text in pages.items() if not text.startswith("# ")
+    ] == []
 
 
 def test_the_links_of_the_markdown_lead_to_files(site: Path) -> None:
     dead = []
     for path in site.rglob("*.md"):
-        text = re.sub(r"^(`{3,}).*?^\1$|(`+).+?\2", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(
+            r"^(`{3,}).*?^\1$|(`+).+?\2", "", path.read_text(), flags=re.MULTILINE | re.DOTALL
+        )
         links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if ":" not in link]
-        dead += [f"{path.relative_to(site)}: {link}" for link in links if not (path.parent / link).exists()]
+        dead += [
+            f"{path.relative_to(site)}: {link}"
+            for link in links
+            if not (path.parent / link).exists()
+        ]
 
     assert dead == []
 

@@ -16,10 +16,14 @@ PATIENCE = aiohttp.ClientTimeout(total=20)
 
 
 class Clients:
-    """`run` asks until `end` is called; what has begun by then is followed to its end while servers come back."""
+    """`run` asks until `end` is called; what has begun by then is followed to its end while servers
+    come back.
+    """
 
     def __init__(self, http: aiohttp.ClientSession, nodes: list[Node], dice: random.Random) -> None:
-        self.http, self._nodes, self._dice = http, nodes, dice
+        self.http = http
+        self._nodes = nodes
+        self._dice = dice
         self.record = Record()
         self._questions = 0
         self._is_over = False
@@ -74,10 +78,13 @@ class Clients:
 
     async def _stream(self) -> None:
         """A streamed background response, taken up again and again until it is whole."""
-        question, reading = self._question(), Reading()
+        question = self._question()
+        reading = Reading()
         body = {"model": "m", "input": question, "background": True, "stream": True}
         try:
-            async with self.http.post(self.url("/responses"), json=body, timeout=PATIENCE) as response:
+            async with self.http.post(
+                self.url("/responses"), json=body, timeout=PATIENCE
+            ) as response:
                 await self._read(response, reading, question)
         except TROUBLE:
             pass
@@ -92,7 +99,9 @@ class Clients:
             except TROUBLE:
                 await asyncio.sleep(0.1)
 
-    async def _read(self, response: aiohttp.ClientResponse, reading: Reading, question: str) -> None:
+    async def _read(
+        self, response: aiohttp.ClientResponse, reading: Reading, question: str
+    ) -> None:
         if response.status != 200:
             raise aiohttp.ClientPayloadError(f"{response.status}")
         rest = b""
@@ -147,24 +156,31 @@ class Clients:
     async def _send_request(self) -> None:
         """A stored response, plain."""
         question = self._question()
-        status, created = await self.request("POST", "/responses", json={"model": "m", "input": question})
+        status, created = await self.request(
+            "POST", "/responses", json={"model": "m", "input": question}
+        )
         if status == 200:
             self.record.answers[created["id"]] = question
 
     async def _keyed(self) -> None:
         """The same request with one key, until it was answered twice."""
-        question, answered = self._question(), 0
+        question = self._question()
+        answered = 0
         headers = {"idempotency-key": question}
         body = {"model": "m", "input": question, "background": self._dice.random() < 0.5}
         while answered < 2:
             try:
-                status, created = await self.request("POST", "/responses", json=body, headers=headers)
+                status, created = await self.request(
+                    "POST", "/responses", json=body, headers=headers
+                )
             except TROUBLE:
                 status = 0
             if status == 200:
                 answered += 1
                 self.record.keyed[question].add(created["id"])
-                (self.record.jobs if body["background"] else self.record.answers)[created["id"]] = question
+                (self.record.jobs if body["background"] else self.record.answers)[created["id"]] = (
+                    question
+                )
             else:
                 await asyncio.sleep(0.1)
 

@@ -19,7 +19,9 @@ PATIENCE = 30.0
 
 @dataclass
 class Node:
-    """One server. `faults` holds when it was killed or stopped, `ups` when it ran again, in monotonic time."""
+    """One server. `faults` holds when it was killed or stopped, `ups` when it ran again, in
+    monotonic time.
+    """
 
     name: str
     folder: Path
@@ -39,7 +41,15 @@ class Node:
 
     async def start(self) -> None:
         """Start it; return when it is ready."""
-        flags = ("--port", str(self.port), "--backend", self.backend, "--store", self.store, *self.flags)
+        flags = (
+            "--port",
+            str(self.port),
+            "--backend",
+            self.backend,
+            "--store",
+            self.store,
+            *self.flags,
+        )
         self.process = await start(self.folder, "serve", *flags, prelude=self.prelude)
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
@@ -47,7 +57,9 @@ class Node:
                 assert line, (await self.process.communicate())[1].decode()
         self.ups.append(time.monotonic())
         self._drains = [
-            asyncio.create_task(_drain(stream)) for stream in (self.process.stdout, self.process.stderr) if stream
+            asyncio.create_task(_drain(stream))
+            for stream in (self.process.stdout, self.process.stderr)
+            if stream
         ]
 
     async def kill(self) -> None:
@@ -57,7 +69,9 @@ class Node:
         await self._removed()
 
     def stop(self) -> None:
-        """Hold it outside of a write to SQLite: a process that is held within one holds up all others of its store."""
+        """Hold it outside of a write to SQLite: a process that is held within one holds up all
+        others of its store.
+        """
         self._signal(signal.SIGSTOP)
         while not self._can_be_written():
             self._signal(signal.SIGCONT)
@@ -68,7 +82,9 @@ class Node:
     def _can_be_written(self) -> bool:
         if not self.store.startswith("sqlite://"):
             return True
-        with closing(sqlite3.connect(self.store.removeprefix("sqlite://"), timeout=0.5, isolation_level=None)) as store:
+        with closing(
+            sqlite3.connect(self.store.removeprefix("sqlite://"), timeout=0.5, isolation_level=None)
+        ) as store:
             try:
                 store.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError:
@@ -111,7 +127,9 @@ async def _drain(stream: asyncio.StreamReader) -> None:
 
 
 @asynccontextmanager
-async def cluster(nodes: list[Node], headers: Mapping[str, str] | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+async def cluster(
+    nodes: list[Node], headers: Mapping[str, str] | None = None
+) -> AsyncIterator[aiohttp.ClientSession]:
     """Run these nodes; a client session to talk to them."""
     await nodes[0].start()  # it makes the schema
     await asyncio.gather(*(node.start() for node in nodes[1:]))

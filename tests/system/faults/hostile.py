@@ -84,13 +84,20 @@ class Hostile:
         url = f"{self.dice.choice(self.nodes).url}/responses"
         async with asyncio.timeout(10), self.http.ws_connect(url, max_msg_size=0) as socket:
             for blanks in (0, LARGE, LARGE, LARGE):
-                body = {"type": "response.create", "model": "m", "input": "hostile" + " " * blanks, "store": False}
+                body = {
+                    "type": "response.create",
+                    "model": "m",
+                    "input": "hostile" + " " * blanks,
+                    "store": False,
+                }
                 await socket.send_str(json.dumps(body))
             await socket.receive()
 
 
 @asynccontextmanager
-async def attacking(nodes: list[Node], headers: dict[str, str], dice: random.Random) -> AsyncIterator[Hostile]:
+async def attacking(
+    nodes: list[Node], headers: dict[str, str], dice: random.Random
+) -> AsyncIterator[Hostile]:
     """Attack these nodes until the end of the block."""
     connector = aiohttp.TCPConnector(limit=0, force_close=True)
     async with (

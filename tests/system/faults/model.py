@@ -1,4 +1,6 @@
-"""A model that takes its time, says the same whenever it is asked the same, and remembers who asked when."""
+"""A model that takes its time, says the same whenever it is asked the same, and remembers who asked
+when.
+"""
 
 import asyncio
 import hashlib
@@ -30,7 +32,9 @@ def expected_text(question: str) -> str:
 
 @dataclass
 class Model:
-    """`requested` holds for each question who asked it and when, in the loop's time; `answering` those under way."""
+    """`requested` holds for each question who asked it and when, in the loop's time; `answering`
+    those under way.
+    """
 
     requested: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
     answering: set[str] = field(default_factory=set)
@@ -42,14 +46,22 @@ class Model:
 
     async def models(self, request: web.Request) -> web.Response:
         return web.json_response(
-            {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "t"}]}
+            {
+                "object": "list",
+                "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "t"}],
+            }
         )
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         question = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
-        self.requested.setdefault(question, []).append((request.match_info["node"], time.monotonic()))
-        chunks = [{"reasoning_content": THOUGHT.format(question)}, *({"content": w} for w in answer_to(question))]
+        self.requested.setdefault(question, []).append(
+            (request.match_info["node"], time.monotonic())
+        )
+        chunks = [
+            {"reasoning_content": THOUGHT.format(question)},
+            *({"content": w} for w in answer_to(question)),
+        ]
         if not body.get("stream"):
             message = {
                 "role": "assistant",
@@ -57,7 +69,9 @@ class Model:
                 "content": expected_text(question),
             }
             await asyncio.sleep(PAUSE)
-            return web.json_response({"object": "chat.completion", "choices": [_choice("message", message, "stop")]})
+            return web.json_response(
+                {"object": "chat.completion", "choices": [_choice("message", message, "stop")]}
+            )
         reply = web.StreamResponse(headers={"content-type": "text/event-stream"})
         self.answering.add(question)
         try:

@@ -1,4 +1,6 @@
-"""Breaks servers at random while clients ask, lets everything heal, and looks whether any fact was lost."""
+"""Breaks servers at random while clients ask, lets everything heal, and looks whether any fact was
+lost.
+"""
 
 import asyncio
 import random
@@ -35,7 +37,9 @@ HEAL = 30.0
 """Seconds after which nothing may be in progress any more."""
 
 ATTACKS = 3
-"""Of the four kinds of A's attacks, how many some server accepts at least while others are killed."""
+"""Of the four kinds of A's attacks, how many some server accepts at least while others are
+killed.
+"""
 
 REST = (1.0, 4.0)
 """Seconds between two faults."""
@@ -68,10 +72,14 @@ async def torment(
     each: int = 2,
     postgres: Postgres | None = None,
 ) -> Verdict:
-    """Run clients of tenant B and faults for so long on a store, while tenant A attacks; then judge what B has."""
+    """Run clients of tenant B and faults for so long on a store, while tenant A attacks; then judge
+    what B has.
+    """
     dice = random.Random(seed)
     async with thinking() as model:
-        nodes = [Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), store) for i in range(count)]
+        nodes = [
+            Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), store) for i in range(count)
+        ]
         (folder / "antiphon.toml").write_text(SETTINGS)
         a, b = await _keys(store)
         async with cluster(nodes, b) as http:
@@ -82,50 +90,73 @@ async def torment(
             clients.end()
             settled = await _settle(clients, pending)
             after = await _poll(clients)
-    record, times = clients.record, take_overs(clients.record, model, nodes, outages)
-    broken = [*lost(record, after, model), *two_ends(record, after), *torn_streams(record, after), *vacuous(record)]
-    broken += [f"of A's attacks only {hostile.done} were accepted"] if len(hostile.done) < ATTACKS else []
+    record = clients.record
+    times = take_overs(clients.record, model, nodes, outages)
+    broken = [
+        *lost(record, after, model),
+        *two_ends(record, after),
+        *torn_streams(record, after),
+        *vacuous(record),
+    ]
+    broken += (
+        [f"of A's attacks only {hostile.done} were accepted"] if len(hostile.done) < ATTACKS else []
+    )
     broken += [f"{after.jobs} jobs are left"] if after.jobs else []
     broken += (
-        [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"] if settled > HEAL else []
+        [f"{settled:.0f} s after the end something was in progress, at last: {clients.last}"]
+        if settled > HEAL
+        else []
     )
     late = [one for one in times if one > TAKE_OVER]
     broken += [f"a take-over took {one:.1f} s" for one in late]
     accepted = ", ".join(f"{count} times {kind}" for kind, count in hostile.done.items())
-    return Verdict(broken, f"{_figures(seed, faults, record, times, settled)}; A attacked by {accepted}")
+    return Verdict(
+        broken, f"{_figures(seed, faults, record, times, settled)}; A attacked by {accepted}"
+    )
 
 
 async def _keys(store_url: str) -> tuple[dict[str, str], dict[str, str]]:
     """Make keys for tenants A and B; return the headers that present them."""
     store = await open_store(store_url)
-    a, b = await issue(store, "a"), await issue(store, "b")
+    a = await issue(store, "a")
+    b = await issue(store, "b")
     await store.close()
     return {**bearing(a)}, {**bearing(b)}
 
 
-def _figures(seed: int, faults: dict[str, int], record: Record, times: list[float], settled: float) -> str:
+def _figures(
+    seed: int, faults: dict[str, int], record: Record, times: list[float], settled: float
+) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in faults.items())
     slowest = f"the slowest in {max(times):.1f} s" if times else "none"
     return (
-        f"seed {seed}: {kinds}; {record.facts} acknowledged facts, {len(record.jobs)} background responses, "
+        f"seed {seed}: {kinds}; {record.facts} acknowledged facts, {len(record.jobs)} background "
+        "responses, "
         f"{len(times)} calls made again, {slowest}; at rest {settled:.1f} s after the end"
     )
 
 
 async def _break(
-    nodes: list[Node], postgres: Postgres | None, dice: random.Random, seconds: float, record: Record
+    nodes: list[Node],
+    postgres: Postgres | None,
+    dice: random.Random,
+    seconds: float,
+    record: Record,
 ) -> tuple[dict[str, int], list[float]]:
-    """A kill, then one fault after the other, until the time is over and enough was acknowledged meanwhile; everything
-    runs at the end.
+    """A kill, then one fault after the other, until the time is over and enough was acknowledged
+    meanwhile; everything runs at the end.
 
-    Return how many there were of each kind, and the ends of the times in which they kept everybody from writing.
+    Return how many there were of each kind, and the ends of the times in which they kept everybody
+    from writing.
     """
     kinds = ["kill", "kill", "stop", *(["restart"] * 2 if postgres else [])]
-    done, outages = dict.fromkeys(kinds, 0), []
+    done = dict.fromkeys(kinds, 0)
+    outages = []
     until = time.monotonic() + seconds
     while time.monotonic() < until or (any(vacuous(record)) and time.monotonic() < until + LONGER):
         await asyncio.sleep(dice.uniform(*REST))
-        kind, node = dice.choice(kinds) if any(done.values()) else "kill", dice.choice(nodes)
+        kind = dice.choice(kinds) if any(done.values()) else "kill"
+        node = dice.choice(nodes)
         done[kind] += 1
         if kind == "restart" and postgres is not None:
             await postgres.restart()
@@ -144,7 +175,8 @@ async def _break(
 
 
 def _is_locked(store: str) -> bool:
-    """Whether nobody can write to a store: SQLite has one writer, and one that is stopped keeps the file locked.
+    """Whether nobody can write to a store: SQLite has one writer, and one that is stopped keeps the
+    file locked.
 
     PostgreSQL ends the transaction of a process that is stopped.
     """
@@ -177,9 +209,14 @@ async def _poll(clients: Clients) -> Afterwards:
     for response_id in record.jobs | record.answers:
         status, body = await clients.get(f"/responses/{response_id}")
         responses[response_id] = body if status == 200 else None
-    replays = {one.response_id: [await _replay(clients, one.response_id) for _ in range(2)] for one in record.readings}
+    replays = {
+        one.response_id: [await _replay(clients, one.response_id) for _ in range(2)]
+        for one in record.readings
+    }
     items = {one: await _items(clients, one) for one in record.turns}
-    running = [one for one, response in responses.items() if response and response["status"] in OPEN]
+    running = [
+        one for one, response in responses.items() if response and response["status"] in OPEN
+    ]
     return Afterwards(responses, replays, items, len(running))
 
 
@@ -188,7 +225,9 @@ async def _items(clients: Clients, conversation_id: str) -> list[dict[str, Any]]
     page: dict[str, Any] = {"has_more": True, "last_id": ""}
     while page["has_more"]:
         after = f"&after={page['last_id']}" if page["last_id"] else ""
-        status, page = await clients.get(f"/conversations/{conversation_id}/items?order=asc&limit=100{after}")
+        status, page = await clients.get(
+            f"/conversations/{conversation_id}/items?order=asc&limit=100{after}"
+        )
         if status != 200:
             return None
         found += page["data"]

@@ -39,7 +39,9 @@ class Reading:
 
 @dataclass
 class Record:
-    """`jobs` and `answers` hold the question of each response that was acknowledged, `ends` the last states told."""
+    """`jobs` and `answers` hold the question of each response that was acknowledged, `ends` the
+    last states told.
+    """
 
     jobs: dict[str, str] = field(default_factory=dict)
     cancels: set[str] = field(default_factory=set)
@@ -52,7 +54,12 @@ class Record:
     @property
     def facts(self) -> int:
         turns = sum(map(len, self.turns.values()))
-        return len(self.jobs) + len(self.answers) + turns + sum(len(one.frames) for one in self.readings)
+        return (
+            len(self.jobs)
+            + len(self.answers)
+            + turns
+            + sum(len(one.frames) for one in self.readings)
+        )
 
 
 @dataclass
@@ -75,11 +82,16 @@ def vacuous(record: Record) -> Iterator[str]:
         "turns of conversations": sum(map(len, record.turns.values())),
         "repeated keys": len(record.keyed),
     }
-    yield from (f"only {count} {kind} were acknowledged" for kind, count in kinds.items() if count < LEAST)
+    yield from (
+        f"only {count} {kind} were acknowledged" for kind, count in kinds.items() if count < LEAST
+    )
 
 
 def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
-    """Every fact that does not hold any more. A job that `MOST_LOST` workers died of fails, as it should."""
+    """Every fact that does not hold any more.
+
+    A job that `MOST_LOST` workers died of fails, as it should.
+    """
     for response_id, question in (record.jobs | record.answers).items():
         response = after.responses[response_id]
         if response is None:
@@ -96,7 +108,9 @@ def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
         yield from _lost_turns(conversation_id, questions, after.items[conversation_id])
 
 
-def _lost_turns(conversation_id: str, questions: list[str], items: list[dict[str, Any]] | None) -> Iterator[str]:
+def _lost_turns(
+    conversation_id: str, questions: list[str], items: list[dict[str, Any]] | None
+) -> Iterator[str]:
     content = [item["content"][0]["text"] for item in items or () if item.get("role") == "user"]
     if [question for question in content if question in questions] != questions:
         yield f"{conversation_id} has {content}, acknowledged were {questions}"
@@ -116,7 +130,9 @@ def two_ends(record: Record, after: Afterwards) -> Iterator[str]:
 
 
 def torn_streams(record: Record, after: Afterwards) -> Iterator[str]:
-    """Streams whose numbers do not rise, replays that are not whole, and frames that a reader saw and the log lost."""
+    """Streams whose numbers do not rise, replays that are not whole, and frames that a reader saw
+    and the log lost.
+    """
     for response_id, (one, other) in after.replays.items():
         if one != other:
             yield f"two replays of {response_id} differ"
@@ -128,35 +144,57 @@ def torn_streams(record: Record, after: Afterwards) -> Iterator[str]:
         yield from _lost_frames(reading, dict(after.replays.get(reading.response_id, [[]])[0]))
 
 
-def _unsound(response_id: str, frames: list[tuple[int, bytes]], response: dict[str, Any] | None) -> Iterator[str]:
+def _unsound(
+    response_id: str, frames: list[tuple[int, bytes]], response: dict[str, Any] | None
+) -> Iterator[str]:
     """What is wrong with a replay by itself, and beside the response that it should end in."""
     numbers = [number for number, _ in frames]
     if numbers != sorted(set(numbers)):
         yield f"the numbers of {response_id} do not rise: {numbers}"
-    # A job that began again never gives a number twice, so that numbers may be missing; nothing else may be.
-    events = [event_of(frame) | {"sequence_number": place} for place, (_, frame) in enumerate(frames)]
-    yield from (f"the replay of {response_id} is not sound: {one}" for one in check_event_stream(events))
-    stored = {name: value for name, value in (response or {}).items() if name != "output_text"}  # of plain replies only
+    # A job that began again never gives a number twice, so that numbers may be missing; nothing
+    # else may be.
+    events = [
+        event_of(frame) | {"sequence_number": place} for place, (_, frame) in enumerate(frames)
+    ]
+    yield from (
+        f"the replay of {response_id} is not sound: {one}" for one in check_event_stream(events)
+    )
+    stored = {
+        name: value for name, value in (response or {}).items() if name != "output_text"
+    }  # of plain replies only
     if not events or events[-1].get("response") != stored:
         yield f"the replay of {response_id} does not end in the stored response"
 
 
 def _lost_frames(reading: Reading, replay: dict[int, bytes]) -> Iterator[str]:
-    """What a reader saw and the log has lost. Of an item that was half made, a job that begins again drops its part."""
+    """What a reader saw and the log has lost.
+
+    Of an item that was half made, a job that begins again drops its part.
+    """
     if any(replay.get(number, frame) != frame for number, frame in reading.frames):
         yield f"a reader of {reading.response_id} saw another event than its log has"
-    lost = [number for number, frame in reading.frames if number not in replay and event_of(frame)["type"] in RETAINED]
+    lost = [
+        number
+        for number, frame in reading.frames
+        if number not in replay and event_of(frame)["type"] in RETAINED
+    ]
     if lost:
         yield f"the log of {reading.response_id} lost {lost}, which a reader saw"
     if reading.is_whole and not replay.keys() <= {number for number, _ in reading.frames}:
-        yield f"a reader of {reading.response_id} missed {sorted(replay.keys() - dict(reading.frames).keys())}"
+        yield (
+            f"a reader of {reading.response_id} missed "
+            f"{sorted(replay.keys() - dict(reading.frames).keys())}"
+        )
 
 
-def take_overs(record: Record, model: Model, nodes: list[Node], outages: list[float]) -> list[float]:
+def take_overs(
+    record: Record, model: Model, nodes: list[Node], outages: list[float]
+) -> list[float]:
     """For each call that was made again: the seconds from the fault of the node that had made it.
 
-    They count from when there was a server to take over, one that ran undisturbed until then, and a store to write to:
-    `outages` are the ends of the times without one. A worker that could not write has not been silent.
+    They count from when there was a server to take over, one that ran undisturbed until then, and a
+    store to write to: `outages` are the ends of the times without one. A worker that could not
+    write has not been silent.
     """
     by_name = {node.name: node for node in nodes}
     found = []
@@ -165,12 +203,19 @@ def take_overs(record: Record, model: Model, nodes: list[Node], outages: list[fl
             times = [at for at in by_name[name].faults if begun <= at <= again]
             if times:
                 free = min(node.undisturbed_since(again) for node in nodes)
-                found.append(again - max(min(times), free, *(end for end in outages if end <= again)))
+                found.append(
+                    again - max(min(times), free, *(end for end in outages if end <= again))
+                )
     return found
 
 
 def text_of(response: dict[str, Any]) -> str:
-    return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
+    return "".join(
+        part["text"]
+        for item in response["output"]
+        if item["type"] == "message"
+        for part in item["content"]
+    )
 
 
 def event_of(frame: bytes) -> dict[str, Any]:

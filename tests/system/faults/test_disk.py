@@ -17,13 +17,23 @@ from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
 
 STRACE = find("strace")
-CALLS = {"write": "pwrite64", "sync": "fdatasync,fsync", "any": "pwrite64,fdatasync,fsync,ftruncate"}
+CALLS = {
+    "write": "pwrite64",
+    "sync": "fdatasync,fsync",
+    "any": "pwrite64,fdatasync,fsync,ftruncate",
+}
 
-CASES = [("write", 1), ("sync", 1), *((calls, every) for calls in ("write", "any") for every in (41, 83, 167))]
+CASES = [
+    ("write", 1),
+    ("sync", 1),
+    *((calls, every) for calls in ("write", "any") for every in (41, 83, 167)),
+]
 CASES += [("sync", every) for every in (3, 5, 11)]
-"""Which calls fail, and every so manieth of them: all, one of a save and a half, or one of a few saves.
+"""Which calls fail, and every so manieth of them: all, one of a save and a half, or one of a few
+saves.
 
-A save writes some 13 pages with two calls each. A number below that would fail every save, as 1 does.
+A save writes some 13 pages with two calls each. A number below that would fail every save, as 1
+does.
 """
 
 CLIENTS = 3
@@ -42,8 +52,21 @@ PERSEVERANCE = 30.0
 async def failing(pid: int, calls: str, every: int) -> AsyncIterator[None]:
     """Have every so manieth of these calls of a process fail, as a broken disk does."""
     rule = f"inject={calls}:error=EIO:when={every}+{every}"
-    command = (str(STRACE), "-f", "-o", "/dev/null", "-p", str(pid), "-e", f"trace={calls}", "-e", rule)
-    tracer = await asyncio.create_subprocess_exec(*command, stdin=-3, stdout=-3, stderr=asyncio.subprocess.PIPE)
+    command = (
+        str(STRACE),
+        "-f",
+        "-o",
+        "/dev/null",
+        "-p",
+        str(pid),
+        "-e",
+        f"trace={calls}",
+        "-e",
+        rule,
+    )
+    tracer = await asyncio.create_subprocess_exec(
+        *command, stdin=-3, stdout=-3, stderr=asyncio.subprocess.PIPE
+    )
     assert tracer.stderr is not None
     line = await tracer.stderr.readline()
     if b"attached" not in line:
@@ -57,10 +80,13 @@ async def failing(pid: int, calls: str, every: int) -> AsyncIterator[None]:
 
 
 class Users:
-    """Clients of a server; `known` holds the states that it acknowledged, `refused` counts the requests that failed."""
+    """Clients of a server; `known` holds the states that it acknowledged, `refused` counts the
+    requests that failed.
+    """
 
     def __init__(self, http: aiohttp.ClientSession, url: str) -> None:
-        self._http, self._url = http, url
+        self._http = http
+        self._url = url
         self.known: dict[str, str] = {}
         self.refused = 0
 
@@ -70,17 +96,26 @@ class Users:
 
     async def _use_once(self, number: int) -> None:
         body = {"model": "m", "input": f"q{number}"}
-        for extra in ({}, {"stream": True}, {"background": True}, {"background": True, "stream": True}):
+        for extra in (
+            {},
+            {"stream": True},
+            {"background": True},
+            {"background": True, "stream": True},
+        ):
             if reported := await self._post("/responses", body | extra):
                 self.known |= (acknowledged := states(reported, "stream" in extra))
-                for response_id in [one for one, state in acknowledged.items() if state == "queued"]:
+                for response_id in [
+                    one for one, state in acknowledged.items() if state == "queued"
+                ]:
                     if reported := await self._post(f"/responses/{response_id}/cancel"):
                         self.known |= states(reported, is_stream=False)
 
     async def _post(self, path: str, body: dict[str, Any] | None = None) -> bytes:
         """Return the reply; nothing where the request failed or took too long."""
         try:
-            async with self._http.post(f"{self._url}{path}", json=body, timeout=PATIENCE) as response:
+            async with self._http.post(
+                f"{self._url}{path}", json=body, timeout=PATIENCE
+            ) as response:
                 if response.status == 200:
                     return await response.read()
         except (TimeoutError, aiohttp.ClientError):
@@ -134,7 +169,10 @@ async def use_until(users: Users, known: int) -> None:
 
 
 async def poll(http: aiohttp.ClientSession, url: str, known: dict[str, str]) -> dict[str, Any]:
-    """Return the states of responses. In `known` those that were still open become what they are."""
+    """Return the states of responses.
+
+    In `known` those that were still open become what they are.
+    """
     found: dict[str, Any] = {}
     for response_id, state in known.items():
         async with http.get(f"{url}/responses/{response_id}") as response:

@@ -1,4 +1,6 @@
-"""Backends that fail, and one that is killed: what clients see of it. In `make test-faults` with 20,000 requests."""
+"""Backends that fail, and one that is killed: what clients see of it. In `make test-faults` with
+20,000 requests.
+"""
 
 import asyncio
 import json
@@ -54,7 +56,9 @@ def failing(dice: random.Random, word: str, count: Counter[str]) -> Script:
 async def test_of_two_backends_that_fail_now_and_then_the_client_sees_next_to_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    dice, backends, clients = random.Random(SEED), Counter[str](), Counter[str]()
+    dice = random.Random(SEED)
+    backends = Counter[str]()
+    clients = Counter[str]()
     left = iter(range(REQUESTS))
 
     async def client(server: RunningServer) -> None:
@@ -62,9 +66,11 @@ async def test_of_two_backends_that_fail_now_and_then_the_client_sees_next_to_no
             body = {**BODY, "stream": number % 2 == 0, "store": False}
             try:
                 async with server.http.post(server.url + "/responses", json=body) as response:
-                    status, text = response.status, await response.text()
+                    status = response.status
+                    text = await response.text()
             except aiohttp.ClientError as trouble:
-                status, text = 0, repr(trouble)
+                status = 0
+                text = repr(trouble)
             is_whole = status == 200 and '"status":"completed"' in text and "Hello" in text
             clients["answered" if is_whole else f"{status} {text[-200:]}"] += 1
 
@@ -73,14 +79,19 @@ async def test_of_two_backends_that_fail_now_and_then_the_client_sees_next_to_no
             replay.requests, replay.bodies, replay.heads = _Nothing(), _Nothing(), _Nothing()
         await asyncio.gather(*(client(two.server) for _ in range(AT_ONCE)))
     with capsys.disabled():
-        print(f"\n{REQUESTS} requests, seed {SEED}: backends {dict(backends)}, clients {dict(clients)}")
+        print(
+            f"\n{REQUESTS} requests, seed {SEED}: backends {dict(backends)}, clients "
+            f"{dict(clients)}"
+        )
 
     assert backends["failed"] > 0
     assert clients["answered"] >= SEEN * REQUESTS, clients
 
 
 class _Nothing(list[Any]):
-    """Remembers nothing but what came last: 20,000 requests would be remembered by the process that is measured."""
+    """Remembers nothing but what came last: 20,000 requests would be remembered by the process that
+    is measured.
+    """
 
     def append(self, value: Any) -> None:
         self[:] = [value]
@@ -99,13 +110,17 @@ async def main():
         await asyncio.Event().wait()
 
 asyncio.run(main())
-"""
+"""  # noqa: E501 - the lines of a text
 """A backend that never ends an answer, and begins only some."""
 
 
 @pytest.mark.timeout(120)
-async def test_of_a_backend_killed_under_200_streams_those_before_their_first_token_are_answered_by_another() -> None:
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", VICTIM, stdout=asyncio.subprocess.PIPE)
+async def test_of_a_backend_killed_under_200_streams_those_before_their_first_token_are_answered_by_another() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", VICTIM, stdout=asyncio.subprocess.PIPE
+    )
     try:
         assert process.stdout is not None
         url = (await process.stdout.readline()).decode().strip()
@@ -127,11 +142,14 @@ async def test_of_a_backend_killed_under_200_streams_those_before_their_first_to
 
 
 async def _kill_under_streams(server: RunningServer, process: asyncio.subprocess.Process) -> None:
-    spoken, opened = asyncio.Semaphore(0), asyncio.Semaphore(0)
+    spoken = asyncio.Semaphore(0)
+    opened = asyncio.Semaphore(0)
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as http, asyncio.timeout(60):
         pending = [
-            asyncio.create_task(_ends(http, server.url, "speak" if number % 2 else "wait", spoken, opened))
+            asyncio.create_task(
+                _ends(http, server.url, "speak" if number % 2 else "wait", spoken, opened)
+            )
             for number in range(STREAMS)
         ]
         for _ in range(STREAMS // 2):
@@ -141,15 +159,23 @@ async def _kill_under_streams(server: RunningServer, process: asyncio.subprocess
         killed = time.monotonic()
         ends = Counter(await asyncio.gather(*pending))
 
-    assert ends == {"speak response.failed Half": STREAMS // 2, "wait response.completed Hello": STREAMS // 2}
+    assert ends == {
+        "speak response.failed Half": STREAMS // 2,
+        "wait response.completed Hello": STREAMS // 2,
+    }
     assert time.monotonic() - killed < 10
 
 
 async def _ends(
-    http: aiohttp.ClientSession, url: str, question: str, spoken: asyncio.Semaphore, opened: asyncio.Semaphore
+    http: aiohttp.ClientSession,
+    url: str,
+    question: str,
+    spoken: asyncio.Semaphore,
+    opened: asyncio.Semaphore,
 ) -> str:
     """Ask for a stream; return the question, how the stream ended, and what it said."""
-    text, last = "", ""
+    text = ""
+    last = ""
     body = {**BODY, "input": question, "stream": True}
     async with http.post(url + "/responses", json=body) as response:
         async for line in response.content:

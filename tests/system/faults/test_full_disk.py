@@ -1,4 +1,6 @@
-"""On a full disk, data can be deleted and keys revoked; what failed for it works once there is space again."""
+"""On a full disk, data can be deleted and keys revoked; what failed for it works once there is
+space again.
+"""
 
 import asyncio
 import json
@@ -26,7 +28,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", folder], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", folder], capture_output=True
+    ).returncode:
         pytest.skip("a file system can only be mounted by root")
     yield folder
     subprocess.run(["umount", "--lazy", folder], check=True)
@@ -36,10 +40,14 @@ class Client:
     """A client of the server with one key."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, key: str) -> None:
-        self._http, self._url, self._headers = http, url, {"authorization": f"Bearer {key}"}
+        self._http = http
+        self._url = url
+        self._headers = {"authorization": f"Bearer {key}"}
 
     async def send_request(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
-        async with self._http.request(method, f"{self._url}{path}", headers=self._headers, **more) as reply:
+        async with self._http.request(
+            method, f"{self._url}{path}", headers=self._headers, **more
+        ) as reply:
             return reply.status, await reply.json(content_type=None)
 
     async def upload(self) -> tuple[int, Any]:
@@ -89,10 +97,20 @@ async def connected(home: Path, store: str, *keys: str) -> AsyncIterator[list[Cl
             yield [Client(http, server.url, key) for key in keys]
 
 
-async def test_deletions_key_changes_and_purges_work_on_a_full_disk(tmp_path: Path, disk: Path) -> None:
+async def test_deletions_key_changes_and_purges_work_on_a_full_disk(
+    tmp_path: Path, disk: Path
+) -> None:
     store = f"sqlite://{disk}/antiphon.db"
-    created = [await antiphon(tmp_path, "keys", "create", "--tenant", name, "--store", store) for name in "ab"]
-    ids = [line.split()[0] for done in created for line in done.err.splitlines() if line.startswith("key_")]
+    created = [
+        await antiphon(tmp_path, "keys", "create", "--tenant", name, "--store", store)
+        for name in "ab"
+    ]
+    ids = [
+        line.split()[0]
+        for done in created
+        for line in done.err.splitlines()
+        if line.startswith("key_")
+    ]
     async with connected(tmp_path, store, *(done.out.strip() for done in created)) as (a, b):
         files = [(await a.upload())[1]["id"] for _ in range(3)]
         (_, response) = await a.respond()
@@ -136,7 +154,9 @@ async def until_refused(client: Client) -> int:
     return status
 
 
-async def test_a_key_is_revoked_on_a_full_disk_while_no_server_runs(tmp_path: Path, disk: Path) -> None:
+async def test_a_key_is_revoked_on_a_full_disk_while_no_server_runs(
+    tmp_path: Path, disk: Path
+) -> None:
     store = f"sqlite://{disk}/antiphon.db"
     created = await antiphon(tmp_path, "keys", "create", "--tenant", "a", "--store", store)
     key_id = next(line.split()[0] for line in created.err.splitlines() if line.startswith("key_"))

@@ -1,4 +1,5 @@
-"""Nothing that was acknowledged is lost, whatever dies: `make test-faults` for long, a short run in `make test-system`.
+"""Nothing that was acknowledged is lost, whatever dies: `make test-faults` for long, a short run in
+`make test-system`.
 
 `ANTIPHON_NEMESIS_SECONDS` says for how long, `ANTIPHON_SEED` chooses what is done when.
 """
@@ -16,9 +17,13 @@ SECONDS = float(os.environ.get("ANTIPHON_NEMESIS_SECONDS", "8"))
 
 
 @pytest.mark.timeout(SECONDS * 2 + 240)
-async def test_two_servers_on_postgresql_lose_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_two_servers_on_postgresql_lose_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with running() as postgres:  # its own: others' tests are not to be disturbed
-        verdict = await torment(tmp_path, await postgres.database(), SECONDS, SEED, postgres=postgres)
+        verdict = await torment(
+            tmp_path, await postgres.database(), SECONDS, SEED, postgres=postgres
+        )
     _show(verdict.figures, capsys)
 
     assert not verdict.broken, "\n".join([f"seed {SEED}", *verdict.broken])
@@ -26,8 +31,12 @@ async def test_two_servers_on_postgresql_lose_nothing(tmp_path: Path, capsys: py
 
 @pytest.mark.timeout(SECONDS * 2 + 240)
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.nightly), 2])
-async def test_servers_on_sqlite_lose_nothing(tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]) -> None:
-    verdict = await torment(tmp_path, f"sqlite://{tmp_path}/antiphon.db", SECONDS, SEED, count=count)
+async def test_servers_on_sqlite_lose_nothing(
+    tmp_path: Path, count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = await torment(
+        tmp_path, f"sqlite://{tmp_path}/antiphon.db", SECONDS, SEED, count=count
+    )
     _show(verdict.figures, capsys)
 
     assert not verdict.broken, "\n".join([f"seed {SEED}", *verdict.broken])

@@ -1,7 +1,8 @@
-"""Ten times more than the backend can take (cases/faults.md, row 67): it goes on at its best, the rest is told at once.
+"""Ten times more than the backend can take (cases/faults.md, row 67): it goes on at its best, the
+rest is told at once.
 
-60 s in `make test-faults`. A few in `make test-system`, with half of that: other tests have the machine too, a refusal
-may take longer, and the best of some tries counts.
+60 s in `make test-faults`. A few in `make test-system`, with half of that: other tests have the
+machine too, a refusal may take longer, and the best of some tries counts.
 """
 
 import asyncio
@@ -50,7 +51,9 @@ class Tally:
 
 
 class Clients:
-    """Requests over connections that are kept, by hand: a client library would be busier than the server."""
+    """Requests over connections that are kept, by hand: a client library would be busier than the
+    server.
+    """
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -60,15 +63,23 @@ class Clients:
     async def send_request(self) -> None:
         """Send one request and count its answer."""
         began = time.perf_counter()
-        reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self._port)
-        head = b"POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        reader, writer = (
+            self._idle.pop()
+            if self._idle
+            else await asyncio.open_connection("127.0.0.1", self._port)
+        )
+        head = (
+            b"POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        )
         writer.write(head + b"content-length: %d\r\n\r\n" % len(BODY) + BODY)
         stated, body = await received(reader)
         self._idle.append((reader, writer))
         status = int(stated[9:12])
         if status == 200 and b'"completed"' in body:
             self.tally.answered += 1
-        elif status == 503 and b"retry-after: " in stated.lower() and b"server_is_overloaded" in body:
+        elif (
+            status == 503 and b"retry-after: " in stated.lower() and b"server_is_overloaded" in body
+        ):
             self.tally.refused.append(time.perf_counter() - began)
         else:
             self.tally.odd.append(f"{stated!r} {body!r}")
@@ -81,7 +92,9 @@ class Clients:
 
     async def all_the_time(self, rate: float, seconds: float) -> None:
         """Ask so many times a second, whatever becomes of it."""
-        began, requested, tasks = time.monotonic(), 0, set[asyncio.Task[None]]()
+        began = time.monotonic()
+        requested = 0
+        tasks = set[asyncio.Task[None]]()
         while (passed := time.monotonic() - began) < seconds:
             while requested < passed * rate:
                 requested += 1
@@ -106,11 +119,15 @@ async def behind_a_slow_backend(folder: Path) -> AsyncIterator[Serving]:
             head, _ = await received(reader)
             await asyncio.sleep(0 if head.startswith(b"GET") else TAKES)
             stated = b'{"data": [{"id": "m"}]}' if head.startswith(b"GET") else body
-            lines = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+            lines = (
+                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+            )
             writer.write(lines % len(stated) + stated)
 
     async with speaking(answer) as url:
-        backend = f'[[backends]]\nurl = "{url}"\nname = "slow"\nconcurrency = {SLOTS}\nqueue = {QUEUE}\n'
+        backend = (
+            f'[[backends]]\nurl = "{url}"\nname = "slow"\nconcurrency = {SLOTS}\nqueue = {QUEUE}\n'
+        )
         (folder / "antiphon.toml").write_text(backend)
         async with serving(folder, "--port", "0", "--store", f"sqlite://{folder}/a.db") as server:
             yield server
@@ -119,7 +136,9 @@ async def behind_a_slow_backend(folder: Path) -> AsyncIterator[Serving]:
 def memory(server: Serving) -> int:
     """The bytes that the server's process has in memory."""
     status = Path(f"/proc/{server.process.pid}/status").read_text()
-    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+    return 1024 * next(
+        int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")
+    )
 
 
 @pytest.mark.timeout(SECONDS * 2 + 120)
@@ -138,24 +157,31 @@ async def test_many_times_too_much_costs_next_to_nothing_of_what_can_be_done(
 
 
 async def crowded(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[float, float, float]:
-    """Return which part of the best rate is answered, in how many seconds 99 % are refused, and how memory grows."""
+    """Return which part of the best rate is answered, in how many seconds 99 % are refused, and how
+    memory grows.
+    """
     async with behind_a_slow_backend(folder) as server:
         port = int(server.url.split(":")[2].split("/")[0])
-        peak, crowd = Clients(port), Clients(port)
-        await asyncio.gather(*(peak.one_after_the_other(PEAK_SECONDS) for _ in range(SLOTS + QUEUE // 2)))
+        peak = Clients(port)
+        crowd = Clients(port)
+        await asyncio.gather(
+            *(peak.one_after_the_other(PEAK_SECONDS) for _ in range(SLOTS + QUEUE // 2))
+        )
         before = memory(server)
         await crowd.all_the_time(TIMES * CAPACITY, SECONDS)
         after = memory(server)
         peak.close()
         crowd.close()
-    best, good = peak.tally.answered / PEAK_SECONDS, crowd.tally.answered / SECONDS
+    best = peak.tally.answered / PEAK_SECONDS
+    good = crowd.tally.answered / SECONDS
     assert crowd.tally.odd == []
     refused = sorted(crowd.tally.refused)
     assert len(refused) > crowd.tally.answered
     half, most = (refused[int(len(refused) * share)] for share in (0.5, 0.99))
     with capsys.disabled():
         print(
-            f"\n{TIMES} times {CAPACITY:.0f}/s for {SECONDS:.0f} s: {good:.1f}/s answered, {best:.1f}/s at the peak; "
+            f"\n{TIMES} times {CAPACITY:.0f}/s for {SECONDS:.0f} s: {good:.1f}/s answered, "
+            f"{best:.1f}/s at the peak; "
             f"{len(refused)} refused, half in {half * 1e3:.1f} ms and 99 % in {most * 1e3:.0f} ms; "
             f"memory {after / before:.2f} times"
         )

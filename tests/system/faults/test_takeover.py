@@ -1,4 +1,6 @@
-"""One server dies, hangs or goes, and another finishes its work; readers lose nothing and see nothing twice."""
+"""One server dies, hangs or goes, and another finishes its work; readers lose nothing and see
+nothing twice.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,9 @@ def nodes(model: Model, folder: Path, store: str, count: int = 2) -> list[Node]:
     return [Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), store) for i in range(count)]
 
 
-async def begin(http: aiohttp.ClientSession, node: Node, question: str) -> tuple[str, list[dict[str, Any]]]:
+async def begin(
+    http: aiohttp.ClientSession, node: Node, question: str
+) -> tuple[str, list[dict[str, Any]]]:
     """Begin a streamed background response; read until it has said something."""
     body = {"model": "m", "input": question, "background": True, "stream": True}
     async with http.post(f"{node.url}/responses", json=body) as response:
@@ -45,7 +49,11 @@ def read(body: bytes) -> list[dict[str, Any]]:
 
 
 async def follow(
-    http: aiohttp.ClientSession, node: Node, response_id: str, after: int, connected: asyncio.Event | None = None
+    http: aiohttp.ClientSession,
+    node: Node,
+    response_id: str,
+    after: int,
+    connected: asyncio.Event | None = None,
 ) -> tuple[bytes, bool]:
     """What comes after a number, and whether the stream came to its end."""
     body = b""
@@ -70,7 +78,9 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
             if model.requested["q"][0][0] == other.name:  # whichever was quicker to claim it
                 one, other = other, one
             connected = asyncio.Event()
-            reading = asyncio.create_task(follow(http, other, response_id, seen[-1]["sequence_number"], connected))
+            reading = asyncio.create_task(
+                follow(http, other, response_id, seen[-1]["sequence_number"], connected)
+            )
             await connected.wait()
             if fault == "kill":
                 await one.kill()
@@ -83,7 +93,9 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
             assert not is_whole, "a reader that was connected through the take-over was not cut off"
             events = seen + read(more)
             while not is_whole:
-                more, is_whole = await follow(http, other, response_id, events[-1]["sequence_number"])
+                more, is_whole = await follow(
+                    http, other, response_id, events[-1]["sequence_number"]
+                )
                 events += read(more)
             took = model.requested["q"][-1][1] - (one.faults[-1] if one.faults else begun)
             assert len(model.requested["q"]) == 2
@@ -98,11 +110,16 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
             replays = [await follow(http, other, response_id, 0) for _ in range(2)]
             assert replays[0] == replays[1]
             clean = read(replays[0][0])
-            assert [e for e in events if e["sequence_number"] in {c["sequence_number"] for c in clean}] == clean
+            assert [
+                e for e in events if e["sequence_number"] in {c["sequence_number"] for c in clean}
+            ] == clean
             added = [e for e in clean if e["type"] == "response.output_item.added"]
             assert [e["output_index"] for e in added] == [0, 1]
-            # Its numbers have a gap where what was half made has gone; but for that it is like any other.
-            assert_event_stream([e | {"sequence_number": i} for i, e in enumerate([events[0], *clean])])
+            # Its numbers have a gap where what was half made has gone; but for that it is like any
+            # other.
+            assert_event_stream(
+                [e | {"sequence_number": i} for i, e in enumerate([events[0], *clean])]
+            )
             if fault == "stop":
                 one.cont()
                 await asyncio.sleep(1)
@@ -122,7 +139,9 @@ async def test_a_job_that_kills_its_workers_fails_after_three(
         assert await store.write(jobs.claim, f"w{number}", 10) is not None
         assert await store.write(leases.expire_worker, f"w{number}", 0)
     stateful.application.start()
-    while (response := (await stateful.get(f"/responses/{created['id']}"))[1])["status"] != "failed":
+    while (response := (await stateful.get(f"/responses/{created['id']}"))[1])[
+        "status"
+    ] != "failed":
         await asyncio.sleep(0.01)
 
     assert response["error"]["code"] == "server_error"  # type: ignore[index]
@@ -149,10 +168,15 @@ async def test_cancelling_at_another_server_ends_the_backends_call_within_a_seco
                         assert (await response.json())["status"] == "cancelled"
 
 
-async def test_the_official_sdk_follows_a_response_through_a_take_over(tmp_path: Path, store_url: str) -> None:
+async def test_the_official_sdk_follows_a_response_through_a_take_over(
+    tmp_path: Path, store_url: str
+) -> None:
     async with thinking() as model:
         one, other = nodes(model, tmp_path, store_url)
-        async with cluster([one, other]) as http, AsyncOpenAI(base_url=other.url, api_key="x", max_retries=0) as sdk:
+        async with (
+            cluster([one, other]) as http,
+            AsyncOpenAI(base_url=other.url, api_key="x", max_retries=0) as sdk,
+        ):
             response_id, seen = await begin(http, one, "q")
             if model.requested["q"][0][0] == other.name:
                 one, other = other, one
@@ -162,7 +186,9 @@ async def test_the_official_sdk_follows_a_response_through_a_take_over(tmp_path:
             final = None
             while final is None:
                 try:
-                    async with sdk.responses.stream(response_id=response_id, starting_after=numbers[-1]) as stream:
+                    async with sdk.responses.stream(
+                        response_id=response_id, starting_after=numbers[-1]
+                    ) as stream:
                         async for event in stream:
                             numbers.append(event.sequence_number)  # noqa: PERF401 - kept also where it is cut off
                         final = await stream.get_final_response()
@@ -173,8 +199,12 @@ async def test_the_official_sdk_follows_a_response_through_a_take_over(tmp_path:
     assert final.output_text == expected_text("q")
 
 
-async def test_replicas_without_notifications_still_work(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As behind a pooler in transaction mode, which passes no notifications on: slower, that is all."""
+async def test_replicas_without_notifications_still_work(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a pooler in transaction mode, which passes no notifications on: slower, that is
+    all.
+    """
     monkeypatch.setattr("antiphon.storage.postgres.store.listen", receive_nothing)
     url = await postgres.database()
     async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:

@@ -1,7 +1,9 @@
-"""kill -9 between a tool's call and the model's next one: no call is made twice, and every response ends.
+"""kill -9 between a tool's call and the model's next one: no call is made twice, and every response
+ends.
 
-100 kills in `make test-faults`, some in `make test-system`. Each response is taken from its worker at the moment at
-which its first call was answered, or a little later; so the call is done, and what it gave is kept or is not.
+100 kills in `make test-faults`, some in `make test-system`. Each response is taken from its worker
+at the moment at which its first call was answered, or a little later; so the call is done, and what
+it gave is kept or is not.
 """
 
 import asyncio
@@ -33,7 +35,9 @@ SERVERS = 4 if IS_LONG else 2
 """A server replaces one dead worker a second."""
 WORKERS = 2
 LATEST = 0.2
-"""Seconds after the answer of a call in which its worker is killed; the model says nothing meanwhile."""
+"""Seconds after the answer of a call in which its worker is killed; the model says nothing
+meanwhile.
+"""
 PATIENCE = 400.0
 
 SETTINGS = """
@@ -43,7 +47,9 @@ store_connections = 2
 check_interval = 0
 connect_timeout = 60
 """
-"""A machine on which dozens of processes begin is slow to answer, which is not what is looked for here."""
+"""A machine on which dozens of processes begin is slow to answer, which is not what is looked for
+here.
+"""
 OPEN = ("queued", "in_progress")
 
 
@@ -53,13 +59,19 @@ def next_answer(request: dict[str, Any]) -> Answer:
     (question,) = [message["content"] for message in messages if message["role"] == "user"]
     content = [message["content"] for message in messages if message["role"] == "tool"]
     if len(content) == 2 or not request.get("tools"):
-        text, calls = " and ".join(content), []
+        text = " and ".join(content)
+        calls = []
     else:
         key = json.dumps({"key": f"{question}-{len(content) + 1}"})
         function = {"name": request["tools"][0]["function"]["name"], "arguments": key}
-        text, calls = "", [{"index": 0, "id": f"call_{len(content)}", "type": "function", "function": function}]
+        text = ""
+        calls = [
+            {"index": 0, "id": f"call_{len(content)}", "type": "function", "function": function}
+        ]
     reason = "tool_calls" if calls else "stop"
-    chunks = [sse(delta(content=text), *(delta(tool_calls=[call]) for call in calls), delta(reason))]
+    chunks = [
+        sse(delta(content=text), *(delta(tool_calls=[call]) for call in calls), delta(reason))
+    ]
     return Answer([], wait=pause(LATEST), rest=chunks) if content else Answer(chunks)
 
 
@@ -120,17 +132,23 @@ async def ended(http: aiohttp.ClientSession, server: Serving, response_id: str) 
         await asyncio.sleep(0.2)
 
 
-async def replayed(http: aiohttp.ClientSession, server: Serving, response_id: str) -> list[dict[str, Any]]:
+async def replayed(
+    http: aiohttp.ClientSession, server: Serving, response_id: str
+) -> list[dict[str, Any]]:
     """The events of a response that has ended."""
     async with http.get(f"{server.url}/responses/{response_id}?stream=true") as response:
         body = await response.read()
     return [json.loads(line[6:]) for line in body.split(b"\n") if line.startswith(b"data: {")]
 
 
-async def begin(http: aiohttp.ClientSession, server: Serving, question: str, tool: dict[str, Any]) -> str:
+async def begin(
+    http: aiohttp.ClientSession, server: Serving, question: str, tool: dict[str, Any]
+) -> str:
     """Leave a response in the background, streamed, so that its events are kept; return its id."""
     body = {"model": "m", "input": question, "tools": [tool], "background": True, "stream": True}
-    async with http.post(f"{server.url}/responses", json=body, headers={"idempotency-key": question}) as response:
+    async with http.post(
+        f"{server.url}/responses", json=body, headers={"idempotency-key": question}
+    ) as response:
         seen = await response.content.readuntil(b"\n\n")
     found = re.search(rb'"id":"(resp_\w+)"', seen)
     assert found is not None, seen
@@ -144,33 +162,56 @@ async def test_no_call_runs_twice_however_often_its_worker_is_killed(
     dice = random.Random(SEED)
     questions = [f"q{number}" for number in range(KILLS + KILLS // 4)]
     async with ReplayBackend(next_answer).serve() as model, charging() as till:
-        tool = {"type": "mcp", "server_label": "till", "server_url": till.url, "require_approval": "never"}
-        async with workers_on(store_url, tmp_path, model.url) as servers, aiohttp.ClientSession() as http:
+        tool = {
+            "type": "mcp",
+            "server_label": "till",
+            "server_url": till.url,
+            "require_approval": "never",
+        }
+        async with (
+            workers_on(store_url, tmp_path, model.url) as servers,
+            aiohttp.ClientSession() as http,
+        ):
             till.after = killer = Killer(servers, dice)
             began = time.monotonic()
-            ids = {question: await begin_anyhow(http, servers, question, tool) for question in questions}
+            ids = {
+                question: await begin_anyhow(http, servers, question, tool)
+                for question in questions
+            }
             async with asyncio.timeout(PATIENCE):
                 waiting = [ended(http, servers[0], response_id) for response_id in ids.values()]
                 responses = dict(zip(questions, await asyncio.gather(*waiting), strict=True))
             took = time.monotonic() - began
-            streams = {question: await replayed(http, servers[0], ids[question]) for question in questions}
+            streams = {
+                question: await replayed(http, servers[0], ids[question]) for question in questions
+            }
     for question in questions:
         assert_is_whole(responses[question], question)
-    lost = [question for question in questions if first_call(responses[question])["status"] == "failed"]
+    lost = [
+        question for question in questions if first_call(responses[question])["status"] == "failed"
+    ]
     with capsys.disabled():
         print(
-            f"\nseed {SEED}: {len(killer.killed)} workers killed after a call, {len(till.charged)} calls, none twice; "
-            f"of those killed for, {len(killer.killed) - len(lost)} went on with what the call gave, {len(lost)} "
+            f"\nseed {SEED}: {len(killer.killed)} workers killed after a call, "
+            f"{len(till.charged)} calls, none twice; "
+            f"of those killed for, {len(killer.killed) - len(lost)} went on with what the call "
+            f"gave, {len(lost)} "
             f"without; everything ended after {took:.1f} s"
         )
 
     assert len(killer.killed) == KILLS
     assert {key: times for key, times in till.charged.items() if times > 1} == {}
-    assert till.charged.keys() == {f"{question}-{number}" for question in questions for number in (1, 2)}
+    assert till.charged.keys() == {
+        f"{question}-{number}" for question in questions for number in (1, 2)
+    }
     assert set(lost) <= killer.killed.keys()
     for question in questions:
-        numbered = [event | {"sequence_number": number} for number, event in enumerate(streams[question])]
-        assert_event_stream(numbered)  # where something was half made, its numbers have gone with it
+        numbered = [
+            event | {"sequence_number": number} for number, event in enumerate(streams[question])
+        ]
+        assert_event_stream(
+            numbered
+        )  # where something was half made, its numbers have gone with it
         assert streams[question][-1]["response"]["output"] == responses[question]["output"]
 
 
@@ -193,11 +234,16 @@ def first_call(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def assert_is_whole(response: dict[str, Any], question: str) -> None:
-    """A response has completed, with its two calls in order; of one that was lost the client and the model know."""
+    """A response has completed, with its two calls in order; of one that was lost the client and
+    the model know.
+    """
     kinds = [item["type"] for item in response["output"]]
     assert response["error"] is None, (question, response["error"])
     assert "error" not in response["output"][0], (question, response["output"])
-    assert (response["status"], kinds) == ("completed", ["mcp_list_tools", "mcp_call", "mcp_call", "message"])
+    assert (response["status"], kinds) == (
+        "completed",
+        ["mcp_list_tools", "mcp_call", "mcp_call", "message"],
+    )
     _, *calls, message = response["output"]
     reported = message["content"][0]["text"].split(" and ")
     for number, (call, stated) in enumerate(zip(calls, reported, strict=True), 1):

@@ -1,4 +1,6 @@
-"""A server that is killed in the middle of uploads leaves no half file, and what it had acknowledged is whole."""
+"""A server that is killed in the middle of uploads leaves no half file, and what it had
+acknowledged is whole.
+"""
 
 import asyncio
 import hashlib
@@ -37,19 +39,30 @@ async def begin(url: str) -> asyncio.StreamWriter:
     """Send half of a file."""
     parts = urlsplit(url)
     _, writer = await asyncio.open_connection(parts.hostname, parts.port)
-    head = "POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: multipart/form-data; boundary=b\r\n"
-    writer.write(f"{head}content-length: {100 * MEGABYTE}\r\n\r\n".encode() + HEAD + bytes(8 * MEGABYTE))
+    head = (
+        "POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: multipart/form-data; "
+        "boundary=b\r\n"
+    )
+    writer.write(
+        f"{head}content-length: {100 * MEGABYTE}\r\n\r\n".encode() + HEAD + bytes(8 * MEGABYTE)
+    )
     await writer.drain()
     return writer
 
 
 async def test_a_killed_server_leaves_no_half_file_and_keeps_whole_ones(tmp_path: Path) -> None:
-    path, second = tmp_path / "a.db", tmp_path / "a-files.db"
+    path = tmp_path / "a.db"
+    second = tmp_path / "a-files.db"
     flags = "--store", f"sqlite://{path}", "--port", "0"
     content = bytes(range(256)) * 20_000
-    async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
+    async with (
+        serving(tmp_path, *flags) as server,
+        AsyncOpenAI(base_url=server.url, api_key="k") as sdk,
+    ):
         stored = await sdk.files.create(file=("kept", content), purpose="user_data")
-        upload = await sdk.uploads.create(bytes=8, filename="parts", mime_type="x/y", purpose="user_data")
+        upload = await sdk.uploads.create(
+            bytes=8, filename="parts", mime_type="x/y", purpose="user_data"
+        )
         part = await sdk.uploads.parts.create(upload.id, data=b"part")
         writer = await begin(server.url)
         async with asyncio.timeout(30):
@@ -57,7 +70,10 @@ async def test_a_killed_server_leaves_no_half_file_and_keeps_whole_ones(tmp_path
                 await asyncio.sleep(0.01)
         await server.stop(signal.SIGKILL)
         writer.close()
-    async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
+    async with (
+        serving(tmp_path, *flags) as server,
+        AsyncOpenAI(base_url=server.url, api_key="k") as sdk,
+    ):
         assert [file.id async for file in sdk.files.list()] == [stored.id]
         found = (await sdk.files.content(stored.id)).content
         assert hashlib.sha256(found).digest() == hashlib.sha256(content).digest()
@@ -80,7 +96,10 @@ async def test_a_killed_server_leaves_no_half_file_and_keeps_whole_ones(tmp_path
 async def test_memory_stays_flat_however_large_the_file_is(tmp_path: Path, place: str) -> None:
     variables = {"ANTIPHON_FILE_STORAGE": f"{tmp_path}/{place}"} if place else {}
     flags = "--store", f"sqlite://{tmp_path}/a.db", "--port", "0"
-    async with serving(tmp_path, *flags, **variables) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
+    async with (
+        serving(tmp_path, *flags, **variables) as server,
+        AsyncOpenAI(base_url=server.url, api_key="k") as sdk,
+    ):
         await sdk.files.create(file=("small", b"x"), purpose="user_data")
         before = peak(server.process.pid)
         created = await sdk.files.create(file=("large", bytes(64 * MEGABYTE)), purpose="user_data")

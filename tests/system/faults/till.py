@@ -1,4 +1,6 @@
-"""An MCP server that counts what it is charged with, by the key in each call's arguments, and sees who calls."""
+"""An MCP server that counts what it is charged with, by the key in each call's arguments, and sees
+who calls.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -13,7 +15,11 @@ from tests.support.web_app import serving_app
 TOOL = {
     "name": "charge",
     "description": "Charge for a key. It is not to be done twice.",
-    "inputSchema": {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]},
+    "inputSchema": {
+        "type": "object",
+        "properties": {"key": {"type": "string"}},
+        "required": ["key"],
+    },
 }
 
 Hook = Callable[[str, int], Awaitable[None]]
@@ -26,7 +32,9 @@ async def nothing(key: str, port: int) -> None:
 
 @dataclass
 class Till:
-    """`charged` holds how often each key was charged; the hooks run before and after an answer goes out."""
+    """`charged` holds how often each key was charged; the hooks run before and after an answer goes
+    out.
+    """
 
     url: str = ""
     charged: dict[str, int] = field(default_factory=dict)
@@ -66,7 +74,10 @@ def receipt(key: str) -> str:
 def _answer(message: dict[str, Any]) -> dict[str, Any]:
     match message["method"]:
         case "initialize":
-            greeting = {"capabilities": {"tools": {}}, "serverInfo": {"name": "till", "version": "1"}}
+            greeting = {
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "till", "version": "1"},
+            }
             return {"result": {"protocolVersion": message["params"]["protocolVersion"], **greeting}}
         case "tools/list":
             return {"result": {"tools": [TOOL]}}
@@ -77,12 +88,16 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def owner_of(port: int, pids: Iterable[int]) -> int | None:
-    """Return which of these processes has a connection from this port of 127.0.0.1, None where none has."""
+    """Return which of these processes has a connection from this port of 127.0.0.1, None where none
+    has.
+    """
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     inodes = {f"socket:[{line[9]}]" for line in lines if line[1] == f"0100007F:{port:04X}"}
     for pid in pids:
         with suppress(OSError):
-            if any(str(handle.readlink()) in inodes for handle in Path(f"/proc/{pid}/fd").iterdir()):
+            if any(
+                str(handle.readlink()) in inodes for handle in Path(f"/proc/{pid}/fd").iterdir()
+            ):
                 return pid
     return None
 

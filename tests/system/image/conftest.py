@@ -1,4 +1,6 @@
-"""The images, built once. That takes minutes, so these tests run only where this folder is named: `make test-image`."""
+"""The images, built once. That takes minutes, so these tests run only where this folder is named:
+`make test-image`.
+"""
 
 import os
 import time
@@ -18,7 +20,11 @@ FIGURES: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--if-cached", action="store_true", help="skip these tests if the base image is not in the cache")
+    parser.addoption(
+        "--if-cached",
+        action="store_true",
+        help="skip these tests if the base image is not in the cache",
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -27,7 +33,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where no image can be built, keep one test, skipped with the reason: one line for all of them."""
+    """Where no image can be built, keep one test, skipped with the reason: one line for all of
+    them.
+    """
     ours = [item for item in items if item.path.is_relative_to(HERE)]
     reason = engine.missing()
     if not reason and config.getoption("--if-cached", default=False) and not engine.has_base():
@@ -47,10 +55,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @contextmanager
 def measured(what: str) -> Iterator[None]:
     """Add the time of a step, and the CPU seconds of its commands, to the figures."""
-    began, before = time.monotonic(), os.times()
+    began = time.monotonic()
+    before = os.times()
     yield
     after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
     FIGURES.append(f"{what}: {time.monotonic() - began:.0f} s ({cpu:.0f} s of CPU)")
 
 
@@ -58,9 +69,13 @@ def measured(what: str) -> Iterator[None]:
 def _box(image: str, folder: Path) -> Iterator[Box]:
     volume = folder / "data"
     volume.mkdir()
-    os.chown(volume, USER, USER)  # an engine creates a volume with the owner that /data has in the image
+    os.chown(
+        volume, USER, USER
+    )  # an engine creates a volume with the owner that /data has in the image
     with engine.container(image) as created:
-        engine.buildah("config", "--volume=/data-", created)  # buildah would mount a folder of its own over ours
+        engine.buildah(
+            "config", "--volume=/data-", created
+        )  # buildah would mount a folder of its own over ours
         yield Box(created, image, volume)
 
 
@@ -79,7 +94,9 @@ def image(base: str) -> str:
     """The image of `deploy/Containerfile`."""
     with measured("deploy/Containerfile built"):
         engine.build("antiphon", DEPLOY / "Containerfile")
-    FIGURES.append(f"antiphon: {engine.size('antiphon')} MB, of which the base {engine.size(base)} MB")
+    FIGURES.append(
+        f"antiphon: {engine.size('antiphon')} MB, of which the base {engine.size(base)} MB"
+    )
     return "antiphon"
 
 

@@ -1,4 +1,5 @@
-"""Images that buildah builds and runs as root, without a daemon, in a storage of its own below the user's cache.
+"""Images that buildah builds and runs as root, without a daemon, in a storage of its own below the
+user's cache.
 
 Every command has its own mount namespace, so nothing stays mounted after it, even if it is killed.
 """
@@ -18,10 +19,13 @@ from tests.support.programs import PATH, find
 from tests.system.deploy.proxies import DEPLOY
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "antiphon/images"
-STORAGE, RUN = CACHE / "storage", CACHE / "run"
+STORAGE = CACHE / "storage"
+RUN = CACHE / "run"
 BUILDAH = ("buildah", "--root", str(STORAGE), "--runroot", str(RUN))
 BASE = re.findall(r"^FROM (\S+)", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)[-1]
-"""The name that the Containerfiles start from. Here a base of Debian's packages has it, so no image is downloaded."""
+"""The name that the Containerfiles start from. Here a base of Debian's packages has it, so no image
+is downloaded.
+"""
 
 PROGRAMS = ("buildah", "debootstrap", "unshare", "setpriv")
 MOST_BYTES = 8_000_000_000
@@ -40,12 +44,16 @@ def missing() -> str:
 
 
 def run(*command: str | Path, seconds: float = 60) -> str:
-    """Run a command that succeeds, in its own mount namespace; return its output without the last newline."""
+    """Run a command that succeeds, in its own mount namespace; return its output without the last
+    newline.
+    """
     done = subprocess.run(
         ["unshare", "--mount", *map(str, command)],
-        capture_output=True, text=True, check=False, timeout=seconds, env={**os.environ, "PATH": PATH},
+        capture_output=True, text=True, check=False, timeout=seconds, env={**os.environ, "PATH": PATH},  # noqa: E501 - one text, or a row of a table
     )  # fmt: skip
-    assert done.returncode == 0, "\n".join((*done.stdout.splitlines()[-40:], *done.stderr.splitlines()[-40:]))
+    assert done.returncode == 0, "\n".join(
+        (*done.stdout.splitlines()[-40:], *done.stderr.splitlines()[-40:])
+    )
     return done.stdout.strip()
 
 
@@ -56,20 +64,36 @@ def buildah(*arguments: str | Path, seconds: float = 60) -> str:
 
 def has_base() -> bool:
     """Whether the base is in the storage."""
-    return STORAGE.exists() and bool(buildah("images", "--all", "--quiet", "--filter", f"reference={BASE}"))
+    return STORAGE.exists() and bool(
+        buildah("images", "--all", "--quiet", "--filter", f"reference={BASE}")
+    )
 
 
 def make_base() -> None:
-    """Put a Debian with Python under the name that the Containerfiles start from into the storage."""
+    """Put a Debian with Python under the name that the Containerfiles start from into the
+    storage.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        root, archive = Path(folder, "root"), Path(folder, "root.tar")
+        root = Path(folder, "root")
+        archive = Path(folder, "root.tar")
         packages = "python3-venv,python-is-python3,ca-certificates"
-        run("debootstrap", "--variant=minbase", f"--include={packages}", "trixie", root, seconds=900)
+        run(
+            "debootstrap", "--variant=minbase", f"--include={packages}", "trixie", root, seconds=900
+        )
         # The official image has no bytecode of the standard library either.
         for cached in [*root.glob("usr/lib/python3*/**/__pycache__")]:
             shutil.rmtree(cached, ignore_errors=True)
         shutil.rmtree(root / "var/lib/apt/lists")
-        run("tar", "-C", root, "--exclude=./dev/*", "--exclude=./var/cache/apt/archives/*.deb", "-cf", archive, ".")
+        run(
+            "tar",
+            "-C",
+            root,
+            "--exclude=./dev/*",
+            "--exclude=./var/cache/apt/archives/*.deb",
+            "-cf",
+            archive,
+            ".",
+        )
         with container("scratch") as one:
             buildah("add", "--quiet", one, archive, "/", seconds=300)
             buildah("config", "--cmd", "python3", one)
@@ -85,10 +109,13 @@ def bound_storage() -> None:
 
 
 def build(name: str, file: Path) -> None:
-    """Build an image from a file of `deploy/`, unmodified, with the certificates of this machine as volumes."""
+    """Build an image from a file of `deploy/`, unmodified, with the certificates of this machine as
+    volumes.
+    """
     bundle = next((os.environ[name] for name in BUNDLES if os.environ.get(name)), CERTIFICATES)
     with tempfile.TemporaryDirectory() as folder:
-        pip, npm = Path(folder, "pip.conf"), Path(folder, "npmrc")
+        pip = Path(folder, "pip.conf")
+        npm = Path(folder, "npmrc")
         pip.write_text(f"[global]\ncert = {CERTIFICATES}\n")
         npm.write_text(f"cafile={CERTIFICATES}\n")
         volumes = ((bundle, CERTIFICATES), (pip, "/etc/pip.conf"), (npm, "/root/.npmrc"))
@@ -101,8 +128,12 @@ def build(name: str, file: Path) -> None:
 
 
 def configuration(image: str) -> dict[str, Any]:
-    """What the image tells an engine: `User`, `Env`, `Cmd`, `Healthcheck` and so on, as Docker names them."""
-    found: dict[str, Any] = json.loads(buildah("inspect", "--type", "image", image))["Docker"]["config"]
+    """What the image tells an engine: `User`, `Env`, `Cmd`, `Healthcheck` and so on, as Docker
+    names them.
+    """
+    found: dict[str, Any] = json.loads(buildah("inspect", "--type", "image", image))["Docker"][
+        "config"
+    ]
     return found
 
 

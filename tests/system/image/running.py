@@ -1,7 +1,8 @@
 """Commands and servers in a container, on the network of this machine.
 
-`plain` runs them by `buildah run`: as the user of the image, with the seccomp filter of container engines. `read_only`
-runs them without any privilege on a root that cannot be written to; see container.sh.
+`plain` runs them by `buildah run`: as the user of the image, with the seccomp filter of container
+engines. `read_only` runs them without any privilege on a root that cannot be written to; see
+container.sh.
 """
 
 import os
@@ -56,12 +57,23 @@ def read_only(box: Box, variables: Mapping[str, str], command: tuple[str, ...]) 
     provided = (f"{name}={value}" for name, value in {**known, **variables}.items())
     script = Path(__file__).parent / "container.sh"
     return [
-        *("unshare", "--mount", "--pid", "--fork", "--kill-child", str(script), str(STORAGE), str(RUN)),
+        *(
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            str(script),
+            str(STORAGE),
+            str(RUN),
+        ),
         *(box.container, str(box.volume), *provided, *command),
     ]
 
 
-def run(runner: Runner, box: Box, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    runner: Runner, box: Box, *command: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
     return subprocess.run(
         runner(box, variables, command),
@@ -99,17 +111,32 @@ class Server:
 
 @contextmanager
 def serving(runner: Runner, box: Box, *command: str, **variables: str) -> Iterator[Server]:
-    """Start the command of the image, or another, on a free port; kill it if the test does not stop it."""
-    port, log, began = free_port(), box.volume.parent / "server.log", time.monotonic()
-    line = runner(box, {"ANTIPHON_PORT": str(port), **variables}, command or tuple(configuration(box.image)["Cmd"]))
+    """Start the command of the image, or another, on a free port; kill it if the test does not stop
+    it.
+    """
+    port = free_port()
+    log = box.volume.parent / "server.log"
+    began = time.monotonic()
+    line = runner(
+        box,
+        {"ANTIPHON_PORT": str(port), **variables},
+        command or tuple(configuration(box.image)["Cmd"]),
+    )
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["timeout", "--kill-after=5", str(LIFE), *line], stdout=output, stderr=subprocess.STDOUT, env=_environment()
+            ["timeout", "--kill-after=5", str(LIFE), *line],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=_environment(),
         )
     try:
         while not _answers(port):
-            assert process.poll() is None, f"The container exited with {process.returncode}:\n{log.read_text()}"
-            assert time.monotonic() < began + PATIENCE, f"No server after {PATIENCE:.0f} s:\n{log.read_text()}"
+            assert process.poll() is None, (
+                f"The container exited with {process.returncode}:\n{log.read_text()}"
+            )
+            assert time.monotonic() < began + PATIENCE, (
+                f"No server after {PATIENCE:.0f} s:\n{log.read_text()}"
+            )
         yield Server(box, port, log, time.monotonic() - began, process)
     finally:
         process.terminate()

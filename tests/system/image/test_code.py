@@ -1,4 +1,6 @@
-"""`deploy/Containerfile.code`, built and run: code runs only with the options that the documentation names."""
+"""`deploy/Containerfile.code`, built and run: code runs only with the options that the
+documentation names.
+"""
 
 from pathlib import Path
 
@@ -20,12 +22,16 @@ def request(code: str) -> dict[str, object]:
 
 
 @pytest.mark.skipif(
-    NAMESPACES.exists() and int(NAMESPACES.read_text()) == 0, reason="the kernel has no user namespaces"
+    NAMESPACES.exists() and int(NAMESPACES.read_text()) == 0,
+    reason="the kernel has no user namespaces",
 )
-async def test_code_runs_with_its_packages_in_a_container_without_a_seccomp_filter(code_box: Box) -> None:
+async def test_code_runs_with_its_packages_in_a_container_without_a_seccomp_filter(
+    code_box: Box,
+) -> None:
     key = created_key(read_only, code_box)
     code = (
-        "import matplotlib, numpy, openpyxl, pandas, PIL; print(pandas.DataFrame({'a': [6]}).a.sum() * numpy.int64(7))"
+        "import matplotlib, numpy, openpyxl, pandas, PIL; print(pandas.DataFrame({'a': "
+        "[6]}).a.sum() * numpy.int64(7))"
     )
     with serving(read_only, code_box) as server:
         reply = await call(server, key, "POST", "/v1/responses", request(code))

@@ -1,6 +1,8 @@
-"""`deploy/Containerfile`, built and run: what an engine does with it, and what a user does with the server in it.
+"""`deploy/Containerfile`, built and run: what an engine does with it, and what a user does with the
+server in it.
 
-buildah runs it with its isolation `chroot`: on the network of this machine, and without control groups.
+buildah runs it with its isolation `chroot`: on the network of this machine, and without control
+groups.
 """
 
 import subprocess
@@ -32,7 +34,9 @@ def created_key(runner: Runner, box: Box) -> str:
     return done.stdout.strip()
 
 
-async def call(server: Server, key: str, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+async def call(
+    server: Server, key: str, method: str, path: str, body: dict[str, Any] | None = None
+) -> dict[str, Any]:
     headers = {"authorization": f"Bearer {key}"}
     async with (
         aiohttp.ClientSession(server.url, headers=headers) as session,
@@ -44,10 +48,18 @@ async def call(server: Server, key: str, method: str, path: str, body: dict[str,
 
 
 def ten_lines(server: Server, key: str, folder: Path) -> str:
-    """The program of the README, with the address and the key of this server; the last line that it prints."""
-    program = EXAMPLE.read_text().replace("http://127.0.0.1:8321", server.url).replace('"none"', repr(key))
+    """The program of the README, with the address and the key of this server; the last line that it
+    prints.
+    """
+    program = (
+        EXAMPLE.read_text()
+        .replace("http://127.0.0.1:8321", server.url)
+        .replace('"none"', repr(key))
+    )
     (folder / "sdk.py").write_text(program)
-    done = subprocess.run([sys.executable, folder / "sdk.py"], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, folder / "sdk.py"], capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]
 
@@ -55,13 +67,25 @@ def ten_lines(server: Server, key: str, folder: Path) -> str:
 def test_the_image_names_an_ordinary_user_a_volume_and_one_port(image: str) -> None:
     found = engine.configuration(image)
 
-    assert (found["User"], found["Cmd"], found["StopSignal"]) == (str(USER), ["antiphon", "serve"], "SIGTERM")
-    assert (set(found["Volumes"]), set(found["ExposedPorts"])) == ({"/data"}, {f"{Settings().port}/tcp"})
+    assert (found["User"], found["Cmd"], found["StopSignal"]) == (
+        str(USER),
+        ["antiphon", "serve"],
+        "SIGTERM",
+    )
+    assert (set(found["Volumes"]), set(found["ExposedPorts"])) == (
+        {"/data"},
+        {f"{Settings().port}/tcp"},
+    )
 
 
-def test_the_image_is_small_and_has_nothing_that_only_the_build_needs(base: str, image: str, box: Box) -> None:
+def test_the_image_is_small_and_has_nothing_that_only_the_build_needs(
+    base: str, image: str, box: Box
+) -> None:
     assert engine.size(image) - engine.size(base) < MOST_MEGABYTES
-    programs = "for name in pip node npm cc; do command -v $name; done; ls -d /source /opt/antiphon/bin/pip*"
+    programs = (
+        "for name in pip node npm cc; do command -v $name; done; ls -d /source "
+        "/opt/antiphon/bin/pip*"
+    )
     assert run(plain, box, "sh", "-c", programs).stdout == ""
 
 
@@ -95,23 +119,37 @@ def test_a_server_without_a_key_refuses_to_start(box: Box) -> None:
 
 
 @RUNNERS
-def test_the_ten_lines_run_and_sigterm_ends_the_server_cleanly(runner: Runner, box: Box, tmp_path: Path) -> None:
+def test_the_ten_lines_run_and_sigterm_ends_the_server_cleanly(
+    runner: Runner, box: Box, tmp_path: Path
+) -> None:
     key = created_key(runner, box)
     with serving(runner, box) as server:
-        FIGURES.append(f"antiphon: the server answers {server.started:.2f} s after the command ({runner.__name__})")
+        FIGURES.append(
+            f"antiphon: the server answers {server.started:.2f} s after the command "
+            f"({runner.__name__})"
+        )
 
         assert ten_lines(server, key, tmp_path) == "Your name is Ada."
         assert server.stop() == 0, server.log.read_text()
 
 
-async def test_a_new_container_with_the_same_volume_has_the_stored_responses(box: Box, image: str) -> None:
+async def test_a_new_container_with_the_same_volume_has_the_stored_responses(
+    box: Box, image: str
+) -> None:
     key = created_key(plain, box)
     with serving(plain, box) as server:
-        stored = await call(server, key, "POST", "/v1/responses", {"model": "demo", "input": "My name is Ada."})
+        stored = await call(
+            server, key, "POST", "/v1/responses", {"model": "demo", "input": "My name is Ada."}
+        )
         assert server.stop() == 0
 
-    with engine.container(image) as other, serving(read_only, Box(other, image, box.volume)) as server:
-        assert (await call(server, key, "GET", f"/v1/responses/{stored['id']}"))["output"] == stored["output"]
+    with (
+        engine.container(image) as other,
+        serving(read_only, Box(other, image, box.volume)) as server,
+    ):
+        assert (await call(server, key, "GET", f"/v1/responses/{stored['id']}"))[
+            "output"
+        ] == stored["output"]
 
 
 async def test_the_console_is_in_the_image(box: Box) -> None:
@@ -136,7 +174,11 @@ def test_the_health_check_passes_while_the_server_runs(runner: Runner, box: Box)
 
 def test_a_read_only_root_is_one(box: Box) -> None:
     done = run(
-        read_only, box, "sh", "-c", "touch /data/new /tmp/new && id -u && ! touch /new /opt/antiphon/new /var/tmp/new"
+        read_only,
+        box,
+        "sh",
+        "-c",
+        "touch /data/new /tmp/new && id -u && ! touch /new /opt/antiphon/new /var/tmp/new",
     )
 
     assert (done.returncode, done.stdout.strip()) == (0, str(USER))

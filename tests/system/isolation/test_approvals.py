@@ -1,4 +1,6 @@
-"""What a client approved on a stored chain is what an MCP server receives: over HTTP and WebSocket, on both stores."""
+"""What a client approved on a stored chain is what an MCP server receives: over HTTP and WebSocket,
+on both stores.
+"""
 
 import asyncio
 import json
@@ -18,15 +20,21 @@ from tests.support.replay import ReplayBackend
 from tests.support.rivals import Tenant, rivals
 
 SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\nconnect_timeout = 30\n'
-TOOLS = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("read", "delete")]}
-APPROVED, REDIRECTED = {"path": "a"}, {"path": "/"}
+TOOLS = {
+    "tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("read", "delete")]
+}
+APPROVED = {"path": "a"}
+REDIRECTED = {"path": "/"}
 
 
 class Files:
-    """A tenant whose model reads a file by an MCP server that asks first, and the calls that reached the server."""
+    """A tenant whose model reads a file by an MCP server that asks first, and the calls that
+    reached the server.
+    """
 
     def __init__(self, tenant: Tenant, transport: str) -> None:
-        self.tenant, self._transport = tenant, transport
+        self.tenant = tenant
+        self._transport = transport
         self.calls: list[tuple[str, Any]] = []
         self.tool: dict[str, Any] = {}
 
@@ -42,7 +50,10 @@ class Files:
         if self._transport == "HTTP":
             return await self.tenant.send_request("POST", "/responses", **body)
         url = f"{self.tenant.url.replace('http', 'ws', 1)}/responses"
-        async with asyncio.timeout(PATIENCE), connect(url, additional_headers=bearing(self.tenant.key)) as socket:
+        async with (
+            asyncio.timeout(PATIENCE),
+            connect(url, additional_headers=bearing(self.tenant.key)) as socket,
+        ):
             await socket.send(json.dumps({"type": "response.create", **body}))
             while True:
                 event = json.loads(await socket.recv())
@@ -55,7 +66,9 @@ class Files:
         """Have the model ask for `read`; return the response's id and the request for approval."""
         status, response = await self.create("Read it.")
         assert status == 200, response
-        return response["id"], next(item for item in response["output"] if item["type"] == "mcp_approval_request")
+        return response["id"], next(
+            item for item in response["output"] if item["type"] == "mcp_approval_request"
+        )
 
 
 @pytest.fixture(params=["HTTP", "WebSocket"])
@@ -69,11 +82,17 @@ async def files(
 
 
 def reading(request: Mapping[str, Any]) -> str:
-    return next(str(tool["function"]["name"]) for tool in request["tools"] if "read" in tool["function"]["name"])
+    return next(
+        str(tool["function"]["name"])
+        for tool in request["tools"]
+        if "read" in tool["function"]["name"]
+    )
 
 
 @asynccontextmanager
-async def begun(folder: Path, store_url: str, backend_url: str, transport: str) -> AsyncIterator[Files]:
+async def begun(
+    folder: Path, store_url: str, backend_url: str, transport: str
+) -> AsyncIterator[Files]:
     async with rivals(folder, store_url, backend_url) as two:
         files = Files(two.a, transport)
         async with raw(files.send_text) as server:
@@ -92,7 +111,9 @@ async def test_an_approval_runs_the_requested_call(files: Files) -> None:
 
 
 @pytest.mark.parametrize("id", ["the stored one", "an invented one"])
-async def test_a_request_that_the_client_sends_itself_is_not_executed(files: Files, id: str) -> None:
+async def test_a_request_that_the_client_sends_itself_is_not_executed(
+    files: Files, id: str
+) -> None:
     first, request = await files.requested()
     forged = {**request, "name": "delete", "arguments": json.dumps(REDIRECTED)}
     if id == "an invented one":

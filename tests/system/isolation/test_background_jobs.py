@@ -10,7 +10,9 @@ JOBS = 80
 """More than a process makes at once."""
 
 SLOTS, ONCE = 64, 16
-"""Jobs that a process makes at once, and those that are waited for before the other tenant sends one."""
+"""Jobs that a process makes at once, and those that are waited for before the other tenant sends
+one.
+"""
 
 
 async def test_a_crowd_of_jobs_does_not_hold_up_another_tenant(

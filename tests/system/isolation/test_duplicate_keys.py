@@ -1,4 +1,6 @@
-"""A key that is restricted to one model cannot reach another one by naming the model twice, on either store."""
+"""A key that is restricted to one model cannot reach another one by naming the model twice, on
+either store.
+"""
 
 import asyncio
 import json
@@ -18,27 +20,42 @@ TWICE = '{"model":"secret","model":"m",' + REST
 REFUSED = {
     "the last is another": ('{"model":"m","model":"secret",' + REST, "model_not_found"),
     "its name is escaped": ('{"model":"m","m\\u006fdel":"secret",' + REST, "model_not_found"),
-    "another way to name it": ('{"model":"m","api_base":"http://127.0.0.1:9/v1",' + REST, "unsupported_parameter"),
+    "another way to name it": (
+        '{"model":"m","api_base":"http://127.0.0.1:9/v1",' + REST,
+        "unsupported_parameter",
+    ),
 }
 
 
 async def sent(
     folder: Path, store_url: str, backend: ReplayBackend, body: str
 ) -> tuple[int, dict[str, Any], list[str]]:
-    """Send a Chat Completion with a key for `m` alone; the reply, and every `model` that the backend received."""
+    """Send a Chat Completion with a key for `m` alone; the reply, and every `model` that the
+    backend received.
+    """
     backend.script = lambda request: Answer([completion("Hi")], "application/json")
     backend.models.append({**backend.models[0], "id": "secret"})
     store = await open_store(store_url)
     key = await issue(store, "a", models=("m",))
     await store.close()
     flags = ("--port", "0", "--backend", backend.url, "--store", store_url)
-    async with serving(folder, *flags) as server, aiohttp.ClientSession(headers=bearing(key)) as http:
-        path, json_type = f"{server.url}/chat/completions", {"content-type": "application/json"}
-        async with asyncio.timeout(PATIENCE), http.post(path, data=body, headers=json_type) as reply:
+    async with (
+        serving(folder, *flags) as server,
+        aiohttp.ClientSession(headers=bearing(key)) as http,
+    ):
+        path = f"{server.url}/chat/completions"
+        json_type = {"content-type": "application/json"}
+        async with (
+            asyncio.timeout(PATIENCE),
+            http.post(path, data=body, headers=json_type) as reply,
+        ):
             answer = await reply.json(content_type=None)
     seen: list[str] = []
     for one in backend.bodies:
-        json.loads(one, object_pairs_hook=lambda pairs: seen.extend(str(v) for k, v in pairs if k == "model"))
+        json.loads(
+            one,
+            object_pairs_hook=lambda pairs: seen.extend(str(v) for k, v in pairs if k == "model"),
+        )
     return reply.status, answer, seen
 
 

@@ -1,8 +1,8 @@
 """Nothing blocks the event loop for long, whatever a client sends or has stored.
 
-What is measured is the CPU time between two beats of the server's loop (`tests/support/watched.py`): a wall clock alone
-would count what other programs of the machine do. A step that is too long is too long each time, so the best try
-counts.
+What is measured is the CPU time between two beats of the server's loop
+(`tests/support/watched.py`): a wall clock alone would count what other programs of the machine do.
+A step that is too long is too long each time, so the best try counts.
 """
 
 import json
@@ -24,7 +24,8 @@ from tests.support.command import serving
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, echo, text
 
 STEP = 0.040
-"""Seconds that one step may take, on a machine as fast as the one on which `CALIBRATED` was measured.
+"""Seconds that one step may take, on a machine as fast as the one on which `CALIBRATED` was
+measured.
 
 The target is half of it, on an idle machine; here other tests run beside, and caches are cold.
 """
@@ -32,11 +33,20 @@ The target is half of it, on an idle machine; here other tests run beside, and c
 CALIBRATED = 0.012
 """Seconds of CPU time that `work` takes there."""
 
-STATED = ("many calls", "many images", "a large image", "large texts", "far too many items", "long decimals")
+STATED = (
+    "many calls",
+    "many images",
+    "a large image",
+    "large texts",
+    "far too many items",
+    "long decimals",
+)
 """What is sent on a WebSocket, too: the steps behind the message are those of HTTP."""
 
 TRIES = 15
-"""The best of so many counts: nothing but the server makes a step long each time, beside any other work."""
+"""The best of so many counts: nothing but the server makes a step long each time, beside any other
+work.
+"""
 
 IDLE = (" wait", " _worker", " _take")
 """Functions in which threads wait."""
@@ -78,13 +88,20 @@ def answer(request: dict[str, Any]) -> Answer:
 class Watched:
     """A server whose loop is measured."""
 
-    def __init__(self, url: str, http: aiohttp.ClientSession, beats: Path, backend: ReplayBackend) -> None:
-        self.url, self.http, self._beats, self._backend = url, http, beats, backend
+    def __init__(
+        self, url: str, http: aiohttp.ClientSession, beats: Path, backend: ReplayBackend
+    ) -> None:
+        self.url = url
+        self.http = http
+        self._beats = beats
+        self._backend = backend
         self._seen = 0
 
     async def send(self, attack: Attack) -> tuple[int, bytes]:
         headers = {"content-type": "application/json", **(attack.headers or {})}
-        async with self.http.post(self.url + attack.path, data=BytesIO(attack.body), headers=headers) as reply:
+        async with self.http.post(
+            self.url + attack.path, data=BytesIO(attack.body), headers=headers
+        ) as reply:
             return reply.status, await reply.read()
 
     async def post(self, path: str, value: bytes, **more: Any) -> dict[str, Any]:
@@ -111,7 +128,8 @@ class Watched:
         self._backend.requests.clear()
         self._backend.bodies.clear()
         lines = self._beats.read_text().splitlines()
-        new, self._seen = lines[self._seen :], len(lines)
+        new = lines[self._seen :]
+        self._seen = len(lines)
         return max(map(json.loads, new), key=lambda one: float(one["cpu"]), default={"cpu": 0.0})
 
     async def check(self, name: str, act: Callable[[], Awaitable[Any]], most: float) -> list[str]:
@@ -119,7 +137,9 @@ class Watched:
         tries: list[dict[str, Any]] = []
         while len(tries) < TRIES:
             tries.append(await self.longest(act))
-            if tries[-1]["cpu"] <= most or tries[-1]["cpu"] <= bound():  # the machine can have become slower
+            if (
+                tries[-1]["cpu"] <= most or tries[-1]["cpu"] <= bound()
+            ):  # the machine can have become slower
                 return []
         best = min(tries, key=lambda one: float(one["cpu"]))
         times = ", ".join(f"{float(one['cpu']) * 1000:.0f}" for one in tries)
@@ -134,14 +154,17 @@ async def watched(folder: Path, backend: ReplayBackend, store: str) -> AsyncIter
     backend.script = answer
     arguments = ("--port", "0", "--backend", backend.url, "--store", store)
     async with (
-        serving(folder, *arguments, program=Path(heart.__file__), PYTHONSAFEPATH="1", BEATS=str(beats)) as server,
+        serving(
+            folder, *arguments, program=Path(heart.__file__), PYTHONSAFEPATH="1", BEATS=str(beats)
+        ) as server,
         aiohttp.ClientSession() as http,
     ):
         yield Watched(server.url, http, beats, backend)
 
 
 async def test_no_body_blocks_the_loop(tmp_path: Path, backend: ReplayBackend) -> None:
-    most, wrong = bound(), list[str]()
+    most = bound()
+    wrong = list[str]()
     async with watched(tmp_path, backend, f"sqlite://{tmp_path}/antiphon.db") as server:
         # The first mistake of a process loads what names it.
         await server.send(Attack("", "/responses", create(b"1")))
@@ -156,15 +179,23 @@ async def test_no_body_blocks_the_loop(tmp_path: Path, backend: ReplayBackend) -
 async def test_no_message_of_a_websocket_blocks_the_loop(
     tmp_path: Path, backend: ReplayBackend, compression: str | None
 ) -> None:
-    most, wrong = bound(), list[str]()
+    most = bound()
+    wrong = list[str]()
     async with watched(tmp_path, backend, "sqlite://") as server:
         url = server.url.replace("http", "ws", 1) + "/responses"
-        async with connect(url, max_size=None, compression=compression, ping_interval=None) as socket:
+        async with connect(
+            url, max_size=None, compression=compression, ping_interval=None
+        ) as socket:
 
             async def request(value: bytes) -> None:
                 body = create(value, store=False).replace(b"{", b'{"type":"response.create",', 1)
-                await socket.send([body[at : at + FRAME].decode() for at in range(0, len(body), FRAME)])
-                while json.loads(await socket.recv())["type"] not in ("response.completed", "error"):
+                await socket.send(
+                    [body[at : at + FRAME].decode() for at in range(0, len(body), FRAME)]
+                )
+                while json.loads(await socket.recv())["type"] not in (
+                    "response.completed",
+                    "error",
+                ):
                     pass
 
             await request(b"1")
@@ -176,15 +207,25 @@ async def test_no_message_of_a_websocket_blocks_the_loop(
 
 
 @pytest.mark.rotating
-async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong, stated = bound(), list[str](), inputs()
+async def test_no_stored_data_block_the_loop(
+    tmp_path: Path, backend: ReplayBackend, store_url: str
+) -> None:
+    most = bound()
+    wrong = list[str]()
+    stated = inputs()
     async with watched(tmp_path, backend, store_url) as server:
         for name in ("an image", "large texts", "a large text", "many items"):
             response = await server.post("/responses", stated[name])
             one = f"/responses/{response['id']}"
-            reads = (f"{one}/input_items?limit=100", f"{one}/input_items?include=message.input_image.image_url", one)
+            reads = (
+                f"{one}/input_items?limit=100",
+                f"{one}/input_items?include=message.input_image.image_url",
+                one,
+            )
             for path in reads:
-                wrong += await server.check(f"GET {path} of {name}", partial(server.get, path), most)
+                wrong += await server.check(
+                    f"GET {path} of {name}", partial(server.get, path), most
+                )
             follow = {"previous_response_id": response["id"]}
             for path in ("/responses", "/responses/input_tokens", "/responses/compact"):
                 act = partial(server.post, path, FOLLOWING, **follow)
@@ -194,8 +235,12 @@ async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBack
 
 
 @pytest.mark.rotating
-async def test_no_query_of_the_console_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong, stated = bound(), list[str](), inputs()
+async def test_no_query_of_the_console_blocks_the_loop(
+    tmp_path: Path, backend: ReplayBackend, store_url: str
+) -> None:
+    most = bound()
+    wrong = list[str]()
+    stated = inputs()
     async with watched(tmp_path, backend, store_url) as server:
         root = server.url.removesuffix("/v1")
         for name in ("an image", "large texts", "a large text", "many items"):
@@ -208,13 +253,18 @@ async def test_no_query_of_the_console_blocks_the_loop(tmp_path: Path, backend: 
 
 
 @pytest.mark.rotating
-async def test_no_long_chain_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong = bound(), list[str]()
+async def test_no_long_chain_blocks_the_loop(
+    tmp_path: Path, backend: ReplayBackend, store_url: str
+) -> None:
+    most = bound()
+    wrong = list[str]()
     half = b"[" + b",".join([TINY] * 9_900) + b"]"
     async with watched(tmp_path, backend, store_url) as server:
 
         async def follow() -> None:
-            """Follow a chain that was never followed, in two ways that it can be shown to the model."""
+            """Follow a chain that was never followed, in two ways that it can be shown to the
+            model.
+            """
             first = await server.post("/responses", half)
             second = await server.post("/responses", half, previous_response_id=first["id"])
             for context in ("auto", "all_turns", "current_turn"):
@@ -229,20 +279,37 @@ async def test_no_long_chain_blocks_the_loop(tmp_path: Path, backend: ReplayBack
 
 
 @pytest.mark.rotating
-async def test_no_conversation_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong, stated = bound(), list[str](), inputs()
+async def test_no_conversation_blocks_the_loop(
+    tmp_path: Path, backend: ReplayBackend, store_url: str
+) -> None:
+    most = bound()
+    wrong = list[str]()
+    stated = inputs()
     async with watched(tmp_path, backend, store_url) as server:
         for name in ("an image", "a large text", "large texts"):
-            items = stated[name] if stated[name].startswith(b"[") else b'[{"role":"user","content":%b}]' % stated[name]
-            status, body = await server.send(Attack("", "/conversations", b'{"items":%b}' % items[: LARGEST - 1024]))
+            items = (
+                stated[name]
+                if stated[name].startswith(b"[")
+                else b'[{"role":"user","content":%b}]' % stated[name]
+            )
+            status, body = await server.send(
+                Attack("", "/conversations", b'{"items":%b}' % items[: LARGEST - 1024])
+            )
             if status != 200:  # it has too many items
                 continue
             conversation = json.loads(body)["id"]
             listed = f"/conversations/{conversation}/items"
             item = json.loads(await server.get(listed))["data"][0]["id"]
             include = "include=message.input_image.image_url"
-            for path in (listed, f"{listed}?{include}", f"{listed}/{item}", f"{listed}/{item}?{include}"):
-                wrong += await server.check(f"GET {path} of {name}", partial(server.get, path), most)
+            for path in (
+                listed,
+                f"{listed}?{include}",
+                f"{listed}/{item}",
+                f"{listed}/{item}?{include}",
+            ):
+                wrong += await server.check(
+                    f"GET {path} of {name}", partial(server.get, path), most
+                )
             act = partial(server.post, "/responses", FOLLOWING, conversation=conversation)
             wrong += await server.check(f"a response in a conversation of {name}", act, most)
 
@@ -250,8 +317,11 @@ async def test_no_conversation_blocks_the_loop(tmp_path: Path, backend: ReplayBa
 
 
 @pytest.mark.rotating
-async def test_no_long_answer_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong = bound(), list[str]()
+async def test_no_long_answer_blocks_the_loop(
+    tmp_path: Path, backend: ReplayBackend, store_url: str
+) -> None:
+    most = bound()
+    wrong = list[str]()
     requested = json.dumps(LONG).encode()
     async with watched(tmp_path, backend, store_url) as server:
         response = await server.post("/responses", requested)
@@ -264,7 +334,11 @@ async def test_no_long_answer_blocks_the_loop(tmp_path: Path, backend: ReplayBac
         )
         assert status == 200
         streamed = json.loads(stream.split(b"data: ")[1].partition(b"\n")[0])["response"]["id"]
-        for query in ("stream=true", "stream=true&starting_after=5", "stream=true&include_obfuscation=false"):
+        for query in (
+            "stream=true",
+            "stream=true&starting_after=5",
+            "stream=true&include_obfuscation=false",
+        ):
             path = f"/responses/{streamed}?{query}"
             wrong += await server.check(f"GET {path}", partial(server.get, path), most)
         follow = partial(server.post, "/responses", FOLLOWING, previous_response_id=response["id"])

@@ -1,4 +1,6 @@
-"""Histories that are loaded count towards the memory that a server may use, whatever their tenant asks for."""
+"""Histories that are loaded count towards the memory that a server may use, whatever their tenant
+asks for.
+"""
 
 import asyncio
 import json
@@ -19,19 +21,26 @@ from tests.support.replay import ReplayBackend
 from tests.support.rivals import Tenant, hang_for_a, rivals
 
 MEGABYTE = 1024 * 1024
-ITEMS, RESPONSES, TURNS = 54, 6, 20
-LIMIT, MARGIN = 256 * MEGABYTE, 100 * MEGABYTE
+ITEMS = 54
+RESPONSES = 6
+TURNS = 20
+LIMIT = 256 * MEGABYTE
+MARGIN = 100 * MEGABYTE
 
 
 def item(text: str) -> StoredItem:
     key = new_id("msg")
     message = {"type": "message", "id": key, "status": "completed", "role": "user"}
-    return StoredItem(key, msgspec.json.encode({**message, "content": [{"type": "input_text", "text": text}]}))
+    return StoredItem(
+        key, msgspec.json.encode({**message, "content": [{"type": "input_text", "text": text}]})
+    )
 
 
 async def fill(url: str, text: str) -> str:
     """Store a chain of 54 items for A; return the id of its last response."""
-    store, parent, now = await open_store(url), None, int(time.time())
+    store = await open_store(url)
+    parent = None
+    now = int(time.time())
     body = msgspec.json.encode({"id": "resp", "object": "response", "model": "m", "output": []})
     for _ in range(RESPONSES):
         items = [item(text) for _ in range(ITEMS // RESPONSES)]
@@ -43,9 +52,18 @@ async def fill(url: str, text: str) -> str:
     return parent
 
 
-async def begin(tenant: Tenant, previous: str, stack: AsyncExitStack) -> tuple[aiohttp.ClientResponse, str]:
-    """Begin a turn that ends with the stack; return its reply, and the code of the error that it may be."""
-    body: dict[str, Any] = {"model": "m", "input": "A", "stream": True, "previous_response_id": previous}
+async def begin(
+    tenant: Tenant, previous: str, stack: AsyncExitStack
+) -> tuple[aiohttp.ClientResponse, str]:
+    """Begin a turn that ends with the stack; return its reply, and the code of the error that it
+    may be.
+    """
+    body: dict[str, Any] = {
+        "model": "m",
+        "input": "A",
+        "stream": True,
+        "previous_response_id": previous,
+    }
     reply = await tenant.http.post(f"{tenant.url}/responses", json=body)
     stack.callback(reply.close)
     if reply.status != 200:
@@ -70,7 +88,10 @@ async def test_turns_of_a_long_chain_stay_within_the_limit(
     backend.script = hang_for_a
     url = await store_of(kind, tmp_path, request)
     previous = await fill(url, "x" * MEGABYTE)
-    async with rivals(tmp_path, url, backend.url, ANTIPHON_MAX_BODIES=str(LIMIT)) as both, AsyncExitStack() as stack:
+    async with (
+        rivals(tmp_path, url, backend.url, ANTIPHON_MAX_BODIES=str(LIMIT)) as both,
+        AsyncExitStack() as stack,
+    ):
         await both.b.respond("B")
         idle = both.memory
         attack = asyncio.gather(*(begin(both.a, previous, stack) for _ in range(TURNS)))
@@ -79,7 +100,9 @@ async def test_turns_of_a_long_chain_stay_within_the_limit(
         answered.append((await both.b.respond("B"))[0])
 
         assert {code for _, code in begun} == {"", "server_is_overloaded"}
-        assert {(one.status, one.headers.get("retry-after")) for one, code in begun if code} == {(503, "1")}
+        assert {(one.status, one.headers.get("retry-after")) for one, code in begun if code} == {
+            (503, "1")
+        }
         assert set(answered) == {200}
         assert both.peak_memory - idle <= LIMIT + MARGIN
         await stack.aclose()
@@ -88,11 +111,16 @@ async def test_turns_of_a_long_chain_stay_within_the_limit(
                 pass
 
 
-async def test_a_wide_character_in_each_text_of_a_chain_gains_nothing(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_wide_character_in_each_text_of_a_chain_gains_nothing(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     backend.script = hang_for_a
     url = await store_of("sqlite", tmp_path, None)  # type: ignore[arg-type]
     previous = await fill(url, "\N{GRINNING FACE}" + "x" * (MEGABYTE // 4))
-    async with rivals(tmp_path, url, backend.url, ANTIPHON_MAX_BODIES=str(LIMIT)) as both, AsyncExitStack() as stack:
+    async with (
+        rivals(tmp_path, url, backend.url, ANTIPHON_MAX_BODIES=str(LIMIT)) as both,
+        AsyncExitStack() as stack,
+    ):
         await both.b.respond("B")
         idle = both.memory
         begun = await asyncio.gather(*(begin(both.a, previous, stack) for _ in range(TURNS)))
@@ -102,7 +130,9 @@ async def test_a_wide_character_in_each_text_of_a_chain_gains_nothing(tmp_path: 
         assert both.peak_memory - idle <= LIMIT + MARGIN
 
 
-async def test_a_chain_that_never_fits_is_rejected_for_good(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_chain_that_never_fits_is_rejected_for_good(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     backend.script = hang_for_a
     url = await store_of("sqlite", tmp_path, None)  # type: ignore[arg-type]
     previous = await fill(url, "x" * MEGABYTE)

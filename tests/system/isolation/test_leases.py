@@ -31,9 +31,14 @@ signal.signal(signal.SIGUSR1, block)
 
 
 @asynccontextmanager
-async def two_servers(model: Model, folder: Path, url: str) -> AsyncIterator[tuple[Node, Node, aiohttp.ClientSession]]:
+async def two_servers(
+    model: Model, folder: Path, url: str
+) -> AsyncIterator[tuple[Node, Node, aiohttp.ClientSession]]:
     """Two servers of one store; the loop of the first can be blocked."""
-    one, other = (Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), url, prelude=BLOCK) for i in range(2))
+    one, other = (
+        Node(f"n{i}", folder, free_port(), model.url_for(f"n{i}"), url, prelude=BLOCK)
+        for i in range(2)
+    )
     async with cluster([one, other]) as http:
         yield one, other, http
 
@@ -45,7 +50,9 @@ async def until(condition: Callable[[dict[str, int]], bool], store: Store) -> No
             await asyncio.sleep(0.05)
 
 
-async def begin(http: aiohttp.ClientSession, node: Node, conversation: str) -> aiohttp.ClientResponse:
+async def begin(
+    http: aiohttp.ClientSession, node: Node, conversation: str
+) -> aiohttp.ClientResponse:
     """Begin a turn of a conversation; return when its model speaks."""
     body = {"model": "m", "input": "q", "conversation": conversation, "stream": True}
     response = await http.post(f"{node.url}/responses", json=body)
@@ -60,7 +67,9 @@ async def new_conversation(http: aiohttp.ClientSession, node: Node) -> str:
     return str(created["id"])
 
 
-async def ends_well(http: aiohttp.ClientSession, node: Node, turn: aiohttp.ClientResponse, conversation: str) -> None:
+async def ends_well(
+    http: aiohttp.ClientSession, node: Node, turn: aiohttp.ClientResponse, conversation: str
+) -> None:
     """The turn completes, and stands in its conversation."""
     rest = await turn.read()
     assert b"event: response.completed" in rest, rest[-2000:]

@@ -1,4 +1,6 @@
-"""The library in a program of its own: openings that are cancelled, wrong loops, forks, and ends without `close`."""
+"""The library in a program of its own: openings that are cancelled, wrong loops, forks, and ends
+without `close`.
+"""
 
 import asyncio
 import sys
@@ -66,8 +68,10 @@ print(*sorted(outcomes), sep="\\n")
 """
 
 RULE = (
-    "This client was first used in another event loop. Each event loop, and so each thread, needs an object of its "
-    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in every thread."
+    "This client was first used in another event loop. Each event loop, and so each thread, needs "
+    "an object of its "
+    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in "
+    "every thread."
 )
 
 FORKED = """
@@ -107,7 +111,7 @@ client = antiphon.http_client(store=sys.argv[1])
 body = {"model": "demo", "input": "Hi", "stream": True}
 reply = client.send(client.build_request("POST", "http://antiphon/v1/responses", json=body), stream=True)
 print(reply.status_code)
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 async def output_of(program: str, folder: Path, store_url: str) -> tuple[str, str]:
@@ -129,21 +133,32 @@ async def test_an_opening_that_is_cancelled_28_times_leaves_no_thread_and_no_des
     assert await output_of(CANCELLED, tmp_path, store_url) == ("completed [0, 0]", "")
 
 
-async def test_threads_and_loops_that_share_one_object_read_the_rule(tmp_path: Path, store_url: str) -> None:
+async def test_threads_and_loops_that_share_one_object_read_the_rule(
+    tmp_path: Path, store_url: str
+) -> None:
     out, err = await output_of(SHARED, tmp_path, store_url)
     assert (out.splitlines(), err) == ([*[RULE] * 4, "used"], "")
 
 
-async def test_a_forked_child_reads_that_it_needs_a_client_of_its_own(tmp_path: Path, store_url: str) -> None:
+async def test_a_forked_child_reads_that_it_needs_a_client_of_its_own(
+    tmp_path: Path, store_url: str
+) -> None:
     out, err = await output_of(FORKED, tmp_path, store_url)
     rule, *statuses = out.splitlines()
     assert rule.startswith("This client was used before")
     assert (statuses, err) == (["completed", "0", "completed"], "")
 
 
-async def test_a_program_that_closes_nothing_ends_without_a_complaint(tmp_path: Path, store_url: str) -> None:
-    assert await output_of(UNCLOSED, tmp_path, store_url) == ("response.created response.created", "")
+async def test_a_program_that_closes_nothing_ends_without_a_complaint(
+    tmp_path: Path, store_url: str
+) -> None:
+    assert await output_of(UNCLOSED, tmp_path, store_url) == (
+        "response.created response.created",
+        "",
+    )
 
 
-async def test_a_program_that_leaves_a_transport_open_ends_too(tmp_path: Path, store_url: str) -> None:
+async def test_a_program_that_leaves_a_transport_open_ends_too(
+    tmp_path: Path, store_url: str
+) -> None:
     assert await output_of(UNCLOSED_TRANSPORT, tmp_path, store_url) == ("200", "")

@@ -43,18 +43,23 @@ async def test_names_that_are_never_resolved_take_no_lookup_from_another_tenant(
     ):
         assert await listed(two.b, server.url) is None  # what speaks MCP is loaded
         hung = [
-            asyncio.create_task(two.a.respond(tools=[mcp(f"https://a-{number}{HUNG}/mcp")])) for number in range(NAMES)
+            asyncio.create_task(two.a.respond(tools=[mcp(f"https://a-{number}{HUNG}/mcp")]))
+            for number in range(NAMES)
         ]
         await wait_for_lookups(tmp_path / "resolver", 8)
         assert not any(task.done() for task in hung)
         assert await listed(two.b, server.url.replace("127.0.0.1", f"new{HERE}")) is None
         hook = receiver.url.replace("127.0.0.1", f"hook{HERE}")
         events = ["response.completed"]
-        status, _ = await two.b.send_request("POST", "/webhook_endpoints", name="n", url=hook, event_types=events)
+        status, _ = await two.b.send_request(
+            "POST", "/webhook_endpoints", name="n", url=hook, event_types=events
+        )
         assert status == 200
         await two.b.respond(background=True)
         await receiver.wait_for(1)
-        assert not any(task.done() for task in hung), "A's names were given up before B's were resolved"
+        assert not any(task.done() for task in hung), (
+            "A's names were given up before B's were resolved"
+        )
         for task in hung:
             task.cancel()
         await asyncio.wait(hung)

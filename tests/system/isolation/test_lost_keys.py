@@ -47,7 +47,9 @@ async def new_key(folder: Path, store_url: str) -> str:
 async def status(server: Serving, http: aiohttp.ClientSession, key: str = "") -> int:
     """The status of a request's reply; 0 while no worker listens."""
     with suppress(aiohttp.ClientError):
-        async with http.post(server.url + "/responses", json=BODY, headers=bearing(key) if key else {}) as response:
+        async with http.post(
+            server.url + "/responses", json=BODY, headers=bearing(key) if key else {}
+        ) as response:
             return response.status
     return 0
 
@@ -62,16 +64,28 @@ async def replace_workers(server: Serving) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs: the kernel's list of children can lack one while another is reaped."""
+    """Whether a process runs: the kernel's list of children can lack one while another is
+    reaped.
+    """
     return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
 
 
 async def test_a_store_that_cannot_be_opened_for_a_moment_ends_no_server(
     tmp_path: Path, backend: ReplayBackend
 ) -> None:
-    path, aside = tmp_path / "a.db", tmp_path / "aside.db"
+    path = tmp_path / "a.db"
+    aside = tmp_path / "aside.db"
     key = await new_key(tmp_path, f"sqlite://{path}")
-    flags = ("--port", "0", "--workers", "2", "--backend", backend.url, "--store", f"sqlite://{path}")
+    flags = (
+        "--port",
+        "0",
+        "--workers",
+        "2",
+        "--backend",
+        backend.url,
+        "--store",
+        f"sqlite://{path}",
+    )
     async with serving(tmp_path, *flags) as server, requesting() as http:
         first, second = pids_below(server.process.pid)
         path.rename(aside)
@@ -99,7 +113,18 @@ async def test_workers_that_find_no_keys_refuse_every_request(
     tmp_path: Path, backend: ReplayBackend, store_url: str, lose: Lose, host: str
 ) -> None:
     key = await new_key(tmp_path, store_url)
-    flags = ("--host", host, "--port", "0", "--workers", "2", "--backend", backend.url, "--store", store_url)
+    flags = (
+        "--host",
+        host,
+        "--port",
+        "0",
+        "--workers",
+        "2",
+        "--backend",
+        backend.url,
+        "--store",
+        store_url,
+    )
     async with serving(tmp_path, *flags) as server, requesting() as http:
         assert [await status(server, http, one) for one in (key, "", "sk-other")] == [200, 401, 401]
         await lose()

@@ -11,13 +11,17 @@ from tests.support.callers import calling, mcp
 from tests.support.replay import Answer, ReplayBackend
 from tests.support.rivals import rivals
 
-SLOTS, SHARE, CALLS = 32, 26, 40
+SLOTS = 32
+SHARE = 26
+CALLS = 40
 LIMITS = f"""
 import antiphon.tools.mcp.servers as servers
 import antiphon.tools.mcp.sessions as sessions
 servers.AT_ONCE = sessions.MOST_SESSIONS = {SLOTS}
 """
-"""What each Python process of the test loads. A session costs 50 ms of CPU, so there are fewer than the usual 256."""
+"""What each Python process of the test loads. A session costs 50 ms of CPU, so there are fewer than
+the usual 256.
+"""
 SETTINGS = 'outgoing_networks = ["127.0.0.0/8"]\ncheck_interval = 0\nconnect_timeout = 30\n'
 LIST = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}
 
@@ -55,7 +59,8 @@ async def test_calls_that_never_return_take_no_session_from_another_tenant(
         rivals(tmp_path, store, backend.url, PYTHONPATH=paths) as two,
     ):
         hung = [
-            asyncio.create_task(two.a.respond(tools=[mcp(f"{silent.url}?number={number}")])) for number in range(CALLS)
+            asyncio.create_task(two.a.respond(tools=[mcp(f"{silent.url}?number={number}")]))
+            for number in range(CALLS)
         ]
         await until_called(silent, SHARE)
         status, response = await two.b.respond(tools=[mcp(quick.url)])

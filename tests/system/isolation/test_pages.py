@@ -25,13 +25,19 @@ connect_timeout = 30
 
 def open_all(request: dict[str, Any]) -> Answer:
     """Open every page that the user names."""
-    (requested,) = (message["content"] for message in request["messages"] if message["role"] == "user")
-    return calling(request, *(("open_page", {"url": url}) for url in re.findall(r"http\S+", requested)))
+    (requested,) = (
+        message["content"] for message in request["messages"] if message["role"] == "user"
+    )
+    return calling(
+        request, *(("open_page", {"url": url}) for url in re.findall(r"http\S+", requested))
+    )
 
 
 async def opened(tenant: Tenant, *urls: str) -> str:
     """What the model was told of these pages."""
-    status, response = await tenant.respond("Read " + " ".join(urls), tools=[{"type": "web_search"}])
+    status, response = await tenant.respond(
+        "Read " + " ".join(urls), tools=[{"type": "web_search"}]
+    )
     assert status == 200, response
     text: str = response["output"][-1]["content"][0]["text"]
     return text
@@ -48,7 +54,9 @@ async def test_large_pages_of_one_tenant_do_not_keep_another_from_reading_small_
         if request.path.startswith("/large"):
             server.release()
             return web.Response(body=LARGE, content_type="text/html")
-        return web.Response(text=f"<title>Small</title><p>Found {request.path}.", content_type="text/html")
+        return web.Response(
+            text=f"<title>Small</title><p>Found {request.path}.", content_type="text/html"
+        )
 
     store = f"sqlite://{tmp_path}/antiphon.db"
     async with serving(page) as site, rivals(tmp_path, store, backend.url) as two:

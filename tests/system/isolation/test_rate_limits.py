@@ -13,7 +13,8 @@ REQUESTS = 60
 """Requests of B for each kind of rejection."""
 
 TOO_LARGE = (
-    "Request too large for gpt-4o in organization org-2itO on tokens per min (TPM): Limit 30000, Requested 36278. The "
+    "Request too large for gpt-4o in organization org-2itO on tokens per min (TPM): Limit 30000, "
+    "Requested 36278. The "
     "input or output tokens must be reduced in order to run successfully."
 )
 
@@ -54,21 +55,30 @@ def reject_a(request: dict[str, Any]) -> Answer:
 
 
 async def attack(a: Tenant, model: str) -> int:
-    """Have the backend reject requests of A, some after and some beside each other; return the status of the first."""
+    """Have the backend reject requests of A, some after and some beside each other; return the
+    status of the first.
+    """
     status, _ = await a.respond("A", model=model, store=False)
     await asyncio.gather(*(a.respond("A", model=model, store=False) for _ in range(9)))
     return status
 
 
-async def test_rejections_of_one_tenant_pause_nothing_for_another(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_rejections_of_one_tenant_pause_nothing_for_another(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     backend.script = reject_a
-    backend.models = [{"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in REJECTIONS]
+    backend.models = [
+        {"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in REJECTIONS
+    ]
     async with rivals(tmp_path, f"sqlite://{tmp_path}/antiphon.db", backend.url) as both:
         for model, rejection in REJECTIONS.items():
             assert await attack(both.a, model) == rejection.seen, model
             alongside = asyncio.create_task(attack(both.a, model))
             replies = await asyncio.gather(
-                *(both.b.respond(f"B {number}", model=model, store=False) for number in range(REQUESTS))
+                *(
+                    both.b.respond(f"B {number}", model=model, store=False)
+                    for number in range(REQUESTS)
+                )
             )
             await alongside
 

@@ -20,7 +20,10 @@ from tests.support.replay import ReplayBackend
 REPLY = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 MODELS = b'{"object":"list","data":[{"id":"m","object":"model"}]}'
-LIST = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
+LIST = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: "
+    b"close\r\n\r\n%b"
+)
 
 Fill = Callable[[Serving, bool], Awaitable[None]]
 """Takes the room for writes from a server's store, or gives it back."""
@@ -31,7 +34,9 @@ async def readiness(server: Serving, http: aiohttp.ClientSession) -> tuple[int, 
         return response.status, await response.json()
 
 
-async def until_ready(server: Serving, http: aiohttp.ClientSession, *, is_ready: bool) -> dict[str, Any]:
+async def until_ready(
+    server: Serving, http: aiohttp.ClientSession, *, is_ready: bool
+) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         while True:
             status, body = await readiness(server, http)
@@ -47,7 +52,9 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Fi
 
         async def limit_files(server: Serving, is_full: bool) -> None:
             _, most = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
-            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0 if is_full else most, most))
+            resource.prlimit(
+                server.process.pid, resource.RLIMIT_FSIZE, (0 if is_full else most, most)
+            )
 
         return f"sqlite://{tmp_path}/a.db", limit_files
     postgres: Postgres = request.getfixturevalue("postgres")
@@ -55,7 +62,11 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Fi
     role = url.partition("://")[2].partition("@")[0]
 
     async def take_rights(server: Serving, is_full: bool) -> None:
-        how = f"REVOKE INSERT, UPDATE ON secrets FROM {role}" if is_full else f"GRANT ALL ON secrets TO {role}"
+        how = (
+            f"REVOKE INSERT, UPDATE ON secrets FROM {role}"
+            if is_full
+            else f"GRANT ALL ON secrets TO {role}"
+        )
         connection = await asyncpg.connect(url)
         await connection.execute(how)
         await connection.close()
@@ -107,10 +118,14 @@ async def up(server: Serving, http: aiohttp.ClientSession) -> bool:
     """Whether the metrics show the one backend as healthy."""
     async with http.get(server.url.removesuffix("/v1") + "/metrics") as response:
         lines = (await response.text()).splitlines()
-    return [line.rpartition(" ")[2] for line in lines if line.startswith("antiphon_backend_up{")] == ["1.0"]
+    return [
+        line.rpartition(" ")[2] for line in lines if line.startswith("antiphon_backend_up{")
+    ] == ["1.0"]
 
 
-async def test_a_backend_that_the_poll_reaches_again_is_healthy_before_any_request(tmp_path: Path) -> None:
+async def test_a_backend_that_the_poll_reaches_again_is_healthy_before_any_request(
+    tmp_path: Path,
+) -> None:
     """It has half the time after which a request would try the backend."""
     (tmp_path / "antiphon.toml").write_text("check_interval = 0.1\n")
     models = LIST % (len(MODELS), MODELS)
@@ -120,7 +135,9 @@ async def test_a_backend_that_the_poll_reaches_again_is_healthy_before_any_reque
             flags = ("--port", "0", "--backend", url, "--store", "sqlite://")
             server = await stack.enter_async_context(serving(tmp_path, *flags))
         for _ in range(MOST_FAILURES):
-            async with http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as failed:
+            async with http.post(
+                f"{server.url}/responses", json={"model": "m", "input": "Hi"}
+            ) as failed:
                 assert failed.status in (502, 503)
         await until_ready(server, http, is_ready=False)
         assert not await up(server, http)

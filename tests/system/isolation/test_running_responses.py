@@ -9,7 +9,9 @@ from tests.support.cli import antiphon
 from tests.support.replay import ReplayBackend
 from tests.support.rivals import PATIENCE, Rivals, hang_for_a, rivals
 
-SLOTS, SHARE, SENT = 10, 8, 25
+SLOTS = 10
+SHARE = 8
+SENT = 25
 
 
 async def ended(attack: list[asyncio.Task[Any]], count: int) -> list[Any]:
@@ -38,7 +40,11 @@ async def test_a_tenant_with_many_slow_responses_leaves_slots_for_another(
     backend.script = hang_for_a
     store = f"sqlite://{tmp_path}/antiphon.db"
     async with rivals(
-        tmp_path, store, backend.url, ANTIPHON_MAX_RESPONSES=str(SLOTS), ANTIPHON_METRICS_NETWORKS="127.0.0.1"
+        tmp_path,
+        store,
+        backend.url,
+        ANTIPHON_MAX_RESPONSES=str(SLOTS),
+        ANTIPHON_METRICS_NETWORKS="127.0.0.1",
     ) as both:
         attack = [asyncio.create_task(both.a.respond("A", stream=True)) for _ in range(SENT)]
         # A's last requests are refused: as many may wait as there are slots.
@@ -50,7 +56,9 @@ async def test_a_tenant_with_many_slow_responses_leaves_slots_for_another(
             task.cancel()
         await asyncio.gather(*attack, return_exceptions=True)
 
-    assert {(code, error["error"]["code"]) for code, error in refused} == {(503, "server_is_overloaded")}
+    assert {(code, error["error"]["code"]) for code, error in refused} == {
+        (503, "server_is_overloaded")
+    }
     assert called == SHARE
     assert (displayed["in_use"], displayed["capacity"]) == (SHARE, SLOTS)
     assert displayed["oldest_wait"] > 0

@@ -1,4 +1,6 @@
-"""A role in PostgreSQL that lacks rights: the server says which, and with just the needed ones it serves."""
+"""A role in PostgreSQL that lacks rights: the server says which, and with just the needed ones it
+serves.
+"""
 
 import signal
 from pathlib import Path
@@ -65,7 +67,9 @@ async def test_the_requested_privileges_are_sufficient(
                 async with http.post(f"{server.url}/conversations", json={}) as response:
                     body = {"conversation": (await response.json())["id"]}
             request_body = {"model": "m", "input": "Hi", **body}
-            async with http.post(f"{server.url}/responses", json=request_body, headers=headers) as response:
+            async with http.post(
+                f"{server.url}/responses", json=request_body, headers=headers
+            ) as response:
                 await response.read()
                 statuses.append(response.status)
         done = await server.stop(signal.SIGTERM)

@@ -1,4 +1,6 @@
-"""The process that watches the workers: children that are not its own, and signals at any time and in any number."""
+"""The process that watches the workers: children that are not its own, and signals at any time and
+in any number.
+"""
 
 import asyncio
 import os
@@ -31,7 +33,9 @@ if __name__ == "__main__":
     from antiphon.cli import run
     run()
 """
-"""Runs the command as a process that inherits orphans, as process 1 of a container does, and leaves it two children."""
+"""Runs the command as a process that inherits orphans, as process 1 of a container does, and leaves
+it two children.
+"""
 
 
 async def until_below(pid: int, wanted: Sequence[int]) -> None:
@@ -40,10 +44,21 @@ async def until_below(pid: int, wanted: Sequence[int]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_children_of_others_are_reaped_and_end_nothing(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_children_of_others_are_reaped_and_end_nothing(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     program = tmp_path / "process_1.py"
     program.write_text(AS_PROCESS_1)
-    flags = ("--port", "0", "--workers", "2", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
+    flags = (
+        "--port",
+        "0",
+        "--workers",
+        "2",
+        "--backend",
+        backend.url,
+        "--store",
+        f"sqlite://{tmp_path}/a.db",
+    )
     async with serving(tmp_path, *flags, program=program) as server, requesting() as http:
         children = pids_below(server.process.pid)
         (orphan,) = (pid for pid in children if os.getpgid(pid) == os.getpgid(server.process.pid))
@@ -96,7 +111,9 @@ def storm(pids: Sequence[int], count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-async def test_a_storm_of_hangups_is_one_and_ends_nothing(tmp_path: Path, backend: ReplayBackend, count: int) -> None:
+async def test_a_storm_of_hangups_is_one_and_ends_nothing(
+    tmp_path: Path, backend: ReplayBackend, count: int
+) -> None:
     async with ReplayBackend(echo).serve() as other:
         write(tmp_path, ("old", backend.url))
         flags = ("--port", "0", "--workers", str(count), "--store", f"sqlite://{tmp_path}/a.db")

@@ -12,8 +12,10 @@ from tests.support.replay import ReplayBackend
 from tests.support.rivals import Tenant, hang_for_a, rivals
 
 MEGABYTE = 1024 * 1024
-ROOM, MESSAGE = 48 * MEGABYTE, 4 * MEGABYTE
-CONNECTIONS, WAITING = 14, 6
+ROOM = 48 * MEGABYTE
+MESSAGE = 4 * MEGABYTE
+CONNECTIONS = 14
+WAITING = 6
 MARGIN = 100 * MEGABYTE
 
 
@@ -22,10 +24,14 @@ def message(text: str) -> str:
 
 
 async def attack(tenant: Tenant, stack: AsyncExitStack) -> list[str]:
-    """Open connections with one running response and waiting messages each; return the codes of what is refused."""
+    """Open connections with one running response and waiting messages each; return the codes of
+    what is refused.
+    """
     url = tenant.url.replace("http", "ws", 1) + "/responses"
     sockets = [
-        await stack.enter_async_context(connect(url, additional_headers=bearing(tenant.key), max_size=None))
+        await stack.enter_async_context(
+            connect(url, additional_headers=bearing(tenant.key), max_size=None)
+        )
         for _ in range(CONNECTIONS)
     ]
     codes: list[str] = []
@@ -39,7 +45,8 @@ async def _fill(socket: ClientConnection, codes: list[str]) -> None:
         pass
     for _ in range(WAITING):
         await socket.send(message("A" + " " * MESSAGE))
-    # The last message is refused whatever was accepted: that says when the server has read all of them.
+    # The last message is refused whatever was accepted: that says when the server has read all of
+    # them.
     await socket.send('{"type": "unknown"}')
     while True:
         event = json.loads(await socket.recv())
@@ -49,7 +56,9 @@ async def _fill(socket: ClientConnection, codes: list[str]) -> None:
                 return
 
 
-async def test_what_waits_on_many_connections_stays_within_the_room(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_what_waits_on_many_connections_stays_within_the_room(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     backend.script = hang_for_a
     store = f"sqlite://{tmp_path}/antiphon.db"
     async with (

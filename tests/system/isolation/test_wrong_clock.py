@@ -15,11 +15,15 @@ DAYS = 40
 PATIENCE = 30.0
 
 POLLS = 10
-"""Times that it looks whether to purge: the old server deleted within four seconds, which were two of them."""
+"""Times that it looks whether to purge: the old server deleted within four seconds, which were two
+of them.
+"""
 
 
 def ahead(polls: Path) -> str:
-    """A server's prelude: its clock is wrong, it purges again and again, and each time it writes a byte."""
+    """A server's prelude: its clock is wrong, it purges again and again, and each time it writes a
+    byte.
+    """
     return f"""
 import time
 import antiphon.ids
@@ -39,13 +43,17 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing(tmp_path: Path, store
     polls = tmp_path / "looks"
     async with thinking() as model:
         good = Node("good", tmp_path, free_port(), model.url_for("good"), store_url)
-        bad = Node("bad", tmp_path, free_port(), model.url_for("bad"), store_url, prelude=ahead(polls))
+        bad = Node(
+            "bad", tmp_path, free_port(), model.url_for("bad"), store_url, prelude=ahead(polls)
+        )
         async with cluster([good, bad]) as http:
 
             async def post(node: Node, text: str, key: str = "") -> Any:
                 headers = {"idempotency-key": key} if key else {}
                 body = {"model": "m", "input": text}
-                async with http.post(f"{node.url}/responses", json=body, headers=headers) as response:
+                async with http.post(
+                    f"{node.url}/responses", json=body, headers=headers
+                ) as response:
                     assert response.status == 200
                     return await response.json()
 
@@ -66,7 +74,11 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing(tmp_path: Path, store
                         for one in created:
                             async with http.get(f"{node.url}/responses/{one['id']}") as response:
                                 assert response.status == 200, f"{one['id']} is gone at {node.name}"
-            again = [await post(node, f"q{number}", f"key{number}") for number in range(3) for node in (good, bad)]
+            again = [
+                await post(node, f"q{number}", f"key{number}")
+                for number in range(3)
+                for node in (good, bad)
+            ]
             assert {one["id"] for one in again} == {one["id"] for one in created}
 
 

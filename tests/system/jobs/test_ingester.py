@@ -23,10 +23,21 @@ asyncio.run(main())
 print(json.dumps([name for name in sys.modules if name.startswith("antiphon.")]))
 """
 
-LATE = ("antiphon.search.", "antiphon.documents.", "antiphon.jobs.ingestion", "antiphon.storage.operations.chunks")
+LATE = (
+    "antiphon.search.",
+    "antiphon.documents.",
+    "antiphon.jobs.ingestion",
+    "antiphon.storage.operations.chunks",
+)
 
 
 def test_nothing_of_vector_stores_is_loaded_before_the_first(tmp_path) -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     loaded = json.loads(done.stdout.splitlines()[-1])
-    assert [name for name in loaded if f"{name}.".startswith(LATE) or name.endswith(".vector_stores.resources")] == []
+    assert [
+        name
+        for name in loaded
+        if f"{name}.".startswith(LATE) or name.endswith(".vector_stores.resources")
+    ] == []

@@ -117,22 +117,24 @@ async def main() -> None:
 
 
 app = antiphon.asgi(settings)
-"""
+"""  # noqa: E501 - the lines of a text
 
 WRONG = {
     'client.responses.create(modle="m", input="Hi")': 'Unexpected keyword argument "modle"',
     'client.responses.parse(model="m", input="Hi")': 'Missing named argument "text_format"',
-    'client.responses.parse(model="m", text_format=Settings).output_parsed.hots': 'has no attribute "hots"',
+    'client.responses.parse(model="m", text_format=Settings).output_parsed.hots': 'has no attribute "hots"',  # noqa: E501 - one text, or a row of a table
     'client.responses.compact(model="m", inptu="Hi")': (
         'Unexpected keyword argument "inptu" for "compact" of "Responses"; did you mean "input"?'
     ),
     'client.responses.stream(model="m", inptu="Hi")': "No overload variant",
     'client.responses.stream(model="m", response_id="resp_1")': "No overload variant",
     'client.responses.create(model="m", input="Hi", temperature="hot")': "No overload variant",
-    'client.responses.input_tokens.count(model="m", metadata={})': 'Unexpected keyword argument "metadata"',
-    'client.responses.create(model="m").output_txt': '"Response" has no attribute "output_txt"; maybe "output_text"?',
+    'client.responses.input_tokens.count(model="m", metadata={})': "Unexpected keyword argument "
+    '"metadata"',
+    'client.responses.create(model="m").output_txt': '"Response" has no attribute "output_txt"; '
+    'maybe "output_text"?',
     'client.responses.input_items.list("resp_1", order="up")': 'Argument "order" to "list"',
-    'client.conversations.update("conv_1", metadata={"a": 1})': "Dict entry 0 has incompatible type",
+    'client.conversations.update("conv_1", metadata={"a": 1})': "Dict entry 0 has incompatible type",  # noqa: E501 - one text, or a row of a table
     'client.files.create(file=3, purpose="assistants")': 'Argument "file" to "create" of "Files"',
     'client.files.retrieve("file-1", timeout="1")': 'Argument "timeout" to "retrieve" of "Files"',
     'client.vector_stores.search("vs_1", qurey="Hi")': 'Unexpected keyword argument "qurey"',
@@ -144,7 +146,14 @@ async def checked(program: str, folder: Path, cache: Path) -> list[str]:
     """What mypy reports of a program, a line for each finding."""
     path = folder / "program.py"
     path.write_text(program)
-    command = (sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent")
+    command = (
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--follow-imports=silent",
+    )
     process = await asyncio.create_subprocess_exec(
         *(*command, "--cache-dir", str(cache), str(path)),
         cwd=folder,
@@ -154,18 +163,24 @@ async def checked(program: str, folder: Path, cache: Path) -> list[str]:
     )
     out, err = await process.communicate()
     assert err == b""
-    return [line.partition(".py:")[2] for line in out.decode().splitlines() if ": note:" not in line]
+    return [
+        line.partition(".py:")[2] for line in out.decode().splitlines() if ": note:" not in line
+    ]
 
 
 @pytest.fixture
 def cache(pytestconfig: pytest.Config, worker_id: str) -> Path:
-    """What mypy has found out, for the next run of this worker: two that write it at once miss mistakes."""
+    """What mypy has found out, for the next run of this worker: two that write it at once miss
+    mistakes.
+    """
     assert pytestconfig.cache
     return pytestconfig.cache.mkdir(f"mypy-library-{worker_id}")
 
 
 @pytest.mark.timeout(600)
-async def test_a_program_that_uses_all_of_the_library_passes_in_strict_mode(tmp_path: Path, cache: Path) -> None:
+async def test_a_program_that_uses_all_of_the_library_passes_in_strict_mode(
+    tmp_path: Path, cache: Path
+) -> None:
     assert await checked(RIGHT, tmp_path, cache) == []
 
 
@@ -179,9 +194,14 @@ async def test_each_mistake_is_reported_at_its_line(tmp_path: Path, cache: Path)
 
 
 @pytest.mark.timeout(600)
-async def test_a_misspelled_parameter_is_reported_with_the_right_one(tmp_path: Path, cache: Path) -> None:
-    found = await checked('from antiphon import Antiphon\nAntiphon().responses.create(modle="m")\n', tmp_path, cache)
+async def test_a_misspelled_parameter_is_reported_with_the_right_one(
+    tmp_path: Path, cache: Path
+) -> None:
+    found = await checked(
+        'from antiphon import Antiphon\nAntiphon().responses.create(modle="m")\n', tmp_path, cache
+    )
     assert found[0] == (
-        '2: error: Unexpected keyword argument "modle" for overloaded function "create" of "Responses"; did you mean '
+        '2: error: Unexpected keyword argument "modle" for overloaded function "create" of '
+        '"Responses"; did you mean '
         '"model"?  [call-overload]'
     )

@@ -41,8 +41,12 @@ def backend(server: ModelServer, more: str = "") -> str:
     return f'[[backends]]\nurl = "{server.url}"\nname = "{server.kind.name}"\n{text}'
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session", params=KINDS, ids=[kind.name for kind in KINDS])
-async def server(request: pytest.FixtureRequest, tmp_path_factory: Homes) -> AsyncIterator[ModelServer]:
+@pytest_asyncio.fixture(
+    scope="session", loop_scope="session", params=KINDS, ids=[kind.name for kind in KINDS]
+)
+async def server(
+    request: pytest.FixtureRequest, tmp_path_factory: Homes
+) -> AsyncIterator[ModelServer]:
     """A model server."""
     kind: Kind = request.param
     require(kind)

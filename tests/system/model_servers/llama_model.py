@@ -1,11 +1,12 @@
-"""Writes a model for llama.cpp: two layers of noise over a vocabulary of bytes, letters and a few words.
+"""Writes a model for llama.cpp: two layers of noise over a vocabulary of bytes, letters and a few
+words.
 
     python llama_model.py FILE
 
-Run by the Python of `.backends/llama-cpp`, which has `gguf` and `numpy`. Nothing that the model says makes sense. It
-ends after some ten tokens all the same, and closes what a grammar has it open: the first number of every token's
-embedding is the same, no layer changes it, and so the first column of the output is a bias. Asked for something for
-ever, it goes on for ever.
+Run by the Python of `.backends/llama-cpp`, which has `gguf` and `numpy`. Nothing that the model
+says makes sense. It ends after some ten tokens all the same, and closes what a grammar has it open:
+the first number of every token's embedding is the same, no layer changes it, and so the first
+column of the output is a bias. Asked for something for ever, it goes on for ever.
 """
 
 import string
@@ -14,12 +15,20 @@ import sys
 import gguf
 import numpy as np
 
-WIDTH, LAYERS, HEADS, INNER, CONTEXT = 64, 2, 4, 128, 4096
-WORDS = "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt the tide under with"
+WIDTH = 64
+LAYERS = 2
+HEADS = 4
+INNER = 128
+CONTEXT = 4096
+WORDS = (
+    "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt the "
+    "tide under with"
+)
 TEMPLATE = (
     "{% if tools %}<|tools|>{{ tools | tojson }}\n{% endif %}"
     "{% for m in messages %}"
-    "{% if m.role == 'system' and not loop.first %}{{ raise_exception('The system message comes first.') }}{% endif %}"
+    "{% if m.role == 'system' and not loop.first %}{{ raise_exception('The system message comes "
+    "first.') }}{% endif %}"
     "<|{{ m.role }}|>{{ m.content or m.tool_calls or '' }}\n{% endfor %}<|assistant|>"
     "{% if 'for ever' in (messages[-1].content or '') %} and on{% endif %}"
 )
@@ -32,13 +41,23 @@ Kind = gguf.TokenType
 
 def vocabulary() -> list[tuple[str, Kind, float]]:
     """Each token, its kind, and by how much it is likelier than noise."""
-    special = [("<unk>", Kind.UNKNOWN, -9.0), ("<s>", Kind.CONTROL, -9.0), ("</s>", Kind.CONTROL, 1.5)]
+    special = [
+        ("<unk>", Kind.UNKNOWN, -9.0),
+        ("<s>", Kind.CONTROL, -9.0),
+        ("</s>", Kind.CONTROL, 1.5),
+    ]
     single = [(f"<0x{byte:02X}>", Kind.BYTE, -3.0) for byte in range(256)]
     words = [(f"\u2581{word}", Kind.NORMAL, 1.0) for word in WORDS.split()]
     signs = string.ascii_letters + string.digits + string.punctuation + "\n\u2581"
     closers = {'"': 2.0, "}": 2.0, "]": 2.0}
     on = [(ON, Kind.USER_DEFINED, -9.0)]
-    return special + single + words + on + [(sign, Kind.NORMAL, closers.get(sign, 0.0)) for sign in signs]
+    return (
+        special
+        + single
+        + words
+        + on
+        + [(sign, Kind.NORMAL, closers.get(sign, 0.0)) for sign in signs]
+    )
 
 
 def write(path: str) -> None:
@@ -80,15 +99,28 @@ def tensors(biases: list[float]) -> list[tuple[str, np.ndarray]]:
     def random(*shape: int, scale: float) -> np.ndarray:
         return noise.standard_normal(shape) * scale
 
-    embedding, output = random(len(biases), WIDTH, scale=1.0), random(len(biases), WIDTH, scale=0.25)
-    embedding[:, 0], output[:, 0] = CONSTANT, biases
+    embedding = random(len(biases), WIDTH, scale=1.0)
+    output = random(len(biases), WIDTH, scale=0.25)
+    embedding[:, 0] = CONSTANT
+    output[:, 0] = biases
     places = {token: place for place, (token, _, _) in enumerate(vocabulary())}
-    on, last, end = places[ON], places[">"], places["</s>"]
-    embedding[on], embedding[on, 1], output[on, 1] = 0, WIDTH**0.5, 4
-    embedding[last, 2], output[end, 2] = WIDTH**0.5, -4  # a prompt ends with this, and all say something
-    named = [("token_embd.weight", embedding), ("output.weight", output), ("output_norm.weight", np.ones(WIDTH))]
+    on = places[ON]
+    last = places[">"]
+    end = places["</s>"]
+    embedding[on] = 0
+    embedding[on, 1] = WIDTH**0.5
+    output[on, 1] = 4
+    # a prompt ends with this, and all say something
+    embedding[last, 2] = WIDTH**0.5
+    output[end, 2] = -4
+    named = [
+        ("token_embd.weight", embedding),
+        ("output.weight", output),
+        ("output_norm.weight", np.ones(WIDTH)),
+    ]
     for layer in range(LAYERS):
-        attended, fed = random(WIDTH, WIDTH, scale=0.1), random(WIDTH, INNER, scale=0.1)
+        attended = random(WIDTH, WIDTH, scale=0.1)
+        fed = random(WIDTH, INNER, scale=0.1)
         attended[0] = fed[0] = 0
         weights = {
             "attn_norm": np.ones(WIDTH),

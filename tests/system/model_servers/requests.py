@@ -30,7 +30,10 @@ FOR_EVER = "Speak for ever."
 
 async def stream(sdk: AsyncOpenAI, **body: Any) -> list[Event]:
     """Stream a response; its events, which are sound and fold into the last one's response."""
-    events = [event.to_dict(warnings=False) async for event in await sdk.responses.create(stream=True, **body)]
+    events = [
+        event.to_dict(warnings=False)
+        async for event in await sdk.responses.create(stream=True, **body)
+    ]
     assert_event_stream(events)
     assert fold(events) == events[-1]["response"]
     return events
@@ -38,7 +41,10 @@ async def stream(sdk: AsyncOpenAI, **body: Any) -> list[Event]:
 
 async def raw_events(url: str, **body: Any) -> AsyncIterator[Event]:
     """Stream a response as it comes; the SDK raises an exception where it fails."""
-    async with aiohttp.ClientSession() as http, http.post(f"{url}/responses", json=body | {"stream": True}) as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{url}/responses", json=body | {"stream": True}) as answer,
+    ):
         async for line in answer.content:
             if line.startswith(b"data: {"):
                 yield json.loads(line.removeprefix(b"data: "))
@@ -52,4 +58,6 @@ def text_of(response: dict[str, Any]) -> str:
 
 def deltas_of(events: list[Event]) -> str:
     """The pieces of text that were streamed, together."""
-    return "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+    return "".join(
+        event["delta"] for event in events if event["type"] == "response.output_text.delta"
+    )

@@ -1,4 +1,6 @@
-"""Real model servers, each a process of its own in a virtual environment of its own that `make test-backends` made."""
+"""Real model servers, each a process of its own in a virtual environment of its own that `make
+test-backends` made.
+"""
 
 import asyncio
 import os
@@ -98,7 +100,9 @@ REAL = Kind(
     ),
     ready="listening on",
 )
-"""A model that understands what it reads. It is slow, so it is not among those that every test asks."""
+"""A model that understands what it reads. It is slow, so it is not among those that every test
+asks.
+"""
 
 KINDS = (LLAMA, TRANSFORMERS)
 
@@ -132,7 +136,12 @@ class ModelServer:
             "--port",
             str(self.port),
             cwd=self.home,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONUNBUFFERED": "1", **self.kind.environment},
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.home),
+                "PYTHONUNBUFFERED": "1",
+                **self.kind.environment,
+            },
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,
@@ -177,9 +186,16 @@ class ModelServer:
 
     async def post(self, **body: Any) -> tuple[int, bytes]:
         """Ask its chat completions directly; the status, and all bytes that came."""
-        body = {"model": self.kind.model, "messages": [{"role": "user", "content": "Hello"}], **body}
+        body = {
+            "model": self.kind.model,
+            "messages": [{"role": "user", "content": "Hello"}],
+            **body,
+        }
         received = b""
-        async with aiohttp.ClientSession() as http, http.post(f"{self.url}/chat/completions", json=body) as response:
+        async with (
+            aiohttp.ClientSession() as http,
+            http.post(f"{self.url}/chat/completions", json=body) as response,
+        ):
             try:
                 async for part in response.content.iter_any():
                     received += part

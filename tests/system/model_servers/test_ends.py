@@ -1,4 +1,6 @@
-"""Who goes away: the client in the middle of a stream, the model server under one, and the server for a while."""
+"""Who goes away: the client in the middle of a stream, the model server under one, and the server
+for a while.
+"""
 
 from typing import Any
 
@@ -25,23 +27,31 @@ async def begun(sdk: AsyncOpenAI, server: ModelServer) -> Any:
 
 
 async def test_a_client_that_leaves_frees_the_model(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    """Both servers answer one request after the other, so the second answer shows that the first has ended."""
+    """Both servers answer one request after the other, so the second answer shows that the first
+    has ended.
+    """
     left = server.printed("Disconnected from client")
     events = await begun(sdk, server)
     await events.close()
-    response = await sdk.with_options(timeout=20).responses.create(model=server.kind.model, input="Hello")
+    response = await sdk.with_options(timeout=20).responses.create(
+        model=server.kind.model, input="Hello"
+    )
 
     assert response.status == "completed"
     if server.kind is LLAMA:
         await server.prints("Disconnected from client", times=left + 1)
 
 
-async def test_a_cancelled_background_response_frees_the_model(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_cancelled_background_response_frees_the_model(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     response = await sdk.responses.create(model=server.kind.model, background=True, **WITHOUT_END)
     while response.status == "queued":
         response = await sdk.responses.retrieve(response.id)
     cancelled = await sdk.responses.cancel(response.id)
-    after = await sdk.with_options(timeout=20).responses.create(model=server.kind.model, input="Hello")
+    after = await sdk.with_options(timeout=20).responses.create(
+        model=server.kind.model, input="Hello"
+    )
 
     assert (cancelled.status, after.status) == ("cancelled", "completed")
 

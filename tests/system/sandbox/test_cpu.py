@@ -1,4 +1,6 @@
-"""Code has its tenant's share of the CPU and no more, whatever processes it starts; others do not wait for it."""
+"""Code has its tenant's share of the CPU and no more, whatever processes it starts; others do not
+wait for it.
+"""
 
 import asyncio
 import os
@@ -19,7 +21,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 CORES = 0.1
 """So few that processes which spin exceed them on any machine."""
 DEBT = 200.0
-"""Seconds in which all that is charged at once is paid: more where the machine is busy and the watch comes late."""
+"""Seconds in which all that is charged at once is paid: more where the machine is busy and the
+watch comes late.
+"""
 
 SPIN = """
 import os, time
@@ -53,7 +57,9 @@ while time.process_time() < 0.5:
 
 @pytest.fixture
 async def sandbox(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bubblewrap]:
-    """Its machines have the priority of the tests: with a lower one they use too little of a busy host to pause."""
+    """Its machines have the priority of the tests: with a lower one they use too little of a busy
+    host to pause.
+    """
     monkeypatch.setattr(supervisor, "PRIORITY", "0")
     one = Bubblewrap(cores=CORES)
     yield one
@@ -76,12 +82,16 @@ def runs(spaces: set[str]) -> bool:
     return "R" in {state for state, _ in processes(spaces).values()}
 
 
-async def ended(machine: Machine, call: "asyncio.Task[CodeResult] | asyncio.Task[CommandResult]") -> None:
+async def ended(
+    machine: Machine, call: "asyncio.Task[CodeResult] | asyncio.Task[CommandResult]"
+) -> None:
     await machine.close()
     await asyncio.gather(call, return_exceptions=True)
 
 
-@pytest.mark.parametrize("code", [SPIN, HIDE], ids=["children that spin", "children that nobody waits for"])
+@pytest.mark.parametrize(
+    "code", [SPIN, HIDE], ids=["children that spin", "children that nobody waits for"]
+)
 async def test_processes_that_exceed_the_share_of_their_owner_pause_and_continue(
     sandbox: Bubblewrap, code: str
 ) -> None:
@@ -96,7 +106,9 @@ async def test_processes_that_exceed_the_share_of_their_owner_pause_and_continue
 
 async def test_a_command_pauses_as_code_does(sandbox: Bubblewrap) -> None:
     machine, spaces = await machine_for(sandbox, "a")
-    call = asyncio.create_task(machine.run_command("while true; do :; done & while true; do :; done", 600, 100))
+    call = asyncio.create_task(
+        machine.run_command("while true; do :; done & while true; do :; done", 600, 100)
+    )
     await until(lambda: is_paused(spaces), DEBT)
     await until(lambda: runs(spaces), DEBT)
     assert not call.done()
@@ -125,7 +137,9 @@ async def test_paused_code_completes_and_its_time_is_known(sandbox: Bubblewrap) 
     assert seen < result.spent.cpu + 0.1
 
 
-async def test_a_paused_call_ends_at_its_time_limit_with_all_that_it_spent(sandbox: Bubblewrap) -> None:
+async def test_a_paused_call_ends_at_its_time_limit_with_all_that_it_spent(
+    sandbox: Bubblewrap,
+) -> None:
     machine, spaces = await machine_for(sandbox, "a")
     result = await run(machine, SPIN, 3)
     assert (result.ending, processes(spaces)) == ("timeout", {})
@@ -134,7 +148,9 @@ async def test_a_paused_call_ends_at_its_time_limit_with_all_that_it_spent(sandb
         await run(machine, "1")
 
 
-async def test_a_machine_stays_stopped_between_calls_when_its_owner_may_run_again(sandbox: Bubblewrap) -> None:
+async def test_a_machine_stays_stopped_between_calls_when_its_owner_may_run_again(
+    sandbox: Bubblewrap,
+) -> None:
     machine, spaces = await machine_for(sandbox, "a")
     spinning = SPIN.replace("time.sleep(1000)", "time.sleep(0.5)")
     assert (await run(machine, spinning)).ending == "completed"

@@ -1,4 +1,6 @@
-"""What code costs the memory of a host, measured outside of its machine, whatever kind of memory it tries to take."""
+"""What code costs the memory of a host, measured outside of its machine, whatever kind of memory it
+tries to take.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,6 @@
-"""Attacks by open files that a machine inherits from the server, on the event loop that servers use."""
+"""Attacks by open files that a machine inherits from the server, on the event loop that servers
+use.
+"""
 
 import uvloop
 
@@ -31,7 +33,9 @@ def test_a_machine_inherits_nothing_of_another() -> None:
         try:
             await (await sandbox.start(LIMITS)).run_code(WRITE, 20)
             machine = await sandbox.start(LIMITS)
-            return (await machine.run_code(OPEN, 20)).printed, (await machine.run_code(FILES, 20)).value
+            return (await machine.run_code(OPEN, 20)).printed, (
+                await machine.run_code(FILES, 20)
+            ).value
         finally:
             await sandbox.close()
 

@@ -1,4 +1,6 @@
-"""Memory of the kernel that belongs to no process: code cannot have it, or it is counted (attack on a whole host)."""
+"""Memory of the kernel that belongs to no process: code cannot have it, or it is counted (attack on
+a whole host).
+"""
 
 import pytest
 
@@ -67,7 +69,9 @@ async def test_what_no_process_has_is_refused(machine: Machine, name: str, argum
 
 
 @pytest.mark.parametrize(("megabytes", "code"), RETAINED.values(), ids=RETAINED)
-async def test_what_the_kernel_holds_for_processes_is_counted(machine: Machine, megabytes: int, code: str) -> None:
+async def test_what_the_kernel_holds_for_processes_is_counted(
+    machine: Machine, megabytes: int, code: str
+) -> None:
     await until(lambda: machine.memory() > 0)
     before = machine.memory()
     assert (await run(machine, code)).printed == ""
@@ -88,11 +92,13 @@ async def through(data):
 print(await through(b"data"))
 command = [sys.executable, "-c", "import asyncio; print(asyncio.run(asyncio.sleep(0.01, 'waited')))"]
 print(subprocess.run(command, capture_output=True, text=True).stdout)
-"""
+"""  # noqa: E501 - the lines of a text
     assert (await run(machine, code)).printed.split() == ["b'data'", "waited"]
 
 
-async def test_processes_of_python_talk_in_both_directions_without_sockets(machine: Machine) -> None:
+async def test_processes_of_python_talk_in_both_directions_without_sockets(
+    machine: Machine,
+) -> None:
     code = """
 import multiprocessing
 def double(end):
@@ -119,17 +125,23 @@ WITHOUT_SOCKETS = {
     "a server": "import socketserver; socketserver.TCPServer(('', 0), None)",
     "both directions of a pair": "import socket; socket.socketpair()[0].send(b'x')",
     "another method of a pair": "import socket; socket.socketpair()[0].sendall(b'x')",
-    "objects of several processes": "import multiprocessing; multiprocessing.get_context('fork').Manager()",
-    "a connection that is sent": "import multiprocessing; multiprocessing.SimpleQueue().put(multiprocessing.Pipe())",
+    "objects of several processes": "import multiprocessing; "
+    "multiprocessing.get_context('fork').Manager()",
+    "a connection that is sent": "import multiprocessing; "
+    "multiprocessing.SimpleQueue().put(multiprocessing.Pipe())",
 }
 
 
 @pytest.mark.parametrize("code", WITHOUT_SOCKETS.values(), ids=WITHOUT_SOCKETS)
-async def test_a_tool_that_needs_sockets_has_its_reason_of_failure(machine: Machine, code: str) -> None:
+async def test_a_tool_that_needs_sockets_has_its_reason_of_failure(
+    machine: Machine, code: str
+) -> None:
     assert NO_SOCKETS in (await run(machine, code)).printed
 
 
-async def test_code_is_ended_before_the_server_when_the_host_has_no_memory(machine: Machine) -> None:
+async def test_code_is_ended_before_the_server_when_the_host_has_no_memory(
+    machine: Machine,
+) -> None:
     assert await value(machine, "open('/proc/self/oom_score_adj').read().strip()") == "'1000'"
     for place in ("self", "1"):
         failed = await run(machine, f"open('/proc/{place}/oom_score_adj', 'w').write('0')")

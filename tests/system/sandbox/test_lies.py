@@ -1,4 +1,6 @@
-"""Attacks on the server's trust: forged replies, and an environment that waits for the next call (10, 12)."""
+"""Attacks on the server's trust: forged replies, and an environment that waits for the next call
+(10, 12).
+"""
 
 import json
 
@@ -59,7 +61,9 @@ threading.Thread(target=forge).start()
     assert (result.ending, result.value) == ("lost", "")
 
 
-async def test_a_reply_with_the_nonce_of_code_can_contain_only_output_of_code(machine: Machine) -> None:
+async def test_a_reply_with_the_nonce_of_code_can_contain_only_output_of_code(
+    machine: Machine,
+) -> None:
     own = (
         forge("b''")
         + """
@@ -72,7 +76,7 @@ figures = ["bm8gaW1hZ2U=", "iVBORw0KGgo="]
 line = json.dumps({"nonce": nonce, "value": "x" * 100_000, "figures": figures, "ending": "completed", "exit": 1})
 os.write(socket, line.encode() + b"\\n")
 os.kill(os.getpid(), 19)
-"""
+"""  # noqa: E501 - the lines of a text
     )
     result = await run(machine, own)
     assert result.figures == [b"\x89PNG\r\n\x1a\n"]
@@ -92,7 +96,7 @@ sys.settrace(lambda *_: None)
 __name__ = "elsewhere"
 atexit.register(lambda: os._exit(9))
 signal.signal(signal.SIGPIPE, lambda *_: None)
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 async def test_poison_stays_in_its_machine(machine: Machine) -> None:
@@ -104,7 +108,9 @@ async def test_poison_stays_in_its_machine(machine: Machine) -> None:
     async with machine_of() as other:
         for name, text in files.items():
             await other.put(name, parts(text))
-        assert await value(other, "import json, ast, encodings; json.dumps([1])") == repr(json.dumps([1]))
+        assert await value(other, "import json, ast, encodings; json.dumps([1])") == repr(
+            json.dumps([1])
+        )
         result = await run(other, "print('clean')")
         assert (result.printed, result.ending) == ("clean\n", "completed")
         command = await other.run_command("echo clean", 20, 100)
@@ -129,6 +135,10 @@ async def test_poison_stays_in_its_machine(machine: Machine) -> None:
 )
 async def test_whatever_code_does_there_is_a_result(machine: Machine, code: str) -> None:
     result = await run(machine, code)
-    assert result.ending in {"completed", "lost", "memory"}  # a recursion can take all memory before it fails
+    assert result.ending in {
+        "completed",
+        "lost",
+        "memory",
+    }  # a recursion can take all memory before it fails
     if machine.is_alive:
         assert await value(machine, "1 + 1") == "2"

@@ -23,16 +23,23 @@ threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start
 
 
 def own_group() -> str:
-    """Return the line of the tests' own group; it is empty where no session was ever created (a process of CI)."""
+    """Return the line of the tests' own group; it is empty where no session was ever created (a
+    process of CI).
+    """
     return Path("/proc/self/autogroup").read_text()
 
 
 def processes(spaces: set[str]) -> dict[str, tuple[str, int]]:
-    """Return the state of each process in these namespaces, except the first of each, and the CPU ticks of it."""
+    """Return the state of each process in these namespaces, except the first of each, and the CPU
+    ticks of it.
+    """
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if str((process / "ns/pid").readlink()) not in spaces or b"--args" in (process / "cmdline").read_bytes():
+            if (
+                str((process / "ns/pid").readlink()) not in spaces
+                or b"--args" in (process / "cmdline").read_bytes()
+            ):
                 continue
             fields = (process / "stat").read_text().rpartition(")")[2].split()
             found[process.name] = fields[0], int(fields[11]) + int(fields[12])
@@ -72,10 +79,14 @@ async def test_a_session_cannot_be_created(machine: Machine) -> None:
     assert "not permitted" in (await machine.run_command("setsid true; true", 60, 1000)).stderr
 
 
-@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no groups for sessions")
+@pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists(), reason="this kernel has no groups for sessions"
+)
 async def test_the_session_of_a_machine_has_a_lower_priority(machine: Machine) -> None:
     group, *priority = eval(await value(machine, "open('/proc/self/autogroup').read().split()"))
     assert priority == ["nice", PRIORITY]
     assert group not in own_group().split()
     assert "Error" in (await run(machine, "open('/proc/self/autogroup', 'w').write('0')")).printed
-    assert os.getpriority(os.PRIO_PROCESS, 0) < int(await value(machine, "import os; os.getpriority(0, 0)"))
+    assert os.getpriority(os.PRIO_PROCESS, 0) < int(
+        await value(machine, "import os; os.getpriority(0, 0)")
+    )

@@ -1,4 +1,6 @@
-"""Attacks on what all machines share: processes, memory, disk, and what the server reads (1, 2, 3, 11)."""
+"""Attacks on what all machines share: processes, memory, disk, and what the server reads (1, 2, 3,
+11).
+"""
 
 import asyncio
 
@@ -6,7 +8,16 @@ import pytest
 from bench.attacks.memory import namespaces
 
 from antiphon.sandbox.contract import Machine, MachineLimits, SandboxError
-from tests.support.sandboxes import LIMITS, MEGABYTE, content, machine_of, parts, run, value, vanished
+from tests.support.sandboxes import (
+    LIMITS,
+    MEGABYTE,
+    content,
+    machine_of,
+    parts,
+    run,
+    value,
+    vanished,
+)
 
 FORKED = """
 import os, time
@@ -84,12 +95,15 @@ async def test_files_without_content_count_as_memory() -> None:
     "code",
     [
         "import os; os.memfd_create('hidden')",
-        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.shmget(0, 4096, 0o1600) >= 0 or 1 / 0",
+        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.shmget(0, 4096, 0o1600) >= 0 or "
+        "1 / 0",
         "open('/dev/shm/large', 'wb').write(b'x' * 70_000_000)",
         "open('/tmp/large', 'wb').write(b'x' * 70_000_000)",
     ],
 )
-async def test_memory_that_belongs_to_no_process_is_refused_or_limited(machine: Machine, code: str) -> None:
+async def test_memory_that_belongs_to_no_process_is_refused_or_limited(
+    machine: Machine, code: str
+) -> None:
     assert "Error" in (await run(machine, code)).printed
 
 
@@ -100,7 +114,9 @@ async def test_a_file_and_the_disk_have_a_size(machine: Machine) -> None:
     assert "No space left on device" in (await run(machine, full)).printed
     assert sum(file.size for file in await machine.files()) <= LIMITS.disk
     with pytest.raises(SandboxError, match="No space left"):
-        await machine.put("more.bin", parts(b"x" * MEGABYTE, b"x" * MEGABYTE, b"x" * MEGABYTE, b"x" * MEGABYTE))
+        await machine.put(
+            "more.bin", parts(b"x" * MEGABYTE, b"x" * MEGABYTE, b"x" * MEGABYTE, b"x" * MEGABYTE)
+        )
     assert await value(machine, "import os\nfor n in os.listdir('.'): os.remove(n)\n1 + 1") == "2"
 
 
@@ -120,7 +136,9 @@ print(count)"""
     assert 200 < int(count) <= 256
 
 
-@pytest.mark.parametrize("place", ["/", "/usr", "/dev", "/run", "/mnt", "/etc", "/proc", "/run/kernel.py"])
+@pytest.mark.parametrize(
+    "place", ["/", "/usr", "/dev", "/run", "/mnt", "/etc", "/proc", "/run/kernel.py"]
+)
 async def test_nothing_else_can_be_written(machine: Machine, place: str) -> None:
     name = place if "." in place else f"{place}/x"
     assert "Error" in (await run(machine, f"open('{name}', 'w').write('x')")).printed
@@ -161,7 +179,10 @@ async def test_a_command_with_endless_output_ends_alone(machine: Machine) -> Non
 
 
 async def test_output_between_calls_costs_the_server_nothing(machine: Machine) -> None:
-    endless = "import threading, os\nthreading.Thread(target=lambda: [os.write(1, b'x' * 999) for _ in iter(int, 1)])"
+    endless = (
+        "import threading, os\nthreading.Thread(target=lambda: [os.write(1, b'x' * 999) for "
+        "_ in iter(int, 1)])"
+    )
     await run(machine, f"{endless}.start()")
     await asyncio.sleep(0)
     assert (await run(machine, "1 + 1")).value == "2"

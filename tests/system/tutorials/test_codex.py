@@ -1,4 +1,6 @@
-"""The tutorial of Codex runs from start to end with the scripted model, where npm can install Codex."""
+"""The tutorial of Codex runs from start to end with the scripted model, where npm can install
+Codex.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,9 @@ def test_the_blocks_of_the_tutorial_run(tmp_path: Path) -> None:
         pytest.skip(f"no network namespace: {why_not()}")
     codex = install()
     text = PAGE.read_text().replace(f"{MARK}```text", "<!-- output -->\n```text").replace(MARK, "")
-    text = text.replace("npm install -g @openai/codex\nollama pull qwen3:8b\n", f"PATH=$PATH:{codex.parent}\n")
+    text = text.replace(
+        "npm install -g @openai/codex\nollama pull qwen3:8b\n", f"PATH=$PATH:{codex.parent}\n"
+    )
     page = tmp_path / PAGE.name
     page.write_text(text)
     done = run(page, tmp_path)

@@ -1,4 +1,6 @@
-"""The tutorial of the data analyst runs from start to end, where a sandbox and pandas are at hand."""
+"""The tutorial of the data analyst runs from start to end, where a sandbox and pandas are at
+hand.
+"""
 
 from pathlib import Path
 

@@ -9,7 +9,14 @@ from antiphon.protocol.validation.validate import decode_request
 BODY = {
     "model": "m",
     "input": "Hi",
-    "tools": [{"type": "mcp", "server_label": "s", "server_url": "https://mcp.example.com", "authorization": "secret"}],
+    "tools": [
+        {
+            "type": "mcp",
+            "server_label": "s",
+            "server_url": "https://mcp.example.com",
+            "authorization": "secret",
+        }
+    ],
     "top_k": 20,
     "chat_template_kwargs": {"enable_thinking": False},
 }

@@ -1,4 +1,6 @@
-"""What is sealed comes back to whom it was sealed for, by any server with the key, and to nobody else."""
+"""What is sealed comes back to whom it was sealed for, by any server with the key, and to nobody
+else.
+"""
 
 import base64
 
@@ -10,11 +12,17 @@ from antiphon.access.keyring import Keyring, new_key, read_key
 from antiphon.errors import ConfigError
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),
-    lambda children: st.lists(children) | st.dictionaries(st.text(st.characters(codec="utf-8")), children),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text(st.characters(codec="utf-8")),
+    lambda children: (
+        st.lists(children) | st.dictionaries(st.text(st.characters(codec="utf-8")), children)
+    ),
     max_leaves=10,
 )
-OLD, NEW = new_key(), new_key()
+OLD = new_key()
+NEW = new_key()
 RING = Keyring([OLD])
 BLOB = RING.seal({"family": "mistral", "reasoning": {"thinking": "why"}}, "")
 

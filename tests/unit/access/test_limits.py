@@ -1,4 +1,6 @@
-"""What a key's limits say of one request: the headers of its reply, and the refusal with the seconds to wait."""
+"""What a key's limits say of one request: the headers of its reply, and the refusal with the
+seconds to wait.
+"""
 
 import pytest
 
@@ -38,7 +40,9 @@ def level(requests_in: float = 0.0, tokens_in: float = 0.0, today: int = 0) -> B
         (("m", "n"), "n", True),
     ],
 )
-def test_a_key_allows_the_models_of_its_list_or_all(models: tuple[str, ...], model: str, is_allowed: bool) -> None:
+def test_a_key_allows_the_models_of_its_list_or_all(
+    models: tuple[str, ...], model: str, is_allowed: bool
+) -> None:
     key = new_key(limits=KeyLimits(models=models))
 
     assert allows(key.limits, model) is is_allowed
@@ -60,7 +64,9 @@ def test_a_key_allows_the_models_of_its_list_or_all(models: tuple[str, ...], mod
         (KeyLimits(budget=Budget(1)), False, True),
     ],
 )
-def test_tokens_matter_if_a_limit_or_a_budget_counts_them(limits: KeyLimits, counts: bool, weighs: bool) -> None:
+def test_tokens_matter_if_a_limit_or_a_budget_counts_them(
+    limits: KeyLimits, counts: bool, weighs: bool
+) -> None:
     assert counts_tokens(limits) is counts
     assert is_weighed(new_key(limits=limits)) is weighs
     assert is_weighed(new_key(limits=limits, tenant_budget=Budget(1)))
@@ -76,7 +82,11 @@ def test_tokens_matter_if_a_limit_or_a_budget_counts_them(limits: KeyLimits, cou
         (KeyLimits(tokens_per_minute=600), level(0, 90.0), {"tokens": ("600", "0", "1m30s")}),
         (KeyLimits(tokens_per_day=500), level(today=200), {"tokens": ("500", "300", "12h0m0s")}),
         (KeyLimits(tokens_per_day=500), level(today=501), {"tokens": ("500", "0", "12h0m0s")}),
-        (KeyLimits(tokens_per_minute=600, tokens_per_day=500), level(0, 1.0), {"tokens": ("600", "590", "1s")}),
+        (
+            KeyLimits(tokens_per_minute=600, tokens_per_day=500),
+            level(0, 1.0),
+            {"tokens": ("600", "590", "1s")},
+        ),
         (
             KeyLimits(requests_per_minute=10, tokens_per_minute=600),
             level(6.0, 360.0),
@@ -152,7 +162,11 @@ def test_a_refusal_names_the_limit_that_takes_longest_and_its_wait(
 
 
 def quota(error: ClientError, wait: int, words: str) -> None:
-    assert (error.status, error.type, error.code) == (429, "insufficient_quota", "insufficient_quota")
+    assert (error.status, error.type, error.code) == (
+        429,
+        "insufficient_quota",
+        "insufficient_quota",
+    )
     assert error.headers == {"retry-after": str(wait), "x-should-retry": "false"}
     assert words in error.message
 

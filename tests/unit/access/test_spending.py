@@ -16,9 +16,12 @@ from antiphon.upstream.registry import ModelRegistry
 from tests.store.making import new_key
 from tests.support.parts import Listed
 
-CHEAP, DEAR = Prices(1_000_000, 500_000, 2_000_000), Prices(3_000_000, 0, 4_000_000)
+CHEAP = Prices(1_000_000, 500_000, 2_000_000)
+DEAR = Prices(3_000_000, 0, 4_000_000)
 BUDGET = Budget(per_day=1_000)
-USAGE = Usage(input_tokens=10, input_tokens_details=InputTokensDetails(cached_tokens=4), output_tokens=5)
+USAGE = Usage(
+    input_tokens=10, input_tokens_details=InputTokensDetails(cached_tokens=4), output_tokens=5
+)
 
 
 def running(*priced: tuple[str, Prices | None]) -> ModelRegistry:
@@ -34,7 +37,13 @@ def running(*priced: tuple[str, Prices | None]) -> ModelRegistry:
 @pytest.mark.parametrize(
     ("prices", "cost"),
     [([CHEAP], 18), ([CHEAP, DEAR], 38), ([DEAR, CHEAP], 38), ([None, CHEAP], 18), ([None], 0)],
-    ids=["one", "the second is dearer", "the first is dearer", "one without a price", "none with a price"],
+    ids=[
+        "one",
+        "the second is dearer",
+        "the first is dearer",
+        "one without a price",
+        "none with a price",
+    ],
 )
 async def test_tokens_cost_the_price_of_the_most_expensive_backend_that_may_have_reported_them(
     prices: list[Prices | None], cost: int
@@ -45,7 +54,9 @@ async def test_tokens_cost_the_price_of_the_most_expensive_backend_that_may_have
     assert highest_cost((), USAGE) == 0
 
 
-async def test_a_request_is_expected_to_cost_the_highest_prices_without_a_token_from_the_cache() -> None:
+async def test_a_request_is_expected_to_cost_the_highest_prices_without_a_token_from_the_cache() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     """Of all backends that may answer it, and of the models that may be called beside its own."""
     shared = Budget(per_month=2_000)
     key = new_key("acme", limits=KeyLimits(budget=BUDGET), tenant_budget=shared)
@@ -60,7 +71,9 @@ async def test_a_request_is_expected_to_cost_the_highest_prices_without_a_token_
 async def test_a_model_without_a_price_at_one_of_its_backends_is_reported_where_a_key_has_a_budget(
     has_budget: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    key = SimpleNamespace(revoked_at=None, tenant_budget=None, limits=KeyLimits(budget=BUDGET if has_budget else None))
+    key = SimpleNamespace(
+        revoked_at=None, tenant_budget=None, limits=KeyLimits(budget=BUDGET if has_budget else None)
+    )
     revoked = SimpleNamespace(revoked_at=1, tenant_budget=BUDGET, limits=KeyLimits(budget=BUDGET))
 
     async def read(operation: object) -> list[Any]:
@@ -72,4 +85,6 @@ async def test_a_model_without_a_price_at_one_of_its_backends_is_reported_where_
     await models.refresh()
     await warn_of_unpriced(store, models)
 
-    assert ["1 of 2 models, such as 'm'" in message for message in caplog.messages] == [True] * has_budget
+    assert ["1 of 2 models, such as 'm'" in message for message in caplog.messages] == [
+        True
+    ] * has_budget

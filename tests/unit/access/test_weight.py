@@ -1,4 +1,6 @@
-"""What a request is expected to weigh, worked out in small steps where it is large: as in one step."""
+"""What a request is expected to weigh, worked out in small steps where it is large: as in one
+step.
+"""
 
 from typing import Any
 
@@ -18,7 +20,9 @@ SHORT = b'{"url": "%b"}' % (b"E" * 50)
 UNCLOSED = b'{"data": "%b"}' % (b"F" * 2_000 + b" and words" * 50)
 BODY = (
     b"["
-    + b", ".join([IMAGE, WORDS, FILE, RUN, b'{"a": "data:"}', *[SHORT] * 100, UNCLOSED, IMAGE, SPACED, FILE])
+    + b", ".join(
+        [IMAGE, WORDS, FILE, RUN, b'{"a": "data:"}', *[SHORT] * 100, UNCLOSED, IMAGE, SPACED, FILE]
+    )
     + b"]"
 )
 
@@ -39,7 +43,9 @@ def test_a_string_that_does_not_end_is_one() -> None:
 @pytest.mark.parametrize("size", [5_000, 200_000])
 @pytest.mark.parametrize("field", [b"text", b"input", b"content", b"arguments", b"output"])
 @pytest.mark.parametrize("start", [b"data:", b""])
-def test_a_text_that_resembles_an_image_weighs_as_much_as_any_text(size: int, field: bytes, start: bytes) -> None:
+def test_a_text_that_resembles_an_image_weighs_as_much_as_any_text(
+    size: int, field: bytes, start: bytes
+) -> None:
     body = b'{"%b": "%b%b"}' % (field, start, b"A" * size)
     assert weight_of(body).input_tokens == len(body) // 4
 
@@ -83,5 +89,10 @@ def test_a_response_weighs_one_answer_as_long_as_its_limit(limit: int | None, ou
         ({"n": 3}, 3_000),
     ],
 )
-def test_a_chat_completion_weighs_all_of_its_answers_at_the_higher_bound(bounds: dict[str, Any], output: int) -> None:
-    assert weight_of_chat({"model": "m", "messages": [], **bounds}, b"{}").bounded(1_000).output_tokens == output
+def test_a_chat_completion_weighs_all_of_its_answers_at_the_higher_bound(
+    bounds: dict[str, Any], output: int
+) -> None:
+    assert (
+        weight_of_chat({"model": "m", "messages": [], **bounds}, b"{}").bounded(1_000).output_tokens
+        == output
+    )

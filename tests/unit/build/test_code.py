@@ -31,11 +31,15 @@ async def test_a_broken_sandbox_disables_the_tools_with_the_reason(
 
     assert opened is not None and opened.tools(*PARTS) is None
     assert opened.state() == CodeState("bubblewrap", await sandbox.probe())
-    assert all(one in caplog.text for one in ("code_interpreter", "shell", "bubblewrap is not installed."))
+    assert all(
+        one in caplog.text for one in ("code_interpreter", "shell", "bubblewrap is not installed.")
+    )
     assert sandbox.is_closed
 
 
-async def test_a_probe_that_raises_is_a_sandbox_that_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_probe_that_raises_is_a_sandbox_that_does_not_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sandbox = FakeSandbox()
 
     async def fails() -> str:

@@ -24,7 +24,12 @@ def flaw(*models: ModelConfig) -> str:
 
 def test_facts_become_a_profile_and_the_rest_defaults() -> None:
     config = ModelConfig(
-        name="m", context_window=8192, tools="prompt", stop=["x"], parameters={"top_k": 1}, efforts={"low": {"b": 1}}
+        name="m",
+        context_window=8192,
+        tools="prompt",
+        stop=["x"],
+        parameters={"top_k": 1},
+        efforts={"low": {"b": 1}},
     )
 
     assert options_of([config], "gpu") == [
@@ -54,14 +59,18 @@ def test_a_backend_gets_what_is_about_it_and_about_every_backend_the_general_fir
 
 
 def test_settings_that_fit_pass() -> None:
-    check_models([ModelConfig(name="m", backend="gpu"), ModelConfig(name="m"), ModelConfig(name="*")], ["gpu"])
+    check_models(
+        [ModelConfig(name="m", backend="gpu"), ModelConfig(name="m"), ModelConfig(name="*")],
+        ["gpu"],
+    )
 
 
 def test_an_unknown_backend_is_named_with_those_that_exist() -> None:
     stated = flaw(ModelConfig(name="m", backend="gpo"))
 
     assert stated == (
-        "The model 'm' names the backend 'gpo', which does not exist. Did you mean 'gpu'? The backends are: cpu, gpu."
+        "The model 'm' names the backend 'gpo', which does not exist. Did you mean 'gpu'? The "
+        "backends are: cpu, gpu."
     )
 
 
@@ -78,10 +87,16 @@ LISTED = [
         ({"vision": "gpo/llava"}, "`vision` names the model 'gpo/llava'", ""),
         ({"cache_embeddings": "xyz"}, "`cache_embeddings` names the model 'xyz'", ""),
         ({"search_embeddings": "xyz"}, "`search_embeddings` names the model 'xyz'", ""),
-        ({"fallback": {"fast": ["qwen33"]}}, "`fallback` names the model 'qwen33'", " Did you mean 'qwen3'?"),
+        (
+            {"fallback": {"fast": ["qwen33"]}},
+            "`fallback` names the model 'qwen33'",
+            " Did you mean 'qwen3'?",
+        ),
     ],
 )
-def test_a_model_that_no_backend_can_have_is_rejected(wrong: dict[str, Any], setting: str, hint: str) -> None:
+def test_a_model_that_no_backend_can_have_is_rejected(
+    wrong: dict[str, Any], setting: str, hint: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         check_references(Settings(backends=LISTED, **wrong))
 
@@ -93,12 +108,15 @@ def test_a_model_that_no_backend_can_have_is_rejected(wrong: dict[str, Any], set
 def test_a_model_that_a_backend_may_have_passes(vision: str) -> None:
     check_references(Settings(backends=LISTED, vision=vision))
     check_references(Settings(backends=[*LISTED, BackendConfig(url="http://c/v1")], vision="typo"))
-    check_references(Settings(backends=[*LISTED, BackendConfig(url="http://c/v1", models="*")], vision="typo"))
+    check_references(
+        Settings(backends=[*LISTED, BackendConfig(url="http://c/v1", models="*")], vision="typo")
+    )
     check_references(Settings(vision="typo"))
 
 
 async def test_a_model_in_no_list_is_reported_once_all_backends_listed_theirs() -> None:
-    a, b = Listed("a", ["qwen3"]), Listed("b", None)
+    a = Listed("a", ["qwen3"])
+    b = Listed("b", None)
     registry = models(a, b)
     settings = Settings(vision="qwen", fallback={"x": ["qwen3"]})
     await registry.refresh()
@@ -111,7 +129,9 @@ async def test_a_model_in_no_list_is_reported_once_all_backends_listed_theirs() 
     ]
 
 
-async def test_the_image_model_is_searched_among_the_backends_unless_it_has_its_own_server() -> None:
+async def test_the_image_model_is_searched_among_the_backends_unless_it_has_its_own_server() -> (
+    None
+):
     registry = models(Listed("a", ["flux"]))
     await registry.refresh()
 
@@ -150,7 +170,9 @@ def priced(**prices: float) -> ModelOptions:
 
 def test_prices_are_read_as_they_are_written() -> None:
     assert priced(input=0.15, output=0.6).prices == Prices(150_000_000, 150_000_000, 600_000_000)
-    assert priced(input=0.1, output=0, cached_input=0.025).prices == Prices(100_000_000, 25_000_000, 0)
+    assert priced(input=0.1, output=0, cached_input=0.025).prices == Prices(
+        100_000_000, 25_000_000, 0
+    )
     assert options_of([ModelConfig(name="m")], "gpu")[0].prices is None
 
 

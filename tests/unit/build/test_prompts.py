@@ -25,7 +25,10 @@ def test_a_prompt_of_the_settings_is_a_template_with_the_number_of_its_version()
     assert one.version == 7
     assert variables_of(one.template) == ["customer", "topic"]
     assert one.template.defaults is not None
-    assert (one.template.defaults.temperature, one.template.defaults.max_output_tokens) == (1.0, 100)
+    assert (one.template.defaults.temperature, one.template.defaults.max_output_tokens) == (
+        1.0,
+        100,
+    )
     assert one.template.model is None
 
 
@@ -37,18 +40,29 @@ def test_a_prompt_of_the_settings_is_a_template_with_the_number_of_its_version()
             PromptConfig(instructions="x"),
             "prompts has the id 'a b', which is not valid. Use letters, digits, '_' and '-'.",
         ),
-        ("p", PromptConfig(), "prompts.p is not valid: A prompt needs 'instructions', 'messages', or both."),
+        (
+            "p",
+            PromptConfig(),
+            "prompts.p is not valid: A prompt needs 'instructions', 'messages', or both.",
+        ),
         (
             *("p", PromptConfig(instructions="x", defaults={"temprature": 1})),
-            "prompts.p is not valid: Unknown parameter: 'defaults.temprature'. Did you mean 'defaults.temperature'?",
+            "prompts.p is not valid: Unknown parameter: 'defaults.temprature'. Did you mean "
+            "'defaults.temperature'?",
         ),
         (
             "p",
             PromptConfig(messages=[{"role": "bot", "content": "x"}]),
             "prompts.p is not valid: Invalid value: 'bot'.",
         ),
-        ("p", PromptConfig(instructions="x" * 300_000), "prompts.p is too long: a prompt can have at most 262,144"),
+        (
+            "p",
+            PromptConfig(instructions="x" * 300_000),
+            "prompts.p is too long: a prompt can have at most 262,144",
+        ),
     ],
 )
-def test_a_prompt_that_is_wrong_is_rejected_by_its_id(prompt_id: str, config: PromptConfig, words: str) -> None:
+def test_a_prompt_that_is_wrong_is_rejected_by_its_id(
+    prompt_id: str, config: PromptConfig, words: str
+) -> None:
     assert words in refusal(prompt_id, config)

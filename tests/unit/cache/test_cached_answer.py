@@ -8,7 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.cache.cached_answer import AnswerOrigin, CachedAnswer, from_bytes, noted, replay_answer, to_bytes
+from antiphon.cache.cached_answer import (
+    AnswerOrigin,
+    CachedAnswer,
+    from_bytes,
+    noted,
+    replay_answer,
+    to_bytes,
+)
 from antiphon.protocol.events import ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import WebSearchCall
 from antiphon.protocol.response import Response, Usage
@@ -25,7 +32,9 @@ ORIGIN = AnswerOrigin("a", "http://127.0.0.1:1/v1", "m")
 STREAMS = recorded("*.sse")
 
 
-def receive(data: bytes, view: View | None = None) -> tuple[CachedAnswer | None, Finish, list[dict[str, Any]]]:
+def receive(
+    data: bytes, view: View | None = None
+) -> tuple[CachedAnswer | None, Finish, list[dict[str, Any]]]:
     """Note an answer; return it with how it ended and the output that it made."""
     translation = begin(view, names=["look"])
     reader = AnswerReader(translation.chat)
@@ -37,11 +46,15 @@ def receive(data: bytes, view: View | None = None) -> tuple[CachedAnswer | None,
     return stored, ending, json.loads(msgspec.json.encode(translation.writer.response.output))
 
 
-def report(stored: CachedAnswer, view: View | None = None, ending: Finish | None = None) -> list[dict[str, Any]]:
+def report(
+    stored: CachedAnswer, view: View | None = None, ending: Finish | None = None
+) -> list[dict[str, Any]]:
     """Tell an answer to another client; return all events."""
     numbers = itertools.count(1)
     response = Response(id="resp_9", created_at=1, model="m")
-    writer = ResponseWriter(response, lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 2.0, str, view or View())
+    writer = ResponseWriter(
+        response, lambda prefix: f"{prefix}_new{next(numbers)}", lambda: 2.0, str, view or View()
+    )
     writer.start()
     replay_answer(stored, writer)
     conclude(writer, ending or Finish("completed", stored.usage))
@@ -72,7 +85,9 @@ def test_a_real_backends_answer_is_emitted_word_for_word(path: Path) -> None:
 def test_the_deltas_of_a_part_become_one() -> None:
     stored, *_ = receive(sse(*stated("Hel", "lo", ", you")))
     assert stored is not None
-    deltas = [event["delta"] for event in report(stored) if event["type"] == "response.output_text.delta"]
+    deltas = [
+        event["delta"] for event in report(stored) if event["type"] == "response.output_text.delta"
+    ]
     assert deltas == ["Hello, you"]
 
 
@@ -80,7 +95,11 @@ def test_the_deltas_of_a_part_become_one() -> None:
 def test_deltas_are_padded_only_on_request(pads: bool) -> None:
     stored, *_ = receive(sse(*stated("Hello")), View(obfuscation=not pads))
     assert stored is not None
-    paddings = [event["obfuscation"] for event in report(stored, View(obfuscation=pads)) if "obfuscation" in event]
+    paddings = [
+        event["obfuscation"]
+        for event in report(stored, View(obfuscation=pads))
+        if "obfuscation" in event
+    ]
     assert [len(padding) % 16 for padding in paddings] == ([11] if pads else [])
 
 

@@ -14,9 +14,18 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.to_chat_completions.request import normalise_input
 
 SECRET = b"s" * 32
-TEXTS = st.text(st.characters(codec="ascii", min_codepoint=32, max_codepoint=126), min_size=1, max_size=20)
-MESSAGES = st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "system"]), TEXTS)
-SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+TEXTS = st.text(
+    st.characters(codec="ascii", min_codepoint=32, max_codepoint=126), min_size=1, max_size=20
+)
+MESSAGES = st.builds(
+    lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "system"]), TEXTS
+)
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
 FUNCTION = st.fixed_dictionaries(
     {"type": st.just("function"), "name": st.from_regex(r"[a-z]{1,8}", fullmatch=True)},
     optional={
@@ -34,7 +43,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "tools": st.lists(FUNCTION, min_size=1, max_size=2, unique_by=lambda tool: tool["name"]),
     "tool_choice": st.sampled_from(["auto", "none"]),
     "metadata": st.dictionaries(TEXTS, TEXTS, min_size=1, max_size=2),
-    "text": st.sampled_from([{"verbosity": "low"}, {"format": {"type": "json_object"}}, {"format": FORMAT}]),
+    "text": st.sampled_from(
+        [{"verbosity": "low"}, {"format": {"type": "json_object"}}, {"format": FORMAT}]
+    ),
     "temperature": st.integers(0, 20).map(lambda tenths: tenths / 10),
     "top_p": st.integers(0, 10).map(lambda tenths: tenths / 10),
     "presence_penalty": st.integers(-2, 2),
@@ -53,7 +64,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "store": st.booleans(),
     "service_tier": st.sampled_from(["auto", "default", "flex"]),
     "top_logprobs": st.integers(0, 20),
-    "context_management": st.integers(1000, 2000).map(lambda n: [{"type": "compaction", "compact_threshold": n}]),
+    "context_management": st.integers(1000, 2000).map(
+        lambda n: [{"type": "compaction", "compact_threshold": n}]
+    ),
     "client_metadata": st.dictionaries(TEXTS, TEXTS, min_size=1, max_size=2),
 }
 DELIVERY: dict[str, st.SearchStrategy[Any]] = {
@@ -86,7 +99,9 @@ def test_every_field_is_either_varied_here_or_declared_irrelevant() -> None:
 
 @pytest.mark.wide
 @given(bodies(FIELDS), st.sampled_from(sorted(FIELDS)), st.data())
-def test_any_single_field_that_differs_makes_another_key(body: dict[str, Any], name: str, data: st.DataObject) -> None:
+def test_any_single_field_that_differs_makes_another_key(
+    body: dict[str, Any], name: str, data: st.DataObject
+) -> None:
     before = {"model": "m", "input": "Hi", **body}
     value = data.draw(FIELDS[name].filter(lambda value: value != before.get(name)))
     is_same = name == "input" and as_items(value) == as_items(before["input"])
@@ -101,21 +116,29 @@ def test_a_field_more_makes_another_key(body: dict[str, Any], name: str) -> None
 
 
 @given(bodies(FIELDS), st.fixed_dictionaries({}, optional=DELIVERY))
-def test_how_the_answer_is_delivered_makes_no_difference(body: dict[str, Any], delivery: dict[str, Any]) -> None:
+def test_how_the_answer_is_delivered_makes_no_difference(
+    body: dict[str, Any], delivery: dict[str, Any]
+) -> None:
     if not delivery.get("stream"):
         delivery.pop("stream_options", None)
     assert key_of(body) == key_of({**body, **delivery})
 
 
 @given(bodies(FIELDS), TEXTS, TEXTS)
-def test_each_tenant_and_each_store_has_keys_of_its_own(body: dict[str, Any], one: str, other: str) -> None:
+def test_each_tenant_and_each_store_has_keys_of_its_own(
+    body: dict[str, Any], one: str, other: str
+) -> None:
     assert (key_of(body, one) == key_of(body, other)) is (one == other)
     assert key_of(body, one) != key_of(body, one, b"t" * 32)
 
 
 def test_the_order_of_a_schemas_properties_counts_since_models_follow_it() -> None:
-    one, other = {"a": {}, "b": {}}, {"b": {}, "a": {}}
-    tools = [[{"type": "function", "name": "f", "parameters": {"properties": each}}] for each in (one, other)]
+    one = {"a": {}, "b": {}}
+    other = {"b": {}, "a": {}}
+    tools = [
+        [{"type": "function", "name": "f", "parameters": {"properties": each}}]
+        for each in (one, other)
+    ]
     assert key_of({"tools": tools[0]}) != key_of({"tools": tools[1]})
 
 
@@ -125,7 +148,9 @@ def test_what_is_null_is_as_absent() -> None:
 
 def test_the_ids_of_items_do_not_count() -> None:
     message = {"role": "user", "content": "Hi"}
-    assert key_of({"input": [{**message, "id": "msg_1"}]}) == key_of({"input": [{**message, "id": "msg_2"}]})
+    assert key_of({"input": [{**message, "id": "msg_1"}]}) == key_of(
+        {"input": [{**message, "id": "msg_2"}]}
+    )
 
 
 def as_items(value: Any) -> list[tuple[str, str]]:

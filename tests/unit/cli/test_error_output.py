@@ -11,7 +11,11 @@ from antiphon.errors import AntiphonError, ConfigError, StoreError
 @pytest.mark.parametrize(
     ("number", "setting", "advice"),
     [
-        (errno.EADDRINUSE, "", "Choose another port with --port, or stop the program that listens there."),
+        (
+            errno.EADDRINUSE,
+            "",
+            "Choose another port with --port, or stop the program that listens there.",
+        ),
         (errno.EACCES, "", "Choose another port with --port."),
         (errno.EADDRNOTAVAIL, "", "Choose another address with --host."),
         (
@@ -23,14 +27,19 @@ from antiphon.errors import AntiphonError, ConfigError, StoreError
 def test_an_address_that_cannot_be_used_comes_with_the_flag_that_corrects_it(
     number: int, setting: str, advice: str
 ) -> None:
-    assert cannot_listen("192.0.2.1", 80, OSError(number, ""), setting).message.endswith(f". {advice}")
+    assert cannot_listen("192.0.2.1", 80, OSError(number, ""), setting).message.endswith(
+        f". {advice}"
+    )
 
 
 def test_the_operator_reads_the_cause_of_a_store_error_that_clients_do_not() -> None:
     error = StoreError("The store operation failed.")
     assert text_for_operator(error) == "The store operation failed."
     error.__cause__ = ValueError("no such table: items")
-    assert text_for_operator(error) == "The store operation failed. Cause: ValueError: no such table: items"
+    assert (
+        text_for_operator(error)
+        == "The store operation failed. Cause: ValueError: no such table: items"
+    )
 
 
 @pytest.mark.parametrize("kind", [AntiphonError, ConfigError])

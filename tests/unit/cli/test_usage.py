@@ -35,9 +35,9 @@ def test_the_help_of_every_command_is_plain(name: str) -> None:
     displayed = help_of(name)
 
     assert not re.search(r"[<{]\w|<=|\[\[|\[required\]", displayed), "the parser's notation"
-    assert "..." not in re.sub(r"\[ARGS\.*\]\.*|(?:REPORT\.json|PATH|FILE_ID|CONTAINER_ID)\.\.\.", "", displayed), (
-        "a sentence that is cut off"
-    )
+    assert "..." not in re.sub(
+        r"\[ARGS\.*\]\.*|(?:REPORT\.json|PATH|FILE_ID|CONTAINER_ID)\.\.\.", "", displayed
+    ), "a sentence that is cut off"
 
 
 @each("name", HELPED)
@@ -50,7 +50,9 @@ def test_every_help_text_is_a_sentence_and_every_value_has_a_name(name: str) -> 
     for parameter in command.params:
         assert re.fullmatch(r"[A-Z].*\.", parameter.help or "", re.DOTALL), parameter.name
         is_flag = parameter.param_type_name == "option" and parameter.is_flag
-        assert is_flag or re.fullmatch(r"\[?[A-Z_|=]+(?:\.json)?\]?(?:\.\.\.)?", parameter.metavar), parameter.name
+        assert is_flag or re.fullmatch(
+            r"\[?[A-Z_|=]+(?:\.json)?\]?(?:\.\.\.)?", parameter.metavar
+        ), parameter.name
 
 
 WRONG = {
@@ -62,9 +64,14 @@ WRONG = {
     ("keys",): "`antiphon keys` requires a command: ",
     ("ask",): "The argument TEXT is missing. `antiphon ask --help` shows the usage.",
     ("keys", "create", "--role", "x"): (
-        "--role must be one of 'use', 'read', 'admin'. `antiphon keys create --help` shows the usage."
+        "--role must be one of 'use', 'read', 'admin'. `antiphon keys create --help` shows the "
+        "usage."
     ),
-    ("serve", "--port", "x"): "--port must be a whole number. `antiphon serve --help` shows the usage.",
+    (
+        "serve",
+        "--port",
+        "x",
+    ): "--port must be a whole number. `antiphon serve --help` shows the usage.",
     ("serve", "--port"): "The option --port requires a value.",
     ("serve", "now"): "Unexpected argument 'now' of `antiphon serve`. ",
     ("keys", "create", "--concurrency", "0"): "--concurrency must be at least 1. ",
@@ -75,6 +82,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_a_wrong_command_line_has_a_suggestion_or_the_place_of_the_help(arguments: tuple[str, ...]) -> None:
+def test_a_wrong_command_line_has_a_suggestion_or_the_place_of_the_help(
+    arguments: tuple[str, ...],
+) -> None:
     assert wrong(*arguments).startswith(WRONG[arguments])
     assert "Input should" not in wrong(*arguments)

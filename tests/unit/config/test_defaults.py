@@ -1,4 +1,6 @@
-"""The parts of a server have the defaults of its settings, so a part that is made without settings behaves the same."""
+"""The parts of a server have the defaults of its settings, so a part that is made without settings
+behaves the same.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -45,11 +47,20 @@ PARTS: dict[Callable[..., Any], dict[str, Any]] = {
         "most_bytes": SETTINGS.cache_size * MEBIBYTE,
     },
     Memory: {"size": SETTINGS.max_bodies},
-    Worker: {"concurrency": SETTINGS.background_jobs, "per_tenant": SETTINGS.background_jobs_per_tenant},
+    Worker: {
+        "concurrency": SETTINGS.background_jobs,
+        "per_tenant": SETTINGS.background_jobs_per_tenant,
+    },
     Toolset: {"rounds": SETTINGS.tool_rounds, "seconds": SETTINGS.tool_time},
     McpServers: {"list_ttl": SETTINGS.mcp_list_ttl, "timeout": SETTINGS.mcp_tool_timeout},
-    HttpBackend: {name: getattr(SETTINGS, name) for name in ("connect_timeout", "first_byte_timeout", "idle_timeout")},
-    BackendOptions: {name: getattr(BACKEND, name) for name in ("weight", "concurrency", "queue", "tenant_concurrency")},
+    HttpBackend: {
+        name: getattr(SETTINGS, name)
+        for name in ("connect_timeout", "first_byte_timeout", "idle_timeout")
+    },
+    BackendOptions: {
+        name: getattr(BACKEND, name)
+        for name in ("weight", "concurrency", "queue", "tenant_concurrency")
+    },
     open_store: {"connections": SETTINGS.store_connections},
 }
 """What makes a part, and the values that its parameters have by the settings."""

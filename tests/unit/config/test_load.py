@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from antiphon.config import BackendConfig, ModelConfig, PromptConfig, Settings, key_of, load_settings
+from antiphon.config import (
+    BackendConfig,
+    ModelConfig,
+    PromptConfig,
+    Settings,
+    key_of,
+    load_settings,
+)
 from antiphon.errors import ConfigError
 
 OLLAMA = "http://127.0.0.1:11434/v1"
@@ -18,11 +25,15 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def load(environment: dict[str, str] | None = None, file: Path | None = None, **flags: Any) -> Settings:
+def load(
+    environment: dict[str, str] | None = None, file: Path | None = None, **flags: Any
+) -> Settings:
     return load_settings(flags, environment or {}, file)
 
 
-def refusal(environment: dict[str, str] | None = None, file: Path | None = None, **flags: Any) -> str:
+def refusal(
+    environment: dict[str, str] | None = None, file: Path | None = None, **flags: Any
+) -> str:
     with pytest.raises(ConfigError) as caught:
         load(environment, file, **flags)
     return caught.value.message
@@ -153,15 +164,24 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in reported.items()})
 
-    assert {name.lower() for name in reported} == set(Settings.__struct_fields__), "add a value above"
+    assert {name.lower() for name in reported} == set(Settings.__struct_fields__), (
+        "add a value above"
+    )
     assert [backend.url for backend in settings.backends] == [OLLAMA, "http://b/v1"]
-    assert (settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout) == (0.5, 10.0, 20.0)
+    assert (settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout) == (
+        0.5,
+        10.0,
+        20.0,
+    )
     assert (settings.host, settings.port, settings.retention_days) == ("::1", 0, 3)
     assert (settings.store_connections, settings.workers, settings.grace) == (5, 2, 2.5)
     assert (settings.background_jobs, settings.background_jobs_per_tenant) == (0, 4)
     assert settings.webhook_private_addresses
     assert not settings.websocket
-    assert (settings.models, settings.probe) == ([ModelConfig(name="m", context_window=8192)], "auto")
+    assert (settings.models, settings.probe) == (
+        [ModelConfig(name="m", context_window=8192)],
+        "auto",
+    )
     assert settings.prompts == {"support": PromptConfig(instructions="You help {{customer}}.")}
     assert (settings.cache_ttl, settings.cache_size) == (60, 8)
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
@@ -170,10 +190,17 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.max_connection_bytes, settings.max_responses) == (5000, 77)
-    assert (settings.max_items, settings.max_history_items, settings.max_history_bytes) == (6, 7, 8000)
+    assert (settings.max_items, settings.max_history_items, settings.max_history_bytes) == (
+        6,
+        7,
+        8000,
+    )
     assert (settings.max_conversation_items, settings.max_conversation_bytes) == (9, 10_000)
     assert settings.max_stored_bytes == 11
-    assert (settings.allowed_hosts, settings.allowed_origins) == (["a.example", "b.example"], ["https://a.example"])
+    assert (settings.allowed_hosts, settings.allowed_origins) == (
+        ["a.example", "b.example"],
+        ["https://a.example"],
+    )
     assert [(one.label, one.url) for one in settings.mcp_servers] == [
         ("files", "https://a.example/mcp?x=1"),
         ("mail", "http://10.1.2.3/mcp"),
@@ -183,14 +210,20 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.web_search, settings.web_search_url) == ("brave", "http://10.1.2.3/search")
     assert (settings.web_search_key_env, settings.web_search_timeout) == ("MY_KEY", 3.0)
     assert settings.web_search_results == 4
-    assert (settings.metrics_key_env, settings.metrics_networks) == ("WATCH_KEY", ["10.2.0.0/16", "::1"])
+    assert (settings.metrics_key_env, settings.metrics_networks) == (
+        "WATCH_KEY",
+        ["10.2.0.0/16", "::1"],
+    )
     assert (settings.metrics_listen, settings.metrics_tenants) == ("[::1]:9321", 20)
     assert settings.outgoing_networks == ["10.1.0.0/16", "fd00::/8", "127.0.0.1"]
     assert (settings.code_sandbox, settings.code_python) == ("e2b", "/opt/code/bin/python")
     assert (settings.code_timeout, settings.code_memory_max) == (5.0, "16g")
     assert (settings.code_kernels_per_tenant, settings.code_running) == (3, 6)
     assert (settings.code_containers_per_tenant, settings.code_cores_per_tenant) == (7, 1.5)
-    assert (settings.code_e2b_url, settings.code_e2b_key_env) == ("https://e2b.example", "SANDBOX_KEY")
+    assert (settings.code_e2b_url, settings.code_e2b_key_env) == (
+        "https://e2b.example",
+        "SANDBOX_KEY",
+    )
     assert settings.code_e2b_template == "python"
 
 
@@ -204,7 +237,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         ({"code_e2b_url": "https://key@e2b.example"}, "is not valid"),
     ],
 )
-def test_settings_of_a_sandbox_that_cannot_be_are_refused(values: dict[str, str], words: str) -> None:
+def test_settings_of_a_sandbox_that_cannot_be_are_refused(
+    values: dict[str, str], words: str
+) -> None:
     with pytest.raises(ConfigError, match=words):
         load({f"ANTIPHON_{name.upper()}": value for name, value in values.items()})
 
@@ -229,7 +264,9 @@ def test_a_name_that_no_request_can_have_is_refused(name: str, value: str) -> No
         load({f"ANTIPHON_{name.upper()}": value})
 
 
-@pytest.mark.parametrize("value", ["http://127.0.0.1:8888", "https://search.example/searxng/", "brave", "tavily"])
+@pytest.mark.parametrize(
+    "value", ["http://127.0.0.1:8888", "https://search.example/searxng/", "brave", "tavily"]
+)
 def test_one_setting_selects_the_web_search_provider(value: str) -> None:
     assert load({"ANTIPHON_WEB_SEARCH": value}).web_search == value
     assert load(file=write(f"web_search = '{value}'")).web_search == value
@@ -243,7 +280,10 @@ def test_one_setting_selects_the_web_search_provider(value: str) -> None:
         ({"web_search": "ftp://search.example"}, "is not valid"),
         ({"web_search": "http://me:secret@search.example"}, "without a password"),
         ({"web_search": "http://search.example/?key=secret"}, "web_search_key_env"),
-        ({"web_search": "brave", "web_search_url": "search.example"}, "'search.example' is not valid"),
+        (
+            {"web_search": "brave", "web_search_url": "search.example"},
+            "'search.example' is not valid",
+        ),
         ({"web_search": "brave", "web_search_results": "21"}, "web_search_results"),
         ({"web_search": "brave", "web_search_timeout": "0"}, "web_search_timeout"),
     ],
@@ -256,11 +296,20 @@ def test_an_impossible_web_search_is_refused(values: dict[str, str], words: str)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"file_storage": "files"}, "which is neither the absolute path of a directory nor a bucket"),
+        (
+            {"file_storage": "files"},
+            "which is neither the absolute path of a directory nor a bucket",
+        ),
         ({"file_storage": "s3://"}, "which is not a bucket"),
         ({"file_storage": "s3://key:secret@bucket/a"}, "which is not a bucket"),
-        ({"file_storage": "s3://bucket", "file_storage_endpoint": "http://a:secret@b"}, "is not valid"),
-        ({"file_storage": "s3://bucket", "file_storage_endpoint": "127.0.0.1:9000"}, "is not valid"),
+        (
+            {"file_storage": "s3://bucket", "file_storage_endpoint": "http://a:secret@b"},
+            "is not valid",
+        ),
+        (
+            {"file_storage": "s3://bucket", "file_storage_endpoint": "127.0.0.1:9000"},
+            "is not valid",
+        ),
         ({"max_file": "10"}, "max_file"),
     ],
 )
@@ -283,7 +332,10 @@ def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFix
 
 
 def test_the_file_describes_backends() -> None:
-    write(f'[[backends]]\nurl = "{OLLAMA}"\n[[backends]]\nurl = "https://x/v1"\nname = "x"\nkey_env = "X_KEY"\n')
+    write(
+        f'[[backends]]\nurl = "{OLLAMA}"\n[[backends]]\nurl = "https://x/v1"\nname = "x"\nkey_env '
+        '= "X_KEY"\n'
+    )
     first, second = load().backends
 
     assert first == BackendConfig(url=OLLAMA)
@@ -313,7 +365,8 @@ def test_two_backends_of_one_name_are_refused() -> None:
             "2 MCP servers have the label",
         ),
         (
-            "label = 'a'\ncommand = 'x'\nconnector = 'c'\n[[mcp_servers]]\nlabel = 'b'\ncommand = 'x'\nconnector = 'c'",
+            "label = 'a'\ncommand = 'x'\nconnector = 'c'\n[[mcp_servers]]\nlabel = 'b'\ncommand = "
+            "'x'\nconnector = 'c'",
             "2 MCP servers have the connector",
         ),
     ],
@@ -332,14 +385,20 @@ def test_backends_on_the_command_line_replace_those_of_the_file() -> None:
 
 
 def test_a_file_can_be_named_by_flag_or_variable() -> None:
-    one, two = write("port = 1", "one.toml"), write("port = 2", "two.toml")
+    one = write("port = 1", "one.toml")
+    two = write("port = 2", "two.toml")
 
     assert load({"ANTIPHON_CONFIG": str(one)}).port == 1
     assert load({"ANTIPHON_CONFIG": str(one)}, two).port == 2
 
 
 def test_a_file_is_utf_8_wherever_it_is_read() -> None:
-    assert load(file=write("[[backends]]\nurl = 'http://b/v1'\nname = 'Küche'", "k.toml")).backends[0].name == "Küche"
+    assert (
+        load(file=write("[[backends]]\nurl = 'http://b/v1'\nname = 'Küche'", "k.toml"))
+        .backends[0]
+        .name
+        == "Küche"
+    )
 
 
 @pytest.mark.parametrize(
@@ -373,7 +432,10 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ("log_levle = 'info'", "wrong: unknown setting `log_levle`. Did you mean `log_level`?"),
         ("xyz = 1", "wrong: unknown setting `xyz`."),
         ("log_level = 'inf'", "Did you mean 'info'?"),
-        ("log_level = 'loud'", "`log_level` is 'loud', which is not allowed. Allowed: debug, info, warning, error."),
+        (
+            "log_level = 'loud'",
+            "`log_level` is 'loud', which is not allowed. Allowed: debug, info, warning, error.",
+        ),
         ("workers = 300", "wrong: `workers` must be a whole number, at least 1 and at most 256."),
         ("purge_fraction = 0", "wrong: `purge_fraction` must be a number, above 0 and at most 1."),
         ("host = 1", "wrong: `host` must be text, not a number."),
@@ -383,39 +445,74 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
             "wrong: backend 1: `idle_timeout` must be a number, above 0.",
         ),
         ("[fallback]\nm = 3", """each value of `fallback` must be a list, such as ["name"]."""),
-        ("fallback = 'm'", """`fallback` must be a table, such as { name = ["name"] }, not text."""),
-        ("backends = [3]", ": backend 1: it must be a table, not a number. Begin each table with a line [[backends]]"),
-        ("backends = 'http://b/v1'", "`backends` must be a list of tables, not text. Begin each table with a line [["),
+        (
+            "fallback = 'm'",
+            """`fallback` must be a table, such as { name = ["name"] }, not text.""",
+        ),
+        (
+            "backends = [3]",
+            ": backend 1: it must be a table, not a number. Begin each table with a line "
+            "[[backends]]",
+        ),
+        (
+            "backends = 'http://b/v1'",
+            "`backends` must be a list of tables, not text. Begin each table with a line [[",
+        ),
         (
             "[models]\nname = 'm'",
-            "`models` must be a list of tables, not a table. Begin each table with a line [[models]]",
+            "`models` must be a list of tables, not a table. Begin each table with a line "
+            "[[models]]",
         ),
-        ("[backend]\nurl = 'http://b/v1'", "Did you mean `backends`? Begin the table with [[backends]]."),
+        (
+            "[backend]\nurl = 'http://b/v1'",
+            "Did you mean `backends`? Begin the table with [[backends]].",
+        ),
         (
             "url = 'http://b/v1'",
             "unknown setting `url`. It is a key of [[backends]] and [[mcp_servers]]: move it",
         ),
-        ("[[backends]]\nurl = 'http://b/v1'\nport = 1", "It is a setting of the server: move it above the first [["),
-        ("workers = [1]", "`workers` must be a whole number, at least 1 and at most 256, not a list."),
+        (
+            "[[backends]]\nurl = 'http://b/v1'\nport = 1",
+            "It is a setting of the server: move it above the first [[",
+        ),
+        (
+            "workers = [1]",
+            "`workers` must be a whole number, at least 1 and at most 256, not a list.",
+        ),
         ("workers = true", "must be a whole number, at least 1 and at most 256, not a boolean."),
         (
             "[[backends]]\nurl = 'http://b/v1'\nmodels = 'x'",
             """`models` must be a list, such as ["name"] or "*", not text.""",
         ),
-        ("[[backends]]\nurl = 'http://b/v1'\naliases = { a = 1 }", "backend 1: each value of `aliases` must be text."),
-        ("[[models]]\nname = 'm'\nefforts = { huge = {} }", "`efforts` has a key that is not allowed. Allowed: none, "),
-        ("[[models]]\nname = 'm'\nvision = 'typo'", "model 1 ('m'): `vision` must be true or false."),
+        (
+            "[[backends]]\nurl = 'http://b/v1'\naliases = { a = 1 }",
+            "backend 1: each value of `aliases` must be text.",
+        ),
+        (
+            "[[models]]\nname = 'm'\nefforts = { huge = {} }",
+            "`efforts` has a key that is not allowed. Allowed: none, ",
+        ),
+        (
+            "[[models]]\nname = 'm'\nvision = 'typo'",
+            "model 1 ('m'): `vision` must be true or false.",
+        ),
         ("[[backends]]\nurl = 'http://b/v1'\n[[backends]]\nname = 'x'", ": backend 2 ('x'): "),
         (
             "[[backends]]\nurl = 'http://b/v1'\nwieght = 2",
             "backend 1: unknown key `wieght`. Did you mean `weight`?",
         ),
-        ("[[mcp_servers]]\nurl = 'http://b/mcp'", "MCP server 1: the required key `label` is missing."),
+        (
+            "[[mcp_servers]]\nurl = 'http://b/mcp'",
+            "MCP server 1: the required key `label` is missing.",
+        ),
         (
             "[prompts.p]\ninstruction = 'x'",
             "a prompt: unknown key `instruction`. Did you mean `instructions`?",
         ),
-        ("[prompts.p]\nversion = 'x'", "a prompt: `prompts.version` must be a whole number, at least 1 and at most"),
+        (
+            "[prompts.p]\nversion = 'x'",
+            "a prompt: `prompts.version` must be a whole number, at least 1 and at most",
+        ),
         ("[prompts]\np = 'x'", "a prompt: each value of `prompts` must be a table."),
         (
             "[[mcp_servers]]\nlabel = 'x'\ncomand = 'npx'",
@@ -423,16 +520,21 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ),
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
-            "backend 1 ('x'): `api` is 'c', which is not allowed. Allowed: auto, chat, responses, ollama.",
+            "backend 1 ('x'): `api` is 'c', which is not allowed. Allowed: auto, chat, responses, "
+            "ollama.",
         ),
     ],
 )
-def test_a_refusal_names_the_file_the_backend_and_what_would_be_right(text: str, words: str) -> None:
+def test_a_refusal_names_the_file_the_backend_and_what_would_be_right(
+    text: str, words: str
+) -> None:
     message = refusal({"ANTIPHON_PORT": "1"}, file=write(text, "own.toml"))
 
     assert message.startswith("The file own.toml is wrong: ")
     assert words in message
-    assert not re.search(r"Expected|Object|enum|array|`(?:str|int|dict)`", message), "a decoder's wording"
+    assert not re.search(r"Expected|Object|enum|array|`(?:str|int|dict)`", message), (
+        "a decoder's wording"
+    )
 
 
 def test_a_refusal_names_the_variable_that_overrides_the_file() -> None:
@@ -478,14 +580,18 @@ def test_a_key_in_a_url_is_refused_and_not_repeated(url: str, where: str) -> Non
         ("proxy = 3128", "proxy"),
     ],
 )
-def test_failed_connections_are_refused_without_displaying_a_password(line: str, advice: str) -> None:
+def test_failed_connections_are_refused_without_displaying_a_password(
+    line: str, advice: str
+) -> None:
     message = refusal(file=write(f"[[backends]]\nurl = 'https://h/v1'\n{line}"))
 
     assert advice in message
     assert "sk-secret" not in message
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:11434", "", "http://", "http://[::1/v1", "http://h:x/v1"])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:11434", "", "http://", "http://[::1/v1", "http://h:x/v1"]
+)
 def test_what_is_no_url_is_refused(url: str) -> None:
     assert "not a URL" in refusal(backends=[url])
 

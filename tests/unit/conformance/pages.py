@@ -1,4 +1,6 @@
-"""Pages as a parser reads them: which elements, texts, anchors and addresses they have, and what is wrong with them."""
+"""Pages as a parser reads them: which elements, texts, anchors and addresses they have, and what is
+wrong with them.
+"""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -6,7 +8,17 @@ from html.parser import HTMLParser
 from antiphon_verify.html.elements import VOID
 
 ALONE = VOID | {"meta", "link"}
-LOADING = {"src", "href", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href"}
+LOADING = {
+    "src",
+    "href",
+    "srcset",
+    "data",
+    "action",
+    "formaction",
+    "poster",
+    "background",
+    "xlink:href",
+}
 
 
 @dataclass
@@ -57,7 +69,11 @@ class Page(HTMLParser):
         return [element for element in self.elements if element.name == name]
 
     def classed(self, name: str) -> list[Element]:
-        return [element for element in self.elements if name in element.attributes.get("class", "").split()]
+        return [
+            element
+            for element in self.elements
+            if name in element.attributes.get("class", "").split()
+        ]
 
     @property
     def ids(self) -> list[str]:
@@ -65,7 +81,12 @@ class Page(HTMLParser):
 
     @property
     def addresses(self) -> list[str]:
-        return [value for each in self.elements for name, value in each.attributes.items() if name in LOADING]
+        return [
+            value
+            for each in self.elements
+            for name, value in each.attributes.items()
+            if name in LOADING
+        ]
 
     @property
     def text(self) -> str:
@@ -82,15 +103,29 @@ def read(page: str) -> Page:
 
 
 def assert_sound(page: str) -> Page:
-    """Whatever stands on a page, it is well-formed, loads nothing, runs nothing, and jumps only to what it has."""
+    """Whatever stands on a page, it is well-formed, loads nothing, runs nothing, and jumps only to
+    what it has.
+    """
     parsed = read(page)
     names = {element.name for element in parsed.elements}
     jumps = {address[1:] for address in parsed.addresses if address.startswith("#")}
-    handlers = {name for each in parsed.elements for name in each.attributes if name.startswith("on")}
+    handlers = {
+        name for each in parsed.elements for name in each.attributes if name.startswith("on")
+    }
 
     assert not parsed.faults
     assert page.startswith("<!DOCTYPE html>\n")
-    assert not names & {"script", "img", "iframe", "object", "embed", "form", "video", "audio", "base"}
+    assert not names & {
+        "script",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "video",
+        "audio",
+        "base",
+    }
     assert not handlers
     assert all(address.startswith(("#", "data:,")) for address in parsed.addresses)
     assert "url(" not in page.partition("</style>")[0]
@@ -103,4 +138,8 @@ def assert_sound(page: str) -> Page:
 
 def levels(parsed: Page) -> list[int]:
     """Return the levels of the headings in their order."""
-    return [int(each.name[1]) for each in parsed.elements if each.name in {"h1", "h2", "h3", "h4", "h5", "h6"}]
+    return [
+        int(each.name[1])
+        for each in parsed.elements
+        if each.name in {"h1", "h2", "h3", "h4", "h5", "h6"}
+    ]

@@ -11,8 +11,12 @@ TOOLS_URL = "http://127.0.0.1:9"
 
 
 def play(case: Case, script: Replies, traits: Traits = ORDINARY) -> dict[str, Verdict]:
-    """Play a case against a script; return its verdicts. Whoever asks for more than was written down gets a 500."""
-    playing, replies = CaseRun(case, MODEL, traits, tools_url=TOOLS_URL), iter(script)
+    """Play a case against a script; return its verdicts.
+
+    Whoever asks for more than was written down gets a 500.
+    """
+    playing = CaseRun(case, MODEL, traits, tools_url=TOOLS_URL)
+    replies = iter(script)
 
     def answer(request: Request) -> Exchange:
         reply = next(replies, error("The script ends here.", 500))
@@ -23,5 +27,7 @@ def play(case: Case, script: Replies, traits: Traits = ORDINARY) -> dict[str, Ve
         if isinstance(step, Pause):
             playing.answer(None)
         else:
-            playing.answer([answer(r) for r in step.requests] if isinstance(step, Together) else answer(step))
+            playing.answer(
+                [answer(r) for r in step.requests] if isinstance(step, Together) else answer(step)
+            )
     return playing.trial.verdicts

@@ -87,13 +87,17 @@ def test_an_answer_that_is_no_object_ends_the_case(answer: Reply, outcome: str) 
     "body", [b"", b"data: [DONE]\n\n", b"data: 1\n\n", b"data: {\n\n", b'data: {}\n\ndata: {"\n\n']
 )
 def test_a_stream_is_of_objects(body: bytes) -> None:
-    verdicts = play(judging(lambda trial: trial.streamed(trial.exchanges[-1]) and None), [Reply(200, body)])
+    verdicts = play(
+        judging(lambda trial: trial.streamed(trial.exchanges[-1]) and None), [Reply(200, body)]
+    )
 
     assert verdicts["a"].outcome == "failed"
 
 
 def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
-    verdicts = play(judging(lambda trial: trial.found(trial.exchanges[-1].json, "x", 0)), [states({"x": []})])
+    verdicts = play(
+        judging(lambda trial: trial.found(trial.exchanges[-1].json, "x", 0)), [states({"x": []})]
+    )
 
     assert verdicts["a"].came == "The response has no x.0."
 
@@ -112,7 +116,12 @@ def test_requests_name_the_model_and_bound_the_answer() -> None:
     playing.begin()
 
     assert isinstance(playing.step, Request)
-    assert playing.step.body == {"model": "m", "input": "Hi", "max_output_tokens": MAX_TOKENS, "store": False}
+    assert playing.step.body == {
+        "model": "m",
+        "input": "Hi",
+        "max_output_tokens": MAX_TOKENS,
+        "store": False,
+    }
 
 
 def test_cases_are_found_alone_and_in_tuples() -> None:
@@ -132,9 +141,17 @@ def test_the_weightiest_verdict_stands() -> None:
     assert weightiest([Stop("failed", "one").verdict, Verdict("failed", "two")]).came == "one"
 
 
-@pytest.mark.parametrize(("status", "own", "aside"), [(500, "failed", "skipped"), (501, "not offered", "not offered")])
-def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before(status: int, own: str, aside: str) -> None:
-    case = replace(judging(lambda trial: trial.whole(trial.exchanges[-1]) and None), rows=("a",), passing=("b",))
+@pytest.mark.parametrize(
+    ("status", "own", "aside"), [(500, "failed", "skipped"), (501, "not offered", "not offered")]
+)
+def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before(
+    status: int, own: str, aside: str
+) -> None:
+    case = replace(
+        judging(lambda trial: trial.whole(trial.exchanges[-1]) and None),
+        rows=("a",),
+        passing=("b",),
+    )
     verdicts = play(case, [error("boom", status)])
 
     assert (verdicts["a"].outcome, verdicts["b"].outcome) == (own, aside)

@@ -40,7 +40,8 @@ def test_a_case_that_ends_at_what_has_failed_fails_nothing_more() -> None:
 
 
 def test_a_should_that_failed_at_the_end_blocks_no_must() -> None:
-    must, should = "responses:conversations:deleted", "responses:conversations:deleted-body"
+    must = "responses:conversations:deleted"
+    should = "responses:conversations:deleted-body"
     end = Verdict("failed", "the end", 3, is_end=True)
     found = with_roots({should: Verdict("failed", "one", 3), must: end})
 
@@ -64,7 +65,11 @@ def test_a_crash_over_what_should_be_rejected_is_a_failure_of_its_own() -> None:
 
 
 def test_a_broken_item_in_a_stream_fails_its_first_rule() -> None:
-    twice = [one for one in STREAMS["answer"] for _ in range(1 + (one["type"] == "response.output_item.added"))]
+    twice = [
+        one
+        for one in STREAMS["answer"]
+        for _ in range(1 + (one["type"] == "response.output_item.added"))
+    ]
     unfinished = [one for one in twice if not one["type"].endswith("_text.done")]
     failed, blocked = failed_by(stream.PLAIN, [streams(numbered(unfinished))])
 
@@ -80,7 +85,8 @@ def test_a_stream_that_ends_in_an_error_fails_once() -> None:
     assert "responses:stream:error-then-failed" not in failed
 
 
-CREATED, METADATA = "responses:conversations:created", "responses:conversations:metadata"
+CREATED = "responses:conversations:created"
+METADATA = "responses:conversations:metadata"
 
 
 def test_a_root_outside_of_the_selection_is_displayed_as_the_cause() -> None:
@@ -96,7 +102,9 @@ def test_a_root_outside_of_the_selection_is_displayed_as_the_cause() -> None:
 
 def test_without_its_root_a_requirement_fails_itself() -> None:
     case = next(one for one in errors.CASES if one.name == "refused_array")
-    tried = FinishedCase(case, play(case, [error("Boom.", 500)]), ()).without({"responses:errors:array"})
+    tried = FinishedCase(case, play(case, [error("Boom.", 500)]), ()).without(
+        {"responses:errors:array"}
+    )
     found = results([REQUIREMENTS["responses:errors:never-ours"]], [tried], {})
 
     assert [one.outcome for one in found] == ["failed"]

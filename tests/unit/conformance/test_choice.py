@@ -12,14 +12,20 @@ def test_everything_is_judged_by_default() -> None:
 
 
 def test_an_api_has_the_transport_beneath_it() -> None:
-    apis = {api: {requirement.id.partition(":")[0] for requirement in chosen(api)} for api in ("chat", "responses")}
+    apis = {
+        api: {requirement.id.partition(":")[0] for requirement in chosen(api)}
+        for api in ("chat", "responses")
+    }
 
     assert apis == {"chat": {"chat", "transport"}, "responses": {"responses", "transport"}}
 
 
 def test_areas_and_requirements_can_be_named() -> None:
     assert [one.id for one in chosen(only=["responses:models:list"])] == ["responses:models:list"]
-    assert {one.area for one in chosen(only=["responses:models", "chat:stream"])} == {"responses:models", "chat:stream"}
+    assert {one.area for one in chosen(only=["responses:models", "chat:stream"])} == {
+        "responses:models",
+        "chat:stream",
+    }
 
 
 def test_an_area_contains_exactly_its_own_requirements() -> None:

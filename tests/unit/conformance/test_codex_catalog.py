@@ -14,7 +14,9 @@ def test_an_entry_with_what_codex_requires_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", catalog([("sized", 4096, None), ("unsized", None, None)]), ids=lambda entry: entry["slug"]
+    "entry",
+    catalog([("sized", 4096, None), ("unsized", None, None)]),
+    ids=lambda entry: entry["slug"],
 )
 def test_antiphons_own_entries_are_accepted(entry: dict[str, Any]) -> None:
     assert is_codex_entry(entry)

@@ -1,4 +1,6 @@
-"""Reports compared: what changed between two, and servers as a badge, a chart and a page of Markdown."""
+"""Reports compared: what changed between two, and servers as a badge, a chart and a page of
+Markdown.
+"""
 
 from xml.etree import ElementTree
 
@@ -16,7 +18,13 @@ from tests.unit.conformance.test_report import report, result
 NAMED = msgspec.structs.replace(
     report(
         result("a:b:c"),
-        result("a:b:root", outcome="failed", came="status 500, Boom.", place="output.0 = null", curl="curl -sS /x"),
+        result(
+            "a:b:root",
+            outcome="failed",
+            came="status 500, Boom.",
+            place="output.0 = null",
+            curl="curl -sS /x",
+        ),
         result("a:b:like", outcome="failed", level="should", came="status 500, Boom."),
         result("a:d:e", outcome="blocked", blocked_by="a:b:root"),
         result("a:d:f", outcome="failed", level="may", came="null"),
@@ -27,11 +35,17 @@ NAMED = msgspec.structs.replace(
 
 
 def texts(picture: str) -> list[str]:
-    return [element.text or "" for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("text")]
+    return [
+        element.text or ""
+        for element in ElementTree.fromstring(picture).iter()
+        if element.tag.endswith("text")
+    ]
 
 
 def test_causes_come_by_their_weight_and_one_answer_is_one_cause() -> None:
-    causes = [(one.failed.id, [each.id for each in one.same], len(one.blocked)) for one in NAMED.causes]
+    causes = [
+        (one.failed.id, [each.id for each in one.same], len(one.blocked)) for one in NAMED.causes
+    ]
 
     assert causes == [("a:b:root", ["a:b:like"], 1), ("a:d:f", [], 0)]
 
@@ -57,11 +71,16 @@ def test_a_picture_shows_a_hostile_name_as_text_and_loads_nothing(draw: object) 
     assert names <= {"svg", "title", "rect", "text", "g"}
 
 
-def test_a_markdown_page_reports_how_each_server_was_run_and_which_request_shows_a_violation() -> None:
+def test_a_markdown_page_reports_how_each_server_was_run_and_which_request_shows_a_violation() -> (
+    None
+):
     page = matrix_markdown([NAMED])
 
     assert "| One | 1970-01-01 00:00 UTC | 1, `m` | 1.2 | demo&#124;x |" in page
-    assert "- `a:b:root` (must, blocks 1 requirement, 1 more with the same response): It is so." in page
+    assert (
+        "- `a:b:root` (must, blocks 1 requirement, 1 more with the same response): It is so."
+        in page
+    )
     assert "Received: `status 500, Boom.`" in page
     assert "at `output.0 = null`" in page
     assert "  curl -sS /x" in page
@@ -69,12 +88,28 @@ def test_a_markdown_page_reports_how_each_server_was_run_and_which_request_shows
 
 
 def outcomes(**found: str) -> Report:
-    return report(*(result(f"a:b:{name}", outcome=outcome, came="why") for name, outcome in found.items()))
+    return report(
+        *(result(f"a:b:{name}", outcome=outcome, came="why") for name, outcome in found.items())
+    )
 
 
 def test_what_got_worse_comes_first_with_what_came() -> None:
-    old = outcomes(same="passed", better="failed", worse="passed", lost="passed", gone="passed", hidden="skipped")
-    new = outcomes(same="passed", better="passed", worse="failed", lost="blocked", fresh="failed", hidden="not offered")
+    old = outcomes(
+        same="passed",
+        better="failed",
+        worse="passed",
+        lost="passed",
+        gone="passed",
+        hidden="skipped",
+    )
+    new = outcomes(
+        same="passed",
+        better="passed",
+        worse="failed",
+        lost="blocked",
+        fresh="failed",
+        hidden="not offered",
+    )
 
     assert change_lines(changes(old, new)) == [
         "worse  a:b:worse  passed -> failed: why",

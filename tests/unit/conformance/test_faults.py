@@ -1,4 +1,6 @@
-"""Every requirement is one row, which its case meets with good replies, and violates with its fault."""
+"""Every requirement is one row, which its case meets with good replies, and violates with its
+fault.
+"""
 
 from types import ModuleType
 
@@ -19,7 +21,8 @@ DECLARED: dict[str, tuple[Case, Requirement]] = {
 def test_the_good_replies_meet_a_requirement_and_its_fault_breaks_it(id: str) -> None:
     case, row = DECLARED[id]
     assert row.fault, f"{id} has no fault that its case must find"
-    good, bad = play(case, row.good or case.good), play(case, row.fault)
+    good = play(case, row.good or case.good)
+    bad = play(case, row.fault)
 
     assert (good[id].outcome, good[id].came) == ("passed", "")
     assert bad[id].outcome == "failed"
@@ -29,7 +32,9 @@ def test_the_good_replies_meet_a_requirement_and_its_fault_breaks_it(id: str) ->
 def test_no_requirement_is_without_a_case_and_no_case_without_a_requirement() -> None:
     judged = {name for case in CASES for name in case.ids}
 
-    assert judged == REQUIREMENTS.keys(), "declare a requirement in the case that judges it, in conformance/areas"
+    assert judged == REQUIREMENTS.keys(), (
+        "declare a requirement in the case that judges it, in conformance/areas"
+    )
     assert all(case.ids for case in CASES)
 
 

@@ -49,7 +49,10 @@ def test_what_must_be_there_and_is_not_is_the_place() -> None:
     def script(trial: Trial) -> Steps:
         trial.found(trial.whole((yield from trial.get("/x"))), "usage", "total")
 
-    assert play(Case("finding", ("a",), script), [states({"usage": {}})])["a"].place == "usage.total = nothing"
+    assert (
+        play(Case("finding", ("a",), script), [states({"usage": {}})])["a"].place
+        == "usage.total = nothing"
+    )
 
 
 def test_a_rule_of_the_stream_names_the_event_that_breaks_it() -> None:
@@ -65,11 +68,26 @@ def test_a_rule_of_the_stream_names_the_event_that_breaks_it() -> None:
 
 
 def test_a_request_is_a_command_that_a_shell_parses_correctly() -> None:
-    request = Request(method="POST", path="/responses?a=b&c", body={"input": "It's $HOME"}, headers={"X-A": "b c"})
+    request = Request(
+        method="POST", path="/responses?a=b&c", body={"input": "It's $HOME"}, headers={"X-A": "b c"}
+    )
 
     assert shlex.split(curl(request)) == [
-        *("curl", "-sS", "$BASE_URL/responses?a=b&c", "-H", "authorization: Bearer $OPENAI_API_KEY"),
-        *("-H", "content-type: application/json", "-H", "x-a: b c", "--data-binary", '{"input": "It\'s $HOME"}'),
+        *(
+            "curl",
+            "-sS",
+            "$BASE_URL/responses?a=b&c",
+            "-H",
+            "authorization: Bearer $OPENAI_API_KEY",
+        ),
+        *(
+            "-H",
+            "content-type: application/json",
+            "-H",
+            "x-a: b c",
+            "--data-binary",
+            '{"input": "It\'s $HOME"}',
+        ),
     ]
 
 
@@ -81,4 +99,6 @@ def test_other_methods_are_named_and_a_key_of_the_request_stands_for_itself() ->
 
 def test_what_is_no_request_of_http_or_too_long_has_no_command() -> None:
     assert curl(Request(method="WS", path="/responses", body={})) == ""
-    assert curl(Request(method="POST", path="/responses", content=b"x" * (LONGEST_COMMAND + 1))) == ""
+    assert (
+        curl(Request(method="POST", path="/responses", content=b"x" * (LONGEST_COMMAND + 1))) == ""
+    )

@@ -21,7 +21,8 @@ from tests.support.cases import each
 from tests.unit.conformance.playing import play
 from tests.unit.conformance.test_report import report
 
-CREATED, WHOLE = "responses:objects:made", "responses:stream:whole"
+CREATED = "responses:objects:made"
+WHOLE = "responses:stream:whole"
 
 
 class Forever(list[Reply]):
@@ -44,7 +45,9 @@ CONSTANT: dict[str, Reply] = {
     "an object": Reply(200, b"{}", JSON),
     "a list": Reply(200, b"[]", JSON),
     "a text": Reply(200, b'"ok"', JSON),
-    "a page": Reply(200, b"<!DOCTYPE html><html><body>Hello.</body></html>", {"content-type": "text/html"}),
+    "a page": Reply(
+        200, b"<!DOCTYPE html><html><body>Hello.</body></html>", {"content-type": "text/html"}
+    ),
     "no content": Reply(204),
     "nothing": Reply(200, b""),
     "an error": error("No."),
@@ -68,8 +71,12 @@ def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Reply) -> 
 
 
 @pytest.mark.wide
-def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_of_nothing() -> None:
-    found = judged(Forever([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")]))
+def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_of_nothing() -> (
+    None
+):
+    found = judged(
+        Forever([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")])
+    )
     roots = {cause.failed.id: len(cause.blocked) for cause in report(*found.values()).causes}
 
     assert {one.area for one in found.values() if one.outcome == "not offered"} == {
@@ -95,8 +102,13 @@ def test_a_server_that_breaks_down_over_hosted_tools_is_judged_once_for_each_too
     broken = {name for name, one in mcp.items() if one.outcome == "failed"}
 
     assert broken == {"list-item", "no-address", "no-label", "same-label"}
-    assert {one.blocked_by for name, one in mcp.items() if name not in broken} == {"responses:mcp:list-item"}
-    assert found["responses:web-search:max-tool-calls"].blocked_by == "responses:hosted:web-search-item"
+    assert {one.blocked_by for name, one in mcp.items() if name not in broken} == {
+        "responses:mcp:list-item"
+    }
+    assert (
+        found["responses:web-search:max-tool-calls"].blocked_by
+        == "responses:hosted:web-search-item"
+    )
     assert found["responses:hosted:code-order"].blocked_by == "responses:hosted:code-item"
 
 
@@ -123,19 +135,27 @@ def script(trial: Trial) -> Steps:
 
 
 def stood(*verdicts: tuple[str, Verdict], asides: tuple[str, ...] = ()) -> dict[str, Result]:
-    """Return what becomes of requirements with these verdicts, each of a case of its own unless among `asides`."""
+    """Return what becomes of requirements with these verdicts, each of a case of its own unless
+    among `asides`.
+    """
     tried = [
         FinishedCase(
-            Case(name, () if name in asides else (name,), script, (name,) if name in asides else ()), {name: its}, ()
+            Case(
+                name, () if name in asides else (name,), script, (name,) if name in asides else ()
+            ),
+            {name: its},
+            (),
         )
         for name, its in verdicts
     ]
     return {one.id: one for one in results([REQUIREMENTS[name] for name, _ in verdicts], tried, {})}
 
 
-OK, BROKEN = Verdict("passed"), Verdict("failed")
+OK = Verdict("passed")
+BROKEN = Verdict("failed")
 
-LACKING, UNSEEN = Verdict("not offered"), Verdict("skipped")
+LACKING = Verdict("not offered")
+UNSEEN = Verdict("skipped")
 
 
 def test_what_needs_what_fails_is_blocked_by_the_root_and_not_by_what_is_between() -> None:
@@ -175,7 +195,9 @@ BLOCKED_BY = {
     "responses:websocket:prewarm": "responses:prompt-cache:prewarm",
     "responses:prompt-cache:not-found": "responses:prompt-cache:diagnostics",
 }
-"""By a requirement: the one that fails if the server lacks what both need, such as stored files or an option."""
+"""By a requirement: the one that fails if the server lacks what both need, such as stored files or
+an option.
+"""
 
 
 @each(("name", "root"), BLOCKED_BY.items())
@@ -186,23 +208,36 @@ def test_what_a_case_creates_first_is_what_fails(name: str, root: str) -> None:
 
 
 def test_a_server_that_resumes_no_stream_need_not_refuse_to() -> None:
-    whole, foreground = "responses:resume:whole", "responses:resume:foreground"
+    whole = "responses:resume:whole"
+    foreground = "responses:resume:foreground"
     needed = [(need, OK) for need in with_needs({whole}) - {whole}]
 
-    assert stood(*needed, (whole, LACKING), (foreground, BROKEN))[foreground].outcome == "not offered"
+    assert (
+        stood(*needed, (whole, LACKING), (foreground, BROKEN))[foreground].outcome == "not offered"
+    )
 
 
 def test_a_server_that_ignores_unknown_parameters_need_not_refuse_a_window() -> None:
     window, ignored, stored = "responses:errors:window-with-stream", *KNOWN
     needed = [(need, OK) for need in with_needs({window}) - {window, ignored, stored}]
 
-    assert stood(*needed, (ignored, BROKEN), (stored, BROKEN), (window, BROKEN))[window].blocked_by == ignored
-    assert stood(*needed, (ignored, BROKEN), (stored, OK), (window, BROKEN))[window].outcome == "failed"
-    assert stood(*needed, (ignored, OK), (stored, BROKEN), (window, BROKEN))[window].outcome == "failed"
+    assert (
+        stood(*needed, (ignored, BROKEN), (stored, BROKEN), (window, BROKEN))[window].blocked_by
+        == ignored
+    )
+    assert (
+        stood(*needed, (ignored, BROKEN), (stored, OK), (window, BROKEN))[window].outcome
+        == "failed"
+    )
+    assert (
+        stood(*needed, (ignored, OK), (stored, BROKEN), (window, BROKEN))[window].outcome
+        == "failed"
+    )
 
 
 def test_of_alternatives_that_all_fail_the_first_is_the_root() -> None:
-    at_once, reported = "responses:background:at-once", "responses:background:told"
+    at_once = "responses:background:at-once"
+    reported = "responses:background:told"
     needed = [(need, OK) for need in with_needs({reported}) - {reported}]
 
     assert stood(*needed, (at_once, BROKEN), (reported, BROKEN))[reported].blocked_by == at_once
@@ -228,7 +263,9 @@ def test_an_unverified_prerequisite_proves_nothing_that_depends_on_it() -> None:
 
 
 def test_what_another_case_finds_by_the_way_blocks_nothing() -> None:
-    found = stood((CREATED, OK), (WHOLE, BROKEN), ("responses:stream:item-done-once", OK), asides=(WHOLE,))
+    found = stood(
+        (CREATED, OK), (WHOLE, BROKEN), ("responses:stream:item-done-once", OK), asides=(WHOLE,)
+    )
 
     assert found["responses:stream:item-done-once"].outcome == "passed"
     assert found[WHOLE].outcome == "failed"
@@ -240,5 +277,8 @@ def test_a_run_of_one_area_requests_its_prerequisites_and_displays_them_only_as_
     well = [FinishedCase(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
 
     assert [case.name for case in plan.cases] == ["a_chain_is_forked"]
-    assert [one.id for one in results(plan.requirements, broken, {})] == [CREATED, "responses:chain:fork"]
+    assert [one.id for one in results(plan.requirements, broken, {})] == [
+        CREATED,
+        "responses:chain:fork",
+    ]
     assert [one.id for one in results(plan.requirements, well, {})] == ["responses:chain:fork"]

@@ -25,7 +25,8 @@ def test_a_profile_names_requirements_with_reason_and_author(name: str) -> None:
 def test_a_reason_may_be_one_of_some_models(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        'name = "Mine"\n[[known]]\nids = ["responses:models"]\nwhy = "No list."\nsource = "seen"\nmodels = ["gpt-*"]\n'
+        'name = "Mine"\n[[known]]\nids = ["responses:models"]\nwhy = "No list."\nsource = '
+        '"seen"\nmodels = ["gpt-*"]\n'
     )
     profile = load_profile(str(path))
 

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, preview, unlike
+from antiphon_verify.reading import (
+    MISSING,
+    at,
+    is_integer,
+    is_number,
+    is_text,
+    listed,
+    preview,
+    unlike,
+)
 from tests.support.cases import each
 
 VALUE = {"a": [{"b": 1}], "c": None, "d": [1]}
@@ -31,7 +40,12 @@ def test_a_path_leads_to_a_value_or_to_nothing(path: tuple[str | int, ...], foun
 
 
 def test_a_list_is_a_list_or_empty() -> None:
-    assert [listed(VALUE, "d"), listed(VALUE, "c"), listed(VALUE, "x"), listed([1])] == [[1], [], [], [1]]
+    assert [listed(VALUE, "d"), listed(VALUE, "c"), listed(VALUE, "x"), listed([1])] == [
+        [1],
+        [],
+        [],
+        [1],
+    ]
 
 
 def test_nothing_is_false_and_no_value() -> None:
@@ -51,7 +65,11 @@ def test_a_value_is_displayed_as_json_and_cut() -> None:
     for _ in range(100_000):
         deep = [deep]
 
-    assert (preview({"a": None}), preview("é"), preview(MISSING)) == ('{"a": null}', '"é"', '"nothing"')
+    assert (preview({"a": None}), preview("é"), preview(MISSING)) == (
+        '{"a": null}',
+        '"é"',
+        '"nothing"',
+    )
     assert len(preview("x" * 500)) == 120
     assert preview(deep) == "a value nested too deeply to show"
 
@@ -67,6 +85,8 @@ SHAPES = {
 
 
 @each(("issued", "shape"), SHAPES.items())
-def test_an_id_that_nothing_has_has_the_shape_of_one_that_was_issued(issued: str, shape: str) -> None:
+def test_an_id_that_nothing_has_has_the_shape_of_one_that_was_issued(
+    issued: str, shape: str
+) -> None:
     assert unlike(issued) != issued
     assert re.fullmatch(shape, unlike(issued))

@@ -1,4 +1,6 @@
-"""What a server says that it lacks, and what it does wrong: by status, code and param, and by a simpler request."""
+"""What a server says that it lacks, and what it does wrong: by status, code and param, and by a
+simpler request.
+"""
 
 from typing import Any
 
@@ -28,10 +30,14 @@ SUPPORTED: dict[str, Reply] = {
     "no answer": Reply(0, fault="cut"),
     "a thing not found": error("Response with id 'x' not found.", 404),
     "a thing not found, by its id": error("No such thing: resp_0123456789abcdef01234567", 404),
-    "a store not found": error("No vector store found with id 'vs_x'.", 404, param="vector_store_id"),
+    "a store not found": error(
+        "No vector store found with id 'vs_x'.", 404, param="vector_store_id"
+    ),
     "no such file": error("No such File object: file-x", 404, param="id"),
     "no such model": error("model 'x' not found, try pulling it first", 404),
-    "a model that no worker has": states({"error": {"message": "No worker for 'x'", "type": "model_not_found"}}, 404),
+    "a model that no worker has": states(
+        {"error": {"message": "No worker for 'x'", "type": "model_not_found"}}, 404
+    ),
     "a bad value": error("Invalid value: 'x'.", 400, "invalid_value"),
     "a failure": error("The server had an error.", 500),
 }
@@ -65,15 +71,21 @@ REFUSALS: dict[str, Reply] = {
     "by a path into it": error("no", 400, "invalid_value", "tools[0].type"),
     "that it is disabled": error("image input is disabled; rebuild with mmproj"),
     "what it must be": error("require_approval must be set to 'never'"),
-    "by serde": states({"error": {"message": "unknown variant `custom`, expected `function`"}}, 422),
-    "by FastAPI": states({"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}, 422),
+    "by serde": states(
+        {"error": {"message": "unknown variant `custom`, expected `function`"}}, 422
+    ),
+    "by FastAPI": states(
+        {"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}, 422
+    ),
     "by Go": states({"error": 'json: unknown field "tools"'}, 400),
     "as forbidden": error("custom tools need another plan", 403),
 }
 
 
 @pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS)
-def test_a_feature_is_lacking_if_the_request_is_taken_without_it_whatever_the_words(answer: Reply) -> None:
+def test_a_feature_is_lacking_if_the_request_is_taken_without_it_whatever_the_words(
+    answer: Reply,
+) -> None:
     verdict = play(sending(**TOOLS), [answer, GOOD])["a"]
 
     assert verdict.outcome == "not offered"
@@ -81,9 +93,18 @@ def test_a_feature_is_lacking_if_the_request_is_taken_without_it_whatever_the_wo
 
 
 BROKEN: dict[str, tuple[Case, list[Reply]]] = {
-    "a parameter that the gateway added": (sending(**TOOLS), [error("no", 400, "unknown_parameter", "top_k"), GOOD]),
-    "a minimal request": (sending(), [error("Unknown parameter: 'priority'", 400, "unknown_parameter", "priority")]),
-    "a minimal request, by its input": (sending(), [error("no", 400, "unsupported_value", "input")]),
+    "a parameter that the gateway added": (
+        sending(**TOOLS),
+        [error("no", 400, "unknown_parameter", "top_k"), GOOD],
+    ),
+    "a minimal request": (
+        sending(),
+        [error("Unknown parameter: 'priority'", 400, "unknown_parameter", "priority")],
+    ),
+    "a minimal request, by its input": (
+        sending(),
+        [error("no", 400, "unsupported_value", "input")],
+    ),
     "everything": (sending(**TOOLS), [error("no", 400, "unsupported_parameter", "tools")] * 2),
     "by a crash": (sending(**TOOLS), [error("tools is not supported", 500), GOOD]),
     "plain parts": (
@@ -91,7 +112,10 @@ BROKEN: dict[str, tuple[Case, list[Reply]]] = {
         [error("content is not supported", 400)],
     ),
     "as a path that is not there": (sending(**TOOLS), [Reply(404), GOOD]),
-    "null, which is as good as nothing": (sending(user=None), [error("expected a string, got null", 422), GOOD]),
+    "null, which is as good as nothing": (
+        sending(user=None),
+        [error("expected a string, got null", 422), GOOD],
+    ),
     "the input, for a tool": (sending(**TOOLS), [error("no", 400, None, "input"), GOOD]),
 }
 
@@ -132,7 +156,9 @@ def test_a_query_is_lacking_if_the_path_works_without_it() -> None:
     def listing(trial: Trial) -> Steps:
         trial.whole((yield from trial.get("/models?after=x")))
 
-    verdict = play(Case("listing", ("a",), listing), [error("unknown query", 400), states({"data": []})])["a"]
+    verdict = play(
+        Case("listing", ("a",), listing), [error("unknown query", 400), states({"data": []})]
+    )["a"]
 
     assert verdict.outcome == "not offered"
 
@@ -142,7 +168,10 @@ LOST = states({"error": "Unexpected endpoint or method. (POST /conversations)"})
 
 @pytest.mark.parametrize(
     ("traits", "outcome"),
-    [(Traits(unknown_path_error="Unexpected endpoint or method. (POST )"), "not offered"), (Traits(), "failed")],
+    [
+        (Traits(unknown_path_error="Unexpected endpoint or method. (POST )"), "not offered"),
+        (Traits(), "failed"),
+    ],
 )
 def test_an_error_behind_a_200_is_a_missing_path_only_where_an_invented_path_gets_it_too(
     traits: Traits, outcome: str

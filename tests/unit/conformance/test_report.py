@@ -7,12 +7,25 @@ from antiphon_verify.report import Report, Result, Shown, decode_reports, encode
 
 
 def result(name: str = "a:b:c", **fields: object) -> Result:
-    reported = {"level": "must", "kind": "protocol", "source": "spec 7", "sentence": "It is so.", "outcome": "passed"}
+    reported = {
+        "level": "must",
+        "kind": "protocol",
+        "source": "spec 7",
+        "sentence": "It is so.",
+        "outcome": "passed",
+    }
     return Result(id=name, **{**reported, **fields})  # type: ignore[arg-type]
 
 
 def report(*results: Result) -> Report:
-    fields = {"version": "1", "base_url": "http://x/v1", "model": "m", "started_at": 1, "seconds": 0.1, "requests": 1}
+    fields = {
+        "version": "1",
+        "base_url": "http://x/v1",
+        "model": "m",
+        "started_at": 1,
+        "seconds": 0.1,
+        "requests": 1,
+    }
     return Report(results=results, **fields)  # type: ignore[arg-type]
 
 
@@ -27,7 +40,9 @@ def report(*results: Result) -> Report:
         (result(outcome="not offered"), True),
     ],
 )
-def test_a_server_conforms_if_no_must_of_the_protocol_is_broken(other: Result, conforms: bool) -> None:
+def test_a_server_conforms_if_no_must_of_the_protocol_is_broken(
+    other: Result, conforms: bool
+) -> None:
     assert report(result(), other).conforms is conforms
 
 
@@ -37,7 +52,9 @@ def test_a_server_of_which_nothing_was_seen_does_not_conform() -> None:
 
 
 def test_results_are_counted_and_sorted_by_area() -> None:
-    one = report(result("a:b:c"), result("a:d:e", outcome="failed"), result("a:b:f", kind="capability"))
+    one = report(
+        result("a:b:c"), result("a:d:e", outcome="failed"), result("a:b:f", kind="capability")
+    )
 
     assert one.counted() == {"passed": 2, "failed": 1, "blocked": 0, "not offered": 0, "skipped": 0}
     assert {area: [each.id for each in results] for area, results in one.by_area().items()} == {

@@ -5,14 +5,24 @@ import re
 import pytest
 
 from antiphon_verify.areas import REQUIREMENTS
-from antiphon_verify.requirement import LEVELS, SECTIONS, SOURCES, Requirement, capability, explained, must
+from antiphon_verify.requirement import (
+    LEVELS,
+    SECTIONS,
+    SOURCES,
+    Requirement,
+    capability,
+    explained,
+    must,
+)
 from tests.support.cases import each
 
 FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @each("requirement", REQUIREMENTS.values(), ids=lambda requirement: requirement.id)
-def test_a_requirement_states_in_one_sentence_its_rule_and_its_source(requirement: Requirement) -> None:
+def test_a_requirement_states_in_one_sentence_its_rule_and_its_source(
+    requirement: Requirement,
+) -> None:
     assert FORM.fullmatch(requirement.id)
     assert requirement.level in LEVELS
     assert requirement.source.partition(" ")[0] in SOURCES
@@ -55,6 +65,10 @@ def test_a_source_is_explained(source: str, words: str) -> None:
 
 
 def test_every_section_that_is_named_is_known() -> None:
-    numbers = {int(found[1]) for one in REQUIREMENTS.values() if (found := re.match(r"spec (\d+)", one.source))}
+    numbers = {
+        int(found[1])
+        for one in REQUIREMENTS.values()
+        if (found := re.match(r"spec (\d+)", one.source))
+    }
 
     assert numbers <= SECTIONS.keys()

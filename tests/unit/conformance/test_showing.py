@@ -12,9 +12,13 @@ from tests.unit.conformance.test_run import tried
 
 def test_an_exchange_is_displayed_with_its_headers_and_bodies() -> None:
     request = Request(method="POST", path="/x", body={}, headers={"A": "b"})
-    exchange = Exchange(request, status=200, headers={"c": "d"}, body=b"yes", fault="The time was up.")
+    exchange = Exchange(
+        request, status=200, headers={"c": "d"}, body=b"yes", fault="The time was up."
+    )
 
-    assert displayed(exchange) == Shown(request="POST /x\nA: b\n\n{}", answer="200\nc: d\n\nyes\n[The time was up.]")
+    assert displayed(exchange) == Shown(
+        request="POST /x\nA: b\n\n{}", answer="200\nc: d\n\nyes\n[The time was up.]"
+    )
     assert raw(exchange) == b"POST /x\nA: b\n\n{}\n\n200\nc: d\n\nyes\n[The time was up.]\n"
 
 
@@ -33,7 +37,9 @@ def test_half_a_character_is_displayed_by_its_number() -> None:
 
 
 def test_terminal_control_characters_are_displayed_by_their_number() -> None:
-    exchange = Exchange(Request(method="GET", path="/x"), status=200, body=b"\x1b[2J\x07\ttab\nline \xe2\x80\xae")
+    exchange = Exchange(
+        Request(method="GET", path="/x"), status=200, body=b"\x1b[2J\x07\ttab\nline \xe2\x80\xae"
+    )
 
     assert displayed(exchange).answer == "200\n\n\\u001b[2J\\u0007\ttab\nline \\u202e"
 

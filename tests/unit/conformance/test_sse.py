@@ -20,7 +20,10 @@ READ: dict[str, tuple[bytes, list[Frame]]] = {
     "a retry": (b"retry: 7\ndata: 1\n\n", [Frame(data="1", is_ended=True)]),
     "an unknown field": (b"date: 1\n\n", [Frame(others=["date"], is_ended=True)]),
     "a field without a colon": (b"data\n\n", [Frame(data="", is_ended=True)]),
-    "a last frame without its empty line": (b"data: 1\n\ndata: 2", [Frame(data="1", is_ended=True), Frame(data="2")]),
+    "a last frame without its empty line": (
+        b"data: 1\n\ndata: 2",
+        [Frame(data="1", is_ended=True), Frame(data="2")],
+    ),
     "a last line with its end": (b"data: 2\n", [Frame(data="2")]),
     "more empty lines": (b"\n\ndata: 1\n\n\n", [Frame(data="1", is_ended=True)]),
     "no UTF-8": (b"data: \xff\n\n", [Frame(data="\ufffd", is_ended=True)]),

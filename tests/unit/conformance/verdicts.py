@@ -1,6 +1,7 @@
 """Verdicts that were false once: for each what a real server answered, and how it is judged now.
 
-Each stands beside a neighbour that looks alike and must be judged otherwise, so that neither rule swallows the other.
+Each stands beside a neighbour that looks alike and must be judged otherwise, so that neither rule
+swallows the other.
 """
 
 import json
@@ -51,7 +52,9 @@ NO_CALL = states(COMPLETION)
 
 @dataclass(frozen=True)
 class Verdicts:
-    """A case, the requirement that was misjudged, and two scripts, each with the outcome that is right."""
+    """A case, the requirement that was misjudged, and two scripts, each with the outcome that is
+    right.
+    """
 
     case: Case
     name: str
@@ -62,7 +65,9 @@ class Verdicts:
 
 CODE = next(case for case in hosted.RUNNING if "responses:hosted:code-told" in case.own)
 
-MERGED = LIFE[2].patched("metadata", to={"a": "1", "b": "2"}) if isinstance(LIFE[2], Reply) else GOOD
+MERGED = (
+    LIFE[2].patched("metadata", to={"a": "1", "b": "2"}) if isinstance(LIFE[2], Reply) else GOOD
+)
 
 LOST = "Unexpected endpoint or method. (POST )"
 
@@ -84,17 +89,25 @@ CONVERSATION = CREATED.patched("id", to=f"conv_{'0123456789abcdef' * 3}")
 
 
 def by_shape(status: int) -> Callable[[Request], Reply]:
-    """A lookup that refuses ids unless they have 48 hexadecimal digits, and then has this status."""
+    """A lookup that refuses ids unless they have 48 hexadecimal digits, and then has this
+    status.
+    """
 
     def answer(request: Request) -> Reply:
         is_right = re.fullmatch("conv_[0-9a-f]{48}", request.path.rpartition("/")[2])
-        return error("Conversation not found.", status) if is_right else error("Invalid conversation id.")
+        return (
+            error("Conversation not found.", status)
+            if is_right
+            else error("Invalid conversation id.")
+        )
 
     return answer
 
 
 def searching(argument: str) -> Callable[[Request], Reply]:
-    """A stream with a search whose queries are in this argument of the call that the prompt demands."""
+    """A stream with a search whose queries are in this argument of the call that the prompt
+    demands.
+    """
 
     def answer(request: Request) -> Reply:
         call = json.loads(request.body["input"].partition("call file_search ")[2])
@@ -121,7 +134,10 @@ VERDICTS: dict[str, Verdicts] = {
     "an error with a status of its own was no rejection (FastAPI: 422)": Verdicts(
         REFUSED_MODEL,
         "responses:errors:missing-model",
-        ([states({"detail": [{"loc": ["body", "model"], "msg": "Field required"}]}, 422)], "passed"),
+        (
+            [states({"detail": [{"loc": ["body", "model"], "msg": "Field required"}]}, 422)],
+            "passed",
+        ),
         ([error("KeyError: 'model'", 500)], "failed"),
     ),
     "the form of an error failed in every request, instead of once": Verdicts(
@@ -158,7 +174,10 @@ VERDICTS: dict[str, Verdicts] = {
         logprobs.log_probabilities_are_included,
         "responses:logprobs:top",
         ([logged.GOOD.patched(*logged.PLACE, 0, "top_logprobs", to=[]), logged.STREAM], "passed"),
-        ([logged.GOOD.patched(*logged.PLACE, 0, "top_logprobs", to=[logged.ALTERNATIVE] * 3)], "failed"),
+        (
+            [logged.GOOD.patched(*logged.PLACE, 0, "top_logprobs", to=[logged.ALTERNATIVE] * 3)],
+            "failed",
+        ),
     ),
     "an invented id of another shape was an unknown conversation (OGX: 48 digits)": Verdicts(
         conversations.an_unknown_conversation_is_not_found,
@@ -194,7 +213,10 @@ VERDICTS: dict[str, Verdicts] = {
         CODE,
         "responses:hosted:code-told",
         ([error("Unknown parameter: 'top_k'.", 400, "unknown_parameter", "top_k"), GOOD], "failed"),
-        ([error("Unknown parameter: 'tools'.", 400, "unknown_parameter", "tools"), GOOD], "not offered"),
+        (
+            [error("Unknown parameter: 'tools'.", 400, "unknown_parameter", "tools"), GOOD],
+            "not offered",
+        ),
     ),
     "words that nobody foresaw (agentic-api: rebuild with a feature)": Verdicts(
         CODE,
@@ -217,7 +239,14 @@ VERDICTS: dict[str, Verdicts] = {
     "a model that the gateway did not find was a missing path (SGLang)": Verdicts(
         objects.a_response_is_created,
         "responses:objects:made",
-        ([states({"error": {"message": "No worker for 'demo'", "type": "model_not_found"}}, 404)], "failed"),
+        (
+            [
+                states(
+                    {"error": {"message": "No worker for 'demo'", "type": "model_not_found"}}, 404
+                )
+            ],
+            "failed",
+        ),
         ([states({"detail": "Not Found"}, 404)], "not offered"),
     ),
     "a stream by default failed nearly everything (transformers)": Verdicts(
@@ -252,7 +281,7 @@ VERDICTS: dict[str, Verdicts] = {
         ([GOOD, error("missing bearer token", 401)], "skipped"),
         ([GOOD, GOOD.patched("id", to="resp_other")], "failed"),
     ),
-    "an API that is served, but of no use, was what the transport was judged by (agentic-api)": Verdicts(
+    "an API that is served, but of no use, was what the transport was judged by (agentic-api)": Verdicts(  # noqa: E501 - one text, or a row of a table
         http.a_query_is_sent_along,
         "transport:http:query",
         ([Reply(404), Reply(404)], "skipped"),
@@ -273,16 +302,26 @@ VERDICTS: dict[str, Verdicts] = {
     "an effort that the server says it does not send to its model (llama-cpp-python)": Verdicts(
         echo.an_effort_is_echoed,
         "responses:echo:reasoning-effort",
-        ([replace(GOOD, headers=dict(GOOD.headers) | {"antiphon-adjusted": "reasoning.effort"})], "not offered"),
+        (
+            [replace(GOOD, headers=dict(GOOD.headers) | {"antiphon-adjusted": "reasoning.effort"})],
+            "not offered",
+        ),
         ([GOOD], "failed"),
     ),
     "a search without a query, as a model called it that can only babble (transformers)": Verdicts(
         file_search.files_are_searched,
         "responses:file-search:item",
-        (searched.streamed(searched.SEARCH | {"status": "failed", "queries": []}, MESSAGE), "skipped"),
+        (
+            searched.streamed(searched.SEARCH | {"status": "failed", "queries": []}, MESSAGE),
+            "skipped",
+        ),
         (searched.streamed(searched.SEARCH | {"status": "failed"}, MESSAGE), "failed"),
     ),
-    "a window was accepted only if the response shows it, which OpenAI's type of a response does not": Verdicts(
+    (
+        "a window was accepted only if the response shows it, which OpenAI's type of a response "
+        "does "
+        "not"
+    ): Verdicts(
         background.work_can_wait,
         "responses:background:window",
         ([queued.QUEUED, queued.QUEUED], "passed"),
@@ -291,20 +330,29 @@ VERDICTS: dict[str, Verdicts] = {
     "a table that is rejected when it is uploaded was a long file that is not found": Verdicts(
         vector_stores.a_long_file_is_found_whole,
         "responses:vector-stores:whole",
-        ([*stocked.FOUND, stocked.CREATED, error("Files of the type csv are not supported.")], "passed"),
+        (
+            [*stocked.FOUND, stocked.CREATED, error("Files of the type csv are not supported.")],
+            "passed",
+        ),
         ([*stocked.FOUND, stocked.CREATED, error("Boom.", 500)], "failed"),
     ),
-    "a field that only this server gives an item had to last (SMG: `call_id` of an `mcp_call`)": Verdicts(
+    "a field that only this server gives an item had to last (SMG: `call_id` of an `mcp_call`)": Verdicts(  # noqa: E501 - one text, or a row of a table
         stream.PLAIN,
         "responses:stream:item-done-matches-added",
-        ([streams(Mutation("mcp", put(ADDED, "item.call_id", "call_1", 2)).apply(STREAMS))], "passed"),
+        (
+            [streams(Mutation("mcp", put(ADDED, "item.call_id", "call_1", 2)).apply(STREAMS))],
+            "passed",
+        ),
         ([streams(Mutation("mcp", put(DONE, "item.name", "deal", 2)).apply(STREAMS))], "failed"),
     ),
     "a crash over a table was a rejection of it": Verdicts(
         vector_stores.a_long_file_is_found_whole,
         "responses:vector-stores:whole",
         ([*stocked.FOUND, stocked.CREATED, stocked.FILE, error("Boom.", 500)], "failed"),
-        ([*stocked.FOUND, stocked.CREATED, stocked.FILE, error("Tables are not supported.")], "passed"),
+        (
+            [*stocked.FOUND, stocked.CREATED, stocked.FILE, error("Tables are not supported.")],
+            "passed",
+        ),
     ),
 }
 """By what was wrong about it."""

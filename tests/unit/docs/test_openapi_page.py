@@ -12,14 +12,20 @@ def test_every_endpoint_is_on_the_page() -> None:
     text = pages.endpoints(DOCUMENT)
     operations = [(method, path) for path, each in DOCUMENT["paths"].items() for method in each]
 
-    assert [each for each in operations if f"`{each[0].upper()}`{{.method .{each[0]}}} `{each[1]}`\n" not in text] == []
+    assert [
+        each
+        for each in operations
+        if f"`{each[0].upper()}`{{.method .{each[0]}}} `{each[1]}`\n" not in text
+    ] == []
 
 
 def test_every_endpoint_is_in_a_group_with_a_description() -> None:
     text = pages.endpoints(DOCUMENT)
     health = text.partition("## Health and metrics")[2]
 
-    assert health.count("\n### ") == len({"/", "/healthz", "/readyz", "/metrics", "/status", "/openapi.json"})
+    assert health.count("\n### ") == len(
+        {"/", "/healthz", "/readyz", "/metrics", "/status", "/openapi.json"}
+    )
 
 
 def test_every_schema_has_a_section_that_links_lead_to() -> None:
@@ -29,12 +35,21 @@ def test_every_schema_has_a_section_that_links_lead_to() -> None:
 
 
 def test_an_endpoint_shows_parameters_fields_and_responses() -> None:
-    text = "\n".join(pages.endpoint("post", "/v1/responses", DOCUMENT["paths"]["/v1/responses"]["post"], DOCUMENT))
+    text = "\n".join(
+        pages.endpoint(
+            "post", "/v1/responses", DOCUMENT["paths"]["/v1/responses"]["post"], DOCUMENT
+        )
+    )
 
     assert "| `Idempotency-Key` | header | string (at most 255 characters) |  |" in text
-    assert "**Body**: `application/json`, [CreateResponse](/reference/openapi/schemas.md#createresponse)" in text
+    assert (
+        "**Body**: `application/json`, "
+        "[CreateResponse](/reference/openapi/schemas.md#createresponse)"
+    ) in text
     assert "| `temperature` | number (from 0 to 2) or null |  |" in text
-    response, error = (f"[{name}](/reference/openapi/schemas.md#{name.lower()})" for name in ("Response", "Error"))
+    response, error = (
+        f"[{name}](/reference/openapi/schemas.md#{name.lower()})" for name in ("Response", "Error")
+    )
     assert f"**Responses**: `200` {response}, 4xx and 5xx {error}" in text
 
 

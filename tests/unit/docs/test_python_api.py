@@ -10,7 +10,10 @@ import antiphon.translation
 import antiphon.types
 from tests.support.site import ROOT
 
-PAGES = [ROOT / "docs/reference/python-api.md", *sorted((ROOT / "docs/reference/python-api").glob("*.md"))]
+PAGES = [
+    ROOT / "docs/reference/python-api.md",
+    *sorted((ROOT / "docs/reference/python-api").glob("*.md")),
+]
 DIRECTIVE = re.compile(r"^\.\. (?:auto\w+|py:data):: (?P<name>[\w.]+)$", re.MULTILINE)
 STRUCTS = re.compile(r"^\.\. structs:: (?P<module>[\w.]+)\n\n(?P<names>(?:   .+\n)+)", re.MULTILINE)
 NAMED_IN_PROSE = {"antiphon.__version__", "antiphon.types"}
@@ -19,7 +22,11 @@ NAMED_IN_PROSE = {"antiphon.__version__", "antiphon.types"}
 def entries() -> list[str]:
     """Return the names that the pages document."""
     text = "".join(page.read_text() for page in PAGES)
-    listed = [f"{found['module']}.{name}" for found in STRUCTS.finditer(text) for name in found["names"].split()]
+    listed = [
+        f"{found['module']}.{name}"
+        for found in STRUCTS.finditer(text)
+        for name in found["names"].split()
+    ]
     return [*(found["name"] for found in DIRECTIVE.finditer(text)), *listed]
 
 

@@ -44,12 +44,16 @@ def drop_oldest(items: list[InputItem]) -> list[InputItem] | None:
 
 def talk(turns: int) -> list[InputItem]:
     """A conversation of turns that are equally long: 50 tokens each."""
-    return [part for n in range(turns) for part in (user(f"q{n:02d} " + "x" * 80), answer("y" * 84))]
+    return [
+        part for n in range(turns) for part in (user(f"q{n:02d} " + "x" * 80), answer("y" * 84))
+    ]
 
 
 def test_turns_go_by_halves_of_the_limit() -> None:
     assert Turns(talk(4)).tokens == 200
-    assert [len(Turns(talk(4)).within(limit) or talk(4)) // 2 for limit in (200, 199, 150, 120, 100)] == [4, 2, 2, 1, 2]
+    assert [
+        len(Turns(talk(4)).within(limit) or talk(4)) // 2 for limit in (200, 199, 150, 120, 100)
+    ] == [4, 2, 2, 1, 2]
 
 
 def test_the_newest_turn_stays_however_little_room_there_is() -> None:
@@ -58,7 +62,11 @@ def test_the_newest_turn_stays_however_little_room_there_is() -> None:
 
 def test_over_thirty_turns_the_conversation_seldom_begins_at_another_place() -> None:
     begins = [(Turns(talk(length)).within(20 * 50) or talk(length))[0] for length in range(1, 51)]
-    places = [int(one.content[1:3]) for one in begins if isinstance(one, Message) and isinstance(one.content, str)]
+    places = [
+        int(one.content[1:3])
+        for one in begins
+        if isinstance(one, Message) and isinstance(one.content, str)
+    ]
 
     assert places[:20] == [0] * 20
     assert places == sorted(places)
@@ -103,7 +111,9 @@ def test_what_can_be_shortened_is_known_before_it_is_measured() -> None:
     assert not has_older_turns([SYSTEM, user("a")])
 
 
-@pytest.mark.parametrize("items", [[], [user("a")], [CALL, OUTPUT], [SYSTEM, user("b"), answer("c")], [SYSTEM]])
+@pytest.mark.parametrize(
+    "items", [[], [user("a")], [CALL, OUTPUT], [SYSTEM, user("b"), answer("c")], [SYSTEM]]
+)
 def test_one_turn_cannot_be_shortened(items: list[InputItem]) -> None:
     assert drop_oldest(items) is None
 
@@ -119,12 +129,23 @@ def test_a_turn_goes_on_while_an_output_is_to_come() -> None:
     assert drop_oldest(late[:-1]) is None
 
 
-ACTS = ["user", "answer", "thought and answer", "thought", "calls", "outputs", "system", "developer"]
+ACTS = [
+    "user",
+    "answer",
+    "thought and answer",
+    "thought",
+    "calls",
+    "outputs",
+    "system",
+    "developer",
+]
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[InputItem]:
-    """Items as a client may send them: calls are parallel, and their outputs come in any order, at any later place."""
+    """Items as a client may send them: calls are parallel, and their outputs come in any order, at
+    any later place.
+    """
     items: list[InputItem] = []
     open_calls: list[str] = []
     for number, act in enumerate(draw(st.lists(st.sampled_from(ACTS), max_size=30))):
@@ -135,10 +156,15 @@ def conversations(draw: st.DrawFn) -> list[InputItem]:
             case "calls":
                 created = [f"c{number}_{place}" for place in range(draw(st.integers(1, 3)))]
                 items.append(Reasoning(id=f"rs_{number}", summary=[]))
-                items += [FunctionCall(call_id=call_id, name="f", arguments="{}") for call_id in created]
+                items += [
+                    FunctionCall(call_id=call_id, name="f", arguments="{}") for call_id in created
+                ]
                 open_calls += created
             case "outputs":
-                items += [FunctionCallOutput(call_id=call_id, output="") for call_id in reversed(open_calls)]
+                items += [
+                    FunctionCallOutput(call_id=call_id, output="")
+                    for call_id in reversed(open_calls)
+                ]
                 open_calls = []
             case "answer":
                 items.append(answer(str(number)))
@@ -155,7 +181,11 @@ def test_whatever_goes_calls_keep_their_outputs(items: list[InputItem]) -> None:
 
 @given(conversations())
 def test_model_output_keeps_its_preceding_reasoning(items: list[InputItem]) -> None:
-    follows = {id(follower): thought for thought, follower in pairwise(items) if isinstance(thought, Reasoning)}
+    follows = {
+        id(follower): thought
+        for thought, follower in pairwise(items)
+        if isinstance(thought, Reasoning)
+    }
     for shorter in ever_shorter(items):
         for before, item in pairwise([None, *shorter]):
             if id(item) in follows and not (isinstance(item, Message) and item.role != "assistant"):
@@ -163,7 +193,9 @@ def test_model_output_keeps_its_preceding_reasoning(items: list[InputItem]) -> N
 
 
 @given(conversations())
-def test_instructions_and_the_newest_turn_always_stay_and_the_order_too(items: list[InputItem]) -> None:
+def test_instructions_and_the_newest_turn_always_stay_and_the_order_too(
+    items: list[InputItem],
+) -> None:
     newest = max((place for place, item in enumerate(items) if is_by(item, "user")), default=0)
     for shorter in ever_shorter(items):
         stored = {id(item) for item in shorter}
@@ -182,7 +214,10 @@ def test_it_ends_with_one_turn(items: list[InputItem]) -> None:
     *_, last = [items, *ever_shorter(items)]
     waits = awaited(last)
 
-    assert len([place for place, item in enumerate(last) if is_by(item, "user") and not waits[place]]) <= 1
+    assert (
+        len([place for place, item in enumerate(last) if is_by(item, "user") and not waits[place]])
+        <= 1
+    )
 
 
 @pytest.mark.wide
@@ -211,16 +246,24 @@ def is_by(item: InputItem, *roles: str) -> bool:
 
 
 def test_what_a_search_found_is_not_cut_short_since_nothing_else_ties_it_to_its_call() -> None:
-    found = ToolSearchOutput(call_id=None, tools=[FunctionTool(name=f"a_tool_{i}") for i in range(64)])
+    found = ToolSearchOutput(
+        call_id=None, tools=[FunctionTool(name=f"a_tool_{i}") for i in range(64)]
+    )
     long = FunctionCallOutput(call_id="c", output="4" * 1000)
 
     assert thin_out([found]) is None
-    assert [type(item) for item in thin_out([found, CALL, long]) or ()] == [ToolSearchOutput, FunctionCall, type(long)]
+    assert [type(item) for item in thin_out([found, CALL, long]) or ()] == [
+        ToolSearchOutput,
+        FunctionCall,
+        type(long),
+    ]
 
 
 def test_a_figure_of_code_counts_as_an_image_and_not_as_its_characters() -> None:
     def tokens(url: str) -> int:
-        call = CodeInterpreterCall(id="ci_1", container_id="c", code="1", outputs=[{"type": "image", "url": url}])
+        call = CodeInterpreterCall(
+            id="ci_1", container_id="c", code="1", outputs=[{"type": "image", "url": url}]
+        )
         return tokens_of(call)
 
     assert tokens("data:image/png;base64," + "A" * 1_000_000) == tokens("data:image/png;base64,A")

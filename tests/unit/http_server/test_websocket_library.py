@@ -1,4 +1,5 @@
-"""The names of the library for WebSockets that the code uses: public ones, in each version that is allowed.
+"""The names of the library for WebSockets that the code uses: public ones, in each version that is
+allowed.
 
 `make test-versions` runs it with the lowest and the newest.
 """
@@ -35,12 +36,16 @@ def test_each_name_that_is_imported_is_public(module: str, name: str) -> None:
 
 @pytest.mark.parametrize("starts_again", [False, True])
 def test_a_message_that_is_compressed_by_the_library_is_inflated(starts_again: bool) -> None:
-    offered = [("client_max_window_bits", None)] + [("client_no_context_takeover", None)] * starts_again
+    offered = [("client_max_window_bits", None)] + [
+        ("client_no_context_takeover", None)
+    ] * starts_again
     agreed, extension = LateInflationFactory().process_request_params(offered, [])
     assert ("client_max_window_bits", "12") in agreed
 
     for text in (b"Good morning, Dover. " * 100, b"Good night, Dover. " * 100):
-        _, sender = LateInflationFactory().process_request_params([("server_max_window_bits", "12")], [])
+        _, sender = LateInflationFactory().process_request_params(
+            [("server_max_window_bits", "12")], []
+        )
         sent = sender.encode(Frame(Opcode.TEXT, text))
         received = extension.decode(sent)
         assert (sent.rsv1, received.rsv1, extension.is_compressed) == (True, False, True)
@@ -50,9 +55,18 @@ def test_a_message_that_is_compressed_by_the_library_is_inflated(starts_again: b
 
 def test_a_large_message_is_sent_as_it_is_and_the_next_one_is_compressed() -> None:
     """Compressing 1 MB of an image in one call would hold the event loop for 40 ms."""
-    _, sender = LateInflationFactory().process_request_params([("client_max_window_bits", None)], [])
-    _, receiver = LateInflationFactory().process_request_params([("client_max_window_bits", None)], [])
-    texts = [b"Good morning, Dover. " * 100, b"x" * (LARGEST + 1), b"Good night, Dover. " * 100, b"y" * LARGEST]
+    _, sender = LateInflationFactory().process_request_params(
+        [("client_max_window_bits", None)], []
+    )
+    _, receiver = LateInflationFactory().process_request_params(
+        [("client_max_window_bits", None)], []
+    )
+    texts = [
+        b"Good morning, Dover. " * 100,
+        b"x" * (LARGEST + 1),
+        b"Good night, Dover. " * 100,
+        b"y" * LARGEST,
+    ]
 
     for text, is_compressed in zip(texts, (True, False, True, True), strict=True):
         sent = sender.encode(Frame(Opcode.TEXT, text))

@@ -1,4 +1,6 @@
-"""The heartbeat's thread: it beats when the event loop is late, and only while something is held."""
+"""The heartbeat's thread: it beats when the event loop is late, and only while something is
+held.
+"""
 
 import threading
 from types import SimpleNamespace
@@ -24,7 +26,9 @@ class Pulse:
         self.threads.add(threading.current_thread())
         self.beats += 1
         if self.beats <= self.failures:
-            raise StoreError("The store is unreachable.") if self.beats % 2 else RuntimeError("a bug")
+            raise (
+                StoreError("The store is unreachable.") if self.beats % 2 else RuntimeError("a bug")
+            )
 
     def close(self) -> None:
         self.is_closed = True
@@ -37,7 +41,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_thread_sends_heartbeats_while_something_is_locked_and_the_loop_is_late() -> None:
-    pulse, retained, answers = Pulse(failures=3), {"resp_1"}, [True]
+    pulse = Pulse(failures=3)
+    retained = {"resp_1"}
+    answers = [True]
 
     def is_needed() -> bool:
         answers.append(bool(retained))
@@ -59,9 +65,12 @@ async def test_a_thread_sends_heartbeats_while_something_is_locked_and_the_loop_
     assert len(pulse.threads) == 1
 
 
-async def test_it_is_silent_as_long_as_the_event_loop_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_silent_as_long_as_the_event_loop_beats(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(heartbeats, "LATE", PATIENCE)
-    pulse, polls = Pulse(), 0
+    pulse = Pulse()
+    polls = 0
 
     def is_needed() -> bool:
         nonlocal polls
@@ -83,7 +92,9 @@ def test_a_worker_without_locks_has_no_thread() -> None:
     heart.close()
 
 
-async def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A thread that missed the end waited for ever, and with it the end of the server."""
     sets = threading.Semaphore(0)
 
@@ -100,7 +111,9 @@ async def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep(mo
                 sets.acquire(timeout=PATIENCE)
             super().clear()
 
-    monkeypatch.setattr(heartbeats, "threading", SimpleNamespace(Event=Needed, Thread=threading.Thread))
+    monkeypatch.setattr(
+        heartbeats, "threading", SimpleNamespace(Event=Needed, Thread=threading.Thread)
+    )
     pulse = Pulse()
     heart = Heartbeat(pulse, lambda: False)
     closing = threading.Thread(target=heart.close, daemon=True)

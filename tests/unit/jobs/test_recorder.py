@@ -8,7 +8,12 @@ from antiphon.protocol.events import ResponseTextDeltaEvent
 
 def delta(number: int, size: int) -> ResponseTextDeltaEvent:
     return ResponseTextDeltaEvent(
-        sequence_number=number, output_index=0, content_index=0, item_id="msg_1", delta="x" * size, obfuscation=""
+        sequence_number=number,
+        output_index=0,
+        content_index=0,
+        item_id="msg_1",
+        delta="x" * size,
+        obfuscation="",
     )
 
 
@@ -27,4 +32,6 @@ def test_small_events_are_stored_together_and_separately_next_to_a_large_one(
     frames = frames_of(events)
 
     assert [(one.first, one.last) for one in frames] == expected
-    assert b"".join(one.body for one in frames).count(b"event: response.output_text.delta\n") == len(sizes)
+    assert b"".join(one.body for one in frames).count(
+        b"event: response.output_text.delta\n"
+    ) == len(sizes)

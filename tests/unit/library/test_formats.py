@@ -60,7 +60,8 @@ def test_the_schema_of_a_class_is_strict(kind: type[Any]) -> None:
         "json_schema",
     )
     provided = msgspec.convert(
-        {name: value for name, value in created["format"].items() if name != "type"}, JsonSchemaFormat
+        {name: value for name, value in created["format"].items() if name != "type"},
+        JsonSchemaFormat,
     )
     assert provided.strict
     check_text_schema(provided)
@@ -120,7 +121,11 @@ def test_the_last_message_is_the_object(kind: type[Any], text: str, expected: An
 
 @pytest.mark.parametrize(
     "provided",
-    [response(), response(Refusal(refusal="No.")), response(OutputText(text='{"spe'), status="incomplete")],
+    [
+        response(),
+        response(Refusal(refusal="No.")),
+        response(OutputText(text='{"spe'), status="incomplete"),
+    ],
     ids=["nothing", "a refusal", "a part"],
 )
 def test_a_response_without_a_whole_answer_has_no_object(provided: Response) -> None:

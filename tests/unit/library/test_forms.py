@@ -13,7 +13,8 @@ from tests.support.cases import each
 
 async def parts_of(form: Form) -> list[tuple[str, str | None, bytes]]:
     """The parts as the server reads them: name, filename and content."""
-    parser, found = FormParser(boundary_of(form.content_type.encode())), list[tuple[str, str | None, bytes]]()
+    parser = FormParser(boundary_of(form.content_type.encode()))
+    found = list[tuple[str, str | None, bytes]]()
     async for piece in form.body():
         for event in parser.feed(piece):
             if isinstance(event, PartHead):
@@ -41,7 +42,9 @@ class Named(io.BytesIO):
         (("a.bin", bytes(2 * PIECE + 1)), "a.bin", bytes(2 * PIECE + 1)),
     ],
 )
-async def test_a_file_arrives_with_its_name_and_its_content(file: FileInput, filename: str, content: bytes) -> None:
+async def test_a_file_arrives_with_its_name_and_its_content(
+    file: FileInput, filename: str, content: bytes
+) -> None:
     assert await parts_of(Form({"purpose": "assistants"}, [("file", file)])) == [
         ("purpose", None, b"assistants"),
         ("file", filename, content),

@@ -11,7 +11,9 @@ from tests.support.cases import each
 
 
 def test_names_of_headers_are_in_lower_case() -> None:
-    assert Options.of({"extra_headers": {"Idempotency-Key": "k"}, "model": "m"}) == Options({"idempotency-key": "k"})
+    assert Options.of({"extra_headers": {"Idempotency-Key": "k"}, "model": "m"}) == Options(
+        {"idempotency-key": "k"}
+    )
 
 
 @each("parameters", [{}, {"extra_headers": None, "timeout": None}, {"model": "m"}])
@@ -36,7 +38,9 @@ def test_a_call_without_options_has_no_limit(parameters: dict[str, Any]) -> None
         ("extra_headers", {"Content-Length": "1"}, ValueError),
     ],
 )
-def test_an_option_that_could_have_no_effect_is_rejected(name: str, value: Any, error: type[Exception]) -> None:
+def test_an_option_that_could_have_no_effect_is_rejected(
+    name: str, value: Any, error: type[Exception]
+) -> None:
     with pytest.raises(error, match=name):
         Options.of({name: value})
 

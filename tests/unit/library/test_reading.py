@@ -25,7 +25,14 @@ EXTENDED = {**MESSAGE, "mood": "calm"}
 
 
 def response(*output: Any, **fields: Any) -> dict[str, Any]:
-    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": list(output), **fields}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "output": list(output),
+        **fields,
+    }
 
 
 def test_a_response_has_typed_items_and_its_text() -> None:
@@ -57,13 +64,18 @@ def test_objects_go_back_to_plain_data() -> None:
 def test_an_object_is_displayed_without_fields_that_have_their_defaults() -> None:
     displayed = repr(read_item({**MESSAGE, "content": MESSAGE["content"][:1]}))
     assert displayed == (
-        "Message(id='msg_1', status='completed', role='assistant', content=[OutputText(text='Hello')])"
+        "Message(id='msg_1', status='completed', role='assistant', "
+        "content=[OutputText(text='Hello')])"
     )
 
 
 def test_pages_and_compactions_have_typed_items() -> None:
-    page = read_object({"object": "list", "data": [MESSAGE, NEW], "has_more": False}, types.ItemPage)
-    compacted = read_object({"id": "resp_1", "created_at": 1, "output": [MESSAGE]}, types.CompactedResponse)
+    page = read_object(
+        {"object": "list", "data": [MESSAGE, NEW], "has_more": False}, types.ItemPage
+    )
+    compacted = read_object(
+        {"id": "resp_1", "created_at": 1, "output": [MESSAGE]}, types.CompactedResponse
+    )
     assert [item.type for item in page.data] == ["message", "hologram_call"]
     assert isinstance(compacted.output[0], types.Message)
 
@@ -71,9 +83,19 @@ def test_pages_and_compactions_have_typed_items() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        {"type": "response.output_item.done", "sequence_number": 1, "output_index": 0, "item": MESSAGE},
+        {
+            "type": "response.output_item.done",
+            "sequence_number": 1,
+            "output_index": 0,
+            "item": MESSAGE,
+        },
         {"type": "response.output_item.done", "sequence_number": 1, "output_index": 0, "item": NEW},
-        {"type": "response.web_search_call.searching", "sequence_number": 1, "output_index": 0, "item_id": "ws_1"},
+        {
+            "type": "response.web_search_call.searching",
+            "sequence_number": 1,
+            "output_index": 0,
+            "item_id": "ws_1",
+        },
         {
             "type": "response.content_part.done",
             "sequence_number": 1,
@@ -93,8 +115,17 @@ def test_events_keep_all_that_they_have(data: dict[str, Any]) -> None:
 
 
 def test_events_have_typed_objects_inside() -> None:
-    done = read_event({"type": "response.output_item.done", "sequence_number": 1, "output_index": 0, "item": MESSAGE})
-    completed = read_event({"type": "response.completed", "sequence_number": 2, "response": response(MESSAGE)})
+    done = read_event(
+        {
+            "type": "response.output_item.done",
+            "sequence_number": 1,
+            "output_index": 0,
+            "item": MESSAGE,
+        }
+    )
+    completed = read_event(
+        {"type": "response.completed", "sequence_number": 2, "response": response(MESSAGE)}
+    )
     assert isinstance(done, types.ResponseOutputItemDoneEvent)
     assert isinstance(done.item, types.Message)
     assert isinstance(completed, types.ResponseCompletedEvent)
@@ -111,6 +142,10 @@ def test_an_event_of_a_run_is_copied_before_a_caller_sees_it() -> None:
 
 
 def test_the_types_are_all_items_and_all_events() -> None:
-    emitted = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)]
+    emitted = [
+        kind
+        for kind in vars(events).values()
+        if isinstance(kind, type) and issubclass(kind, events.Event)
+    ]
     named = {kind.__name__ for kind in [*ID_PREFIXES, *emitted]} - {"SentCompaction"}
     assert named - {*types.__all__} == set()

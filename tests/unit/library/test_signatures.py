@@ -18,10 +18,18 @@ def draw(name: str, **parameters: Unpack[Size]) -> dict[str, object]:
 
 
 def test_each_parameter_is_named_and_the_options_come_last() -> None:
-    assert [*inspect.signature(draw).parameters] == ["name", "width", "height", "extra_headers", "timeout"]
+    assert [*inspect.signature(draw).parameters] == [
+        "name",
+        "width",
+        "height",
+        "extra_headers",
+        "timeout",
+    ]
 
 
-def test_a_required_parameter_has_no_default_and_an_optional_one_shows_that_it_can_be_absent() -> None:
+def test_a_required_parameter_has_no_default_and_an_optional_one_shows_that_it_can_be_absent() -> (
+    None
+):
     displayed = str(inspect.signature(draw))
     assert "width: int, height: int | None = ..." in displayed
     assert displayed.endswith("-> dict[str, object]")

@@ -14,18 +14,29 @@ SPEC.loader.exec_module(sync_client)
 def meaning(code: str) -> tuple[set[tuple[str | None, str]], list[str]]:
     """What the code imports, in any order, and all else that it says, however it is formatted."""
     nodes = ast.parse(code).body
-    imports = {(node.module, one.name) for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
+    imports = {
+        (node.module, one.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+    }
     return imports, [ast.dump(node) for node in nodes if not isinstance(node, ast.ImportFrom)]
 
 
 def test_the_files_are_those_that_the_script_writes() -> None:
     """After a change of a coroutine: `python scripts/sync_client.py`."""
-    stale = [path.name for path, code in sync_client.written() if meaning(path.read_text()) != meaning(code)]
+    stale = [
+        path.name
+        for path, code in sync_client.written()
+        if meaning(path.read_text()) != meaning(code)
+    ]
     assert stale == []
 
 
 def test_no_file_has_lost_its_source() -> None:
-    assert {path.name for path in sync_client.TARGET.glob("*.py")} == {path.name for path, _ in sync_client.written()}
+    assert {path.name for path in sync_client.TARGET.glob("*.py")} == {
+        path.name for path, _ in sync_client.written()
+    }
 
 
 EXAMPLE = '''
@@ -68,6 +79,7 @@ class Things:
 
 def test_a_method_has_the_signature_and_the_docstring_of_its_coroutine() -> None:
     (node,) = ast.parse(EXAMPLE).body
-    created, wanted = ast.parse(sync_client.resource(node)).body[0], ast.parse(WRITTEN).body[0]
+    created = ast.parse(sync_client.resource(node)).body[0]
+    wanted = ast.parse(WRITTEN).body[0]
     assert isinstance(created, ast.ClassDef) and isinstance(wanted, ast.ClassDef)
     assert ast.unparse(created) == ast.unparse(wanted)

@@ -27,7 +27,10 @@ def changed(text: str, path: str = "a.py") -> list[str]:
         ("f(a)", "pass"),
         ("x += a", "pass"),
         ("if a:\n    b()", "if not (a):\n    b()"),
-        ("if a:\n    log.info('b')\nelse:\n    c()", "if not (a):\n    log.info('b')\nelse:\n    c()"),
+        (
+            "if a:\n    log.info('b')\nelse:\n    c()",
+            "if not (a):\n    log.info('b')\nelse:\n    c()",
+        ),
         ("def f():\n    return a", "def f():\n    return None"),
         ("def f():\n    raise E", "def f():\n    pass"),
         ("def f():\n    return reportable(e)", "def f():\n    return None"),
@@ -112,4 +115,8 @@ def test_which_of_two_equal_values_is_chosen_makes_no_difference(text: str) -> N
 def test_a_diff_shows_the_changed_line() -> None:
     (mutant,) = mutants("a.py", "x = a < b\ny = c")
 
-    assert mutant.diff("x = a < b\ny = c").splitlines()[-3:] == ["-x = a < b", "+x = a <= b", " y = c"]
+    assert mutant.diff("x = a < b\ny = c").splitlines()[-3:] == [
+        "-x = a < b",
+        "+x = a <= b",
+        " y = c",
+    ]

@@ -60,7 +60,9 @@ def judges(relevance: Relevance, path: str, changed: str, folder: str = "tests")
     return [test.id for test in relevance.of(mutant, [folder])]
 
 
-def test_those_that_run_the_statement_do_the_quick_ones_first_and_those_on_postgres_last(relevance: Relevance) -> None:
+def test_those_that_run_the_statement_do_the_quick_ones_first_and_those_on_postgres_last(
+    relevance: Relevance,
+) -> None:
     assert judges(relevance, "a.py", "number <= limit") == [FEW_ON_SQLITE, FEW, FEW_ON_POSTGRES]
 
 
@@ -69,7 +71,13 @@ def test_those_of_other_areas_do_not(relevance: Relevance) -> None:
 
 
 def test_of_what_runs_at_import_all_tests_of_the_file_do(relevance: Relevance) -> None:
-    assert judges(relevance, "a.py", "number >= limit") == [FEW_ON_SQLITE, PUT, FEW, TAKE, FEW_ON_POSTGRES]
+    assert judges(relevance, "a.py", "number >= limit") == [
+        FEW_ON_SQLITE,
+        PUT,
+        FEW,
+        TAKE,
+        FEW_ON_POSTGRES,
+    ]
 
 
 def test_of_what_tests_share_all_tests_of_the_file_in_the_area_do() -> None:
@@ -89,11 +97,16 @@ def test_of_sql_those_that_run_a_line_which_names_the_statement_do(relevance: Re
 
 
 @pytest.mark.parametrize(("line", "lines"), [(1, [1]), (4, [4]), (6, [5, 6, 7]), (11, [11])])
-def test_a_statement_has_its_own_lines_and_not_those_of_its_body(line: int, lines: list[int]) -> None:
+def test_a_statement_has_its_own_lines_and_not_those_of_its_body(
+    line: int, lines: list[int]
+) -> None:
     assert list(statement_at(CODE, line)) == lines
 
 
 def test_numbers_of_tests_of_several_traces_differ() -> None:
-    both = [Trace(TESTS[:1], {"a.py": {5: [0]}}, {}, []), Trace(TESTS[2:3], {"a.py": {5: [0]}}, {}, [])]
+    both = [
+        Trace(TESTS[:1], {"a.py": {5: [0]}}, {}, []),
+        Trace(TESTS[2:3], {"a.py": {5: [0]}}, {}, []),
+    ]
 
     assert judges(Relevance(TEXTS, both), "a.py", "number <= limit") == [FEW_ON_SQLITE, FEW]

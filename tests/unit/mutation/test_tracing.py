@@ -47,7 +47,9 @@ def in_a_thread(act: Callable[[], Any]) -> None:
 
 
 @pytest.mark.usefixtures("untraced")
-def test_each_test_has_its_lines_whatever_thread_runs_them_and_failed_ones_have_none(tmp_path: Path) -> None:
+def test_each_test_has_its_lines_whatever_thread_runs_them_and_failed_ones_have_none(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "a.py"
     file.write_text(CODE)
     names: dict[str, Any] = {}
@@ -78,12 +80,17 @@ def test_each_test_has_its_statements_even_after_one_that_ended_the_trace(tmp_pa
 
 
 @pytest.mark.usefixtures("untraced")
-def test_each_test_has_the_lines_of_a_cached_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_test_has_the_lines_of_a_cached_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "a.py"
     file.write_text(CODE)
     module = ModuleType("cached_code")
     module.__file__ = str(file)
-    exec(compile(f"from functools import cache\n{CODE}\nchoose = cache(choose)", str(file), "exec"), vars(module))
+    exec(
+        compile(f"from functools import cache\n{CODE}\nchoose = cache(choose)", str(file), "exec"),
+        vars(module),
+    )
     monkeypatch.setitem(sys.modules, "cached_code", module)
     tracer = Tracer([str(file)])
     for name in ("first", "second"):
@@ -94,7 +101,9 @@ def test_each_test_has_the_lines_of_a_cached_function(tmp_path: Path, monkeypatc
 
 @pytest.mark.usefixtures("untraced")
 @pytest.mark.parametrize(("scope", "counts_for"), [("function", 0), ("session", IMPORTED)])
-def test_what_sets_up_a_shared_fixture_belongs_to_no_test(tmp_path: Path, scope: str, counts_for: int) -> None:
+def test_what_sets_up_a_shared_fixture_belongs_to_no_test(
+    tmp_path: Path, scope: str, counts_for: int
+) -> None:
     file = tmp_path / "a.py"
     file.write_text(CODE)
     names: dict[str, Any] = {}
@@ -111,5 +120,11 @@ def test_what_sets_up_a_shared_fixture_belongs_to_no_test(tmp_path: Path, scope:
 
     run(tracer, "first", set_up)
 
-    assert tracer.trace.lines[str(file)] == {1: [counts_for], 2: [counts_for], 3: [counts_for], 7: [0], 8: [0]}
+    assert tracer.trace.lines[str(file)] == {
+        1: [counts_for],
+        2: [counts_for],
+        3: [counts_for],
+        7: [0],
+        8: [0],
+    }
     assert tracer.trace.statements == {"put_key": [0]}

@@ -12,7 +12,8 @@ from antiphon.outbound.lookups import NO_CALLER, Asker, Lookups, lookup_turns
 from antiphon.sharing.scheduler import FairScheduler
 from tests.support.waiting import let_others_run, until
 
-A, B = Asker("a"), Asker("b")
+A = Asker("a")
+B = Asker("b")
 
 
 class Names:
@@ -48,7 +49,9 @@ async def test_a_name_has_its_addresses_once_each(names: Names) -> None:
     assert await Lookups(lookup_turns(), names)("good", NO_CALLER) == ["192.0.2.1", "192.0.2.2"]
 
 
-async def test_operations_of_a_tenant_share_a_lookup_and_those_of_another_tenant_do_not(names: Names) -> None:
+async def test_operations_of_a_tenant_share_a_lookup_and_those_of_another_tenant_do_not(
+    names: Names,
+) -> None:
     resolve = Lookups(lookup_turns(), names)
     pending = [asyncio.create_task(resolve("hung", asker)) for asker in (A, A, A, B)]
     await until_requested(names, 2)
@@ -134,8 +137,12 @@ async def test_more_lookups_than_may_wait_are_refused(names: Names) -> None:
     await asyncio.gather(*waiting)
 
 
-@pytest.mark.parametrize(("name", "reason"), [("unknown", "nobody knows it"), ("odd", "it is not a valid host name")])
-async def test_a_name_without_addresses_is_an_error_each_time(names: Names, name: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"), [("unknown", "nobody knows it"), ("odd", "it is not a valid host name")]
+)
+async def test_a_name_without_addresses_is_an_error_each_time(
+    names: Names, name: str, reason: str
+) -> None:
     turns = lookup_turns()
     resolve = Lookups(turns, names)
     for _ in range(2):

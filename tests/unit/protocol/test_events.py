@@ -36,7 +36,9 @@ def classes() -> Iterator[type[Event]]:
 def test_each_event_has_the_name_of_the_package() -> None:
     theirs = named_by_the_package()
     ours = {str(kind.__struct_config__.tag): kind.__name__ for kind in classes()}
-    assert {event: name for event, name in ours.items() if theirs.get(event) != name}.keys() == OURS.keys()
+    assert {
+        event: name for event, name in ours.items() if theirs.get(event) != name
+    }.keys() == OURS.keys()
 
 
 def test_programs_find_them_in_the_types() -> None:

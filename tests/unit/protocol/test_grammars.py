@@ -11,7 +11,9 @@ def lark(definition: str) -> Grammar:
 
 
 def test_a_text_that_leaves_its_grammar_has_the_position() -> None:
-    assert misfit(lark('start: ("ab" "\\n")+'), "ab\n" * 200 + "ax\n").endswith(" at line 201, column 2.")
+    assert misfit(lark('start: ("ab" "\\n")+'), "ab\n" * 200 + "ax\n").endswith(
+        " at line 201, column 2."
+    )
 
 
 def test_a_text_that_fits_is_not_objected_to_however_long() -> None:
@@ -29,7 +31,8 @@ def test_rules_that_refer_to_each_other_without_end_do_not_end_the_process(rule:
 
 
 @pytest.mark.parametrize(
-    "rules", ['s: s s | s s s | "a" | "b"', "s: s s | s s s | /a/", 's: "a" s | "a"', 's: "a" s "a" | "a"']
+    "rules",
+    ['s: s s | s s s | "a" | "b"', "s: s s | s s s | /a/", 's: "a" s | "a"', 's: "a" s "a" | "a"'],
 )
 def test_an_ambiguous_grammar_costs_a_moment_and_its_text_is_taken(rules: str) -> None:
     begun = time.process_time()

@@ -12,7 +12,11 @@ from antiphon.protocol import json_pieces
 from antiphon.protocol.json_pieces import pieces
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
@@ -22,7 +26,9 @@ JSON = st.recursive(
 def test_the_bytes_are_those_of_pythons_encoder(data: object, long: int) -> None:
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
     with patch.multiple(json_pieces, LONG=long, LEAF=1, DEEPEST=3):
-        joined = b"".join(pieces(data, lambda one: encoder.encode(one).encode("utf-8", "surrogatepass")))
+        joined = b"".join(
+            pieces(data, lambda one: encoder.encode(one).encode("utf-8", "surrogatepass"))
+        )
     assert joined == encoder.encode(data).encode("utf-8", "surrogatepass")
 
 

@@ -15,7 +15,11 @@ from tests.support.profiled import calls_in
 
 NAMES = st.sampled_from(["a", "b", 'a"', "\\", "é", "[", "{,"])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.lists(st.tuples(NAMES, inner)),
     max_leaves=40,
 )
@@ -25,15 +29,23 @@ LONG = 24
 """Bytes of a string that is decoded in pieces here."""
 
 CHARACTERS = st.sampled_from(["a", "\\\\", "\\n", "\\u00e9", "\\ud83d\\ude00", "é", "€", "😀"])
-BROKEN = st.sampled_from([b"\\ud83d", b"\\ude00", b"\\u00", b"\\x", b"\\", b"\xff", b"\xc3", b"\x01", b'"', b'": 1,'])
+BROKEN = st.sampled_from(
+    [b"\\ud83d", b"\\ude00", b"\\u00", b"\\x", b"\\", b"\xff", b"\xc3", b"\x01", b'"', b'": 1,']
+)
 TEXTS = st.lists(CHARACTERS, min_size=20, max_size=60).map("".join).map(str.encode)
 
-FRAGMENTS = st.lists(st.sampled_from([*'[]{},:"\\ ', "true", "nul", "1", "-", "e", '"a"', '"a":', "\n"]), max_size=30)
+FRAGMENTS = st.lists(
+    st.sampled_from([*'[]{},:"\\ ', "true", "nul", "1", "-", "e", '"a"', '"a":', "\n"]), max_size=30
+)
 
 
 def written(value: Any) -> str:
     if isinstance(value, list) and value and all(isinstance(one, tuple) for one in value):
-        return "{ " + " ,".join(f"{json.dumps(name)}: {written(member)}" for name, member in value) + "}"
+        return (
+            "{ "
+            + " ,".join(f"{json.dumps(name)}: {written(member)}" for name, member in value)
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(map(written, value)) + " ]"
     return json.dumps(value, ensure_ascii=False)
@@ -55,7 +67,10 @@ def check(body: bytes, size: int, window: int) -> None:
     members: dict[str, Any] = {"LONG": LONG, "SLICE": size}
     ways: list[dict[str, Any]] = [{"SMALL": 0}, {"FEW": 1, "SMALL": 1000}]
     expected = outcome(body, in_slices=False)
-    with patch.multiple(json_slices, **slices), patch.multiple(json_texts, LONG=LONG, STRING_WINDOW=window):
+    with (
+        patch.multiple(json_slices, **slices),
+        patch.multiple(json_texts, LONG=LONG, STRING_WINDOW=window),
+    ):
         for way in ways:
             with patch.multiple(json_members, **(members | way)):
                 assert outcome(body, in_slices=True) == expected
@@ -91,7 +106,9 @@ def test_what_is_cut_off_has_the_same_error(data: object, chance: st.DataObject)
 PARTS = st.recursive(
     st.sampled_from([1, "a", "},{", '},{"', "]", '"}]'])
     | st.dictionaries(st.sampled_from(["a", "},{"]), st.integers(0, 9)),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["type", "b"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["type", "b"]), inner)
+    ),
     max_leaves=12,
 )
 """What has in it what is between two objects, at any depth and in strings."""
@@ -99,7 +116,9 @@ PARTS = st.recursive(
 
 @given(st.lists(PARTS, max_size=8), PARTS, st.integers(1, 120), st.integers(0, 400))
 @example([{"a": 1}, {"a": 2}], [{"a": 3}, {"a": 4}], 24, 400)
-def test_objects_that_are_decoded_together_are_the_same(items: object, behind: object, size: int, cut: int) -> None:
+def test_objects_that_are_decoded_together_are_the_same(
+    items: object, behind: object, size: int, cut: int
+) -> None:
     body = json.dumps({"input": items, "tools": behind}, separators=(",", ":")).encode()
     check(body, size, 4)
     check(body[:cut], size, 4)
@@ -112,13 +131,15 @@ HARD: dict[str, list[Any]] = {
     "strings that end like objects": [{"a": "x" * 30 + "},{"}] * 3_000,
     "objects of objects": [{"a": [{"b": "x"}] * 9}] * 1_000,
     "messages of two parts": [{"type": "message", "role": "user", "content": [PART, PART]}] * 600,
-    "small objects before a large one": [{"a": 1}] * 3_000 + [{"a": [{"b": "x" * 9_000}, {"b": "x" * 9_000}]}],
+    "small objects before a large one": [{"a": 1}] * 3_000
+    + [{"a": [{"b": "x" * 9_000}, {"b": "x" * 9_000}]}],
 }
 
 
 @pytest.mark.parametrize("items", HARD.values(), ids=HARD.keys())
 def test_little_is_decoded_for_nothing(items: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    body, decoded = json.dumps({"input": items}, separators=(",", ":")).encode(), list[int]()
+    body = json.dumps({"input": items}, separators=(",", ":")).encode()
+    decoded = list[int]()
     decode = json_members.decode_value
 
     def noted(part: bytes) -> Any:
@@ -146,7 +167,9 @@ def test_long_strings_are_the_same(first: bytes, second: bytes) -> None:
 
 
 @given(TEXTS, BROKEN, TEXTS)
-def test_the_errors_of_long_strings_are_the_same(first: bytes, broken: bytes, second: bytes) -> None:
+def test_the_errors_of_long_strings_are_the_same(
+    first: bytes, broken: bytes, second: bytes
+) -> None:
     check(b'{"a": [1, "%b%b%b", 2]}' % (first, broken, second), 8, 4)
     check(b'{"a": ["%b", %b "%b"]}' % (first, broken, second), 8, 4)
     check(b'["%b%b' % (first, broken), 8, 4)
@@ -223,7 +246,9 @@ def test_a_number_is_what_msgspec_reads(number: bytes) -> None:
     | st.decimals(allow_nan=False, allow_infinity=False)
 )
 def test_any_number_is_what_msgspec_reads(number: object) -> None:
-    assert outcome(str(number).encode(), in_slices=True) == outcome(str(number).encode(), in_slices=False)
+    assert outcome(str(number).encode(), in_slices=True) == outcome(
+        str(number).encode(), in_slices=False
+    )
 
 
 def test_brackets_are_counted_up_to_one_more_than_enough() -> None:

@@ -1,4 +1,6 @@
-"""The reference of the request's parameters says what the code does: every field, once, with its true treatment."""
+"""The reference of the request's parameters says what the code does: every field, once, with its
+true treatment.
+"""
 
 import json
 import re
@@ -55,7 +57,9 @@ def test_the_rows_stand_in_the_order_in_which_the_fields_are_checked() -> None:
 
 def test_every_unsupported_parameter_is_listed_as_refused() -> None:
     treatments = {name: treatment for name, treatment, _ in rows()}
-    unsupported = {field.name for field in msgspec.structs.fields(CreateResponse) if field.type == Unsupported}
+    unsupported = {
+        field.name for field in msgspec.structs.fields(CreateResponse) if field.type == Unsupported
+    }
     assert unsupported
     assert {treatments[name] for name in unsupported} == {"rejected"}
 
@@ -73,7 +77,9 @@ def test_what_is_listed_as_refused_is_refused_by_name(name: str) -> None:
     assert caught.value.code in {"unsupported_parameter", "unsupported_value"}
 
 
-@pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment != "rejected" and "." not in name])
+@pytest.mark.parametrize(
+    "name", [name for name, treatment, _ in rows() if treatment != "rejected" and "." not in name]
+)
 def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
     samples: dict[str, Any] = {
         "include": [],

@@ -28,11 +28,18 @@ def refusal(**body: Any) -> tuple[str | None, str | None]:
 
 def test_it_has_the_fields_of_the_sdk() -> None:
     own = {"prompt"}  # what a prompt adds is counted too
-    assert {field.name for field in fields(CountInputTokens)} - own == get_type_hints(InputTokenCountParams).keys()
+    assert {field.name for field in fields(CountInputTokens)} - own == get_type_hints(
+        InputTokenCountParams
+    ).keys()
 
 
 def test_it_is_read_as_the_response_that_is_to_be_counted() -> None:
-    body = {**GOOD, "instructions": "Be brief.", "tools": [{"type": "function", "name": "look"}], "truncation": "auto"}
+    body = {
+        **GOOD,
+        "instructions": "Be brief.",
+        "tools": [{"type": "function", "name": "look"}],
+        "truncation": "auto",
+    }
 
     assert decoded(**body) == decode_request(json.dumps(body).encode())
 
@@ -43,7 +50,9 @@ def test_any_personality_is_taken_and_changes_nothing(personality: str | None) -
 
 
 def test_whatever_the_sdk_lets_be_null_may_be() -> None:
-    nullable = [name for name, hint in get_type_hints(InputTokenCountParams).items() if is_optional(hint)]
+    nullable = [
+        name for name, hint in get_type_hints(InputTokenCountParams).items() if is_optional(hint)
+    ]
     provided = {name: None for name in nullable if name not in ("model", "previous_response_id")}
 
     request = decoded(**provided, model="m", previous_response_id="resp_1")
@@ -52,7 +61,9 @@ def test_whatever_the_sdk_lets_be_null_may_be() -> None:
 
 
 def is_optional(hint: Any) -> bool:
-    return hint is type(None) or (get_origin(hint) is not None and any(map(is_optional, get_args(hint))))
+    return hint is type(None) or (
+        get_origin(hint) is not None and any(map(is_optional, get_args(hint)))
+    )
 
 
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
@@ -62,7 +73,10 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
     "a number as input": ({**GOOD, "input": 7}, ("invalid_type", "input")),
     "what the API does not know": ({**GOOD, "inptu": 1}, ("unknown_parameter", "inptu")),
     "what only a response has": ({**GOOD, "temperature": 1}, ("unknown_parameter", "temperature")),
-    "a long personality": ({**GOOD, "personality": "x" * 65}, ("string_above_max_length", "personality")),
+    "a long personality": (
+        {**GOOD, "personality": "x" * 65},
+        ("string_above_max_length", "personality"),
+    ),
     "two histories": (
         {**GOOD, "conversation": "conv_1", "previous_response_id": "resp_1"},
         ("mutually_exclusive_parameters", "previous_response_id"),
@@ -75,5 +89,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
 
 
 @pytest.mark.parametrize(("body", "expected"), REFUSED.values(), ids=REFUSED)
-def test_what_is_wrong_is_refused_as_for_a_response(body: dict[str, Any], expected: tuple[str, str]) -> None:
+def test_what_is_wrong_is_refused_as_for_a_response(
+    body: dict[str, Any], expected: tuple[str, str]
+) -> None:
     assert refusal(**body) == expected

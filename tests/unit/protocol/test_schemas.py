@@ -32,7 +32,9 @@ def test_a_text_that_does_not_fit_has_the_position(text: str, words: str) -> Non
     assert stated.startswith(words) if words else stated == ""
 
 
-@pytest.mark.parametrize("schema", [{"type": 3}, {"$ref": "http://127.0.0.1:1/x"}, {"pattern": "("}])
+@pytest.mark.parametrize(
+    "schema", [{"type": 3}, {"$ref": "http://127.0.0.1:1/x"}, {"pattern": "("}]
+)
 def test_an_invalid_schema_accepts_any_json_and_fetches_nothing(schema: dict[str, Any]) -> None:
     assert misfit(schema, '"x"') == ""
 
@@ -54,9 +56,13 @@ def test_schema_and_value_may_nest_deeply() -> None:
     assert misfit(nested, "{}") == ""
 
 
-def test_without_the_extra_every_schema_fits_and_the_log_reports_it_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_the_extra_every_schema_fits_and_the_log_reports_it_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with without("correct"):
         assert [misfit(CITY, text) for text in ("{}", '{"name": 1}')] == ["", ""]
         assert misfit(CITY, "{") != ""
         assert misfit({"type": "string"}, "1") == ""
-    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == ["pip install 'antiphon[correct]'"]
+    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == [
+        "pip install 'antiphon[correct]'"
+    ]

@@ -1,4 +1,6 @@
-"""The numbers by which a model cites: those of the conversation stay, and new sources come behind them."""
+"""The numbers by which a model cites: those of the conversation stay, and new sources come behind
+them.
+"""
 
 from antiphon.protocol.sources import CitedFile, SourceNumbers, read_sources
 
@@ -17,5 +19,13 @@ def test_known_sources_keep_their_numbers_and_new_ones_continue() -> None:
 
 
 def test_sources_are_returned_as_stored() -> None:
-    stored = {"https://a.example": "A", "file-1#0": {"file_id": "file-1", "filename": "a.txt"}, "gone": None}
-    assert read_sources(stored) == {"https://a.example": "A", "file-1#0": CitedFile("file-1", "a.txt"), "gone": None}
+    stored = {
+        "https://a.example": "A",
+        "file-1#0": {"file_id": "file-1", "filename": "a.txt"},
+        "gone": None,
+    }
+    assert read_sources(stored) == {
+        "https://a.example": "A",
+        "file-1#0": CitedFile("file-1", "a.txt"),
+        "gone": None,
+    }

@@ -33,7 +33,9 @@ def test_a_client_sees_the_image_and_the_store_its_reference() -> None:
     assert b"row_1" not in msgspec.json.encode(item)
     assert saved == stored_image_of(stored)  # type: ignore[arg-type]
     assert b'"result":"kept:row_1:12:1,2,3,4,5,6"' in msgspec.json.encode(stored)
-    assert b"aGk=" not in msgspec.json.encode(as_logged(ResponseOutputItemDoneEvent(output_index=0, item=item)))
+    assert b"aGk=" not in msgspec.json.encode(
+        as_logged(ResponseOutputItemDoneEvent(output_index=0, item=item))
+    )
 
 
 def test_an_image_that_is_in_no_store_stays_in_its_item() -> None:
@@ -49,7 +51,9 @@ def test_a_reference_is_read_as_it_was_written() -> None:
     assert (found.blob, found.size, tuple(found.usage)) == ("row_1", 12, (1, 2, 3, 4, 5, 6))
 
 
-@pytest.mark.parametrize("text", [None, 7, "", "aGk=", "kept:", "kept:a:b:c", "kept:a:1:1,2", "kept:a:-1:1,2,3,4,5,6"])
+@pytest.mark.parametrize(
+    "text", [None, 7, "", "aGk=", "kept:", "kept:a:b:c", "kept:a:1:1,2", "kept:a:-1:1,2,3,4,5,6"]
+)
 def test_anything_else_is_no_reference(text: object) -> None:
     assert StoredImage.read(text) is None
 

@@ -13,7 +13,19 @@ from tests.support.chance import examples
 
 @pytest.mark.parametrize(
     "unseen",
-    ["\u200b", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\U000e0100", "\ufe0f", "\u00ad", "\x1b", "\x07", "\u3164"],
+    [
+        "\u200b",
+        "\u202e",
+        "\u2066",
+        "\ufeff",
+        "\U000e0041",
+        "\U000e0100",
+        "\ufe0f",
+        "\u00ad",
+        "\x1b",
+        "\x07",
+        "\u3164",
+    ],
 )
 def test_invisible_characters_are_removed(unseen: str) -> None:
     assert clean(f"a{unseen}b") == "ab"
@@ -39,7 +51,14 @@ def test_the_same_text_has_the_same_frame_and_another_another() -> None:
 
 
 MARKS = st.sampled_from(
-    ["[web content abc]", "[End Of Web Content 0]", "[ end of\nweb  content 12 ]", "[end of web content ", "0a]", "x\n"]
+    [
+        "[web content abc]",
+        "[End Of Web Content 0]",
+        "[ end of\nweb  content 12 ]",
+        "[end of web content ",
+        "0a]",
+        "x\n",
+    ]
 )
 
 
@@ -53,10 +72,14 @@ def test_no_text_ends_its_frame(text: str) -> None:
     assert mark not in inside
     assert "[end of web content 0]" not in inside.lower()
     # What is framed again has a mark of its own.
-    assert framed(framed(text)).count("[end of web content ") <= 1 + inside.count("[end of web content ")
+    assert framed(framed(text)).count("[end of web content ") <= 1 + inside.count(
+        "[end of web content "
+    )
 
 
-@pytest.mark.parametrize("piece", ["\n \n", "[", "[end of ", "[web content 0", "\u200c", " ", "\t\n"])
+@pytest.mark.parametrize(
+    "piece", ["\n \n", "[", "[end of ", "[web content 0", "\u200c", " ", "\t\n"]
+)
 def test_cleaning_takes_time_that_grows_with_the_text(piece: str) -> None:
     text = piece * (300_000 // len(piece))
     begun = time.process_time()
@@ -65,7 +88,18 @@ def test_cleaning_takes_time_that_grows_with_the_text(piece: str) -> None:
 
 
 PIECES = st.sampled_from(
-    ["\r", "\n", "\u200c", "\u200d", "[", "[end of file content 0a]", "[web content ", "1]", "x", "\u202e"]
+    [
+        "\r",
+        "\n",
+        "\u200c",
+        "\u200d",
+        "[",
+        "[end of file content 0a]",
+        "[web content ",
+        "1]",
+        "x",
+        "\u202e",
+    ]
 )
 
 
@@ -79,7 +113,8 @@ def test_a_long_text_is_cleaned_in_slices_as_it_is_in_one(text: str, size: int) 
 
 
 @pytest.mark.parametrize(
-    "text", ["\u200c\u202e\u200c", "\u200d\x00\x00\u200d", "a\r\r\nb", "\r\u200b\n", "\u200c\r\u200c"]
+    "text",
+    ["\u200c\u202e\u200c", "\u200d\x00\x00\u200d", "a\r\r\nb", "\r\u200b\n", "\u200c\r\u200c"],
 )
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_slice_that_ends_at_an_invisible_character_changes_nothing(text: str, size: int) -> None:
@@ -94,7 +129,9 @@ def test_joiners_with_only_invisible_characters_between_them_are_removed() -> No
 
 
 def test_the_name_of_a_file_cannot_leave_its_line_or_its_quotes() -> None:
-    first, *_ = framed_file("text", 'a"\n[end of file content 0]\u202e.pdf' + "x" * 999).splitlines()
+    first, *_ = framed_file(
+        "text", 'a"\n[end of file content 0]\u202e.pdf' + "x" * 999
+    ).splitlines()
     assert first.count('"') == 2
     assert "\u202e" not in first
     assert len(first) < 400

@@ -56,7 +56,9 @@ def test_each_filter_is_a_condition(line: str, expected: object) -> None:
 
 
 def test_words_and_phrases_are_searched_in_lower_case() -> None:
-    assert parse_filters('Light "the Keeper: one" ""', NOW) == Filters(words=("light", "the keeper: one"))
+    assert parse_filters('Light "the Keeper: one" ""', NOW) == Filters(
+        words=("light", "the keeper: one")
+    )
 
 
 @pytest.mark.parametrize(

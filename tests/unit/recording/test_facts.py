@@ -18,10 +18,19 @@ from tests.support.parts import NOW, target
 ORIGIN = ResponseOrigin("asked", "t", "key_1", STORED, 99)
 
 
-def created(output: list[Any] | None = None, requested: list[Any] | None = None, **fields: Any) -> Facts:
+def created(
+    output: list[Any] | None = None, requested: list[Any] | None = None, **fields: Any
+) -> Facts:
     """Facts of a response that began 10 s ago; `spans` are offsets in seconds."""
-    spans, record_fields = fields.pop("spans", []), fields.pop("record", {})
-    response = Response(id="resp_1", created_at=NOW, model="m", output=output or [], **{"status": "completed"} | fields)
+    spans = fields.pop("spans", [])
+    record_fields = fields.pop("record", {})
+    response = Response(
+        id="resp_1",
+        created_at=NOW,
+        model="m",
+        output=output or [],
+        **{"status": "completed"} | fields,
+    )
     record = ResponseRecord(response, target(), list, **record_fields)
     record.began = time.monotonic() - 10
     record.spans = [
@@ -64,7 +73,9 @@ def test_what_was_not_announced_has_failed_or_its_client_left(error: str, status
 
 
 def test_a_failed_response_has_the_code_of_its_error() -> None:
-    facts = created(status="failed", error=ResponseError(code="context_length_exceeded", message="Too long."))
+    facts = created(
+        status="failed", error=ResponseError(code="context_length_exceeded", message="Too long.")
+    )
     assert (facts.status, facts.error) == ("failed", "context_length_exceeded")
 
 
@@ -94,4 +105,9 @@ def test_tools_are_named_by_kind_and_name() -> None:
 def test_a_queued_response_has_not_ended() -> None:
     response = Response(id="resp_1", created_at=NOW, model="m", status="queued")
     facts = facts_of(ORIGIN, response, [], NOW)
-    assert (facts.status, facts.began, facts.ended, facts.served_model) == ("queued", NOW * 1000, None, "")
+    assert (facts.status, facts.began, facts.ended, facts.served_model) == (
+        "queued",
+        NOW * 1000,
+        None,
+        "",
+    )

@@ -94,17 +94,22 @@ status of a backend without known models is `unreachable`, `no list of models` o
 Each area has a time limit of 15 s. A finding is `ok`, a `note`, which needs no action, or a `problem`.
 """,
     "console": "\nSee [the console](../guides/use-the-console.md).\n",
-    "responses": "\n`--q` accepts the [filters of `GET /v1/responses`](endpoints.md#list-responses).\n",
+    "responses": "\n`--q` accepts the [filters of `GET "
+    "/v1/responses`](endpoints.md#list-responses).\n",
     "launch": "\nSee [Codex on a local model](../get-started/codex-on-a-local-model.md).\n",
-    "purge": "\nSee [when the clock is wrong](../operate/data-retention.md#when-the-clock-is-wrong).\n",
-    "backup": "\nSee [back up and restore](../operate/back-up-and-restore.md), also for PostgreSQL.\n",
+    "purge": "\nSee [when the clock is "
+    "wrong](../operate/data-retention.md#when-the-clock-is-wrong).\n",
+    "backup": "\nSee [back up and restore](../operate/back-up-and-restore.md), also for "
+    "PostgreSQL.\n",
     "files": "\nSee [files](endpoints.md#files).\n",
     "containers": "\nSee [containers](endpoints.md#containers).\n",
     "keys": "\nSee [keys and budgets](../operate/keys-and-budgets.md).\n",
-    "keys usage": "\nSee [report usage and costs](../operate/keys-and-budgets.md#report-usage-and-costs).\n",
+    "keys usage": "\nSee [report usage and "
+    "costs](../operate/keys-and-budgets.md#report-usage-and-costs).\n",
     "keys create": "\nSee [roles](../guides/use-the-console.md#roles).\n",
     "stores": "\nSee [vector stores](endpoints.md#vector-stores).\n",
-    "verify": "\nSee [check conformance](../guides/check-conformance.md) and the [requirements](requirements.md).\n",
+    "verify": "\nSee [check conformance](../guides/check-conformance.md) and the "
+    "[requirements](requirements.md).\n",
     "demo-backend": """
 See [judge a gateway](../guides/check-conformance.md#check-a-gateway), and for `--weak`
 [what a gateway supplies](../guides/check-conformance.md#check-what-a-gateway-adds). The names for `--refuse` are
@@ -204,7 +209,10 @@ def section(name: str) -> str:
     context = typer.Context(command, info_name=f"antiphon {name}")
     usage = " ".join(["antiphon", name, *command.collect_usage_pieces(context)])
     mark = "###" if " " in name else "##"
-    parts = [f"\n{mark} antiphon {name}\n\n```text\n{usage}\n```\n\n{paragraphs(prose)}\n", *options(command, context)]
+    parts = [
+        f"\n{mark} antiphon {name}\n\n```text\n{usage}\n```\n\n{paragraphs(prose)}\n",
+        *options(command, context),
+    ]
     return "".join([*parts, example(name, examples), AFTER.get(name, "")])
 
 
@@ -215,14 +223,22 @@ def paragraphs(prose: str) -> str:
 def options(command: Any, context: typer.Context) -> Iterator[str]:
     """A table of arguments and options, and a line that names the common ones."""
     records = [one.get_help_record(context) for one in command.params]
-    own = [(name, words) for name, words in filter(None, records) if name.split()[0] not in {*COMMON, "--help"}]
+    own = [
+        (name, words)
+        for name, words in filter(None, records)
+        if name.split()[0] not in {*COMMON, "--help"}
+    ]
     if own:
         yield "\n| Argument or option | Description |\n|---|---|\n"
     yield from (f"| `{name.replace('|', ' or ')}` | {described(words)} |\n" for name, words in own)
-    shared = [f"`{name.split()[0]}`" for name, _ in filter(None, records) if name.split()[0] in COMMON]
+    shared = [
+        f"`{name.split()[0]}`" for name, _ in filter(None, records) if name.split()[0] in COMMON
+    ]
     if shared:
         plural = "s" if len(shared) > 1 else ""
-        yield f"\nAlso accepts the [common option{plural}](#common-options) {' and '.join(shared)}.\n"
+        yield (
+            f"\nAlso accepts the [common option{plural}](#common-options) {' and '.join(shared)}.\n"
+        )
 
 
 def described(words: str) -> str:
@@ -236,7 +252,11 @@ def example(name: str, examples: str) -> str:
         return ""
     lines = "\n".join(line.strip() for line in examples.splitlines())
     reason = f"<!-- not run: {NOT_RUN[name]} -->\n" if name in NOT_RUN else ""
-    output = f"\n<!-- output -->\n```text\n{OUTPUTS[name]}```\n" if name in OUTPUTS and not reason else ""
+    output = (
+        f"\n<!-- output -->\n```text\n{OUTPUTS[name]}```\n"
+        if name in OUTPUTS and not reason
+        else ""
+    )
     return f"\n{reason}```sh\n{lines}\n```\n{output}"
 
 
@@ -245,7 +265,11 @@ def test_the_page_is_fresh() -> None:
 
 
 def examples() -> list[str]:
-    return [line.strip() for one in COMMANDS.values() for line in one.help.partition(EXAMPLES)[2].splitlines()]
+    return [
+        line.strip()
+        for one in COMMANDS.values()
+        for line in one.help.partition(EXAMPLES)[2].splitlines()
+    ]
 
 
 @each("line", examples())

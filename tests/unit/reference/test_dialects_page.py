@@ -50,7 +50,7 @@ the client reads and what is stored stay unchanged.
   description lists the alternatives, and the arguments of a call are
   [checked](../guides/repair-model-output.md) against the schema that the client sent.
 - **`stream`** is always sent, as true or false: some gateways stream if it is absent.
-"""
+"""  # noqa: E501 - the lines of a text
 
 SECTIONS: dict[str, str] = {
     "Detection and API": """\
@@ -62,7 +62,7 @@ choose](../operate/route-across-backends.md#use-backends-with-a-responses-api). 
 Completions.
 
 **Output limit** is the name of the parameter for `max_output_tokens`.
-""",
+""",  # noqa: E501 - the lines of a text
     "Reasoning": """\
 **Effort** is the parameter for `reasoning.effort`. `chat_template_kwargs` contains `enable_thinking`, which is false
 for `none` and true for every other effort, for models such as Qwen's that control reasoning in their chat template;
@@ -79,7 +79,7 @@ there, and sends it back. For any other client the call has a longer id, `call_s
 signature of LiteLLM or Gemini (about 600 to 1,400 characters). Send it back unchanged, in the call and in its output.
 It is valid for the same tenant, on every server with the same keys; a backend of another family receives a short id
 instead. Calls of `local_shell` always have short ids: send the reasoning item back with them.
-""",
+""",  # noqa: E501 - the lines of a text
     "Tools and formats": """\
 **Tool choice** lists the supported values; *modes* are `none`, `auto` and `required`. If a named function or
 `allowed_tools` is not supported, Antiphon sends only the tools in question. If a call cannot be required at all, or
@@ -95,14 +95,14 @@ their models themselves.
 sent as one; otherwise, its input is only checked afterwards.
 
 **Files**: the content part for files that are not text. Text files are part of the message for every backend.
-""",
+""",  # noqa: E501 - the lines of a text
     "Parameters": """\
 **Not sent**: common parameters that the family does not support. A hint is omitted; a request that needs the
 parameter is rejected.
 
 **Forwarded**: parameters outside the Responses API that the backend receives unchanged. `passthrough` of a backend
 [replaces](parameters.md#parameters-of-local-servers) this list.
-""",
+""",  # noqa: E501 - the lines of a text
     "Special behaviour": """\
 - **one request at a time**: a new request would interrupt the current stream. All other requests wait, whatever
   `concurrency` says, and Antiphon does not request the list of models in the meantime.
@@ -117,7 +117,7 @@ parameter is rejected.
   keywords that a backend rejects.
 - **prompts are truncated**: the reported tokens are
   [compared with the request](../guides/run-local-models.md#when-a-backend-cuts-prompts-silently).
-""",
+""",  # noqa: E501 - the lines of a text
 }
 
 REPORTED_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}
@@ -136,10 +136,19 @@ SPECIAL = {
     "unfit": "weaker schemas",
     "cuts_prompts": "prompts are truncated",
 }
-TOOLS: dict[str, list[str]] = {"native": [], "prompt": ["tools in the prompt"], "schema": ["tools in the prompt, JSON"]}
+TOOLS: dict[str, list[str]] = {
+    "native": [],
+    "prompt": ["tools in the prompt"],
+    "schema": ["tools in the prompt, JSON"],
+}
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
 APIS = {"chat": "Chat", "responses": "Responses", "probe": "tested"}
-CHOICES = {"full": "all", "named": "modes, a function", "functions": "`none`, `auto`, a function", "strings": "modes"}
+CHOICES = {
+    "full": "all",
+    "named": "modes, a function",
+    "functions": "`none`, `auto`, a function",
+    "strings": "modes",
+}
 
 
 def reasoning_of(dialect: Dialect) -> str:
@@ -156,16 +165,23 @@ def quoted(names: set[str] | frozenset[str] | tuple[str, ...]) -> str:
 COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
     "Detection and API": {
         "Detected by": lambda one: ", ".join(
-            word + f"`{value}`" for name, word in REPORTED_BY.items() for value in getattr(one, name)
+            word + f"`{value}`"
+            for name, word in REPORTED_BY.items()
+            for value in getattr(one, name)
         ),
         "API": lambda one: APIS[one.api],
         "Output limit": lambda one: f"`{one.max_tokens}`",
     },
-    "Reasoning": {"Effort": lambda one: EFFORT_FORMS.get(one.effort, ""), "Returned reasoning": reasoning_of},
+    "Reasoning": {
+        "Effort": lambda one: EFFORT_FORMS.get(one.effort, ""),
+        "Returned reasoning": reasoning_of,
+    },
     "Tools and formats": {
         "Tool choice": lambda one: CHOICES[one.tool_choice] if "tool_choice" in one.accepts else "",
         "Calls in text": lambda one: "yes" if one.text_calls else "",
-        "JSON formats": lambda one: quoted(one.json_formats) if "response_format" in one.accepts else "",
+        "JSON formats": lambda one: (
+            quoted(one.json_formats) if "response_format" in one.accepts else ""
+        ),
         "Patterns": lambda one: "yes" if one.patterns else "",
         "Files": lambda one: f"`{one.file_part}`" if one.file_part else "",
     },
@@ -184,7 +200,8 @@ COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
 
 READING = (
     (
-        "JSON labelled as a stream, a stream labelled as JSON, either of them as text or without a label, or the form "
+        "JSON labelled as a stream, a stream labelled as JSON, either of them as text or without "
+        "a label, or the form "
         "that was not requested",
         "recognises the form by its first byte",
         "nenya#17, 9router#3492, openclaw#96497",
@@ -201,13 +218,15 @@ READING = (
         "pi#2017",
     ),
     (
-        "`tool_calls` or `stop` with a `native_finish_reason` such as `length` or `max_output_tokens`",
+        "`tool_calls` or `stop` with a `native_finish_reason` such as `length` or "
+        "`max_output_tokens`",
         "the response is incomplete",
         "recordings of OpenRouter",
     ),
     ("reasoning that is only whitespace", "omits the item", "recordings of mistral.rs"),
     (
-        "the name of a tool with tokens of the model, a recipient, a namespace, whitespace or another case",
+        "the name of a tool with tokens of the model, a recipient, a namespace, whitespace or "
+        "another case",
         "calls the tool if exactly one offered tool remains; otherwise keeps the name",
         "vllm#32587, vllm PR#35906, ollama#12132",
     ),
@@ -217,7 +236,8 @@ READING = (
         "BrowserOS#167, lmstudio#2013, open-webui#16856",
     ),
     (
-        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a stream, in an answer "
+        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a "
+        "stream, in an answer "
         "without an end",
         "reports its cause; an account without credit is `insufficient_quota`",
         "llmgateway PR#3616",
@@ -229,7 +249,7 @@ EVERY_DIALECT = "These rules hold for every dialect, for streams and for answers
 MARKED = """\
 These open reasoning, the first three even if the request mentions them. `</think>` closes all tags in angle brackets.
 A complete answer that never closes another tag than the first three is text. A closing `</think>` alone at the start of
-a line ends reasoning that the template opened:"""
+a line ends reasoning that the template opened:"""  # noqa: E501 - the lines of a text
 
 
 LEARNED = """
@@ -245,7 +265,7 @@ The store keeps the lessons, so that they hold after a restart and on other serv
 `antiphon doctor`, `GET /status` and `GET /admin/v1/backends` list them with the backend's words, and
 [`antiphon models forget`](cli.md#antiphon-models-forget) deletes them.
 
-"""
+"""  # noqa: E501 - the lines of a text
 
 UNEXPLAINED = """
 ## Refusals without a known reason
@@ -280,7 +300,7 @@ tenant, a model and the same suspects.
 No second attempt follows a refusal with another status than 400 and 422, unless a chat template raised it, or one that
 names the length of the input, a content policy, a key, a quota, a file or image, or a value outside of its range.
 [`plain_retry`](settings.md#backendsplain_retry) turns second attempts off for a backend.
-"""
+"""  # noqa: E501 - the lines of a text
 
 WITH_STATUS_200 = """
 ## Refusals with status 200
@@ -297,7 +317,7 @@ response shows it.
 An error about the length of the input, and one about a content policy that names no status of a refusal, lead to
 another backend if there is one. They do not count against the health of the first one either.
 
-"""
+"""  # noqa: E501 - the lines of a text
 
 QUOTED_INSIDE = (
     (
@@ -306,7 +326,8 @@ QUOTED_INSIDE = (
         "litellm#25492, sglang PR#21900, recordings of Groq",
     ),
     (
-        "`invalid_request_error`, `BadRequestError`, `INVALID_ARGUMENT`, `InvalidParameter` or the like as its type, "
+        "`invalid_request_error`, `BadRequestError`, `INVALID_ARGUMENT`, `InvalidParameter` or "
+        "the like as its type, "
         "status or code",
         "400",
         "CodexPlusPlus#267, documentation of OpenAI, Gemini and Alibaba",
@@ -318,7 +339,8 @@ QUOTED_INSIDE = (
     ),
     ("the code 2013, 1210, 1213, 1214 or 1215", "400", "pi#5468, error pages of MiniMax and Z.ai"),
     (
-        "a code or type of a key, an account, a rate limit, a load or a missing model, or a text that begins with "
+        "a code or type of a key, an account, a rate limit, a load or a missing model, or a text "
+        "that begins with "
         "words such as `Too many requests` or `Your credit balance is too low`",
         "no refusal of the request: another backend is called",
         "error pages of Anthropic and Gemini, which send status 400 with such texts",
@@ -328,7 +350,16 @@ QUOTED_INSIDE = (
 
 
 def page() -> str:
-    return "".join([INTRODUCTION, *(section(title) for title in SECTIONS), learned(), UNEXPLAINED, inside(), reading()])
+    return "".join(
+        [
+            INTRODUCTION,
+            *(section(title) for title in SECTIONS),
+            learned(),
+            UNEXPLAINED,
+            inside(),
+            reading(),
+        ]
+    )
 
 
 def learned() -> str:
@@ -340,7 +371,9 @@ def learned() -> str:
 def inside() -> str:
     """Which errors in answers are refusals."""
     rows = "".join(f"| {' | '.join(row)} |\n" for row in QUOTED_INSIDE)
-    return f"{WITH_STATUS_200}| An error with | is a refusal with | Evidence |\n|---|---|---|\n{rows}"
+    return (
+        f"{WITH_STATUS_200}| An error with | is a refusal with | Evidence |\n|---|---|---|\n{rows}"
+    )
 
 
 def reading() -> str:
@@ -352,7 +385,9 @@ def reading() -> str:
 
 
 def section(title: str) -> str:
-    """A heading, what the columns mean, and a table; dialects without anything in it are omitted."""
+    """A heading, what the columns mean, and a table; dialects without anything in it are
+    omitted.
+    """
     columns = COLUMNS[title]
     table = "".join(rows(columns))
     head = f"| Dialect | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}\n"
@@ -363,7 +398,9 @@ def rows(columns: dict[str, Callable[[Dialect], str]]) -> Iterator[str]:
     for dialect in DIALECTS.values():
         cells = [cell(dialect) for cell in columns.values()]
         if any(cells):
-            yield f"| `{dialect.name}` | {' | '.join(cells)} |\n".replace("|  |", "| |").replace("|  |", "| |")
+            yield f"| `{dialect.name}` | {' | '.join(cells)} |\n".replace("|  |", "| |").replace(
+                "|  |", "| |"
+            )
 
 
 def test_the_page_is_fresh() -> None:

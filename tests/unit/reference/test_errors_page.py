@@ -31,17 +31,27 @@ def listed() -> set[Created]:
     others = table("errors", "Code", "Status", "Type", "Cause", "What to do")
     rows = [(status, "invalid_request_error", code) for code, status, _, _ in client]
     rows += [(status, kind, code) for code, status, kind, _, _ in others]
-    return {(int(status), kind, code) for statuses, kind, code in rows for status in statuses.split(", ")}
+    return {
+        (int(status), kind, code)
+        for statuses, kind, code in rows
+        for status in statuses.split(", ")
+    }
 
 
 def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
-    """Every call in the package by its function's last name, except the commands: they send no replies."""
+    """Every call in the package by its function's last name, except the commands: they send no
+    replies.
+    """
     for path in PACKAGE.rglob("*.py"):
         if not path.is_relative_to(PACKAGE / "cli"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.Call):
                     name = ast.unparse(node.func).rpartition(".")[2]
-                    yield name, {word.arg: word.value for word in node.keywords if word.arg}, node.args
+                    yield (
+                        name,
+                        {word.arg: word.value for word in node.keywords if word.arg},
+                        node.args,
+                    )
 
 
 def constant(provided: dict[str, ast.expr], name: str, default: object) -> object:
@@ -73,7 +83,11 @@ def worked_out() -> set[Created]:
     bounds = product(("integer", "decimal"), ("below", "above"))
     errors = [refusals.number_out_of_range("p", kind, side, 0, 0) for kind, side in bounds]
     errors += [make("p", *rest) for kind in ("string", "array") for make, *rest in _too_many(kind)]
-    errors += [refusals.too_many_properties("p", 1, 2), refusals.invalid("p", ""), refusals.invalid_type("p", ["x"], 1)]
+    errors += [
+        refusals.too_many_properties("p", 1, 2),
+        refusals.invalid("p", ""),
+        refusals.invalid_type("p", ["x"], 1),
+    ]
     limits = (KeyLimits(requests_per_minute=1), KeyLimits(tokens_per_minute=1))
     errors += [refusal(one, BucketState(False, 60, 60, 0), 1, 0) for one in limits]
     created: list[AntiphonError] = [*errors, AntiphonError.overloaded("")]
@@ -100,4 +114,8 @@ def test_every_code_that_a_stream_distinguishes_has_its_row() -> None:
 def test_every_code_of_a_steer_has_its_row() -> None:
     known, _ = get_args(ResponseSteerErrorCode)
     rows = {code for code, _ in table("errors", "Code of a steer", "Cause")}
-    assert rows == set(get_args(known)) == MESSAGES.keys() | {"invalid_input", "successor_creation_failed"}
+    assert (
+        rows
+        == set(get_args(known))
+        == MESSAGES.keys() | {"invalid_input", "successor_creation_failed"}
+    )

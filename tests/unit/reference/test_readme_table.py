@@ -19,7 +19,12 @@ BETWEEN = re.compile(r"(?<=<!-- gateways -->\n).*(?=<!-- /gateways -->)", re.DOT
 
 GATEWAYS = ("Antiphon", "OGX", "agentic-api", "LiteLLM", "SGLang gateway")
 FEATURES: dict[str, tuple[str, ...]] = {
-    "Events of a stream": ("responses:stream", "responses:order", "responses:replay", "transport:sse"),
+    "Events of a stream": (
+        "responses:stream",
+        "responses:order",
+        "responses:replay",
+        "transport:sse",
+    ),
     "Stored responses": ("responses:store", "responses:chain", "responses:input-items"),
     "Conversations": ("responses:conversations",),
     "Background responses": ("responses:background", "responses:cancel", "responses:resume"),
@@ -35,11 +40,17 @@ FEATURES: dict[str, tuple[str, ...]] = {
 
 
 def cell(results: Iterable[Result]) -> str:
-    """`passed/judged`, with the total if less than half was judged; or the reason why nothing was."""
+    """`passed/judged`, with the total if less than half was judged; or the reason why nothing
+    was.
+    """
     counts = Counter(one.outcome for one in results)
     if judged := counts["passed"] + counts["failed"]:
-        return f"{counts['passed']}/{judged}" + (f" (of {counts.total()})" if judged * 2 < counts.total() else "")
-    return {"not offered": "not offered", "blocked": "blocked", "skipped": "not tested"}[counts.most_common(1)[0][0]]
+        return f"{counts['passed']}/{judged}" + (
+            f" (of {counts.total()})" if judged * 2 < counts.total() else ""
+        )
+    return {"not offered": "not offered", "blocked": "blocked", "skipped": "not tested"}[
+        counts.most_common(1)[0][0]
+    ]
 
 
 def of_areas(report: Report, areas: Iterable[str]) -> list[Result]:
@@ -48,13 +59,28 @@ def of_areas(report: Report, areas: Iterable[str]) -> list[Result]:
 
 
 def gateways() -> str:
-    found = {report.name: report for report in decode_reports([(path.name, path.read_bytes()) for path in REPORTS])}
+    found = {
+        report.name: report
+        for report in decode_reports([(path.name, path.read_bytes()) for path in REPORTS])
+    }
     reports = [found[name] for name in GATEWAYS]
-    must = [[one for one in report.results if one.level == "must" and one.kind == "protocol"] for report in reports]
+    must = [
+        [one for one in report.results if one.level == "must" and one.kind == "protocol"]
+        for report in reports
+    ]
     rows = [
         ("Version", *(report.about["version"] for report in reports)),
-        ("Tested on", *(datetime.fromtimestamp(report.started_at, UTC).strftime("%Y-%m-%d") for report in reports)),
-        *((name, *(cell(of_areas(report, areas)) for report in reports)) for name, areas in FEATURES.items()),
+        (
+            "Tested on",
+            *(
+                datetime.fromtimestamp(report.started_at, UTC).strftime("%Y-%m-%d")
+                for report in reports
+            ),
+        ),
+        *(
+            (name, *(cell(of_areas(report, areas)) for report in reports))
+            for name, areas in FEATURES.items()
+        ),
         ("All requirements of the level `must`", *map(cell, must)),
     ]
     return "\n".join(table(("", *GATEWAYS), rows)) + "\n"

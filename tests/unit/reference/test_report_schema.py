@@ -15,7 +15,8 @@ from antiphon_verify.markdown import matrix_markdown
 from antiphon_verify.report import FORMAT, Report, decode_reports
 from tests.support.pages import REFERENCE
 
-SCHEMA, MATRIX = REFERENCE / "report.schema.json", REFERENCE / "server-comparison.md"
+SCHEMA = REFERENCE / "report.schema.json"
+MATRIX = REFERENCE / "server-comparison.md"
 
 REPORTS = sorted((REFERENCE.parents[1] / "reports").glob("*.json"))
 
@@ -38,7 +39,9 @@ def test_the_schema_is_fresh() -> None:
 
 
 def test_the_page_of_servers_is_fresh() -> None:
-    assert MATRIX.read_text() == matrix(), "write it again: python -m tests.unit.reference.test_report_schema --update"
+    assert MATRIX.read_text() == matrix(), (
+        "write it again: python -m tests.unit.reference.test_report_schema --update"
+    )
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)

@@ -34,7 +34,7 @@ separately and never makes a server non-conformant.
 {sources}
 
 The number after `spec` is a section of the specification: {sections}. The thread is named after `issue`.
-"""
+"""  # noqa: E501 - the lines of a text
 
 APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
 
@@ -59,7 +59,10 @@ def areas() -> Iterator[str]:
             yield f"\n## {APIS[api]}\n"
         if one.area != area:
             area = one.area
-            yield f"\n### `{area}`\n\n| Requirement | Level | Sentence | Source |\n|---|---|---|---|\n"
+            yield (
+                f"\n### `{area}`\n\n| Requirement | Level | Sentence | Source "
+                "|\n|---|---|---|---|\n"
+            )
         yield row(one)
 
 
@@ -69,7 +72,9 @@ def row(one: Requirement) -> str:
 
 
 def test_the_page_is_fresh() -> None:
-    assert PAGE.read_text() == page(), "write it again: python -m tests.unit.reference.test_requirements_page --update"
+    assert PAGE.read_text() == page(), (
+        "write it again: python -m tests.unit.reference.test_requirements_page --update"
+    )
 
 
 if __name__ == "__main__" and "--update" in sys.argv:

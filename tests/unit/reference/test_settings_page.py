@@ -22,7 +22,15 @@ from msgspec import Meta, Struct
 from antiphon.build import check_backends
 from antiphon.build.prompts import named_prompts
 from antiphon.cli.main import app
-from antiphon.config import PREFIX, BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
+from antiphon.config import (
+    PREFIX,
+    BackendConfig,
+    McpServerConfig,
+    ModelConfig,
+    PromptConfig,
+    Settings,
+    load_settings,
+)
 from antiphon.config.models import PriceConfig
 from antiphon.protocol.templates import variables_of
 from tests.support.cases import each
@@ -66,7 +74,7 @@ The server reads `backends`, `fallback` and `models` again when it receives `SIG
 time](../operate/route-across-backends.md#reload-the-settings-without-a-restart). Other settings need a restart. A
 `SIGHUP` during the start of the server takes effect when the server is ready; several at the same time count as one.
 
-"""
+"""  # noqa: E501 - the lines of a text
 
 NO_BACKEND = """
 ## No backend configured
@@ -78,7 +86,7 @@ If the settings name no backend, Antiphon uses those that it finds, in this orde
 2. Ollama on port 11434, LM Studio on 1234, llama.cpp on 8080, vLLM on 8000, all at the same time. Each has 0.3 s to
    respond.
 3. If it finds none: the scripted model `demo`.
-"""
+"""  # noqa: E501 - the lines of a text
 
 BACKENDS = """
 ## A backend in the file
@@ -125,7 +133,7 @@ those of the `parameters` that this API has.
 Precedence of a fact: your value, the value that a probe measured, the value of the [dialect](dialects.md). If several
 tables match a model, a table with the model's name takes precedence over `"*"`, a table with a `backend` over one
 without, and an alias over the backend's own name.
-"""
+"""  # noqa: E501 - the lines of a text
 
 PROMPTS = """
 ## A prompt in the file
@@ -139,7 +147,7 @@ instructions = "You help {{customer}} with their order. Answer in {{ language }}
 model = "qwen3"
 defaults = { temperature = 0.2, max_output_tokens = 500 }
 ```
-"""
+"""  # noqa: E501 - the lines of a text
 
 MCP_SERVERS = """
 ## An MCP server in the file
@@ -158,7 +166,7 @@ label = "files"
 command = "mcp-server-filesystem"
 args = ["/srv/documents"]
 ```
-"""
+"""  # noqa: E501 - the lines of a text
 
 SECTIONS: tuple[tuple[str, type[Struct], str], ...] = (
     ("backends", BackendConfig, BACKENDS),
@@ -168,7 +176,13 @@ SECTIONS: tuple[tuple[str, type[Struct], str], ...] = (
 )
 """The tables of the file, each with the text above its keys."""
 
-WORDS: dict[Any, str] = {int: "integer", float: "number", bool: "boolean", str: "string", Any: "any value"}
+WORDS: dict[Any, str] = {
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    str: "string",
+    Any: "any value",
+}
 
 
 def page() -> str:
@@ -195,14 +209,21 @@ def grouped(fields: Iterable[Described]) -> dict[str, list[Described]]:
 def index(groups: dict[str, list[Described]]) -> Iterator[str]:
     """A line of links for each group and each table."""
     for title, fields in groups.items():
-        yield _wrapped(f"- **{title}**: " + ", ".join(f"[`{one.name}`](#{one.name})" for one in fields), "  ")
+        yield _wrapped(
+            f"- **{title}**: " + ", ".join(f"[`{one.name}`](#{one.name})" for one in fields), "  "
+        )
     for table, kind, _ in SECTIONS:
         links = ", ".join(f"[`{one.name}`](#{table}{one.name})" for one in described(kind))
         yield _wrapped(f"- **Keys of `{table}`**: {links}", "  ")
 
 
 def _wrapped(line: str, indent: str = "") -> str:
-    return textwrap.fill(line, 140, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
+    return (
+        textwrap.fill(
+            line, 140, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        + "\n"
+    )
 
 
 def entry(kind: type[Struct], one: Described, flag: str = "", table: str = "") -> str:
@@ -224,11 +245,16 @@ def hints(kind: type[Struct]) -> dict[str, Any]:
 
 
 def _type(kind: Any) -> str:
-    origin, parts = get_origin(kind), get_args(kind)
+    origin = get_origin(kind)
+    parts = get_args(kind)
     if origin is Annotated:
-        return _type(parts[0]) + "".join(_range(one, parts[0]) for one in parts[1:] if isinstance(one, Meta))
+        return _type(parts[0]) + "".join(
+            _range(one, parts[0]) for one in parts[1:] if isinstance(one, Meta)
+        )
     if origin is Literal:
-        return " or ".join(f"`{json.dumps(one)}`" for one in parts).replace(" or ", ", ", len(parts) - 2)
+        return " or ".join(f"`{json.dumps(one)}`" for one in parts).replace(
+            " or ", ", ", len(parts) - 2
+        )
     if origin in {list, tuple}:
         is_table = isinstance(parts[0], type) and issubclass(parts[0], Struct)
         return "list of tables" if is_table else f"list of {_plural(_type(parts[0]))}"
@@ -278,7 +304,9 @@ def _large(value: object) -> str:
 def flags() -> dict[str, str]:
     """The flag of each setting that has one."""
     serve = typer.main.get_command(app).get_command(None, "serve")  # type: ignore[attr-defined, arg-type]
-    options = {opt: parameter.name for parameter in serve.params for opt in parameter.opts} | {"--backend": "backends"}
+    options = {opt: parameter.name for parameter in serve.params for opt in parameter.opts} | {
+        "--backend": "backends"
+    }
     return {str(name): opt for opt, name in options.items() if opt not in NOT_SETTINGS}
 
 
@@ -313,10 +341,19 @@ def test_every_flag_of_serve_is_a_setting() -> None:
 
 SAMPLES = {
     **dict.fromkeys(
-        ("webhook_private_addresses", "strict_tools", "strict_seals", "access_log", "trace_content"), "true"
+        (
+            "webhook_private_addresses",
+            "strict_tools",
+            "strict_seals",
+            "access_log",
+            "trace_content",
+        ),
+        "true",
     ),
     **dict.fromkeys(("compare_prompts", "websocket", "metrics", "facts", "console"), "false"),
-    **dict.fromkeys(("max_body", "max_bodies", "max_connection_bytes", "max_history_bytes"), "7000"),
+    **dict.fromkeys(
+        ("max_body", "max_bodies", "max_connection_bytes", "max_history_bytes"), "7000"
+    ),
     **dict.fromkeys(("max_conversation_bytes", "max_file", "max_upload", "max_file_bytes"), "7000"),
     "access_log": "true",
     "allowed_origins": "https://a",
@@ -363,7 +400,9 @@ def test_every_setting_is_read_from_the_variable_that_the_page_names(name: str) 
 def test_the_files_that_the_page_shows_can_be_loaded(tmp_path: Path) -> None:
     first, models, prompts, servers = (loaded(displayed, tmp_path) for displayed in examples())
 
-    assert [one.url for one in first.backends] == [one["url"] for one in tomllib.loads(examples()[0])["backends"]]
+    assert [one.url for one in first.backends] == [
+        one["url"] for one in tomllib.loads(examples()[0])["backends"]
+    ]
     assert first.backends[1].key_env == "GROQ_API_KEY"
     check_backends(models, {})
     assert [model.name for model in models.models] == ["qwen3:8b", "*"]

@@ -24,7 +24,10 @@ from antiphon.translation.to_chat_completions.messages import to_messages
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from tests.support.pages import table
 
-TOOLS = {row[0]: row[1] for row in table("tools", "Tool", "Policy", "What the model sees", "What a call becomes")}
+TOOLS = {
+    row[0]: row[1]
+    for row in table("tools", "Tool", "Policy", "What the model sees", "What a call becomes")
+}
 ITEMS = {row[0]: row[1] for row in table("tools", "Item", "Policy", "What the model sees")}
 
 FUNCTION = {"type": "function", "name": "f"}
@@ -41,7 +44,11 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 SEEN = {
     "message": {"role": "user", "content": "Seen."},
-    "reasoning": {"id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "Seen."}]},
+    "reasoning": {
+        "id": "rs_1",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Seen."}],
+    },
     "function_call": {"call_id": "c", "name": "f", "arguments": "{}"},
     "function_call_output": {"call_id": "c", "output": "Seen."},
     "custom_tool_call": {"call_id": "c", "name": "f", "input": "Seen."},
@@ -64,11 +71,26 @@ SEEN = {
         "output": {"type": "computer_screenshot", "image_url": "https://example.com/a.png"},
     },
     "compaction": {"encrypted_content": "ar1.x"},
-    "web_search_call": {"id": "ws_1", "action": {"type": "search", "query": "q"}, "status": "completed"},
+    "web_search_call": {
+        "id": "ws_1",
+        "action": {"type": "search", "query": "q"},
+        "status": "completed",
+    },
     "file_search_call": {"id": "fs_1", "queries": ["q"], "status": "completed"},
-    "code_interpreter_call": {"id": "ci_1", "container_id": "c", "code": "1", "status": "completed"},
+    "code_interpreter_call": {
+        "id": "ci_1",
+        "container_id": "c",
+        "code": "1",
+        "status": "completed",
+    },
     "image_generation_call": {"id": "ig_1", "result": "aGk=", "status": "completed"},
-    "mcp_call": {"id": "mcp_1", "server_label": "s", "name": "f", "arguments": "{}", "output": "Seen."},
+    "mcp_call": {
+        "id": "mcp_1",
+        "server_label": "s",
+        "name": "f",
+        "arguments": "{}",
+        "output": "Seen.",
+    },
     "program": {"id": "cm_1", "call_id": "c", "code": "1", "fingerprint": "f"},
     "program_output": {"id": "cmo_1", "call_id": "c", "result": "Seen."},
     "mcp_approval_request": {"id": "mcpr_1", "server_label": "s", "name": "f", "arguments": "{}"},
@@ -76,7 +98,14 @@ SEEN = {
 """An item of each type that a chat model may be shown."""
 
 THINKING = DIALECTS["vllm"]
-SUPPORTED = {McpTool, WebSearchTool, FileSearchTool, CodeInterpreterTool, ShellTool, ImageGenerationTool}
+SUPPORTED = {
+    McpTool,
+    WebSearchTool,
+    FileSearchTool,
+    CodeInterpreterTool,
+    ShellTool,
+    ImageGenerationTool,
+}
 LISTED = [McpListTools(server_label="s", tools=[{"name": "f", "input_schema": {"type": "object"}}])]
 
 
@@ -86,12 +115,16 @@ def decoded(**body: Any) -> CreateResponse:
 
 def test_every_tool_and_every_item_has_its_row_and_every_row_its_own() -> None:
     assert set(TOOLS) == {str(tool.__struct_config__.tag) for tool in get_args(AnyTool)}
-    assert set(ITEMS) == {str(item.__struct_config__.tag) for item in get_args(InputItem)} | set(KNOWN_ITEMS)
+    assert set(ITEMS) == {str(item.__struct_config__.tag) for item in get_args(InputItem)} | set(
+        KNOWN_ITEMS
+    )
 
 
 @pytest.mark.parametrize(("kind", "policy"), TOOLS.items())
 def test_a_tool_is_offered_or_omitted_as_its_row_states(kind: str, policy: str) -> None:
-    deferred = [FUNCTION | {"name": "later", "defer_loading": True}] if kind == "tool_search" else []
+    deferred = (
+        [FUNCTION | {"name": "later", "defer_loading": True}] if kind == "tool_search" else []
+    )
     request = decoded(tools=[{"type": kind, **NEEDED.get(kind, {})}, *deferred])
     toolbox = toolbox_of(request, LISTED, THINKING, supported=SUPPORTED)
 
@@ -101,7 +134,9 @@ def test_a_tool_is_offered_or_omitted_as_its_row_states(kind: str, policy: str) 
 
 
 @pytest.mark.parametrize(("kind", "item"), SEEN.items())
-def test_an_item_is_rendered_for_the_model_as_its_row_states(kind: str, item: dict[str, Any]) -> None:
+def test_an_item_is_rendered_for_the_model_as_its_row_states(
+    kind: str, item: dict[str, Any]
+) -> None:
     after = [{"role": "assistant", "content": "."}] if kind == "reasoning" else []
     request = decoded(input=[{"type": kind, **item}, *after])
     messages = to_messages(request.input, None, THINKING, unseal=lambda blob: {"summary": "Seen."})  # type: ignore[arg-type]

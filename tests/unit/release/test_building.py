@@ -7,10 +7,16 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from release.building import differences
 
-NOON, LATER = (2026, 1, 1, 12, 0, 0), (2026, 1, 1, 12, 0, 2)
+NOON = (2026, 1, 1, 12, 0, 0)
+LATER = (2026, 1, 1, 12, 0, 2)
 
 
-def wheel(path: Path, members: dict[str, str], time: tuple[int, int, int, int, int, int] = NOON, **how: int) -> Path:
+def wheel(
+    path: Path,
+    members: dict[str, str],
+    time: tuple[int, int, int, int, int, int] = NOON,
+    **how: int,
+) -> Path:
     path.parent.mkdir(exist_ok=True)
     with ZipFile(path, "w", **how) as archive:
         for name, text in members.items():
@@ -22,7 +28,8 @@ def sdist(path: Path, mode: int) -> Path:
     path.parent.mkdir(exist_ok=True)
     with tarfile.open(path, "w") as archive:
         member = tarfile.TarInfo("a")
-        member.size, member.mode = 1, mode
+        member.size = 1
+        member.mode = mode
         archive.addfile(member, io.BytesIO(b"x"))
     return path
 
@@ -32,7 +39,9 @@ def test_equal_archives_have_no_differences(tmp_path: Path) -> None:
     assert list(differences(one, wheel(tmp_path / "two/a.whl", {"a": "x"}))) == []
 
 
-def test_members_with_another_content_or_time_or_in_one_archive_only_are_named(tmp_path: Path) -> None:
+def test_members_with_another_content_or_time_or_in_one_archive_only_are_named(
+    tmp_path: Path,
+) -> None:
     one = wheel(tmp_path / "one/a.whl", {"a": "x", "b": "y"})
     assert list(differences(one, wheel(tmp_path / "two/a.whl", {"a": "z", "b": "y", "c": ""}))) == [
         "a.whl:a",

@@ -23,7 +23,9 @@ Text.
 NEWER = CHANGELOG.replace("## 0.2.0", "## 0.3.0 - 2026-12-01\n\n- Next.\n\n## 0.2.0")
 
 
-def found(version: str = "0.2.0", declared: str = "0.2.0", changelog: str = CHANGELOG, *paths: str) -> list[str]:
+def found(
+    version: str = "0.2.0", declared: str = "0.2.0", changelog: str = CHANGELOG, *paths: str
+) -> list[str]:
     return list(problems(version, Tree(declared, changelog, paths)))
 
 
@@ -38,7 +40,9 @@ def test_a_missing_version_is_reported() -> None:
 
 @pytest.mark.parametrize("version", ["next", "v0.2.0", "0.2.0-rc1", "00.2"])
 def test_a_text_that_is_not_a_version_is_rejected_with_an_example(version: str) -> None:
-    assert found(version) == [f"'{version}' is not a version: name one, as in `make release VERSION=0.2.0`."]
+    assert found(version) == [
+        f"'{version}' is not a version: name one, as in `make release VERSION=0.2.0`."
+    ]
 
 
 def test_another_version_than_that_of_the_package_is_rejected() -> None:
@@ -51,13 +55,15 @@ def test_another_version_than_that_of_the_package_is_rejected() -> None:
     ("changelog", "problem"),
     [
         (CHANGELOG.replace("Unreleased\n", "Unreleased\n\n- New.\n"), "entries in 'Unreleased'"),
-        (CHANGELOG.replace("0.2.0 - 2026-11-28", "0.2.0"), "has no section '## 0.2.0 - YYYY-MM-DD'"),
+        (CHANGELOG.replace("0.2.0 - 2026-11-28", "0.2.0"), "has no section '## 0.2.0 - YYYY-MM-DD'"),  # noqa: E501 - one text, or a row of a table
         (NEWER, "newest section of CHANGELOG.md is 0.3.0"),
-        ("## 0.2.0 - 2026-11-28\n\n## 0.1.0 - 2026-01-01\n\n- Two.\n", "section 0.2.0 of CHANGELOG.md is empty"),
+        ("## 0.2.0 - 2026-11-28\n\n## 0.1.0 - 2026-01-01\n\n- Two.\n", "section 0.2.0 of CHANGELOG.md is empty"),  # noqa: E501 - one text, or a row of a table
         ("", "has no section"),
     ],
 )  # fmt: skip
-def test_a_changelog_that_does_not_describe_the_version_is_rejected(changelog: str, problem: str) -> None:
+def test_a_changelog_that_does_not_describe_the_version_is_rejected(
+    changelog: str, problem: str
+) -> None:
     (only,) = found(changelog=changelog)
     assert problem in only
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from release.__main__ import publish, supported_pythons
 
 
-def test_the_folder_has_the_files_and_their_hashes_and_nothing_of_an_earlier_release(tmp_path: Path) -> None:
+def test_the_folder_has_the_files_and_their_hashes_and_nothing_of_an_earlier_release(
+    tmp_path: Path,
+) -> None:
     target = tmp_path / "dist"
     target.mkdir()
     (target / "old.whl").touch()

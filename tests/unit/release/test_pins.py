@@ -28,7 +28,9 @@ def test_the_file_is_read_as_it_is_written_and_has_no_address() -> None:
     assert "://" not in written
 
 
-@pytest.mark.parametrize("line", ["alpha==1.0", "alpha>=1.0 --hash=sha256:aa", "--index-url x", "./alpha.whl"])
+@pytest.mark.parametrize(
+    "line", ["alpha==1.0", "alpha>=1.0 --hash=sha256:aa", "--index-url x", "./alpha.whl"]
+)
 def test_a_line_without_an_exact_version_and_a_hash_is_an_error(line: str) -> None:
     with pytest.raises(ReleaseError, match="not a version with hashes"):
         list(parse(line))
@@ -46,7 +48,9 @@ def test_a_line_without_an_exact_version_and_a_hash_is_an_error(line: str) -> No
         ("sys_platform == 'darwin' and python_version < '3.12'", True),
     ],
 )
-def test_a_package_remains_if_a_supported_platform_needs_it(marker: str, *, is_needed: bool) -> None:
+def test_a_package_remains_if_a_supported_platform_needs_it(
+    marker: str, *, is_needed: bool
+) -> None:
     assert Pin("alpha", "1.0", marker, ("sha256:aa",)).is_needed(PYTHONS) is is_needed
 
 

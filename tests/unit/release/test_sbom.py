@@ -1,4 +1,6 @@
-"""The software bill of materials: what it lists, and that the same release has the same document."""
+"""The software bill of materials: what it lists, and that the same release has the same
+document.
+"""
 
 import json
 from typing import Any

@@ -35,7 +35,10 @@ def test_the_store_that_was_unused_for_longest_makes_room() -> None:
     stores.get("a", "one")
     stores.put("a", "three", loaded(1))
 
-    assert stored(stores, ("a", "one"), ("a", "two"), ("a", "three")) == [("a", "one"), ("a", "three")]
+    assert stored(stores, ("a", "one"), ("a", "two"), ("a", "three")) == [
+        ("a", "one"),
+        ("a", "three"),
+    ]
     assert (stores.usage.in_use, stores.usage.capacity) == (2, 3)
 
 
@@ -45,7 +48,10 @@ def test_many_stores_of_one_tenant_never_evict_those_of_a_tenant_with_less() -> 
     for number in range(100):
         stores.put("large", f"l{number}", loaded(1))
 
-    assert stored(stores, ("small", "s"), ("large", "l99"), ("large", "l90")) == [("small", "s"), ("large", "l99")]
+    assert stored(stores, ("small", "s"), ("large", "l99"), ("large", "l90")) == [
+        ("small", "s"),
+        ("large", "l99"),
+    ]
     assert stores.usage.in_use <= stores.usage.capacity
 
 

@@ -41,7 +41,10 @@ def test_another_result_or_other_arguments_end_the_row() -> None:
 
 def test_ids_and_durations_in_results_do_not_count_and_other_numbers_do() -> None:
     codex = "Chunk ID: {}\nWall time: {} seconds\nProcess exited with code {}"
-    same = [("a", codex.format(chunk, took, 1)) for chunk, took in (("21bd65", "0.0000"), ("f00baa", "1.2345"))]
+    same = [
+        ("a", codex.format(chunk, took, 1))
+        for chunk, took in (("21bd65", "0.0000"), ("f00baa", "1.2345"))
+    ]
     assert repetitions(rounds(*same)) == 2
     assert repetitions(rounds(*same, ("a", codex.format("21bd65", "0.0000", 0)))) == 0
     assert repetitions(rounds(("a", "45 of 99"), ("a", "46 of 99"))) == 0
@@ -59,7 +62,10 @@ def test_an_absent_output_equals_one_that_is_null() -> None:
         patch = ApplyPatchCall(call_id=call_id, operation=DeleteFile(path="a"))
         created += [patch, ApplyPatchCallOutput(call_id=call_id, status="failed", output=output)]
     assert repetitions(created) == 3
-    failed = [McpCall(name="n", arguments="{}", server_label="s", error="e", output=one) for one in (UNSET, None)]
+    failed = [
+        McpCall(name="n", arguments="{}", server_label="s", error="e", output=one)
+        for one in (UNSET, None)
+    ]
     assert repetitions([USER, *failed]) == 2
 
 
@@ -72,12 +78,16 @@ def test_parallel_calls_and_calls_of_this_server_count() -> None:
     calls = [FunctionCall(call_id=f"c{n}", name="run", arguments="a") for n in range(4)]
     outputs = [FunctionCallOutput(call_id=f"c{n}", output="1") for n in range(4)]
     assert repetitions([USER, *calls[:2], *outputs[:2], *calls[2:], *outputs[2:]]) == 4
-    mcp = [McpCall(id=f"mcp_{n}", name="find", arguments="{}", server_label="s", output="none") for n in range(3)]
+    mcp = [
+        McpCall(id=f"mcp_{n}", name="find", arguments="{}", server_label="s", output="none")
+        for n in range(3)
+    ]
     assert repetitions([USER, *mcp]) == 3
 
 
 def test_a_page_that_is_read_part_by_part_is_no_loop_and_the_same_search_is_one() -> None:
-    page, search = {"type": "open_page", "url": "https://a.example"}, {"type": "search", "query": "tide"}
+    page = {"type": "open_page", "url": "https://a.example"}
+    search = {"type": "search", "query": "tide"}
     assert repetitions([USER, *(WebSearchCall(id=f"ws_{n}", action=page) for n in range(4))]) == 0
     assert repetitions([USER, *(WebSearchCall(id=f"ws_{n}", action=search) for n in range(4))]) == 4
 

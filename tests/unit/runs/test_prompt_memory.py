@@ -16,7 +16,8 @@ def test_a_prompt_is_found_under_each_of_its_chains_by_its_own_tenant() -> None:
 
 
 def test_each_model_of_a_backend_has_prompts_of_its_own() -> None:
-    memory, other = PromptMemory(), target()
+    memory = PromptMemory()
+    other = target()
     other.model = "n"
     memory.put("a", M, ["one"], PROMPT)
     assert memory.find("a", other, ["one"]) is None

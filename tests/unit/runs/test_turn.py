@@ -23,7 +23,10 @@ from tests.support.parts import target, turn_for
 ODD = {
     "type": "function",
     "name": "find",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string", "pattern": "^[A-Z]"}}},
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "pattern": "^[A-Z]"}},
+    },
 }
 
 
@@ -44,7 +47,8 @@ def error(message: str, **fields: Any) -> bytes:
 
 
 def test_it_calls_the_model_and_finishes_with_its_answer() -> None:
-    one, ending = turn(), Finish("completed", None)
+    one = turn()
+    ending = Finish("completed", None)
 
     assert called(one)["messages"] == [{"role": "user", "content": "Hi"}]
     one.answered(ending)
@@ -61,7 +65,13 @@ def known(window: int, dialect: str = "generic") -> ModelTarget:
 
 def test_with_truncation_a_prompt_is_shortened_to_the_window_before_it_is_sent() -> None:
     words = "word " * 400  # 500 tokens
-    one = turn(known(2048), *[f"{number} {words}" for number in range(8)], "Well?", history=8, truncation="auto")
+    one = turn(
+        known(2048),
+        *[f"{number} {words}" for number in range(8)],
+        "Well?",
+        history=8,
+        truncation="auto",
+    )
 
     sent = [message["content"].split()[0] for message in called(one)["messages"]]
 
@@ -69,12 +79,17 @@ def test_with_truncation_a_prompt_is_shortened_to_the_window_before_it_is_sent()
 
 
 @pytest.mark.parametrize("most", [None, 7_000])
-def test_over_thirty_turns_at_a_full_window_the_prompt_changes_its_beginning_a_few_times(most: int | None) -> None:
+def test_over_thirty_turns_at_a_full_window_the_prompt_changes_its_beginning_a_few_times(
+    most: int | None,
+) -> None:
     """With a window that is known, and with one that only the refusals of a backend show."""
     to = known(8192) if most is None else target()
-    begins, sent = [], []
+    begins = []
+    sent = []
     for length in range(16, 46):
-        one = turn(to, *[f"{number} {'word ' * 400}" for number in range(length)], truncation="auto")
+        one = turn(
+            to, *[f"{number} {'word ' * 400}" for number in range(length)], truncation="auto"
+        )
         while len(json.dumps(prompt := called(one)["messages"])) > 4 * (most or 8192):
             one.refused(400, {}, error("prompt is too long"))
         begins.append(int(prompt[0]["content"].split()[0]))
@@ -85,10 +100,20 @@ def test_over_thirty_turns_at_a_full_window_the_prompt_changes_its_beginning_a_f
     assert min(sent) >= 4
 
 
-@pytest.mark.parametrize(("window", "truncation"), [(2048, "disabled"), (2048, None), (100_000, "auto")])
-def test_a_prompt_stays_whole_where_it_fits_or_the_client_wants_it_whole(window: int, truncation: str | None) -> None:
+@pytest.mark.parametrize(
+    ("window", "truncation"), [(2048, "disabled"), (2048, None), (100_000, "auto")]
+)
+def test_a_prompt_stays_whole_where_it_fits_or_the_client_wants_it_whole(
+    window: int, truncation: str | None
+) -> None:
     words = "word " * 400
-    one = turn(known(window), *[f"{number} {words}" for number in range(8)], "Well?", history=8, truncation=truncation)
+    one = turn(
+        known(window),
+        *[f"{number} {words}" for number in range(8)],
+        "Well?",
+        history=8,
+        truncation=truncation,
+    )
 
     assert len(called(one)["messages"]) == 9
 
@@ -98,7 +123,9 @@ def test_a_single_message_that_may_be_too_long_is_left_to_the_backend() -> None:
 
 
 @pytest.mark.parametrize("truncation", ["auto", "disabled", None])
-def test_a_prompt_that_is_too_long_by_any_count_is_refused_where_it_would_be_cut(truncation: str | None) -> None:
+def test_a_prompt_that_is_too_long_by_any_count_is_refused_where_it_would_be_cut(
+    truncation: str | None,
+) -> None:
     with pytest.raises(ClientError, match="'m', which is 256 tokens") as refused:
         turn(known(256, "ollama"), "word " * 4_000, truncation=truncation).next()
 
@@ -107,11 +134,16 @@ def test_a_prompt_that_is_too_long_by_any_count_is_refused_where_it_would_be_cut
     assert called(turn(known(256, "vllm"), "word " * 4_000, truncation=truncation))
 
 
-def test_the_failover_backend_is_prompted_for_the_missing_call_only_if_it_cannot_be_forced() -> None:
-    to, other = target(), target()
+def test_the_failover_backend_is_prompted_for_the_missing_call_only_if_it_cannot_be_forced() -> (
+    None
+):
+    to = target()
+    other = target()
     to.learn("tools.auto", "no")
     other.api = "responses"
-    one = turn(to, tools=[{"type": "function", "name": "look", "parameters": None}], tool_choice="required")
+    one = turn(
+        to, tools=[{"type": "function", "name": "look", "parameters": None}], tool_choice="required"
+    )
     assert called(one)["tool_choice"] == "auto"
 
     one.builder.target = other
@@ -189,7 +221,9 @@ def test_the_other_name_of_the_token_limit_is_tried() -> None:
     one = turn(max_output_tokens=16)
     assert called(one)["max_tokens"] == 16
 
-    one.refused(400, {}, error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."))
+    one.refused(
+        400, {}, error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    )
 
     body = called(one)
     assert (body.get("max_tokens"), body["max_completion_tokens"]) == (None, 16)
@@ -204,7 +238,9 @@ def test_any_other_refusal_is_reported_at_once() -> None:
     assert caught.value.status == 502
 
 
-def test_a_backend_that_refuses_everything_is_not_retried_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_that_refuses_everything_is_not_retried_forever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     names = iter(f"p{number}" for number in range(100))
     monkeypatch.setattr("antiphon.runs.refusals.refused_parameter", lambda *_: next(names))
     one = turn()
@@ -228,7 +264,9 @@ def usage(tokens: int) -> Usage:
 UNKNOWN = {"message": "The frobnicator declined this.", "code": 400}
 
 
-@pytest.mark.parametrize("value", [UNKNOWN, {"message": "jinja: roles must alternate"}], ids=["refusal", "template"])
+@pytest.mark.parametrize(
+    "value", [UNKNOWN, {"message": "jinja: roles must alternate"}], ids=["refusal", "template"]
+)
 def test_a_refusal_inside_an_answer_is_sent_once_more_in_its_plainest_form(value: Any) -> None:
     one = turn(top_p=0.5)
     assert called(one)["top_p"] == 0.5
@@ -247,7 +285,9 @@ def test_a_known_refusal_inside_an_answer_is_a_lesson() -> None:
     one = turn(to, top_p=0.5)
     called(one)
 
-    one.answered(inside({"message": "Unsupported parameter: 'top_p'", "code": "400"}), is_silent=True)
+    one.answered(
+        inside({"message": "Unsupported parameter: 'top_p'", "code": "400"}), is_silent=True
+    )
 
     assert "top_p" not in called(one)
     assert to.lessons.refused == {"top_p"}
@@ -398,7 +438,9 @@ def test_truncation_drops_turns_until_it_fits_or_one_exchange_is_left() -> None:
     assert called(one)["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
-def test_files_are_read_before_the_model_is_called_and_a_refusal_numbers_them_like_the_client() -> None:
+def test_files_are_read_before_the_model_is_called_and_a_refusal_numbers_them_like_the_client() -> (
+    None
+):
     file = {"type": "input_file", "file_url": "https://example.com/a.pdf"}
     body = {"model": "m", "input": [{"role": "user", "content": [file]}]}
     request = decode_request(msgspec.json.encode(body))
@@ -421,7 +463,10 @@ def test_a_search_that_was_answered_before_its_process_was_lost_is_not_answered_
     content = Message(role="assistant", content="The second attempt says this at once.")
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
     one = turn_for(
-        request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, content]
+        request,
+        Context([], [Message(role="user", content="Hi")]),
+        target(),
+        lambda: [search, found, content],
     )
     called(one)
     one.answered(Finish("completed", None))

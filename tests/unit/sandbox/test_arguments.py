@@ -11,18 +11,29 @@ from antiphon.sandbox.arguments import USERS, MachineUser, kernel_command, new_i
 from antiphon.sandbox.contract import MachineLimits
 from antiphon.sandbox.environment import PythonEnvironment
 
-ENVIRONMENT = PythonEnvironment("/srv/env/bin/python", ["/srv/env"], [("/opt/python", "/usr/bin/python3")])
+ENVIRONMENT = PythonEnvironment(
+    "/srv/env/bin/python", ["/srv/env"], [("/opt/python", "/usr/bin/python3")]
+)
 LIMITS = MachineLimits(memory=1000)
-ROOT, USER = MachineUser(is_root=True, user=2_000_000_000), MachineUser(is_root=False, user=0)
+ROOT = MachineUser(is_root=True, user=2_000_000_000)
+USER = MachineUser(is_root=False, user=0)
 
 
 @pytest.mark.parametrize("identity", [ROOT, USER])
 def test_every_place_that_can_be_written_has_a_size(identity: MachineUser) -> None:
     words = options(ENVIRONMENT, LIMITS, identity)
-    places = [(words[place - 2 : place], words[place + 1]) for place, word in enumerate(words) if word == "--tmpfs"]
+    places = [
+        (words[place - 2 : place], words[place + 1])
+        for place, word in enumerate(words)
+        if word == "--tmpfs"
+    ]
     assert [where for _, where in places] == ["/dev", "/dev/shm", "/tmp", "/mnt/data"]
     assert all(size[0] == "--size" for size, where in places if where != "/dev")
-    assert [after for word, after in pairwise(words) if word == "--remount-ro"] == ["/dev", "/proc", "/"]
+    assert [after for word, after in pairwise(words) if word == "--remount-ro"] == [
+        "/dev",
+        "/proc",
+        "/",
+    ]
     assert "--bind" not in words
     assert {"--die-with-parent", "--clearenv", "--unshare-net", "--unshare-pid"} <= set(words)
 
@@ -40,7 +51,9 @@ def test_every_machine_of_root_has_a_user_of_its_own(monkeypatch: pytest.MonkeyP
     users = {new_identity().user for _ in range(100)}
     assert len(users) > 90
     assert all(USERS[0] <= user <= USERS[1] for user in users)
-    monkeypatch.setattr(Path, "read_text", lambda path: "0 1000 1\n1 100000 65536\n")  # in a container
+    monkeypatch.setattr(
+        Path, "read_text", lambda path: "0 1000 1\n1 100000 65536\n"
+    )  # in a container
     assert all(32768 < new_identity().user <= 65536 for _ in range(100))
 
 

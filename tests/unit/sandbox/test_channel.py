@@ -1,4 +1,6 @@
-"""The server's end of the socket: whatever a machine sends, it is a reply or the end of the machine."""
+"""The server's end of the socket: whatever a machine sends, it is a reply or the end of the
+machine.
+"""
 
 import asyncio
 import base64
@@ -26,7 +28,9 @@ def pair() -> Iterator[Pair]:
     theirs.close()
 
 
-async def answered(pair: Pair, answer: Callable[[str], bytes], kind: type[CodeReply] = CodeReply) -> CodeReply:
+async def answered(
+    pair: Pair, answer: Callable[[str], bytes], kind: type[CodeReply] = CodeReply
+) -> CodeReply:
     """The reply that the server sees if the machine answers a call so."""
     channel, theirs = pair
 
@@ -36,7 +40,9 @@ async def answered(pair: Pair, answer: Callable[[str], bytes], kind: type[CodeRe
         theirs.sendall(answer(nonce))
 
     answering: Awaitable[None] = asyncio.to_thread(reply)
-    called, _ = await asyncio.gather(channel.call(kind, code="1"), answering, return_exceptions=True)
+    called, _ = await asyncio.gather(
+        channel.call(kind, code="1"), answering, return_exceptions=True
+    )
     if isinstance(called, BaseException):
         raise called
     assert isinstance(called, kind)
@@ -45,7 +51,12 @@ async def answered(pair: Pair, answer: Callable[[str], bytes], kind: type[CodeRe
 
 async def test_a_reply_is_read_without_what_it_should_not_have(pair: Pair) -> None:
     def answer(nonce: str) -> bytes:
-        return json.dumps({"nonce": nonce, "value": "1", "figures": ["bm8="], "x": {"y": [1]}}).encode() + b"\n"
+        return (
+            json.dumps(
+                {"nonce": nonce, "value": "1", "figures": ["bm8="], "x": {"y": [1]}}
+            ).encode()
+            + b"\n"
+        )
 
     reply = await answered(pair, answer)
     assert (reply.value, reply.figures, reply.images()) == ("1", [b"no"], [])
@@ -85,9 +96,15 @@ async def test_too_few_files_are_closed(pair: Pair) -> None:
 
 @pytest.mark.parametrize(
     "many",
-    [b'"x":[' + b"[]," * 40_000 + b"[]]", b'"figures":[' + b'"",' * 40_000 + b'""]', b'"x":[' + b"1," * 60_000 + b"1]"],
+    [
+        b'"x":[' + b"[]," * 40_000 + b"[]]",
+        b'"figures":[' + b'"",' * 40_000 + b'""]',
+        b'"x":[' + b"1," * 60_000 + b"1]",
+    ],
 )
-async def test_a_reply_of_many_values_is_refused_before_they_are_created(pair: Pair, many: bytes) -> None:
+async def test_a_reply_of_many_values_is_refused_before_they_are_created(
+    pair: Pair, many: bytes
+) -> None:
     with pytest.raises(SandboxError, match="invalid"):
         await answered(pair, lambda nonce: b'{"nonce":"%s",%s}\n' % (nonce.encode(), many))
 

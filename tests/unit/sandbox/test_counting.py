@@ -16,7 +16,9 @@ def folder(tmp_path: Path) -> Iterator[int]:
         (tmp_path / str(number)).mkdir()
         (tmp_path / f"{number}/maps").write_text("a\nb\nc\n")
         if number < 4:
-            (tmp_path / f"{number}/status").write_text("Name: x\nVmRSS:  1000 kB\nVmSwap:  24 kB\nFDSize:  0\n")
+            (tmp_path / f"{number}/status").write_text(
+                "Name: x\nVmRSS:  1000 kB\nVmSwap:  24 kB\nFDSize:  0\n"
+            )
     (tmp_path / "self").mkdir()
     descriptor = os.open(tmp_path, os.O_RDONLY)
     yield descriptor
@@ -31,7 +33,9 @@ def test_mappings_cost_memory(folder: int) -> None:
     assert counted(folder) == [3 * counting.MAPPING] * 3
 
 
-def test_processes_that_are_too_expensive_to_read_count_as_full(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_are_too_expensive_to_read_count_as_full(
+    folder: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counting, "MOST_LINES", 0)
     assert counted(folder) == [counting.MOST_MAPPINGS * counting.MAPPING] * 3
 
@@ -50,7 +54,8 @@ def test_more_locks_than_are_read_are_more_than_a_machine_may_have(
 ) -> None:
     """Code adds them faster than they are read, so a count that reads all of them may not end."""
     (tmp_path / "locks").write_text("x" * 60 + "\n")
-    read, parts = os.read, list[bytes]()
+    read = os.read
+    parts = list[bytes]()
 
     def grown(file: int, size: int) -> bytes:
         assert len(parts) * size < 100 * counting.MOST_LOCKS, "the count does not end"

@@ -32,7 +32,9 @@ class Processes:
         (path / "self").mkdir()
         self.folder = os.open(path, os.O_RDONLY)
 
-    def show(self, number: int, own: float, children: float = 0.0, state: str = "S", started: int = 7) -> None:
+    def show(
+        self, number: int, own: float, children: float = 0.0, state: str = "S", started: int = 7
+    ) -> None:
         """Show a process with its CPU seconds, and those of its children that have ended."""
         times = f"{own * TICKS:.0f} 0 0 {children * TICKS:.0f}"
         (self._path / str(number)).mkdir(exist_ok=True)
@@ -57,7 +59,9 @@ def test_the_time_of_all_processes_is_added_up(machine: Processes, clock: Clock)
     assert CpuTime(clock).read(machine.folder) == 1.75
 
 
-def test_a_process_that_has_ended_counts_once_with_its_parent(machine: Processes, clock: Clock) -> None:
+def test_a_process_that_has_ended_counts_once_with_its_parent(
+    machine: Processes, clock: Clock
+) -> None:
     time = CpuTime(clock)
     machine.show(1, 0.5)
     machine.show(2, 1.0)
@@ -86,7 +90,9 @@ def test_new_processes_have_no_more_cores_than_the_host(machine: Processes, cloc
     clock.now += 0.5
     assert time.read(machine.folder) == CORES * 0.5
     clock.now += 0.5
-    assert time.read(machine.folder) == CORES * 0.5  # they wait for a core: now their own times count
+    assert (
+        time.read(machine.folder) == CORES * 0.5
+    )  # they wait for a core: now their own times count
 
 
 def test_another_process_with_the_same_number_is_new(machine: Processes, clock: Clock) -> None:
@@ -99,7 +105,9 @@ def test_another_process_with_the_same_number_is_new(machine: Processes, clock: 
 
 
 class Owners:
-    """Owners of machines on a host with four cores; each uses so many cores, unless its machines pause."""
+    """Owners of machines on a host with four cores; each uses so many cores, unless its machines
+    pause.
+    """
 
     def __init__(self, clock: Clock, bound: float = 0.0) -> None:
         self._clock = clock

@@ -8,7 +8,9 @@ from antiphon.sandbox.kernel import CapturedOutput
 
 @given(parts=st.lists(st.binary(max_size=50)), limit=st.integers(2, 60))
 def test_the_first_and_the_last_bytes_are_preserved(parts: list[bytes], limit: int) -> None:
-    whole, stored, half = b"".join(parts).hex().encode(), CapturedOutput(limit), limit // 2
+    whole = b"".join(parts).hex().encode()
+    stored = CapturedOutput(limit)
+    half = limit // 2
     for part in parts:
         stored.add(part.hex().encode())
     text = stored.text()
@@ -16,7 +18,9 @@ def test_the_first_and_the_last_bytes_are_preserved(parts: list[bytes], limit: i
         assert text == whole.decode()
     else:
         lost = len(whole) - 2 * half
-        assert text == f"{whole[:half].decode()}\n[… {lost} bytes omitted …]\n{whole[-half:].decode()}"
+        assert (
+            text == f"{whole[:half].decode()}\n[… {lost} bytes omitted …]\n{whole[-half:].decode()}"
+        )
     assert stored.is_full == (len(whole) >= 2 * half)
 
 

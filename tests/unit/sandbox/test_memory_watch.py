@@ -1,4 +1,6 @@
-"""The memory of machines is counted while calls run, whatever the event loop does, and sooner the less is left."""
+"""The memory of machines is counted while calls run, whatever the event loop does, and sooner the
+less is left.
+"""
 
 import time
 from collections.abc import Iterator
@@ -20,7 +22,9 @@ class Counted:
     is_enforced = False
 
     def __init__(self, left: float = 0.0) -> None:
-        self.is_busy, self.left, self.counts = True, left, 0
+        self.is_busy = True
+        self.left = left
+        self.counts = 0
 
     def count_memory(self) -> float:
         self.counts += 1
@@ -42,7 +46,9 @@ def watch(machines: set[Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Memor
     one.close()
 
 
-def test_counts_continue_while_the_event_loop_is_blocked(watch: MemoryWatch, machines: set[Any]) -> None:
+def test_counts_continue_while_the_event_loop_is_blocked(
+    watch: MemoryWatch, machines: set[Any]
+) -> None:
     machine = Counted()
     machines.add(machine)
     watch.call_begins()
@@ -52,7 +58,9 @@ def test_counts_continue_while_the_event_loop_is_blocked(watch: MemoryWatch, mac
     assert machine.counts >= 3
 
 
-async def test_a_machine_is_counted_as_soon_as_its_call_begins(watch: MemoryWatch, machines: set[Any]) -> None:
+async def test_a_machine_is_counted_as_soon_as_its_call_begins(
+    watch: MemoryWatch, machines: set[Any]
+) -> None:
     machine = Counted(LATE * memory_watch.FASTEST)
     machines.add(machine)
     for count in (1, 2):
@@ -60,9 +68,14 @@ async def test_a_machine_is_counted_as_soon_as_its_call_begins(watch: MemoryWatc
         await until(lambda count=count: machine.counts == count)
 
 
-async def test_only_machines_without_a_control_group_are_counted(watch: MemoryWatch, machines: set[Any]) -> None:
-    idle, enforced, counted = Counted(), Counted(), Counted()
-    idle.is_busy, enforced.is_enforced = False, True
+async def test_only_machines_without_a_control_group_are_counted(
+    watch: MemoryWatch, machines: set[Any]
+) -> None:
+    idle = Counted()
+    enforced = Counted()
+    counted = Counted()
+    idle.is_busy = False
+    enforced.is_enforced = True
     machines |= {idle, enforced, counted}
     watch.call_begins()
     await until(lambda: counted.counts >= 3)

@@ -1,4 +1,6 @@
-"""What Python programs in a machine without sockets get instead of them, as far as it shows outside of a machine."""
+"""What Python programs in a machine without sockets get instead of them, as far as it shows outside
+of a machine.
+"""
 
 import sys
 from types import SimpleNamespace
@@ -29,5 +31,7 @@ def test_new_processes_are_forked_where_a_server_of_them_cannot_listen(
     monkeypatch.setitem(sys.modules, "_socket", SimpleNamespace(socket=new_socket))
     known = {name: SimpleNamespace(_name=name) for name in ("fork", "forkserver")}
     chosen = SimpleNamespace(_default_context=known[default])
-    CHANGES["multiprocessing.context"](SimpleNamespace(_concrete_contexts=known, _default_context=chosen))
+    CHANGES["multiprocessing.context"](
+        SimpleNamespace(_concrete_contexts=known, _default_context=chosen)
+    )
     assert list(vars(chosen).values()) == [known[used]]

@@ -1,4 +1,6 @@
-"""Processes of a machine are stopped, or it is an error. Real ones are stopped in `tests/system/sandbox`."""
+"""Processes of a machine are stopped, or it is an error. Real ones are stopped in
+`tests/system/sandbox`.
+"""
 
 import os
 from collections.abc import Iterator

@@ -5,12 +5,10 @@ import pytest
 from antiphon.sandbox import remedies
 from antiphon.sandbox.remedies import HostFacts, explained
 
-PLAIN, CONTAINER, UBUNTU, UNIT = (
-    HostFacts(False, False),
-    HostFacts(True, False),
-    HostFacts(False, True),
-    HostFacts(False, False, True),
-)
+PLAIN = HostFacts(False, False)
+CONTAINER = HostFacts(True, False)
+UBUNTU = HostFacts(False, True)
+UNIT = HostFacts(False, False, True)
 
 
 @pytest.mark.parametrize(
@@ -21,8 +19,16 @@ PLAIN, CONTAINER, UBUNTU, UNIT = (
             CONTAINER,
             remedies.IN_CONTAINER,
         ),
-        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", CONTAINER, remedies.IN_CONTAINER),
-        ("bwrap: Creating new namespace failed: Operation not permitted", CONTAINER, remedies.IN_CONTAINER),
+        (
+            "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+            CONTAINER,
+            remedies.IN_CONTAINER,
+        ),
+        (
+            "bwrap: Creating new namespace failed: Operation not permitted",
+            CONTAINER,
+            remedies.IN_CONTAINER,
+        ),
         ("bwrap: setting up uid map: Permission denied", UBUNTU, remedies.APPARMOR),
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", UBUNTU, remedies.APPARMOR),
         ("bwrap: No permissions to create new namespace", PLAIN, remedies.NAMESPACES),

@@ -27,9 +27,15 @@ def verdict(
     """What the kernel does about a call."""
     code = list(struct.iter_unpack("=HBBI", program(machine, is_counted=is_counted)))
     data = struct.pack(
-        "=IIQ6Q", number, architecture or MACHINES[machine][1], 0, *arguments, *[0] * (6 - len(arguments))
+        "=IIQ6Q",
+        number,
+        architecture or MACHINES[machine][1],
+        0,
+        *arguments,
+        *[0] * (6 - len(arguments)),
     )
-    place, value = 0, 0
+    place = 0
+    value = 0
     while True:
         operation, met, unmet, operand = code[place]
         if operation == seccomp.RETURN:
@@ -49,7 +55,9 @@ def verdict(
 @pytest.mark.parametrize("machine", MACHINES)
 def test_denied_calls_are_refused_on_every_processor(machine: str) -> None:
     numbers = [pair[MACHINES[machine][0]] for pair in DENIED.values()]
-    assert {verdict(machine, number) for number in numbers if number is not None} == {REFUSE | errno.EPERM}
+    assert {verdict(machine, number) for number in numbers if number is not None} == {
+        REFUSE | errno.EPERM
+    }
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -62,7 +70,11 @@ def test_calls_that_use_uncounted_memory_are_refused_without_a_control_group(mac
             assert verdict(machine, number, [1]) == ALLOW
     fcntl = seccomp.FCNTL[column]
     assert verdict(machine, fcntl, [3, seccomp.RESIZING], is_counted=False) == REFUSE | errno.EPERM
-    assert verdict(machine, fcntl, [3, 6], is_counted=False) == verdict(machine, fcntl, [3, seccomp.RESIZING]) == ALLOW
+    assert (
+        verdict(machine, fcntl, [3, 6], is_counted=False)
+        == verdict(machine, fcntl, [3, seccomp.RESIZING])
+        == ALLOW
+    )
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -77,17 +89,21 @@ def test_other_calls_are_allowed(machine: str, number: int) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_arguments_decide_about_namespaces_sockets_and_terminals(machine: str) -> None:
     column = MACHINES[machine][0]
-    clone, socket, ioctl = seccomp.CLONE[column], seccomp.SOCKET[column], seccomp.IOCTL[column]
+    clone = seccomp.CLONE[column]
+    socket = seccomp.SOCKET[column]
+    ioctl = seccomp.IOCTL[column]
     assert verdict(machine, clone, [17]) == ALLOW
     assert verdict(machine, clone, [0x3D0F00]) == ALLOW  # a thread
     for bit in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):
         assert verdict(machine, clone, [bit | 17]) == REFUSE | errno.EPERM
     assert verdict(machine, seccomp.CLONE3[column]) == REFUSE | errno.ENOSYS
-    assert [verdict(machine, socket, [family]) == ALLOW for family in (1, 2, 10, 16, 17, 38, 40)] == [True] * 3 + [
-        False
-    ] * 4
+    assert [
+        verdict(machine, socket, [family]) == ALLOW for family in (1, 2, 10, 16, 17, 38, 40)
+    ] == [True] * 3 + [False] * 4
     assert verdict(machine, ioctl, [0, 0x5401]) == ALLOW
-    assert {verdict(machine, ioctl, [0, request]) for request in (0x5412, 0x541C)} == {REFUSE | errno.EPERM}
+    assert {verdict(machine, ioctl, [0, request]) for request in (0x5412, 0x541C)} == {
+        REFUSE | errno.EPERM
+    }
 
 
 def test_calls_of_another_architecture_end_the_process() -> None:

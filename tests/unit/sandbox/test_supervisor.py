@@ -13,8 +13,11 @@ ENDED: Any = SimpleNamespace(pid=2**22, returncode=None)
 """A process that no system has: its number is above the largest."""
 
 
-async def test_a_priority_is_lowered_once_many_others_had_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    written, refusals = list[str](), iter([True] * 100)
+async def test_a_priority_is_lowered_once_many_others_had_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = list[str]()
+    refusals = iter([True] * 100)
 
     def write(path: Path, text: str) -> None:
         if next(refusals, False):
@@ -27,7 +30,9 @@ async def test_a_priority_is_lowered_once_many_others_had_their_turn(monkeypatch
     assert written == [f"/proc/{ENDED.pid}/autogroup {PRIORITY}"]
 
 
-async def test_a_system_without_session_groups_is_not_queried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_system_without_session_groups_is_not_queried_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     requested = list[Path]()
 
     def write(path: Path, text: str) -> None:

@@ -14,10 +14,13 @@ from tests.unit.sandbox.test_cpu import Clock, Processes
 def test_a_call_that_begins_is_not_charged_for_the_time_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, machine = Clock(), Processes(tmp_path)
+    clock = Clock()
+    machine = Processes(tmp_path)
     monkeypatch.setattr(usage, "CpuTime", partial(CpuTime, clock))
     monkeypatch.setattr(pausing, "stop", lambda *_: None)
-    monkeypatch.setattr(pausing, "resume", lambda *_: machine.show(2, 0.0, state="R"))  # the call starts a process
+    monkeypatch.setattr(
+        pausing, "resume", lambda *_: machine.show(2, 0.0, state="R")
+    )  # the call starts a process
     machine.show(1, 0.5)
     counted = MachineUsage(machine.folder, [])
     counted.stop()

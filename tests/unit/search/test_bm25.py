@@ -22,7 +22,9 @@ def test_scores_lie_between_0_and_1(texts: list[str], counts: dict[str, int]) ->
 
 
 def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
-    rare, frequent, both = scores([("rare x", 2), ("the x", 2), ("the rare", 2)], corpus(rare=3, the=900))
+    rare, frequent, both = scores(
+        [("rare x", 2), ("the x", 2), ("the rare", 2)], corpus(rare=3, the=900)
+    )
     assert both > rare > 5 * frequent > 0
 
 
@@ -54,7 +56,9 @@ def test_a_query_of_frequent_words_is_searched_by_the_rarest() -> None:
 
 def test_a_long_query_counts_by_its_rarest_words() -> None:
     counts = {f"w{number:03}": number for number in range(1, 100)}
-    assert list(Corpus(1000, 1000, counts).weights()) == [f"w{number:03}" for number in range(1, MOST_TERMS + 1)]
+    assert list(Corpus(1000, 1000, counts).weights()) == [
+        f"w{number:03}" for number in range(1, MOST_TERMS + 1)
+    ]
 
 
 def test_nothing_is_found_in_nothing() -> None:

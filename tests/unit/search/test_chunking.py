@@ -1,4 +1,6 @@
-"""Texts are cut into chunks: whole, bounded, overlapping, and in a time that grows with the text."""
+"""Texts are cut into chunks: whole, bounded, overlapping, and in a time that grows with the
+text.
+"""
 
 import time
 import unicodedata
@@ -11,7 +13,17 @@ from antiphon.search.chunking import LARGE, Chunk, chunks_of, estimate_tokens
 from tests.support.chance import examples
 
 PIECES = [
-    *("a word ", "A sentence. ", "One! Two? ", "\n", "\n\n", "x" * 700, "word " * 150, "    ", "\t"),
+    *(
+        "a word ",
+        "A sentence. ",
+        "One! Two? ",
+        "\n",
+        "\n\n",
+        "x" * 700,
+        "word " * 150,
+        "    ",
+        "\t",
+    ),
     *(
         "机器学习是人工智能。",
         "机" * 200,
@@ -25,7 +37,9 @@ PIECES = [
     ),
 ]
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=40), max_size=60).map("".join)
-sizes = st.integers(100, 400).flatmap(lambda most: st.tuples(st.just(most), st.integers(0, most // 2)))
+sizes = st.integers(100, 400).flatmap(
+    lambda most: st.tuples(st.just(most), st.integers(0, most // 2))
+)
 
 
 def cut(text: str, most: int = 800, overlap: int = 400) -> list[Chunk]:
@@ -33,20 +47,24 @@ def cut(text: str, most: int = 800, overlap: int = 400) -> list[Chunk]:
 
 
 def are_whole(text: str, chunks: list[Chunk]) -> bool:
-    """Whether the chunks can be parts of a text, in order, with only blanks before, between and behind them.
+    """Whether the chunks can be parts of a text, in order, with only blanks before, between and
+    behind them.
 
-    In a text that repeats itself a chunk has several places, and only one of these can lead on: all are followed.
+    In a text that repeats itself a chunk has several places, and only one of these can lead on: all
+    are followed.
     """
     nexts = [len(text)] * (len(text) + 1)
     """Where the next character that is not blank is, from each place."""
     for place in reversed(range(len(text))):
         nexts[place] = nexts[place + 1] if text[place].isspace() else place
 
-    places, size = [-1], 1
+    places = [-1]
+    size = 1
     for chunk in chunks:
         found = list[int]()
         limit = nexts[places[-1] + size] + len(chunk.text)
-        before, place = 0, text.find(chunk.text, places[0] + 1, limit)
+        before = 0
+        place = text.find(chunk.text, places[0] + 1, limit)
         while place >= 0:
             while before + 1 < len(places) and places[before + 1] < place:
                 before += 1
@@ -55,13 +73,16 @@ def are_whole(text: str, chunks: list[Chunk]) -> bool:
             place = text.find(chunk.text, place + 1, limit)
         if not found:
             return False
-        places, size = found, len(chunk.text)
+        places = found
+        size = len(chunk.text)
     return nexts[places[-1] + size] == len(text)
 
 
 @given(texts, sizes)
 @examples(200)
-def test_every_character_but_blanks_is_in_a_chunk_of_a_bounded_size(text: str, size: tuple[int, int]) -> None:
+def test_every_character_but_blanks_is_in_a_chunk_of_a_bounded_size(
+    text: str, size: tuple[int, int]
+) -> None:
     chunks = cut(text, *size)
 
     assert all(chunk.tokens <= size[0] for chunk in chunks)
@@ -84,7 +105,9 @@ def test_without_an_overlap_the_chunks_are_the_text(text: str, size: tuple[int, 
 @examples(100)
 def test_neighbours_share_at_most_the_overlap(text: str, size: tuple[int, int]) -> None:
     chunks = cut(text, *size)
-    assert sum(chunk.tokens for chunk in chunks) <= estimate_tokens(text) + len(chunks) * (size[1] + 1)
+    assert sum(chunk.tokens for chunk in chunks) <= estimate_tokens(text) + len(chunks) * (
+        size[1] + 1
+    )
 
 
 REPEATING = "a word " + "word " * 750
@@ -111,7 +134,8 @@ def test_a_text_with_incomplete_chunks_is_not_whole(left: int) -> None:
 
 def test_neighbours_share_whole_lines() -> None:
     lines = [
-        f"Line {number} has some more words so that it is long enough to be a unit alone.\n" for number in range(60)
+        f"Line {number} has some more words so that it is long enough to be a unit alone.\n"
+        for number in range(60)
     ]
     first, second, *_ = cut("".join(lines), 200, 100)
     shared = [line for line in lines if line in first.text and line in second.text]
@@ -139,7 +163,9 @@ def test_no_cut_is_inside_a_character(character: str) -> None:
 
 
 def test_tokens_are_quarters_of_bytes_and_characters_of_chinese() -> None:
-    assert [estimate_tokens(text) for text in ("", "a", "word", "words", "机器学习", "über", "한국어")] == [
+    assert [
+        estimate_tokens(text) for text in ("", "a", "word", "words", "机器学习", "über", "한국어")
+    ] == [
         0,
         1,
         1,

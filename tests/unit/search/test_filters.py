@@ -1,4 +1,6 @@
-"""Filters and attributes: what is accepted, what each means, and what is refused with which path."""
+"""Filters and attributes: what is accepted, what each means, and what is refused with which
+path.
+"""
 
 from typing import Any
 
@@ -34,9 +36,15 @@ def passes(wanted: Any, **attributes: Any) -> bool:
         ("eq", 1, [1]),
     ],
 )
-def test_a_comparison_means_the_same_for_each_kind_of_value(kind: str, value: Any, passing: list[Any]) -> None:
+def test_a_comparison_means_the_same_for_each_kind_of_value(
+    kind: str, value: Any, passing: list[Any]
+) -> None:
     values = [1, 2, 2.0, 3, "2", True, None]
-    found = [one for one in values if passes(comparison(kind, value), **({} if one is None else {"k": one}))]
+    found = [
+        one
+        for one in values
+        if passes(comparison(kind, value), **({} if one is None else {"k": one}))
+    ]
 
     assert [(type(one), one) for one in found] == [(type(one), one) for one in passing]
 
@@ -45,11 +53,16 @@ def test_texts_are_ordered_by_code_point() -> None:
     ordered = ["", "A", "B", "a", "ä", "机", "\U0001f600"]
     for bound in ordered:
         wanted = {"type": "lt", "key": "k", "value": bound}
-        assert [text for text in ordered if passes(wanted, k=text)] == ordered[: ordered.index(bound)]
+        assert [text for text in ordered if passes(wanted, k=text)] == ordered[
+            : ordered.index(bound)
+        ]
 
 
 def test_compounds_nest_and_may_be_empty() -> None:
-    both = {"type": "and", "filters": [comparison("eq", 1), {"type": "or", "filters": [comparison("eq", 2, "o")]}]}
+    both = {
+        "type": "and",
+        "filters": [comparison("eq", 1), {"type": "or", "filters": [comparison("eq", 2, "o")]}],
+    }
 
     assert passes(both, k=1, o=2) and not passes(both, k=1)
     assert passes({"type": "and", "filters": []}) and not passes({"type": "or", "filters": []})

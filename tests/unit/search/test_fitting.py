@@ -1,4 +1,6 @@
-"""Texts fit into the calls of any server: all are embedded, nothing is lost, and what works is learned."""
+"""Texts fit into the calls of any server: all are embedded, nothing is lost, and what works is
+learned.
+"""
 
 from collections.abc import Sequence
 
@@ -10,8 +12,20 @@ from antiphon.search.fitting import FEWEST_TOKENS, MOST_CHARACTERS, EmbeddingLim
 from tests.support.cases import each
 from tests.support.chance import examples
 
-WORDS = ["tide ", "High water is at nine. ", "\n", "x" * 90, "机器学习", "👩\u200d👧 ", "naïve café ", "   "]
-texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=40).map("".join).filter(str.strip), max_size=90)
+WORDS = [
+    "tide ",
+    "High water is at nine. ",
+    "\n",
+    "x" * 90,
+    "机器学习",
+    "👩\u200d👧 ",
+    "naïve café ",
+    "   ",
+]
+texts = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=40).map("".join).filter(str.strip),
+    max_size=90,
+)
 SHORTEST = 2 * FEWEST_TOKENS * 4
 """Characters of a text that every server of these tests accepts."""
 
@@ -20,7 +34,10 @@ class Server:
     """Refuses calls with more texts, or with a text of more characters."""
 
     def __init__(self, texts: int, characters: int) -> None:
-        self.texts, self.characters, self.refusals, self.calls = texts, characters, 0, 0
+        self.texts = texts
+        self.characters = characters
+        self.refusals = 0
+        self.calls = 0
 
     def accepts(self, batch: Sequence[str]) -> bool:
         self.calls += 1
@@ -48,7 +65,8 @@ def without_blanks(text: str) -> str:
 def test_no_text_is_lost_whatever_the_limits_are(
     provided: list[str], most_texts: int, most_characters: int, at_first: int
 ) -> None:
-    server, fitting = Server(most_texts, most_characters), Fitting(provided, EmbeddingLimits(at_first))
+    server = Server(most_texts, most_characters)
+    fitting = Fitting(provided, EmbeddingLimits(at_first))
     assert run(fitting, server)
     for text, parts in zip(provided, fitting.parts, strict=True):
         assert without_blanks("".join(part.text for part in parts)) == without_blanks(text)
@@ -58,10 +76,14 @@ def test_no_text_is_lost_whatever_the_limits_are(
 
 @given(texts, st.integers(1, 100), st.integers(SHORTEST, 400))
 @examples(50)
-def test_what_was_learned_is_not_refused_again(provided: list[str], most_texts: int, most_characters: int) -> None:
-    server, first = Server(most_texts, most_characters), Fitting(provided, EmbeddingLimits(64))
+def test_what_was_learned_is_not_refused_again(
+    provided: list[str], most_texts: int, most_characters: int
+) -> None:
+    server = Server(most_texts, most_characters)
+    first = Fitting(provided, EmbeddingLimits(64))
     assert run(first, server)
-    before, again = server.refusals, Fitting(provided, first.limits)
+    before = server.refusals
+    again = Fitting(provided, first.limits)
     assert run(again, server)
     assert (server.refusals == before) or again.limits != first.limits
 
@@ -71,7 +93,8 @@ def test_what_was_learned_is_not_refused_again(provided: list[str], most_texts: 
     [(10, 3), (32, 1), (1, 6), (64, 0), (100, 0)],
 )
 def test_a_smaller_batch_is_found_by_halving_and_remembered(most_texts: int, refusals: int) -> None:
-    server, fitting = Server(most_texts, 100), Fitting(["tide"] * 200, EmbeddingLimits(64))
+    server = Server(most_texts, 100)
+    fitting = Fitting(["tide"] * 200, EmbeddingLimits(64))
     assert run(fitting, server)
     assert server.refusals == refusals
     assert fitting.limits == EmbeddingLimits(64 >> refusals)
@@ -91,7 +114,8 @@ def test_one_long_text_among_many_teaches_a_length_and_no_batch() -> None:
 
 def test_texts_that_are_known_to_be_too_long_are_split_before_and_share_calls() -> None:
     long = "high water is at nine. " * 40
-    server, fitting = Server(64, 10_000), Fitting([long] * 8, EmbeddingLimits(64, 60))
+    server = Server(64, 10_000)
+    fitting = Fitting([long] * 8, EmbeddingLimits(64, 60))
     assert run(fitting, server)
     assert server.calls == 1
     assert all(estimate_tokens(part.text) <= 60 for parts in fitting.parts for part in parts)
@@ -105,7 +129,8 @@ def test_a_server_that_refuses_everything_teaches_nothing() -> None:
 
 def test_a_call_has_so_many_texts_and_characters_at_most() -> None:
     long = "x" * (MOST_CHARACTERS // 2)
-    fitting, sizes = Fitting([long, long, "y", long * 3, "z"], EmbeddingLimits(64)), list[int]()
+    fitting = Fitting([long, long, "y", long * 3, "z"], EmbeddingLimits(64))
+    sizes = list[int]()
     while batch := fitting.take():
         sizes.append(len(batch))
         fitting.accepted([b""] * len(batch))

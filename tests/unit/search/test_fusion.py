@@ -11,7 +11,9 @@ members = st.lists(st.integers(0, 30), unique=True, max_size=20)
 
 @given(st.lists(st.tuples(st.floats(0.01, 10), members), min_size=1, max_size=4))
 @examples(200)
-def test_fused_scores_are_those_of_the_formula_and_lie_between_0_and_1(lists: list[tuple[float, list[int]]]) -> None:
+def test_fused_scores_are_those_of_the_formula_and_lie_between_0_and_1(
+    lists: list[tuple[float, list[int]]],
+) -> None:
     fused = fuse(lists)
     best = sum(weight for weight, _ in lists) / (K + 1)
 

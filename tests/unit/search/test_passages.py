@@ -11,7 +11,8 @@ from antiphon.search.passages import fitting, merged
 from tests.support.chance import examples
 
 TEXT = "".join(
-    f"This is line {number} of a text with many different lines in it, so that it has chunks.\n" for number in range(80)
+    f"This is line {number} of a text with many different lines in it, so that it has chunks.\n"
+    for number in range(80)
 )
 HITS = [
     ChunkHit("file-1", "a.txt", "vs_1", 1 - chunk.position / 100, {}, chunk.text, chunk.position)
@@ -33,12 +34,14 @@ def test_what_is_between_two_chunks_keeps_them_apart() -> None:
 
 
 def test_passages_of_different_files_and_stores_are_not_merged() -> None:
-    other, elsewhere = replace(HITS[1], file_id="file-2"), replace(HITS[1], store_id="vs_2")
+    other = replace(HITS[1], file_id="file-2")
+    elsewhere = replace(HITS[1], store_id="vs_2")
     assert merged([HITS[0], other, elsewhere]) == [HITS[0], other, elsewhere]
 
 
 def test_neighbours_without_an_overlap_stay_as_they_are() -> None:
-    first, second = replace(HITS[0], text="One text."), replace(HITS[1], text="Another text.")
+    first = replace(HITS[0], text="One text.")
+    second = replace(HITS[1], text="Another text.")
     assert merged([first, second]) == [first, second]
 
 

@@ -26,7 +26,9 @@ WORDS = [
     "art",
     "start",
 ]
-texts = st.lists(st.sampled_from([*WORDS, " ", ".", "\n", "-"]) | st.text(max_size=8), max_size=12).map("".join)
+texts = st.lists(
+    st.sampled_from([*WORDS, " ", ".", "\n", "-"]) | st.text(max_size=8), max_size=12
+).map("".join)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,9 @@ def test_terms_are_counted_as_they_are_found(text: str, words: list[str]) -> Non
 @given(texts)
 @examples(200)
 def test_terms_pass_through_the_index_of_sqlite_as_they_are(text: str) -> None:
-    """Its tokenizer cuts at every ASCII character that is neither letter nor digit, and lowers no other letters."""
+    """Its tokenizer cuts at every ASCII character that is neither letter nor digit, and lowers no
+    other letters.
+    """
     for term in terms_of(text):
         assert 0 < len(term) <= LONGEST
         assert all(not character.isascii() or character.isalnum() for character in term)

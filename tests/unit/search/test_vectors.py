@@ -20,7 +20,9 @@ from antiphon.search.vectors import (
 )
 from tests.support.chance import examples
 
-numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).filter(lambda one: math.hypot(*one) > 1e-3)
+numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).filter(
+    lambda one: math.hypot(*one) > 1e-3
+)
 
 
 @given(numbers)
@@ -51,7 +53,9 @@ def test_a_signature_has_the_sign_of_each_number(provided: list[float]) -> None:
 
 @given(st.lists(st.integers(0, 255), max_size=40), st.integers(0, 255), st.integers(1, 45))
 @examples(200)
-def test_the_candidates_are_the_nearest_signatures(signatures: list[int], wanted: int, most: int) -> None:
+def test_the_candidates_are_the_nearest_signatures(
+    signatures: list[int], wanted: int, most: int
+) -> None:
     found = candidates(range(len(signatures)), signatures, wanted, most)
     distances = [(one ^ wanted).bit_count() for one in signatures]
 
@@ -60,7 +64,10 @@ def test_the_candidates_are_the_nearest_signatures(signatures: list[int], wanted
 
 
 def test_cosines_are_sorted_and_never_below_0() -> None:
-    vectors = {number: unit(one) or b"" for number, one in enumerate(([1.0, 1.0], [1.0, 0.0], [-1.0, 0.0], [1.0]))}
+    vectors = {
+        number: unit(one) or b""
+        for number, one in enumerate(([1.0, 1.0], [1.0, 0.0], [-1.0, 0.0], [1.0]))
+    }
     found = cosines(vectors, unit([2.0, 0.0]) or b"")
 
     assert [number for number, _ in found] == [1, 0, 2]
@@ -72,20 +79,29 @@ def test_cosines_are_sorted_and_never_below_0() -> None:
 def test_the_nearest_vectors_are_among_the_candidates(count: int) -> None:
     chance = random.Random(7)
     centres = [[chance.gauss(0, 1) for _ in range(128)] for _ in range(count // 4)]
-    created = [unit([number + chance.gauss(0, 0.9) for number in chance.choice(centres)]) or b"" for _ in range(count)]
+    created = [
+        unit([number + chance.gauss(0, 0.9) for number in chance.choice(centres)]) or b""
+        for _ in range(count)
+    ]
     signed = [int.from_bytes(signature(one), "big") for one in created]
     found = missed = 0
     for query in created[:20]:
         exact = {number for number, _ in cosines(dict(enumerate(created)), query)[:10]}
         most = compared(count, 128)
-        near = set(candidates(range(len(created)), signed, int.from_bytes(signature(query), "big"), most))
-        found, missed = found + len(exact & near), missed + len(exact - near)
+        near = set(
+            candidates(range(len(created)), signed, int.from_bytes(signature(query), "big"), most)
+        )
+        found = found + len(exact & near)
+        missed = missed + len(exact - near)
 
     assert found / (found + missed) >= 0.98
 
 
 @pytest.mark.parametrize(
-    ("chunks", "dimensions", "most"), [(5_000, 384, 1302), (5_000, 3072, CANDIDATES), (100_000, 384, CANDIDATES)]
+    ("chunks", "dimensions", "most"),
+    [(5_000, 384, 1302), (5_000, 3072, CANDIDATES), (100_000, 384, CANDIDATES)],
 )
-def test_more_candidates_of_a_small_store_are_compared(chunks: int, dimensions: int, most: int) -> None:
+def test_more_candidates_of_a_small_store_are_compared(
+    chunks: int, dimensions: int, most: int
+) -> None:
     assert compared(chunks, dimensions) == most

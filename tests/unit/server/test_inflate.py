@@ -26,7 +26,9 @@ def inflate(coding: str, *parts: bytes) -> bytes:
 
 @pytest.mark.parametrize("coding", COMPRESS)
 @given(text=st.binary(max_size=2000), times=st.integers(1, 400), cut=st.integers(1, 5000))
-def test_what_was_compressed_comes_back_however_it_is_cut(coding: str, text: bytes, times: int, cut: int) -> None:
+def test_what_was_compressed_comes_back_however_it_is_cut(
+    coding: str, text: bytes, times: int, cut: int
+) -> None:
     packed = COMPRESS[coding](text * times)
     parts = [packed[start : start + cut] for start in range(0, len(packed), cut)]
 
@@ -66,7 +68,9 @@ def test_what_follows_the_end_is_refused(coding: str, apart: bool) -> None:
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
-@pytest.mark.parametrize("body", [b'{"model":"m"}', zlib.compress(b"hello"), b"\x1f\x8b" + bytes(30)], ids=repr)
+@pytest.mark.parametrize(
+    "body", [b'{"model":"m"}', zlib.compress(b"hello"), b"\x1f\x8b" + bytes(30)], ids=repr
+)
 def test_what_is_something_else_is_refused(coding: str, body: bytes) -> None:
     with pytest.raises(ClientError, match=f"could not be inflated as {coding}"):
         inflate(coding, body)
@@ -87,13 +91,21 @@ def test_a_frame_that_needs_much_memory_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("header", "coding"),
-    [(b"", None), (b"identity", None), (b"GZIP", "gzip"), (b" x-gzip ", "x-gzip"), (b"identity, zstd", "zstd")],
+    [
+        (b"", None),
+        (b"identity", None),
+        (b"GZIP", "gzip"),
+        (b" x-gzip ", "x-gzip"),
+        (b"identity, zstd", "zstd"),
+    ],
 )
 def test_a_content_coding_is_reported_by_name(header: bytes, coding: str | None) -> None:
     assert coding_of(header) == coding
 
 
-@pytest.mark.parametrize("header", [b"br", b"deflate", b"gzip, gzip", b"zstd,gzip", b"\xff", b"gzip;q=1"])
+@pytest.mark.parametrize(
+    "header", [b"br", b"deflate", b"gzip, gzip", b"zstd,gzip", b"\xff", b"gzip;q=1"]
+)
 def test_another_coding_is_refused_with_those_that_are_known(header: bytes) -> None:
     with pytest.raises(ClientError) as caught:
         coding_of(header)

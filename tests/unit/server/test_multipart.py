@@ -11,9 +11,14 @@ from antiphon.server.multipart import END, MOST_HEAD, MOST_PARTS, FormParser, Pa
 from tests.support.chance import examples
 
 BOUNDARY = b"x-7"
-HEADS = st.tuples(st.text("abcé \"'%", min_size=1, max_size=5), st.none() | st.text("a.é/;=", max_size=5))
+HEADS = st.tuples(
+    st.text("abcé \"'%", min_size=1, max_size=5), st.none() | st.text("a.é/;=", max_size=5)
+)
 CONTENT = st.binary(max_size=60) | st.lists(
-    st.sampled_from([b"\r", b"\n", b"\r\n", b"-", b"--", b"--x-7", b"\r\n--x-", b"\r\n--x", b"a", b"\0"]), max_size=12
+    st.sampled_from(
+        [b"\r", b"\n", b"\r\n", b"-", b"--", b"--x-7", b"\r\n--x-", b"\r\n--x", b"a", b"\0"]
+    ),
+    max_size=12,
 ).map(b"".join)
 
 
@@ -64,7 +69,11 @@ def cut(body: bytes, places: list[int]) -> list[bytes]:
 def test_a_form_is_read_the_same_wherever_it_is_cut(
     parts: list[tuple[tuple[str, str | None], bytes]], places: list[int], preamble: bytes
 ) -> None:
-    wanted = [(name, filename, content) for (name, filename), content in parts if b"\r\n--" + BOUNDARY not in content]
+    wanted = [
+        (name, filename, content)
+        for (name, filename), content in parts
+        if b"\r\n--" + BOUNDARY not in content
+    ]
     body = form(wanted, preamble)
 
     assert read(cut(body, places)) == wanted
@@ -94,7 +103,9 @@ def test_content_is_sent_as_received_and_not_gathered() -> None:
         ('Form-Data; NAME="file"', "file", None),
     ],
 )
-def test_names_are_read_as_every_client_writes_them(disposition: str, name: str, filename: str | None) -> None:
+def test_names_are_read_as_every_client_writes_them(
+    disposition: str, name: str, filename: str | None
+) -> None:
     body = f"--x-7\r\nX-Other: 1\r\ncontent-disposition: {disposition}\r\n\r\n1\r\n--x-7--".encode()
     assert read([body]) == [(name, filename, b"1")]
 
@@ -112,8 +123,14 @@ GOOD = b'--x-7\r\nContent-Disposition: form-data; name="a"\r\n\r\n1'
         (GOOD + b"\r\n--x-7y\r\n", "follows a boundary"),
         (GOOD + b"\r\n--x-7" + b" " * 200, "follows a boundary"),
         (b"--x-7\r\n\r\n1\r\n--x-7--", "no header Content-Disposition"),
-        (b"--x-7\r\nContent-Disposition: attachment; name=a\r\n\r\n1\r\n--x-7--", "no header Content-Disposition"),
-        (b"--x-7\r\nContent-Disposition: form-data\r\n\r\n1\r\n--x-7--", "no header Content-Disposition"),
+        (
+            b"--x-7\r\nContent-Disposition: attachment; name=a\r\n\r\n1\r\n--x-7--",
+            "no header Content-Disposition",
+        ),
+        (
+            b"--x-7\r\nContent-Disposition: form-data\r\n\r\n1\r\n--x-7--",
+            "no header Content-Disposition",
+        ),
         (b"--x-7\r\nA: " + b"y" * MOST_HEAD, "head of a part"),
         (b"--x-7\r\nA: " + b"y" * MOST_HEAD + b"\r\n\r\n", "head of a part"),
         ((GOOD + b"\r\n") * (MOST_PARTS + 1) + b"--x-7--", "more than 64 parts"),

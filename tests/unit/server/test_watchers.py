@@ -1,4 +1,6 @@
-"""Who may read the metrics and the status: no header, and no proxy on the same machine, widens it."""
+"""Who may read the metrics and the status: no header, and no proxy on the same machine, widens
+it.
+"""
 
 from ipaddress import ip_network
 
@@ -13,19 +15,38 @@ BY_KEY = WatchAccess(key=KEY)
 LISTENER = WatchAccess(is_listener=True)
 
 PROXY_HEADERS = (
-    *("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Server", "Forwarded", "Via"),
+    *(
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "X-Forwarded-Proto",
+        "X-Forwarded-Server",
+        "Forwarded",
+        "Via",
+    ),
     *("X-Real-IP", "X-Client-IP", "True-Client-IP", "CF-Connecting-IP"),
 )
 
 
-def may_read(access: WatchAccess, client: str | None, *, needs_key: bool = True, **headers: str) -> bool:
-    raw = [(name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()]
-    scope = {"headers": raw, "client": (client, 1) if client else None, "server": ("10.1.0.9", 8321)}
+def may_read(
+    access: WatchAccess, client: str | None, *, needs_key: bool = True, **headers: str
+) -> bool:
+    raw = [
+        (name.replace("_", "-").lower().encode(), value.encode()) for name, value in headers.items()
+    ]
+    scope = {
+        "headers": raw,
+        "client": (client, 1) if client else None,
+        "server": ("10.1.0.9", 8321),
+    }
     return access.allows(scope, needs_key=needs_key)
 
 
-@pytest.mark.parametrize("client", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "10.1.0.9", None])
-def test_without_settings_a_local_program_may_read_as_long_as_no_key_is_required(client: str | None) -> None:
+@pytest.mark.parametrize(
+    "client", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "10.1.0.9", None]
+)
+def test_without_settings_a_local_program_may_read_as_long_as_no_key_is_required(
+    client: str | None,
+) -> None:
     assert may_read(WatchAccess(), client, needs_key=False)
     assert not may_read(WatchAccess(), client, needs_key=True)
 
@@ -38,7 +59,13 @@ def test_with_settings_this_machine_is_an_address_like_any_other(access: WatchAc
 
 @pytest.mark.parametrize(
     ("client", "may"),
-    [("10.1.7.7", True), ("::ffff:10.1.7.7", True), ("fd00::7", True), ("10.2.0.1", False), ("x", False)],
+    [
+        ("10.1.7.7", True),
+        ("::ffff:10.1.7.7", True),
+        ("fd00::7", True),
+        ("10.2.0.1", False),
+        ("x", False),
+    ],
 )
 def test_a_network_that_is_named_may_read(client: str, may: bool) -> None:
     assert may_read(NETWORK, client) is may

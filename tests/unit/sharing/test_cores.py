@@ -41,7 +41,8 @@ def test_without_groups_no_cores_are_withheld(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("affinity", "allowed", "usable", "whole"), [(8, math.inf, 8, 8), (8, 0.5, 0.5, 1), (2, 3.5, 2, 2)]
+    ("affinity", "allowed", "usable", "whole"),
+    [(8, math.inf, 8, 8), (8, 0.5, 0.5, 1), (2, 3.5, 2, 2)],
 )
 def test_a_process_uses_its_affinity_or_less_by_its_quota(
     monkeypatch: pytest.MonkeyPatch, affinity: int, allowed: float, usable: float, whole: int

@@ -13,7 +13,8 @@ def test_a_part_is_created_once_by_its_first_use() -> None:
     part = Lazy(make)
     before = part.created
 
-    first, second = part.get(), part.get()
+    first = part.get()
+    second = part.get()
 
     assert before is None
     assert created == [first] == [second] == [part.created]

@@ -90,7 +90,11 @@ def test_what_never_fits_is_rejected_for_good() -> None:
     for size, tenant in ((1001, ""), (801, "b")):
         with pytest.raises(ClientError) as never:
             memory.take(size, tenant)
-        assert (never.value.status, never.value.code, never.value.headers) == (413, "request_too_large", {})
+        assert (never.value.status, never.value.code, never.value.headers) == (
+            413,
+            "request_too_large",
+            {},
+        )
 
     assert (full.value.status, full.value.headers) == (503, {"retry-after": "1"})
     assert memory.most("b") == 800
@@ -146,7 +150,9 @@ def test_a_dropped_account_releases_everything_without_being_closed() -> None:
     assert memory.left == 100
 
 
-@pytest.mark.parametrize(("text", "factor"), [(b"a", 3), ("\N{GRINNING FACE}".encode(), 8), (b"\\ud83d\\ude00", 8)])
+@pytest.mark.parametrize(
+    ("text", "factor"), [(b"a", 3), ("\N{GRINNING FACE}".encode(), 8), (b"\\ud83d\\ude00", 8)]
+)
 def test_a_wide_character_makes_a_body_heavier(text: bytes, factor: int) -> None:
     body = b'"' + text + b"x" * LARGE + b'"'
 

@@ -51,7 +51,9 @@ async def test_a_process_that_cannot_be_prepared_loses_no_turn(offload: Offload)
     assert await offload.run("a", int, "7") == 7
 
 
-async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, turns: FairScheduler) -> None:
+async def test_one_tenant_holds_one_thread_and_leaves_another(
+    offload: Offload, turns: FairScheduler
+) -> None:
     may_end = threading.Event()
     hanging = [asyncio.create_task(offload.run("a", may_end.wait)) for _ in range(3)]
     await let_others_run()
@@ -62,8 +64,11 @@ async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, 
     await asyncio.gather(*hanging)
 
 
-async def test_a_cancelled_caller_waits_for_the_started_work(offload: Offload, turns: FairScheduler) -> None:
-    began, may_end = threading.Event(), threading.Event()
+async def test_a_cancelled_caller_waits_for_the_started_work(
+    offload: Offload, turns: FairScheduler
+) -> None:
+    began = threading.Event()
+    may_end = threading.Event()
 
     def work() -> None:
         began.set()

@@ -11,7 +11,11 @@ def ten() -> Recent[str, bytes]:
 def test_a_value_is_found_by_its_own_tenant_alone() -> None:
     known = ten()
     known.put("a", "key", b"value")
-    assert (known.find("a", "key"), known.find("b", "key"), known.find("a", "other")) == (b"value", None, None)
+    assert (known.find("a", "key"), known.find("b", "key"), known.find("a", "other")) == (
+        b"value",
+        None,
+        None,
+    )
 
 
 def test_the_tenant_with_the_most_loses_its_oldest_value_first() -> None:

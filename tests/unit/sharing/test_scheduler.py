@@ -17,7 +17,9 @@ class Broken(Exception):  # noqa: N818 - not a fault of the scheduler
 
 @dataclass
 class Crowd:
-    """Operations at one scheduler: each waits for its turn, and holds its slot until the test ends it."""
+    """Operations at one scheduler: each waits for its turn, and holds its slot until the test ends
+    it.
+    """
 
     scheduler: FairScheduler
     inside: list[str] = field(default_factory=list)
@@ -40,7 +42,9 @@ class Crowd:
         next(end for end in self.ends if end in self.awaited and not end.done()).set_result(None)
         await settle()
 
-    async def _hold(self, tenant: str, end: asyncio.Future[None], cost: float, is_patient: bool) -> None:
+    async def _hold(
+        self, tenant: str, end: asyncio.Future[None], cost: float, is_patient: bool
+    ) -> None:
         try:
             await self.scheduler.enter(tenant, cost=cost, is_patient=is_patient)
         except NoRoomError:
@@ -92,14 +96,26 @@ def abort(crowd: Crowd, which: int) -> None:
 
 
 comings = st.tuples(st.sampled_from("abc"), st.floats(0.1, 5), st.booleans())
-endings = st.tuples(st.sampled_from([finish, fail, abort]), st.integers(0, 30), st.integers(0, TURNS))
+endings = st.tuples(
+    st.sampled_from([finish, fail, abort]), st.integers(0, 30), st.integers(0, TURNS)
+)
 resizings = st.tuples(st.integers(0, 4), st.integers(0, 4))
 scripts = st.lists(st.one_of(comings.map(lambda c: ("come", *c)), endings, resizings), max_size=40)
 
 
 @given(scripts, resizings, st.integers(0, 3), st.booleans())
-@example([("come", "a", 1.0, False), ("come", "a", 1.0, False), (finish, 0, 1), (abort, 1, TURNS)], (1, 4), 0, False)
-@example([("come", "a", 1.0, False), ("come", "a", 1.0, False), (finish, 0, 2), (abort, 1, TURNS)], (1, 4), 0, False)
+@example(
+    [("come", "a", 1.0, False), ("come", "a", 1.0, False), (finish, 0, 1), (abort, 1, TURNS)],
+    (1, 4),
+    0,
+    False,
+)
+@example(
+    [("come", "a", 1.0, False), ("come", "a", 1.0, False), (finish, 0, 2), (abort, 1, TURNS)],
+    (1, 4),
+    0,
+    False,
+)
 def test_counts_are_right_however_operations_end(
     script: list[tuple[object, ...]], size: tuple[int, int], per_tenant: int, leaves_room: bool
 ) -> None:
@@ -123,7 +139,9 @@ def test_counts_are_right_however_operations_end(
             assert scheduler.in_use == len(crowd.inside)
             assert scheduler.waiting == undone - len(crowd.inside)
             if not per_tenant and not leaves_room:
-                assert not (scheduler.waiting and scheduler.free), "a slot is free while operations wait"
+                assert not (scheduler.waiting and scheduler.free), (
+                    "a slot is free while operations wait"
+                )
             if per_tenant:
                 assert all(crowd.inside.count(tenant) <= per_tenant for tenant in "abc")
         await crowd.close()
@@ -191,7 +209,9 @@ async def test_the_next_slot_goes_to_the_tenant_that_holds_the_fewest() -> None:
     await crowd.close()
 
 
-async def test_a_tenant_that_holds_nothing_goes_before_one_that_holds_a_slot_and_received_less() -> None:
+async def test_a_tenant_that_holds_nothing_goes_before_one_that_holds_a_slot_and_received_less() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     crowd = Crowd(FairScheduler(2, 20))
     await crowd.come("quiet", cost=9.0)
     await crowd.finish_oldest()
@@ -238,7 +258,8 @@ class Compared(float):
 
 
 async def test_the_work_for_each_operation_does_not_grow_with_the_number_of_tenants() -> None:
-    tenants, Compared.times = 2_000, 0
+    tenants = 2_000
+    Compared.times = 0
     scheduler = FairScheduler(tenants)
     for number in range(tenants):
         assert scheduler.take(f"t{number}", cost=Compared(1.0))
@@ -289,7 +310,9 @@ async def test_no_tenant_holds_more_than_its_limit() -> None:
 
 
 @pytest.mark.parametrize("hostile", [1, 2, 3])
-async def test_capacity_is_left_for_the_next_tenant_however_much_others_request(hostile: int) -> None:
+async def test_capacity_is_left_for_the_next_tenant_however_much_others_request(
+    hostile: int,
+) -> None:
     crowd = Crowd(FairScheduler(16, 100, leaves_room=True))
     for number in range(40):
         await crowd.come(f"hostile-{number % hostile}")
@@ -327,7 +350,9 @@ async def test_queues_that_differ_by_exactly_one_make_no_room_for_each_other() -
         await crowd.come(tenant)
     assert not crowd.refused
 
-    await crowd.come("quiet")  # two of the other wait, and one of its own: to drop one would only turn this round
+    await crowd.come(
+        "quiet"
+    )  # two of the other wait, and one of its own: to drop one would only turn this round
     assert crowd.refused == ["quiet"]
     await crowd.close()
 
@@ -430,7 +455,12 @@ def test_it_is_full_while_all_of_its_slots_are_in_use(slots: int) -> None:
 
 async def test_a_deferred_operation_waits_behind_all_others_even_if_they_come_later() -> None:
     crowd = Crowd(FairScheduler(1, bound=1))
-    for tenant, is_patient in (("a", False), (deferred("b"), True), (deferred("c"), True), ("a", False)):
+    for tenant, is_patient in (
+        ("a", False),
+        (deferred("b"), True),
+        (deferred("c"), True),
+        ("a", False),
+    ):
         await crowd.come(tenant, is_patient=is_patient)
     assert crowd.refused == []  # deferred operations leave the queue to the others
 
@@ -440,7 +470,9 @@ async def test_a_deferred_operation_waits_behind_all_others_even_if_they_come_la
     await crowd.close()
 
 
-async def test_a_deferred_operation_that_waits_neither_lengthens_the_expected_wait_nor_fills_the_queue() -> None:
+async def test_a_deferred_operation_that_waits_neither_lengthens_the_expected_wait_nor_fills_the_queue() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     crowd = Crowd(FairScheduler(1, bound=2))
     for _ in range(3):
         await crowd.come("a")

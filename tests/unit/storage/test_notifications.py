@@ -66,7 +66,8 @@ async def test_a_change_before_the_wait_ends_it_at_once_and_one_wait_only() -> N
 
 
 async def test_a_wait_ends_after_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, notifier = LoopClock(monkeypatch), Notifier()
+    clock = LoopClock(monkeypatch)
+    notifier = Notifier()
     with notifier.expect("resp_1") as change:
         wait = asyncio.create_task(change.wait(LONG))
         await let_others_run()
@@ -75,8 +76,12 @@ async def test_a_wait_ends_after_its_seconds(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
-async def test_a_wait_that_ends_leaves_no_timer(monkeypatch: pytest.MonkeyPatch, is_cancelled: bool) -> None:
-    loop, timers, notifier = asyncio.get_running_loop(), list[asyncio.TimerHandle](), Notifier()
+async def test_a_wait_that_ends_leaves_no_timer(
+    monkeypatch: pytest.MonkeyPatch, is_cancelled: bool
+) -> None:
+    loop = asyncio.get_running_loop()
+    timers = list[asyncio.TimerHandle]()
+    notifier = Notifier()
     call_later = loop.call_later
 
     def noted(*how: Any) -> asyncio.TimerHandle:
@@ -127,10 +132,11 @@ async def test_an_ended_subscription_receives_no_changes_and_retains_no_lookup()
         assert await later.shared_read("key", poll) == 3
 
 
-async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes_or_the_lookup_is_old(
+async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes_or_the_lookup_is_old(  # noqa: E501 - one text, or a row of a table
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock, notifier = LoopClock(monkeypatch), Notifier()
+    clock = LoopClock(monkeypatch)
+    notifier = Notifier()
     polls = 0
 
     async def poll() -> int:
@@ -141,8 +147,13 @@ async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes
         return found
 
     with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
-        assert await asyncio.gather(one.shared_read("key", poll), other.shared_read("key", poll)) == [1, 1]
-        assert (await other.shared_read("key", poll), await other.shared_read("another", poll)) == (1, 2)
+        assert await asyncio.gather(
+            one.shared_read("key", poll), other.shared_read("key", poll)
+        ) == [1, 1]
+        assert (await other.shared_read("key", poll), await other.shared_read("another", poll)) == (
+            1,
+            2,
+        )
         notifier.wake("resp_1")
         assert await one.shared_read("key", poll) == 3
         clock.advance(2 * STALE)
@@ -150,7 +161,8 @@ async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes
 
 
 async def test_a_cancelled_waiter_does_not_end_the_lookup_of_the_others() -> None:
-    notifier, may_end = Notifier(), asyncio.Event()
+    notifier = Notifier()
+    may_end = asyncio.Event()
 
     async def poll() -> str:
         await may_end.wait()
@@ -175,6 +187,8 @@ async def test_a_failed_lookup_fails_for_all_that_share_it() -> None:
         raise LookupError("gone")
 
     with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
-        found = await asyncio.gather(one.shared_read("k", poll), other.shared_read("k", poll), return_exceptions=True)
+        found = await asyncio.gather(
+            one.shared_read("k", poll), other.shared_read("k", poll), return_exceptions=True
+        )
 
     assert [type(each) for each in found] == [LookupError, LookupError]

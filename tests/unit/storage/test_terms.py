@@ -1,4 +1,6 @@
-"""The thread that computes the terms of chunks: one for all callers, from the first use until it is closed."""
+"""The thread that computes the terms of chunks: one for all callers, from the first use until it is
+closed.
+"""
 
 import asyncio
 import threading
@@ -13,7 +15,9 @@ TEXT = "A sentence like any other."
 
 
 async def numbers(thread: TermThread, used: set[threading.Thread]) -> list[list[int]]:
-    """Compute the terms of three chunks that are a part each; return their numbers, and add the threads to `used`."""
+    """Compute the terms of three chunks that are a part each; return their numbers, and add the
+    threads to `used`.
+    """
 
     def chunks() -> Iterator[tuple[int, str, int]]:
         for number in range(3):
@@ -26,7 +30,8 @@ async def numbers(thread: TermThread, used: set[threading.Thread]) -> list[list[
 
 
 async def test_all_callers_share_one_thread_which_ends_when_it_is_closed() -> None:
-    thread, used = TermThread(), set[threading.Thread]()
+    thread = TermThread()
+    used = set[threading.Thread]()
     assert await asyncio.gather(*(numbers(thread, used) for _ in range(2))) == [[[0], [1], [2]]] * 2
     (one,) = used
     assert one.name.startswith("antiphon-terms")
@@ -35,7 +40,8 @@ async def test_all_callers_share_one_thread_which_ends_when_it_is_closed() -> No
 
 
 async def test_a_thread_that_was_not_used_or_is_closed_can_be_closed_and_used_again() -> None:
-    thread, used = TermThread(), set[threading.Thread]()
+    thread = TermThread()
+    used = set[threading.Thread]()
     for times in range(3):
         thread.close()
         await until(lambda: not any(one.is_alive() for one in used))

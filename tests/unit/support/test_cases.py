@@ -4,7 +4,8 @@ import pytest
 
 from tests.support.cases import each
 
-Failed, Skipped = pytest.fail.Exception, pytest.skip.Exception
+Failed = pytest.fail.Exception
+Skipped = pytest.skip.Exception
 
 
 @each("number", [1, 2, 3, 4], ids=lambda number: f"number {number}")
@@ -45,7 +46,9 @@ async def test_loops_nest_and_await() -> None:
         seen.append((one, other))
         assert (one, other) != (2, "b")
 
-    with pytest.raises(Failed, match=r"1 of 2 cases failed:\n----- 2\n1 of 2 cases failed:\n----- 'b'"):
+    with pytest.raises(
+        Failed, match=r"1 of 2 cases failed:\n----- 2\n1 of 2 cases failed:\n----- 'b'"
+    ):
         await collect()
     assert seen == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
     assert collect.cases == 4

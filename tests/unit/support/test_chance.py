@@ -12,7 +12,9 @@ def test_a_chosen_seed_is_the_seed_of_the_run_and_of_its_processes(tmp_path: Pat
     environment = {"ANTIPHON_SEED": "7"}
 
     assert seed_of_run(environment, "test", tmp_path) == 7
-    assert "ANTIPHON_SEED" not in environment, "a server in the tests would report an unknown setting"
+    assert "ANTIPHON_SEED" not in environment, (
+        "a server in the tests would report an unknown setting"
+    )
     assert seed_of_run(environment, "test", tmp_path) == 7
 
 

@@ -24,7 +24,13 @@ def test_every_budget_has_a_reason() -> None:
 
 def test_processes_are_added_up() -> None:
     whole = Spent(1.0, Calibration({"memory": 10}, {"memory": 0.5}), {"a": 0.1}, {"a"})
-    whole.add(Spent(2.0, Calibration({"memory": 20, "kernel": 1}, {"memory": 0.25, "kernel": 1.0}), {"b": 0.2}))
+    whole.add(
+        Spent(
+            2.0,
+            Calibration({"memory": 20, "kernel": 1}, {"memory": 0.25, "kernel": 1.0}),
+            {"b": 0.2},
+        )
+    )
 
     calibration = Calibration({"memory": 30, "kernel": 1}, {"memory": 0.75, "kernel": 1.0})
     assert whole == Spent(3.0, calibration, {"a": 0.1, "b": 0.2}, {"a"})
@@ -35,7 +41,9 @@ def test_the_dearest_come_first() -> None:
 
 
 def test_a_slow_test_is_listed_unless_it_is_marked_or_starts_processes() -> None:
-    spent = Spent(items={"tests/unit/a": 0.5, "tests/unit/b": 0.5, "tests/system/c": 9.0, "tests/unit/d": 0.1})
+    spent = Spent(
+        items={"tests/unit/a": 0.5, "tests/unit/b": 0.5, "tests/system/c": 9.0, "tests/unit/d": 0.1}
+    )
     spent.excused = {"tests/unit/b"}
 
     assert unmarked(spent, slowness=1.0) == [("tests/unit/a", 0.5)]

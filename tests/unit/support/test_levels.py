@@ -19,7 +19,8 @@ class Item:
         return name if name == self.marker else None
 
 
-PLAIN, NIGHTLY = Item("plain"), Item("nightly", "nightly")
+PLAIN = Item("plain")
+NIGHTLY = Item("nightly", "nightly")
 ROTATING = [Item(f"rotating {number}", "rotating") for number in range(6)]
 OTHERS = [Item(f"other {number}", "rotating", Path("test_others.py")) for number in range(3)]
 ITEMS = [PLAIN, *ROTATING, NIGHTLY, *OTHERS]
@@ -34,7 +35,10 @@ def test_a_run_has_all_that_is_not_marked_and_a_third_of_what_rotates_in_each_fi
 
     assert chosen[0] == "plain"
     assert "nightly" not in chosen
-    assert [sum(name.startswith(kind) for name in chosen) for kind in ("rotating", "other")] == [2, 1]
+    assert [sum(name.startswith(kind) for name in chosen) for kind in ("rotating", "other")] == [
+        2,
+        1,
+    ]
 
 
 def test_at_night_run_the_nightly_tests_and_all_that_rotate() -> None:

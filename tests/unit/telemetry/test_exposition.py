@@ -16,7 +16,8 @@ def text(*metrics: Metric) -> str:
 
 
 def test_a_counter_and_a_gauge_have_their_names_types_and_numbers() -> None:
-    counter, gauge = Counter("c", "Some text.", "a"), Gauge("g", "More text.")
+    counter = Counter("c", "Some text.", "a")
+    gauge = Gauge("g", "More text.")
     counter.add("x", by=2)
     gauge.add(by=-0.5)
 
@@ -44,7 +45,12 @@ def test_a_histogram_without_labels_has_only_its_bounds() -> None:
     histogram = Histogram("h", "", bounds=(0.5,))
     histogram.observe(0.1)
 
-    assert read(text(histogram)) == {"h_bucket{le=0.5}": 1, "h_bucket{le=+Inf}": 1, "h_count": 1, "h_sum": 0.1}
+    assert read(text(histogram)) == {
+        "h_bucket{le=0.5}": 1,
+        "h_bucket{le=+Inf}": 1,
+        "h_count": 1,
+        "h_sum": 0.1,
+    }
 
 
 def test_no_label_and_no_text_leaves_its_line() -> None:
@@ -74,14 +80,17 @@ def test_the_longest_text_arrives_in_pieces_without_delay() -> None:
             measures.first_token.observe(1.0, backend, f"model-{number}")
         measures.duration.observe(1.0, f"model-{number}")
     counted = [family for worker in "0123" for family in families(measures.all(), worker=worker)]
-    pieces, began = [], time.thread_time()
+    pieces = []
+    began = time.thread_time()
     for piece in exposition(counted):
         pieces.append((time.thread_time() - began, piece))
         began = time.thread_time()
 
     assert len(read("".join(piece for _, piece in pieces))) >= MOST_MODELS * 3 * 16
     assert max(piece.count("_count{") for _, piece in pieces) <= PIECE
-    assert sorted(took for took, _ in pieces)[-2] < 0.02  # one may have been in a collection of garbage
+    assert (
+        sorted(took for took, _ in pieces)[-2] < 0.02
+    )  # one may have been in a collection of garbage
 
 
 def test_a_family_that_travelled_between_processes_reads_the_same() -> None:

@@ -17,9 +17,12 @@ def for_no_one() -> None:
     begin(About())
 
 
-def record(message: str = "It happened.", *args: object, name: str = "antiphon", **more: Any) -> logging.LogRecord:
+def record(
+    message: str = "It happened.", *args: object, name: str = "antiphon", **more: Any
+) -> logging.LogRecord:
     created = logging.LogRecord(name, logging.WARNING, "", 0, message, args, None, **more)
-    created.created, created.msecs = 1_700_000_000.25, 250.0
+    created.created = 1_700_000_000.25
+    created.msecs = 250.0
     return created
 
 
@@ -67,7 +70,9 @@ def test_a_line_of_json_has_the_known_fields_and_the_extra_ones() -> None:
 
 
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
-@pytest.mark.parametrize("text", ["a\r\nINFO forged", "a\u2028b", "a\x1b[2Jb", "a\x00b", "a\ud800b"])
+@pytest.mark.parametrize(
+    "text", ["a\r\nINFO forged", "a\u2028b", "a\x1b[2Jb", "a\x00b", "a\ud800b"]
+)
 def test_a_log_message_stays_on_one_line(form: type[logging.Formatter], text: str) -> None:
     line = form().format(record("%s", text))
 
@@ -77,7 +82,9 @@ def test_a_log_message_stays_on_one_line(form: type[logging.Formatter], text: st
 
 
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
-def test_an_error_is_logged_by_type_and_location_without_values(form: type[logging.Formatter]) -> None:
+def test_an_error_is_logged_by_type_and_location_without_values(
+    form: type[logging.Formatter],
+) -> None:
     line = form().format(failed(ValueError("canary")))
 
     assert line.index("KeyError") < line.index("ValueError")
@@ -101,7 +108,9 @@ def test_the_debug_log_has_the_message_of_an_error(form: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
-def test_only_the_gist_of_a_logged_error_is_reported(form: Any, error: Exception, reported: str) -> None:
+def test_only_the_gist_of_a_logged_error_is_reported(
+    form: Any, error: Exception, reported: str
+) -> None:
     line = form().format(record("%s: %s", "It stopped", error))
 
     assert f"It stopped: {reported}" in line
@@ -119,7 +128,9 @@ def test_an_error_with_itself_as_cause_is_reported_once() -> None:
 
 
 def test_what_others_put_behind_their_first_line_is_left_out() -> None:
-    line = TextLines().format(record("Task failed\nfuture: <Task exception=KeyError('canary')>", name="asyncio"))
+    line = TextLines().format(
+        record("Task failed\nfuture: <Task exception=KeyError('canary')>", name="asyncio")
+    )
     assert line.endswith("asyncio: Task failed")
 
 

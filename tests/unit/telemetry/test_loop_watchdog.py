@@ -69,7 +69,9 @@ class LateEvent(threading.Event):
         return not all(super(LateEvent, each).wait() for each in self.created)
 
 
-def test_it_ends_if_it_is_closed_while_a_measurement_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_ends_if_it_is_closed_while_a_measurement_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def begin_and_end() -> None:
         watchdog = LoopWatchdog(lambda delay: None)
         watchdog.start()

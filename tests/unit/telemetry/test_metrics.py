@@ -58,12 +58,18 @@ def test_uncounted_figures_have_no_numbers() -> None:
 
 
 def test_every_name_is_used_once_and_has_its_unit() -> None:
-    """A histogram measures time; a counter can add up time, and is published as `…_seconds_total`."""
+    """A histogram measures time; a counter can add up time, and is published as
+    `…_seconds_total`.
+    """
     metrics = Measures().all()
 
     assert len({one.name for one in metrics}) == len(metrics)
     for one in metrics:
-        kind = "counter" if one.name in {"antiphon_code_seconds", "antiphon_tenant_code_seconds"} else "histogram"
+        kind = (
+            "counter"
+            if one.name in {"antiphon_code_seconds", "antiphon_tenant_code_seconds"}
+            else "histogram"
+        )
         assert one.name.endswith("_seconds") == (one.kind == kind), one.name
 
 
@@ -71,4 +77,6 @@ def test_a_metric_family_has_the_labels_of_its_source() -> None:
     counter = Counter("c", "text", "a")
     counter.add("x")
 
-    assert families([counter], worker="3") == [Family("c", "counter", "text", [Sample({"a": "x", "worker": "3"}, 1)])]
+    assert families([counter], worker="3") == [
+        Family("c", "counter", "text", [Sample({"a": "x", "worker": "3"}, 1)])
+    ]

@@ -1,4 +1,6 @@
-"""The names of `antiphon.testing`: those for event streams are of the conformance checker, which need not be there."""
+"""The names of `antiphon.testing`: those for event streams are of the conformance checker, which
+need not be there.
+"""
 
 import sys
 
@@ -25,7 +27,9 @@ def test_without_the_conformance_checker_the_error_has_the_install_command(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "antiphon_verify", None)
-    with pytest.raises(ImportError, match=rf"^antiphon\.testing\.{name} .*: pip install \./verify$"):
+    with pytest.raises(
+        ImportError, match=rf"^antiphon\.testing\.{name} .*: pip install \./verify$"
+    ):
         getattr(antiphon.testing, name)
 
 

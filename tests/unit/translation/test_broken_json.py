@@ -64,7 +64,8 @@ def test_what_is_certain_is_repaired(text: str, value: Any) -> None:
         '{"a": 1.50,}',  # would be written otherwise
         '{"path": ",\n[", "text": "]",}',  # the library reads one string
         "{'path': ', [', 'text': ']',}",
-        '{"a": "\\",\n\\"b\\": \\""}',  # one string with a raw line end, or two that were escaped twice
+        # one string with a raw line end, or two that were escaped twice
+        '{"a": "\\",\n\\"b\\": \\""}',
         "path: src",
         "[1, 2",
         "",
@@ -84,9 +85,13 @@ BREAKS: dict[str, Break] = {
     "raw line ends": lambda value: json.dumps(value).replace("\\n", "\n")[:-1] + ",}",
     "a superfluous bracket": lambda value: json.dumps(value) + "}",
     "a missing bracket": lambda value: json.dumps(value)[:-1],
-    "missing commas": lambda value: "{" + " ".join(json.dumps({name: one})[1:-1] for name, one in value.items()) + "}",
+    "missing commas": lambda value: (
+        "{" + " ".join(json.dumps({name: one})[1:-1] for name, one in value.items()) + "}"
+    ),
     "single quotes": repr,
-    "unquoted names": lambda value: "{" + ", ".join(f"{name}: {json.dumps(one)}" for name, one in value.items()) + "}",
+    "unquoted names": lambda value: (
+        "{" + ", ".join(f"{name}: {json.dumps(one)}" for name, one in value.items()) + "}"
+    ),
     "a fence": lambda value: f"```json\n{json.dumps(value)}\n```",
     "unescaped quotes": lambda value: json.dumps(value).replace('\\"', '"')[:-1] + ",}",
     "unescaped quotes and no end": lambda value: json.dumps(value).replace('\\"', '"')[:-1],
@@ -100,7 +105,9 @@ BREAKS: dict[str, Break] = {
 ISSUE = {"path": ",\n{", "text": "}"}
 
 
-@pytest.mark.parametrize("value", [ISSUE, {"path": ",\n[", "text": "]"}, {"n": '", "', "text": '}"'}])
+@pytest.mark.parametrize(
+    "value", [ISSUE, {"path": ",\n[", "text": "]"}, {"n": '", "', "text": '}"'}]
+)
 @pytest.mark.parametrize("broken", BREAKS.values(), ids=BREAKS)
 def test_strings_with_structure_in_them_stay_apart(broken: Break, value: dict[str, str]) -> None:
     assert repaired(broken(value)) in (None, value)

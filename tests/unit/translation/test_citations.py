@@ -18,7 +18,9 @@ PORTS = "https://ports.example/list?of=all&page=2"
 SOURCES = {TIDES: "Tides of Brest", WIKI: "Tide", PORTS: "Ports"}
 
 
-def annotations(text: str, cuts: list[int] | None = None, sources: dict[str, str] = SOURCES) -> list[dict[str, Any]]:
+def annotations(
+    text: str, cuts: list[int] | None = None, sources: dict[str, str] = SOURCES
+) -> list[dict[str, Any]]:
     citations = Citations(sources)
     places = [0, *sorted(cuts or []), len(text)]
     found = [one for start, end in pairwise(places) for one in citations.feed(text[start:end])]
@@ -55,7 +57,9 @@ def cited(text: str) -> list[tuple[str, str]]:
         (f"潮は{TIDES}。次", [(TIDES, TIDES)]),
     ],
 )
-def test_a_citation_is_found_in_each_of_its_forms(text: str, expected: list[tuple[str, str]]) -> None:
+def test_a_citation_is_found_in_each_of_its_forms(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
     assert cited(text) == expected
 
 
@@ -71,7 +75,10 @@ def test_a_citation_is_found_in_each_of_its_forms(text: str, expected: list[tupl
     ],
 )
 def test_a_url_is_matched_in_another_spelling_and_returned_as_in_the_source(url: str) -> None:
-    assert [one["url"] for one in annotations(f"See [Brest]({url}) and {url} here.")] == [TIDES, TIDES]
+    assert [one["url"] for one in annotations(f"See [Brest]({url}) and {url} here.")] == [
+        TIDES,
+        TIDES,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +131,13 @@ def test_an_annotation_comes_with_the_character_that_completes_it() -> None:
 
 def test_an_annotation_has_the_fields_of_the_api() -> None:
     assert annotations("At nine [1].") == [
-        {"type": "url_citation", "url": TIDES, "title": "Tides of Brest", "start_index": 8, "end_index": 11}
+        {
+            "type": "url_citation",
+            "url": TIDES,
+            "title": "Tides of Brest",
+            "start_index": 8,
+            "end_index": 11,
+        }
     ]
 
 
@@ -162,7 +175,14 @@ PIECES = [
         "1",
     ),
     *("[1]", "[2, 3]", "h", "http", "https://", "https", "x", "é", "🌊", ">", "- ", f"`{'`' * 63}"),
-    *(TIDES, WIKI, f"[a]({TIDES})", f"([a]({WIKI}))", f"{PORTS}&utm_source=x", "https://no.example/(a)"),
+    *(
+        TIDES,
+        WIKI,
+        f"[a]({TIDES})",
+        f"([a]({WIKI}))",
+        f"{PORTS}&utm_source=x",
+        "https://no.example/(a)",
+    ),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
@@ -188,18 +208,34 @@ def test_the_indexes_hold_the_citation_in_the_order_of_the_text(text: str) -> No
 
 def test_long_texts_leave_no_text_behind() -> None:
     citations = Citations(SOURCES)
-    for piece in ("[", "x" * 500, "https://", "y" * 500, " ` ", "z" * 500, "](", " and so on, ") * 40:
+    for piece in (
+        "[",
+        "x" * 500,
+        "https://",
+        "y" * 500,
+        " ` ",
+        "z" * 500,
+        "](",
+        " and so on, ",
+    ) * 40:
         citations.feed(piece)
         assert len(citations._text) <= LONGEST + 1_000
 
 
-@pytest.mark.parametrize("pattern", ["*stream-with-provider-tool-1.sse", "*max-tool-calls-web-search-v2.sse"])
+@pytest.mark.parametrize(
+    "pattern", ["*stream-with-provider-tool-1.sse", "*max-tool-calls-web-search-v2.sse"]
+)
 def test_recorded_texts_have_the_citations_that_openai_found(pattern: str) -> None:
     paths = recorded(pattern, "responses")
     if not paths:
         pytest.skip(MISSING)
     lines = paths[0].read_text().splitlines()
     events = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
-    part = next(one["part"] for one in reversed(events) if one["type"] == "response.content_part.done")
+    part = next(
+        one["part"] for one in reversed(events) if one["type"] == "response.content_part.done"
+    )
     expected = part["annotations"]
-    assert annotations(part["text"], sources={one["url"]: one["title"] for one in expected}) == expected
+    assert (
+        annotations(part["text"], sources={one["url"]: one["title"] for one in expected})
+        == expected
+    )

@@ -24,12 +24,18 @@ SOURCES: Sources = {
 def pieces(text: str, cuts: list[int] | None = None, sources: Sources = SOURCES) -> list[Piece]:
     cited = CitedText(sources)
     places = [0, *sorted(cuts or []), len(text)]
-    return [*(one for start, end in pairwise(places) for one in cited.feed(text[start:end])), *cited.finish()]
+    return [
+        *(one for start, end in pairwise(places) for one in cited.feed(text[start:end])),
+        *cited.finish(),
+    ]
 
 
-def sent(text: str, cuts: list[int] | None = None, sources: Sources = SOURCES) -> tuple[str, list[dict[str, Any]]]:
+def sent(
+    text: str, cuts: list[int] | None = None, sources: Sources = SOURCES
+) -> tuple[str, list[dict[str, Any]]]:
     """The final text, and the annotations. Each stands between the deltas at its place."""
-    stated, annotations = "", []
+    stated = ""
+    annotations = []
     for piece in pieces(text, cuts, sources):
         if isinstance(piece, str):
             assert piece
@@ -46,7 +52,13 @@ def file(index: int, file_id: str = "file-a", filename: str = "tides.pdf") -> di
 
 def page(start: int, end: int) -> dict[str, Any]:
     title = "Tides of Brest"
-    return {"type": "url_citation", "url": PAGE, "title": title, "start_index": start, "end_index": end}
+    return {
+        "type": "url_citation",
+        "url": PAGE,
+        "title": title,
+        "start_index": start,
+        "end_index": end,
+    }
 
 
 PORTS = ("file-b", "ports.md")
@@ -68,7 +80,11 @@ PORTS = ("file-b", "ports.md")
         ("Nine <|file-a|><|file-b|>.", "Nine.", [file(4), file(4, *PORTS)]),
         ("[1] Nine", " Nine", [file(0)]),
         ("One [1].\n\nTwo [2].\n", "One.\n\nTwo.\n", [file(3), file(9, *PORTS)]),
-        (f"One [1], [Brest]({PAGE}) [2].", f"One, [Brest]({PAGE}).", [file(3), page(5, 41), file(41, *PORTS)]),
+        (
+            f"One [1], [Brest]({PAGE}) [2].",
+            f"One, [Brest]({PAGE}).",
+            [file(3), page(5, 41), file(41, *PORTS)],
+        ),
         (f"One [1], {PAGE}.", f"One, {PAGE}.", [file(3), page(5, 32)]),
         ("One [1] and [3].", "One and [3].", [file(3), page(8, 11)]),
         ("Both [1, 3].", "Both [1, 3].", [file(11), page(5, 11)]),
@@ -77,7 +93,9 @@ PORTS = ("file-b", "ports.md")
         ("[1] (as told)", " (as told)", [file(0)]),
     ],
 )
-def test_a_mark_is_cut_with_the_blank_before_it(text: str, expected: str, annotations: list[dict[str, Any]]) -> None:
+def test_a_mark_is_cut_with_the_blank_before_it(
+    text: str, expected: str, annotations: list[dict[str, Any]]
+) -> None:
     assert sent(text) == (expected, annotations)
 
 
@@ -163,7 +181,22 @@ PIECES = [
         ".",
         ",",
     ),
-    *("1", "2", "<", "<|", "|>", "<|file-", "file-a", "h", "https://", "x", "é", "🌊", "> ", " " * 9),
+    *(
+        "1",
+        "2",
+        "<",
+        "<|",
+        "|>",
+        "<|file-",
+        "file-a",
+        "h",
+        "https://",
+        "x",
+        "é",
+        "🌊",
+        "> ",
+        " " * 9,
+    ),
     *(PAGE, f"[a]({PAGE})", f"([a]({PAGE}))", "https://no.example/(a)"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
@@ -177,9 +210,12 @@ def test_every_cut_gives_the_same_text_and_annotations(text: str, data: st.DataO
     assert sent(text, list(range(len(text)))) == whole
 
 
-@given(st.lists(st.tuples(st.text("ab é🌊.\n", max_size=12), st.sampled_from(MARKS[:2])), max_size=12))
+@given(
+    st.lists(st.tuples(st.text("ab é🌊.\n", max_size=12), st.sampled_from(MARKS[:2])), max_size=12)
+)
 def test_each_index_is_where_the_mark_stood(parts: list[tuple[str, str]]) -> None:
-    expected, places = "", []
+    expected = ""
+    places = []
     for words, _ in parts:
         blanks = len(words) - len(words.rstrip(" "))
         expected += words[: len(words) - min(blanks, 8)]
@@ -200,6 +236,15 @@ def test_pages_are_cited_in_what_the_client_received(text: str) -> None:
 
 def test_long_texts_leave_no_text_behind() -> None:
     cited = CitedText(SOURCES)
-    for piece in ("[", "x" * 500, "`a [1] ", "y" * 500, "<|file-", "z" * 500, "](", " and so on, ") * 40:
+    for piece in (
+        "[",
+        "x" * 500,
+        "`a [1] ",
+        "y" * 500,
+        "<|file-",
+        "z" * 500,
+        "](",
+        " and so on, ",
+    ) * 40:
         cited.feed(piece)
         assert len(cited._retained) <= 4_000

@@ -31,7 +31,9 @@ def writer(**view: Any) -> ResponseWriter:
     )
 
 
-def called(writer: ResponseWriter, offer: Offer, *deltas: str, status: Any = "completed") -> HostedCall:
+def called(
+    writer: ResponseWriter, offer: Offer, *deltas: str, status: Any = "completed"
+) -> HostedCall:
     call = streaming(writer, "call_1", offer)
     for delta in deltas:
         call.add(delta)
@@ -71,7 +73,9 @@ def pieces(reported: list[dict[str, Any]]) -> list[str]:
     ],
 )
 @each("cut", [1, 3, 1000])
-def test_the_code_is_read_in_every_form_and_its_deltas_are_the_code(arguments: str, code: str, cut: int) -> None:
+def test_the_code_is_read_in_every_form_and_its_deltas_are_the_code(
+    arguments: str, code: str, cut: int
+) -> None:
     response = writer()
     deltas = [arguments[at : at + cut] for at in range(0, len(arguments), cut)]
     call = called(response, CODE, *deltas)
@@ -109,12 +113,16 @@ def test_outputs_are_returned_on_request_and_sealed_elsewhere(is_displayed: bool
     created = writer(code_outputs=is_displayed)
     outputs = [{"type": "logs", "logs": "4"}]
     file = CreatedFile("cntr_1", "cfile_1", "/mnt/data/a.csv", "a.csv")
-    item: Any = called(created, CODE, '{"code": "4"}').end(Result({"outputs": outputs}, "4", files=[file]))
+    item: Any = called(created, CODE, '{"code": "4"}').end(
+        Result({"outputs": outputs}, "4", files=[file])
+    )
     sealed = json.loads(created.sealed["ci_1"].partition(APART)[0])
 
     assert item.outputs == (outputs if is_displayed else None)
     _, _, apart = created.sealed["ci_1"].partition(APART)
-    assert (json.loads(apart) if apart else None) == (None if is_displayed else {"outputs": outputs})
+    assert (json.loads(apart) if apart else None) == (
+        None if is_displayed else {"outputs": outputs}
+    )
     assert sealed["files"] == [msgspec.to_builtins(file)]
     assert events(created)[0]["item"]["outputs"] == ([] if is_displayed else None)
 
@@ -123,7 +131,10 @@ def test_code_without_json_is_wrapped_in_json_for_chat_templates() -> None:
     response = writer()
     called(response, CODE, "print(1)").end(Result())
 
-    assert json.loads(response.sealed["ci_1"].partition(APART)[0])["call"]["arguments"] == '{"code":"print(1)"}'
+    assert (
+        json.loads(response.sealed["ci_1"].partition(APART)[0])["call"]["arguments"]
+        == '{"code":"print(1)"}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,7 +153,9 @@ def test_commands_are_read_in_every_form(arguments: str, commands: list[str]) ->
     call = called(response, SHELL, arguments)
     emitted = events(response)
 
-    assert [event["command"] for event in emitted if event["type"].endswith("_command.done")] == commands
+    assert [
+        event["command"] for event in emitted if event["type"].endswith("_command.done")
+    ] == commands
     assert call.use() == ({"commands": commands} if commands else None)
 
 
@@ -152,7 +165,9 @@ def test_the_output_of_a_shell_is_an_item_behind_its_call() -> None:
         {"stdout": "a\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
         {"stdout": "", "stderr": "", "outcome": {"type": "timeout"}},
     ]
-    call = called(response, SHELL, '{"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}')
+    call = called(
+        response, SHELL, '{"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}'
+    )
     call.end(Result({"output": outputs}, "a"))
     emitted = events(response)
 
@@ -165,7 +180,10 @@ def test_the_output_of_a_shell_is_an_item_behind_its_call() -> None:
         "output_item.done",
     ]
     assert emitted[-4]["delta"] == {"stdout": "a\n"}
-    assert emitted[-6]["item"]["environment"] == {"type": "container_reference", "container_id": "cntr_1"}
+    assert emitted[-6]["item"]["environment"] == {
+        "type": "container_reference",
+        "container_id": "cntr_1",
+    }
     item = emitted[-1]["item"]
     assert (item["status"], item["max_output_length"], item["output"]) == ("completed", 9, outputs)
     assert call.use() == {"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}
@@ -175,14 +193,20 @@ def test_the_output_of_a_shell_is_an_item_behind_its_call() -> None:
 def test_an_unrun_shell_call_has_an_empty_output_and_waits_for_no_client() -> None:
     response = writer()
     called(response, SHELL, '{"commands": ["a"', status="incomplete")
-    call, output = (event["item"] for event in events(response) if event["type"] == "response.output_item.done")
+    call, output = (
+        event["item"] for event in events(response) if event["type"] == "response.output_item.done"
+    )
 
     assert (call["status"], call["action"]["commands"]) == ("incomplete", ["a"])
     assert (output["status"], output["output"], output["call_id"]) == ("incomplete", [], "call_1")
 
 
-@pytest.mark.parametrize(("output", "status"), [([], "incomplete"), ([{"stdout": "", "stderr": "x"}], "completed")])
-def test_a_shell_call_that_failed_is_incomplete_unless_its_commands_ran(output: list[Any], status: str) -> None:
+@pytest.mark.parametrize(
+    ("output", "status"), [([], "incomplete"), ([{"stdout": "", "stderr": "x"}], "completed")]
+)
+def test_a_shell_call_that_failed_is_incomplete_unless_its_commands_ran(
+    output: list[Any], status: str
+) -> None:
     response = writer()
     ran = [{**one, "outcome": {"type": "exit", "exit_code": 1}} for one in output]
     item: Any = called(response, SHELL, '"x"').end(Result({"output": ran}, "x", is_failed=True))

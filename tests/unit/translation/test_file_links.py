@@ -14,7 +14,9 @@ from tests.support.recordings import FOLDER, MISSING
 
 def cited(text: str, *files: CreatedFile) -> list[str]:
     """What each citation covers."""
-    return [text[one["start_index"] : one["end_index"]] for one in FileLinks(files).annotations(text)]
+    return [
+        text[one["start_index"] : one["end_index"]] for one in FileLinks(files).annotations(text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,16 +107,28 @@ def test_of_two_files_at_one_path_the_newer_is_cited() -> None:
     assert found["container_id"] == "cntr_2"
 
 
-REPLIES = [path for path in FOLDER.glob("hosted/*.json") if "container_file_citation" in path.read_text("utf-8")]
+REPLIES = [
+    path
+    for path in FOLDER.glob("hosted/*.json")
+    if "container_file_citation" in path.read_text("utf-8")
+]
 
 
 @pytest.mark.skipif(not REPLIES, reason=MISSING)
 @pytest.mark.parametrize("path", REPLIES, ids=lambda path: path.stem)
 def test_plain_replies_are_cited_as_recorded(path: Path) -> None:
     reply: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    parts = [part for item in reply["output"] for part in item.get("content") or [] if "annotations" in part]
+    parts = [
+        part
+        for item in reply["output"]
+        for part in item.get("content") or []
+        if "annotations" in part
+    ]
     for part in parts:
-        recorded = [{name: value for name, value in one.items() if name != "index"} for one in part["annotations"]]
+        recorded = [
+            {name: value for name, value in one.items() if name != "index"}
+            for one in part["annotations"]
+        ]
         files = [_created(one) for one in recorded]
         assert FileLinks(files).annotations(part["text"]) == recorded
 
@@ -122,12 +136,18 @@ def test_plain_replies_are_cited_as_recorded(path: Path) -> None:
 def _created(citation: dict[str, Any]) -> CreatedFile:
     name = citation["filename"]
     is_figure = citation["end_index"] == 0
-    return CreatedFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
+    return CreatedFile(
+        citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure
+    )
 
 
 def test_a_text_may_have_any_number_of_links_and_dots() -> None:
-    """Links beyond the limit, and dots behind a path that are more than a sentence has, are not cited."""
+    """Links beyond the limit, and dots behind a path that are more than a sentence has, are not
+    cited.
+    """
     links = "sandbox:/mnt/data/a.png " * (MOST_LINKS + 5)
     assert len(cited(links, created("a.png"))) == MOST_LINKS
-    assert cited(f"sandbox:/mnt/data/a.png{'.' * MOST_AFTER}", created("a.png")) == ["sandbox:/mnt/data/a.png"]
+    assert cited(f"sandbox:/mnt/data/a.png{'.' * MOST_AFTER}", created("a.png")) == [
+        "sandbox:/mnt/data/a.png"
+    ]
     assert cited(f"sandbox:/mnt/data/a.png{'.' * 100_000}", created("a.png")) == []

@@ -10,14 +10,25 @@ from hypothesis import strategies as st
 from antiphon.translation.json_guard import LONGEST_BUFFERED, JsonGuard
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=12,
 )
 
 
-@given(st.dictionaries(st.text(), values, max_size=4), st.booleans(), st.sampled_from([None, 1]), st.data())
-def test_sound_json_goes_out_whole_in_any_cut(value: Any, is_ascii: bool, indent: int | None, data: Any) -> None:
+@given(
+    st.dictionaries(st.text(), values, max_size=4),
+    st.booleans(),
+    st.sampled_from([None, 1]),
+    st.data(),
+)
+def test_sound_json_goes_out_whole_in_any_cut(
+    value: Any, is_ascii: bool, indent: int | None, data: Any
+) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     guard = JsonGuard()

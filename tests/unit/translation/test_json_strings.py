@@ -13,7 +13,11 @@ from antiphon.translation.json_strings import JsonStrings, Path
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
     max_leaves=12,
 )
@@ -51,7 +55,9 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 
 @given(VALUES, st.lists(st.integers(0, 10_000)), st.booleans(), st.sampled_from([None, 2]))
-def test_every_string_comes_whole_in_any_cut(value: Any, places: list[int], ascii: bool, indent: int | None) -> None:
+def test_every_string_comes_whole_in_any_cut(
+    value: Any, places: list[int], ascii: bool, indent: int | None
+) -> None:
     text = json.dumps(value, ensure_ascii=ascii, indent=indent)
     reported, ended = read(cut(text, places))
 
@@ -71,7 +77,8 @@ def test_a_string_is_emitted_as_far_as_it_was_received() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reported"), [(r'"\ud83d!"', "\ufffd!"), (r'"\ude00"', "\ufffd"), (r'"\ud83d"', "\ufffd")]
+    ("text", "reported"),
+    [(r'"\ud83d!"', "\ufffd!"), (r'"\ude00"', "\ufffd"), (r'"\ud83d"', "\ufffd")],
 )
 def test_half_of_a_pair_is_no_character(text: str, reported: str) -> None:
     assert "".join(piece for _, piece, _ in JsonStrings().feed(text)) == reported

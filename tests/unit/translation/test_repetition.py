@@ -9,7 +9,8 @@ LONGEST = 2048
 
 
 def polls(text: str, cut: int = 100, longest: int = LONGEST) -> bool:
-    watch, pieces = RepetitionWatch(longest), []
+    watch = RepetitionWatch(longest)
+    pieces = []
     for start in range(0, len(text), cut):
         pieces.append(text[start : start + cut])
         if watch.is_looping(pieces):
@@ -30,7 +31,10 @@ def test_prose_code_and_lists_are_not_calls() -> None:
     words = ["the", "tide", "rises", "at", "dawn", "and", "falls", "by", "noon"]
     assert not polls(" ".join(generator.choices(words, k=5000)))
     assert not polls(
-        "\n".join(f"def test_{number}() -> None:\n    assert f({number}) == {number}" for number in range(300))
+        "\n".join(
+            f"def test_{number}() -> None:\n    assert f({number}) == {number}"
+            for number in range(300)
+        )
     )
     assert not polls("| 0 | 0 | 0 |\n" * 100)
 

@@ -30,19 +30,27 @@ REQUEST = {"model": "m", "input": [HI], "tools": [PING], "store": False}
 KEYRING = Keyring()
 
 
-def called(own: dict[str, Any], is_json: bool, dialect: str = "anthropic", **requested: Any) -> dict[str, Any]:
+def called(
+    own: dict[str, Any], is_json: bool, dialect: str = "anthropic", **requested: Any
+) -> dict[str, Any]:
     """The call that a client receives, if the backend makes one with a signature."""
     call = {"index": 0, "type": "function", "function": {"name": "ping", "arguments": "{}"}, **own}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     whole = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
-    translator = Translator({**REQUEST, **requested}, dialect=dialect, is_json=is_json, keyring=KEYRING)
+    translator = Translator(
+        {**REQUEST, **requested}, dialect=dialect, is_json=is_json, keyring=KEYRING
+    )
     translator.feed(whole if is_json else sse(delta(tool_calls=[call]), delta("tool_calls")))
     response: dict[str, Any] = msgspec.to_builtins(translator.finish()[-1])["response"]
     return dict(response["output"][-1])
 
 
-def replayed(call: dict[str, Any], dialect: str = "anthropic", keyring: Keyring = KEYRING) -> tuple[Any, Any]:
-    """The call and its output as the backend receives them, from a client that sends nothing else back."""
+def replayed(
+    call: dict[str, Any], dialect: str = "anthropic", keyring: Keyring = KEYRING
+) -> tuple[Any, Any]:
+    """The call and its output as the backend receives them, from a client that sends nothing else
+    back.
+    """
     kind = call["type"]
     alone = {name: call[name] for name in call if name not in ("id", "status")}
     output = {"type": f"{kind}_output", "call_id": call["call_id"], "output": "ok"}
@@ -57,11 +65,17 @@ def test_the_call_alone_brings_its_signature_back(form: str, is_json: bool) -> N
     own = FORMS[form]
     call = called(own, is_json)
     sent, output = replayed(call)
-    assert {name: sent[name] for name in own if name != "id"} == {name: own[name] for name in own if name != "id"}
-    assert sent["id"] == output["tool_call_id"] and len(sent["id"]) <= max(MAX_CALL_ID, len(own["id"]))
+    assert {name: sent[name] for name in own if name != "id"} == {
+        name: own[name] for name in own if name != "id"
+    }
+    assert sent["id"] == output["tool_call_id"] and len(sent["id"]) <= max(
+        MAX_CALL_ID, len(own["id"])
+    )
     if own["id"] == LONG:
         assert sent["id"] == LONG
-    assert call["call_id"].replace("-", "").replace("_", "").isalnum(), "some APIs accept no other characters"
+    assert call["call_id"].replace("-", "").replace("_", "").isalnum(), (
+        "some APIs accept no other characters"
+    )
 
 
 def test_a_custom_call_brings_its_signature_back() -> None:
@@ -74,11 +88,15 @@ def test_a_custom_call_brings_its_signature_back() -> None:
     "requested",
     [
         {"include": ["reasoning.encrypted_content"]},
-        {"tools": [{"type": "local_shell"}]},  # its output names the call by an `id` of 512 characters
+        {
+            "tools": [{"type": "local_shell"}]
+        },  # its output names the call by an `id` of 512 characters
     ],
     ids=["with its reasoning", "local shell"],
 )
-def test_the_id_is_short_if_the_signature_travels_otherwise(requested: dict[str, Any]) -> None:  # a guard
+def test_the_id_is_short_if_the_signature_travels_otherwise(
+    requested: dict[str, Any],
+) -> None:  # a guard
     name = "local_shell" if "tools" in requested else "ping"
     own = {**FORMS["in the id"], "function": {"name": name, "arguments": '{"command": ["ls"]}'}}
     assert len(called(own, False, **requested)["call_id"]) <= MAX_CALL_ID
@@ -87,15 +105,28 @@ def test_the_id_is_short_if_the_signature_travels_otherwise(requested: dict[str,
 @pytest.mark.parametrize("name", ["LocalShell", "functions.local_shell", "local_"])
 def test_the_id_of_a_local_shell_is_short_however_its_name_is_written(name: str) -> None:
     first = {"index": 0, "id": LONG, "function": {"name": name}}
-    rest = {"index": 0, "function": {"name": "shell" if name == "local_" else "", "arguments": '{"command": ["ls"]}'}}
-    translator = Translator(REQUEST | {"tools": [{"type": "local_shell"}]}, dialect="anthropic", keyring=KEYRING)
+    rest = {
+        "index": 0,
+        "function": {
+            "name": "shell" if name == "local_" else "",
+            "arguments": '{"command": ["ls"]}',
+        },
+    }
+    translator = Translator(
+        REQUEST | {"tools": [{"type": "local_shell"}]}, dialect="anthropic", keyring=KEYRING
+    )
     translator.feed(sse(delta(tool_calls=[first]), delta(tool_calls=[rest]), delta("tool_calls")))
     call = msgspec.to_builtins(translator.finish()[-1])["response"]["output"][-1]
     assert call["type"] == "local_shell_call" and len(call["call_id"]) <= MAX_CALL_ID
 
 
 def test_the_id_is_short_if_the_response_is_stored() -> None:  # a guard
-    call = {"index": 0, "type": "function", "function": {"name": "ping", "arguments": "{}"}, "id": LONG}
+    call = {
+        "index": 0,
+        "type": "function",
+        "function": {"name": "ping", "arguments": "{}"},
+        "id": LONG,
+    }
     translation = translate(sse(delta(tool_calls=[call]), delta("tool_calls")))
     assert translation.output[-1]["call_id"].startswith(SIGNED_CALL + "_")
 
@@ -104,10 +135,14 @@ def test_an_id_without_a_signature_stays() -> None:  # a guard
     assert called({"id": "call_1"}, False)["call_id"] == "call_1"
 
 
-@pytest.mark.parametrize("there", [("openai", KEYRING), ("anthropic", Keyring())], ids=["family", "server"])
+@pytest.mark.parametrize(
+    "there", [("openai", KEYRING), ("anthropic", Keyring())], ids=["family", "server"]
+)
 def test_another_family_and_another_server_receive_a_short_id(there: tuple[str, Keyring]) -> None:
     sent, output = replayed(called(FORMS["in the id"], False), *there)
-    assert sent["id"] == output["tool_call_id"] and len(sent["id"]) <= 40, "OpenAI accepts 40 characters"
+    assert sent["id"] == output["tool_call_id"] and len(sent["id"]) <= 40, (
+        "OpenAI accepts 40 characters"
+    )
     assert sent.keys() == {"id", "type", "function"}
 
 
@@ -125,7 +160,11 @@ def test_no_other_tenant_can_read_the_signature() -> None:
 
 
 def test_an_id_that_a_client_shortened_contains_no_signature() -> None:
-    call = FunctionCall(call_id=called(FORMS["in the id"], False)["call_id"][:MAX_CALL_ID], name="ping", arguments="{}")
+    call = FunctionCall(
+        call_id=called(FORMS["in the id"], False)["call_id"][:MAX_CALL_ID],
+        name="ping",
+        arguments="{}",
+    )
     assert signature_of(call) is None  # not one that cannot be opened, which `strict_seals` refuses
 
 
@@ -138,6 +177,13 @@ def test_a_signature_that_is_too_long_is_not_in_the_id() -> None:
 @pytest.mark.parametrize("garbage", ["x", "ar1", "ar1-0-0", "ar1-00000000-" + "A" * 900, "-" * 100])
 def test_an_id_invented_by_a_client_is_treated_like_any_other(garbage: str) -> None:
     sent, output = replayed(
-        {"type": "function_call", "name": "ping", "arguments": "{}", "call_id": SEALED_CALL + garbage}
+        {
+            "type": "function_call",
+            "name": "ping",
+            "arguments": "{}",
+            "call_id": SEALED_CALL + garbage,
+        }
     )
-    assert sent["id"] == output["tool_call_id"] and len(sent["id"]) <= max(MAX_CALL_ID, len(garbage))
+    assert sent["id"] == output["tool_call_id"] and len(sent["id"]) <= max(
+        MAX_CALL_ID, len(garbage)
+    )

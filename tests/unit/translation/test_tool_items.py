@@ -1,4 +1,6 @@
-"""A call comes as what its tool's kind makes of it, streamed, whatever way the model's JSON is cut (section 16)."""
+"""A call comes as what its tool's kind makes of it, streamed, whatever way the model's JSON is cut
+(section 16).
+"""
 
 import json
 import time
@@ -31,8 +33,14 @@ def calling(
     """The model calls once, its arguments cut at these places."""
     bounds = sorted({0, len(arguments), *(cut % (len(arguments) + 1) for cut in cuts)})
     pieces = [arguments[start:end] for start, end in pairwise(bounds)]
-    chunks = [delta(tool_calls=[{"index": 0, "id": "call_1", "function": {"name": name, "arguments": ""}}])]
-    chunks += [delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}]) for piece in pieces]
+    chunks = [
+        delta(
+            tool_calls=[{"index": 0, "id": "call_1", "function": {"name": name, "arguments": ""}}]
+        )
+    ]
+    chunks += [
+        delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}]) for piece in pieces
+    ]
     translation = translate(sse(*chunks, delta(ends)), offers=offered(*tools))
     assert check_event_stream(translation.events) == []
     return translation
@@ -45,14 +53,22 @@ def kinds(translation: Translation) -> list[str]:
 
 
 def deltas(translation: Translation) -> str:
-    return "".join(event["delta"] for event in translation.events if event["type"].endswith(".delta"))
+    return "".join(
+        event["delta"] for event in translation.events if event["type"].endswith(".delta")
+    )
 
 
 CUSTOM = {"type": "custom", "name": "patch"}
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.lists(st.integers(0, 10_000)), st.booleans())
-def test_a_custom_tools_input_is_unwrapped_in_any_cut(text: str, cuts: list[int], ascii: bool) -> None:
+@given(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.lists(st.integers(0, 10_000)),
+    st.booleans(),
+)
+def test_a_custom_tools_input_is_unwrapped_in_any_cut(
+    text: str, cuts: list[int], ascii: bool
+) -> None:
     arguments = json.dumps({"input": text}, ensure_ascii=ascii)
     translation = calling("patch", arguments, *cuts, tools=[CUSTOM])
     (item,) = translation.output
@@ -98,14 +114,24 @@ def test_what_a_weak_model_writes_instead_is_the_input_too(arguments: str, text:
 
 
 def test_a_namespace_comes_back_apart_from_the_name() -> None:
-    tool = {"type": "namespace", "name": "mcp__t", "description": "", "tools": [{"type": "function", "name": "ping"}]}
+    tool = {
+        "type": "namespace",
+        "name": "mcp__t",
+        "description": "",
+        "tools": [{"type": "function", "name": "ping"}],
+    }
     (item,) = calling("mcp__t__ping", "{}", tools=[tool]).output
 
     assert (item["type"], item["namespace"], item["name"]) == ("function_call", "mcp__t", "ping")
 
 
 def test_a_custom_tool_in_a_namespace_comes_back_whole() -> None:
-    tool = {"type": "namespace", "name": "functions", "description": "", "tools": [{"type": "custom", "name": "exec"}]}
+    tool = {
+        "type": "namespace",
+        "name": "functions",
+        "description": "",
+        "tools": [{"type": "custom", "name": "exec"}],
+    }
     (item,) = calling("functions__exec", '{"input": "ls"}', tools=[tool]).output
 
     assert (item["type"], item["namespace"], item["name"], item["input"]) == (
@@ -115,7 +141,9 @@ def test_a_custom_tool_in_a_namespace_comes_back_whole() -> None:
 
 
 def test_an_asynchronous_tool_call_reports_itself() -> None:
-    (item,) = calling("slow", "{}", tools=[{"type": "function", "name": "slow", "async": True}]).output
+    (item,) = calling(
+        "slow", "{}", tools=[{"type": "function", "name": "slow", "async": True}]
+    ).output
 
     assert item["async"] is True
 
@@ -124,20 +152,28 @@ SHELL = {"type": "shell", "environment": {"type": "local"}}
 
 
 def test_a_shells_commands_stream_one_by_one() -> None:
-    arguments = '{"commands": ["ls -la", "echo \\"x\\""], "timeout_ms": 1000, "max_output_length": 5}'
+    arguments = (
+        '{"commands": ["ls -la", "echo \\"x\\""], "timeout_ms": 1000, "max_output_length": 5}'
+    )
     translation = calling("shell", arguments, *range(len(arguments)), tools=[SHELL])
     (item,) = translation.output
     command = ["shell_call_command.added", "shell_call_command.delta", "shell_call_command.done"]
 
     assert kinds(translation) == ["output_item.added", *command, *command, "output_item.done"]
     assert [e["command_index"] for e in translation.events if "command_index" in e][-1] == 1
-    assert item["action"] == {"commands": ["ls -la", 'echo "x"'], "timeout_ms": 1000, "max_output_length": 5}
+    assert item["action"] == {
+        "commands": ["ls -la", 'echo "x"'],
+        "timeout_ms": 1000,
+        "max_output_length": 5,
+    }
     assert item["environment"] == {"type": "local"}
 
 
 def test_a_patch_streams_its_diff_once_it_is_known_what_for() -> None:
     arguments = json.dumps({"type": "create_file", "path": "a.md", "diff": PATCH})
-    translation = calling("apply_patch", arguments, *range(len(arguments)), tools=[{"type": "apply_patch"}])
+    translation = calling(
+        "apply_patch", arguments, *range(len(arguments)), tools=[{"type": "apply_patch"}]
+    )
     (item,) = translation.output
     added = translation.events[2]["item"]
 
@@ -153,7 +189,9 @@ def test_a_patch_streams_its_diff_once_it_is_known_what_for() -> None:
 
 
 def test_a_deletion_has_no_diff() -> None:
-    translation = calling("apply_patch", '{"type": "delete_file", "path": "a"}', tools=[{"type": "apply_patch"}])
+    translation = calling(
+        "apply_patch", '{"type": "delete_file", "path": "a"}', tools=[{"type": "apply_patch"}]
+    )
 
     assert kinds(translation) == ["output_item.added", "output_item.done"]
     assert translation.output[0]["operation"] == {"type": "delete_file", "path": "a"}
@@ -161,7 +199,11 @@ def test_a_deletion_has_no_diff() -> None:
 
 def test_a_patch_with_its_diff_first_waits_for_its_path() -> None:
     translation = calling(
-        "apply_patch", '{"diff": "+x", "path": "a", "type": "update_file"}', 12, 24, tools=[{"type": "apply_patch"}]
+        "apply_patch",
+        '{"diff": "+x", "path": "a", "type": "update_file"}',
+        12,
+        24,
+        tools=[{"type": "apply_patch"}],
     )
 
     assert translation.output[0]["operation"] == {"type": "update_file", "path": "a", "diff": "+x"}
@@ -175,7 +217,14 @@ def test_a_patch_with_its_diff_first_waits_for_its_path() -> None:
             {"type": "local_shell"},
             "local_shell",
             '{"command": ["ls", "-a"], "env": {"A": "b"}, "timeout_ms": 5}',
-            {"action": {"type": "exec", "command": ["ls", "-a"], "env": {"A": "b"}, "timeout_ms": 5}},
+            {
+                "action": {
+                    "type": "exec",
+                    "command": ["ls", "-a"],
+                    "env": {"A": "b"},
+                    "timeout_ms": 5,
+                }
+            },
         ),
         (
             {"type": "local_shell"},
@@ -187,16 +236,28 @@ def test_a_patch_with_its_diff_first_waits_for_its_path() -> None:
             {"type": "computer"},
             "computer",
             '{"actions": [{"type": "click", "x": 1, "y": 2, "button": "left"}]}',
-            {"actions": [{"type": "click", "x": 1, "y": 2, "button": "left"}], "pending_safety_checks": []},
+            {
+                "actions": [{"type": "click", "x": 1, "y": 2, "button": "left"}],
+                "pending_safety_checks": [],
+            },
         ),
         (
-            {"type": "computer_use_preview", "display_height": 1, "display_width": 1, "environment": "browser"},
+            {
+                "type": "computer_use_preview",
+                "display_height": 1,
+                "display_width": 1,
+                "environment": "browser",
+            },
             "computer_use_preview",
             '{"type": "screenshot"}',
             {"action": {"type": "screenshot"}, "pending_safety_checks": []},
         ),
         (
-            {"type": "tool_search", "execution": "client", "parameters": {"type": "object", "properties": {}}},
+            {
+                "type": "tool_search",
+                "execution": "client",
+                "parameters": {"type": "object", "properties": {}},
+            },
             "tool_search",
             '{"goal": "weather"}',
             {"arguments": {"goal": "weather"}, "execution": "client", "call_id": "call_1"},
@@ -229,11 +290,21 @@ def test_a_call_that_was_cut_off_is_incomplete() -> None:
 
 
 def two_calls(**options: Any) -> Translation:
-    calls = [{"index": i, "id": f"call_{i}", "function": {"name": "look", "arguments": ""}} for i in (0, 1)]
+    calls = [
+        {"index": i, "id": f"call_{i}", "function": {"name": "look", "arguments": ""}}
+        for i in (0, 1)
+    ]
     rest = [{"index": i, "function": {"arguments": "{}"}} for i in (1, 0)]
     chunks = [delta(tool_calls=[each]) for each in (*calls, *rest)]
-    usage = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}
-    return translate(sse(*chunks, delta(content="And so on."), delta("tool_calls"), usage), names=["look"], **options)
+    usage = {
+        "choices": [],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7},
+    }
+    return translate(
+        sse(*chunks, delta(content="And so on."), delta("tool_calls"), usage),
+        names=["look"],
+        **options,
+    )
 
 
 def test_after_a_single_wanted_call_only_the_usage_is_received() -> None:
@@ -250,15 +321,25 @@ def test_otherwise_all_calls_are_accepted() -> None:
 
 
 def called(*names: str, **options: Any) -> Translation:
-    """The model says something before and after calls of these tools, all of them at index 0 and without an id."""
+    """The model says something before and after calls of these tools, all of them at index 0 and
+    without an id.
+    """
     calls = [{"index": 0, "function": {"name": name, "arguments": '{"a": 1}'}} for name in names]
-    chunks = [delta(content="So:"), *(delta(tool_calls=[each]) for each in calls), delta(content="Done.")]
-    translation = translate(sse(*chunks, delta("tool_calls")), names=["look", "leap", "lookout"], **options)
+    chunks = [
+        delta(content="So:"),
+        *(delta(tool_calls=[each]) for each in calls),
+        delta(content="Done."),
+    ]
+    translation = translate(
+        sse(*chunks, delta("tool_calls")), names=["look", "leap", "lookout"], **options
+    )
     assert check_event_stream(translation.events) == []
     return translation
 
 
-@pytest.mark.parametrize("names", [["leap", "look"], ["look", "leap"], ["dream", "look", "leap", "dream"]], ids=str)
+@pytest.mark.parametrize(
+    "names", [["leap", "look"], ["look", "leap"], ["dream", "look", "leap", "dream"]], ids=str
+)
 def test_a_disallowed_call_is_dropped_and_the_others_run(names: list[str]) -> None:
     translation = called(*names, allowed={"look"})
 
@@ -279,9 +360,18 @@ def test_a_call_that_is_not_allowed_is_not_the_only_one() -> None:
 
 
 def test_what_is_not_allowed_is_not_written_again_to_fit_its_grammar() -> None:
-    grammar = {**CUSTOM, "format": {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'}}
+    grammar = {
+        **CUSTOM,
+        "format": {"type": "grammar", "syntax": "lark", "definition": 'start: "a"'},
+    }
     call = delta(
-        tool_calls=[{"index": 0, "id": "call_1", "function": {"name": "patch", "arguments": '{"input": "b"}'}}]
+        tool_calls=[
+            {
+                "index": 0,
+                "id": "call_1",
+                "function": {"name": "patch", "arguments": '{"input": "b"}'},
+            }
+        ]
     )
     translation = translate(sse(call, delta("tool_calls")), offers=offered(grammar), allowed=())
 
@@ -299,7 +389,9 @@ def test_a_shells_command_that_is_written_bare_is_a_command(arguments: str) -> N
 
 @pytest.mark.parametrize("timeout", ["1e30", "10000000000000000000000", "-1", "true"])
 def test_a_number_that_no_client_could_hold_is_left_out(timeout: str) -> None:
-    (item,) = calling("shell", f'{{"commands": ["ls"], "timeout_ms": {timeout}}}', tools=[SHELL]).output
+    (item,) = calling(
+        "shell", f'{{"commands": ["ls"], "timeout_ms": {timeout}}}', tools=[SHELL]
+    ).output
 
     assert item["action"]["timeout_ms"] is None
 
@@ -309,7 +401,9 @@ def test_a_long_diff_costs_no_more_for_each_of_its_characters() -> None:
     text = "+x\n" * 30_000
     arguments = json.dumps({"type": "create_file", "path": "a", "diff": text})
     begun = time.process_time()
-    translation = calling("apply_patch", arguments, *range(0, len(arguments), 4), tools=[{"type": "apply_patch"}])
+    translation = calling(
+        "apply_patch", arguments, *range(0, len(arguments), 4), tools=[{"type": "apply_patch"}]
+    )
 
     assert translation.output[0]["operation"]["diff"] == text
     assert time.process_time() - begun < 15

@@ -60,7 +60,10 @@ fillers = st.sampled_from([b": comment", b"event: message", b"id: 3", b":"])
 
 
 @given(
-    st.lists(st.tuples(st.lists(lines, min_size=1, max_size=3), st.lists(fillers, max_size=2)), max_size=5),
+    st.lists(
+        st.tuples(st.lists(lines, min_size=1, max_size=3), st.lists(fillers, max_size=2)),
+        max_size=5,
+    ),
     st.sampled_from(LINE_ENDS),
     st.booleans(),
     st.integers(),
@@ -86,7 +89,9 @@ def test_an_event_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
                 decoder.feed(piece)
 
 
-def test_an_event_that_is_too_long_is_refused_in_one_read_as_in_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_that_is_too_long_is_refused_in_one_read_as_in_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(wire, "MAX_EVENT", 1000)
     with pytest.raises(BackendError):
         EventDecoder().feed(b"data: " + b"x" * 1000 + b"\n\n")
@@ -109,7 +114,9 @@ def test_comments_do_not_add_up_to_an_event(monkeypatch: pytest.MonkeyPatch) -> 
 def test_events_are_written_with_their_type_and_one_line_of_json() -> None:
     events = [
         Keepalive(sequence_number=4),
-        ResponseFunctionCallArgumentsDeltaEvent(output_index=0, item_id="fc_1", delta="{\n", sequence_number=5),
+        ResponseFunctionCallArgumentsDeltaEvent(
+            output_index=0, item_id="fc_1", delta="{\n", sequence_number=5
+        ),
     ]
     first, second, rest = encode(events).split(b"\n\n")
     assert first == b'event: keepalive\ndata: {"type":"keepalive","sequence_number":4}'
@@ -136,7 +143,9 @@ def test_a_stream_is_over_at_done_and_what_follows_is_not_read() -> None:
 
 
 def test_a_stream_that_only_lacks_done_is_whole() -> None:
-    assert translate(sse(delta("stop", content="Tide."), done=False)).response["status"] == "completed"
+    assert (
+        translate(sse(delta("stop", content="Tide."), done=False)).response["status"] == "completed"
+    )
 
 
 def test_the_last_event_may_lack_its_empty_line() -> None:
@@ -167,7 +176,10 @@ def test_the_first_error_is_the_one_that_counts() -> None:
     reader = AnswerReader(translation.chat)
     reader.feed(sse({"error": {"message": "Out of memory."}}, done=False))
     reader.fail(BackendError("The connection broke."))
-    assert end(translation, reader.finish()).response["error"]["message"] == "The backend failed: Out of memory."
+    assert (
+        end(translation, reader.finish()).response["error"]["message"]
+        == "The backend failed: Out of memory."
+    )
 
 
 def test_a_plain_answer_may_come_in_pieces() -> None:
@@ -203,20 +215,32 @@ BEFORE_IT = [b"", b"\n\n", b"\xef\xbb\xbf", b" \r\n"]
 @pytest.mark.parametrize("begin_of_it", BEFORE_IT)
 @pytest.mark.parametrize("is_json", [False, True])
 @pytest.mark.parametrize("pieces", [whole, bytewise])
-def test_json_is_recognised_by_its_first_byte(begin_of_it: bytes, end_of_it: bytes, is_json: bool, pieces: Cut) -> None:
+def test_json_is_recognised_by_its_first_byte(
+    begin_of_it: bytes, end_of_it: bytes, is_json: bool, pieces: Cut
+) -> None:
     data = begin_of_it + completion("It ends with [DONE]") + end_of_it
     translation = translate(pieces(data), is_json=is_json)
     assert translation.response["status"] == "completed"
     assert translation.text == "It ends with [DONE]"
 
 
-STREAMS_BEGIN = [b"", b"\n", b": processing\n\n", b"event: message\n", b"id: 1\n", b"retry: 10\n", b"\xef\xbb\xbf"]
+STREAMS_BEGIN = [
+    b"",
+    b"\n",
+    b": processing\n\n",
+    b"event: message\n",
+    b"id: 1\n",
+    b"retry: 10\n",
+    b"\xef\xbb\xbf",
+]
 
 
 @pytest.mark.parametrize("begin_of_it", STREAMS_BEGIN)
 @pytest.mark.parametrize("is_json", [False, True])
 @pytest.mark.parametrize("pieces", [whole, bytewise])
-def test_a_stream_is_recognised_by_its_first_byte(begin_of_it: bytes, is_json: bool, pieces: Cut) -> None:
+def test_a_stream_is_recognised_by_its_first_byte(
+    begin_of_it: bytes, is_json: bool, pieces: Cut
+) -> None:
     translation = translate(pieces(begin_of_it + text("High", " water.")), is_json=is_json)
     assert translation.response["status"] == "completed"
     assert translation.text == "High water."
@@ -225,11 +249,18 @@ def test_a_stream_is_recognised_by_its_first_byte(begin_of_it: bytes, is_json: b
 ERROR = b'{\n  "error": {\n\t"message": "Out of memory.",\n    "codes": [\n1,\n{}\n]\n  }\n}'
 
 
-@pytest.mark.parametrize("after", [b"", b"\n", b"\n\n", b"\ndata: [DONE]\n\n", b"\n: bye\n\n", b"\r\n\r\n"])
+@pytest.mark.parametrize(
+    "after", [b"", b"\n", b"\n\n", b"\ndata: [DONE]\n\n", b"\n: bye\n\n", b"\r\n\r\n"]
+)
 @pytest.mark.parametrize("size", [1, 7, 1_000])
 def test_bare_json_over_several_lines_is_one_event(after: bytes, size: int) -> None:
-    decoder, stream = EventDecoder(), b"data: 1\n\n" + ERROR + after
-    events = [event for at in range(0, len(stream), size) for event in decoder.feed(stream[at : at + size])]
+    decoder = EventDecoder()
+    stream = b"data: 1\n\n" + ERROR + after
+    events = [
+        event
+        for at in range(0, len(stream), size)
+        for event in decoder.feed(stream[at : at + size])
+    ]
     events += decoder.finish()
     assert events == [b"1", ERROR, *([b"[DONE]"] if b"DONE" in after else [])]
 

@@ -53,8 +53,12 @@ def test_what_was_sent_stays_as_it_was(writer: ResponseWriter) -> None:
     assert [event.response.output for event in opening] == [[], []]  # type: ignore[attr-defined]
 
 
-def test_the_output_has_the_closed_items_in_the_order_of_their_opening(writer: ResponseWriter) -> None:
-    first, second, third = StreamingReasoning(writer), StreamingMessage(writer), StreamingMessage(writer)
+def test_the_output_has_the_closed_items_in_the_order_of_their_opening(
+    writer: ResponseWriter,
+) -> None:
+    first = StreamingReasoning(writer)
+    second = StreamingMessage(writer)
+    third = StreamingMessage(writer)
     assert writer.newest == 2
     second.close("completed")
     first.close("completed", ReasoningState())
@@ -85,7 +89,9 @@ def test_the_end_is_not_emitted_before_it_is_durable(writer: ResponseWriter) -> 
     assert types(writer) == ["response.completed"]
 
 
-def test_a_failure_is_reported_nested_and_flat_before_the_failed_response(writer: ResponseWriter) -> None:
+def test_a_failure_is_reported_nested_and_flat_before_the_failed_response(
+    writer: ResponseWriter,
+) -> None:
     writer.take()
     writer.fail(BackendError("It broke.", code="rate_limit_exceeded"))
     writer.end()
@@ -93,7 +99,12 @@ def test_a_failure_is_reported_nested_and_flat_before_the_failed_response(writer
     assert error == {
         "type": "error",
         "sequence_number": 2,
-        "error": {"type": "server_error", "code": "rate_limit_exceeded", "message": "It broke.", "param": None},
+        "error": {
+            "type": "server_error",
+            "code": "rate_limit_exceeded",
+            "message": "It broke.",
+            "param": None,
+        },
         "code": "rate_limit_exceeded",
         "message": "It broke.",
         "param": None,
@@ -121,7 +132,9 @@ def test_a_cancelled_response_keeps_what_was_closed(writer: ResponseWriter) -> N
 
 
 def test_a_resumed_writer_does_not_repeat_earlier_events() -> None:
-    """The model is asked again and makes the same: its reasoning stands already, its message does not."""
+    """The model is asked again and makes the same: its reasoning stands already, its message does
+    not.
+    """
     stored = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
     writer = new_writer()
     writer.resume([stored], 9)
@@ -147,8 +160,12 @@ def test_a_call_of_another_name_is_no_repetition() -> None:
     writer = new_writer()
     writer.resume([stored], 9)
     for name in ("listen", "look"):
-        index = writer.open_item(FunctionCall(id="fc_new", call_id="call_2", name=name, arguments=""))
-        writer.close_item(index, FunctionCall(id=f"fc_{name}", call_id="call_2", name=name, arguments="{}"))
+        index = writer.open_item(
+            FunctionCall(id="fc_new", call_id="call_2", name=name, arguments="")
+        )
+        writer.close_item(
+            index, FunctionCall(id=f"fc_{name}", call_id="call_2", name=name, arguments="{}")
+        )
 
     assert [item.id for item in writer.output] == ["fc_kept", "fc_listen", "fc_look"]
 

@@ -16,7 +16,9 @@ GPU = BackendIdentity("gpu-a:8000", "http://gpu-a:8000/v1", "gpu-a")
 
 def failure(status: int, body: Any = None, **headers: str) -> AntiphonError:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_failure(status, {name.replace("_", "-"): value for name, value in headers.items()}, raw, "m", GPU)
+    return read_failure(
+        status, {name.replace("_", "-"): value for name, value in headers.items()}, raw, "m", GPU
+    )
 
 
 def envelope(message: str = "no", **fields: Any) -> dict[str, Any]:
@@ -28,7 +30,12 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
     "it is forbidden": (403, envelope(), (502, "server_error", "server_error", None)),
     "Z.ai has no credit left": (
         429,
-        {"error": {"code": "1113", "message": "Insufficient balance or no resource package. Please recharge."}},
+        {
+            "error": {
+                "code": "1113",
+                "message": "Insufficient balance or no resource package. Please recharge.",
+            }
+        },
         (429, "insufficient_quota", "insufficient_quota", None),
     ),
     "MiniMax has no credit left": (
@@ -38,13 +45,23 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
     ),
     "Alibaba has no credit left": (
         403,
-        {"code": "Arrearage", "message": "Access denied, please make sure your account is in good standing."},
+        {
+            "code": "Arrearage",
+            "message": "Access denied, please make sure your account is in good standing.",
+        },
         (429, "insufficient_quota", "insufficient_quota", None),
     ),
-    "it wants to be paid": (402, envelope(), (429, "insufficient_quota", "insufficient_quota", None)),
+    "it wants to be paid": (
+        402,
+        envelope(),
+        (429, "insufficient_quota", "insufficient_quota", None),
+    ),
     "it cannot pay for so long an answer": (
         402,
-        envelope("This request requires more credits, or fewer max_tokens. You can only afford 53.", code=402),
+        envelope(
+            "This request requires more credits, or fewer max_tokens. You can only afford 53.",
+            code=402,
+        ),
         (400, "invalid_request_error", None, "max_output_tokens"),
     ),
     "the model is not for this key": (
@@ -89,17 +106,43 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
         envelope(param="max_tokens", code="invalid_value"),
         (400, "invalid_request_error", "invalid_value", "max_output_tokens"),
     ),
-    "a bad message": (400, envelope(param="messages[3].content"), (400, "invalid_request_error", None, "input")),
-    "a parameter of its own": (400, envelope(param="min_p"), (400, "invalid_request_error", None, None)),
-    "FastAPI's 422": (422, {"detail": [{"msg": "bad"}]}, (400, "invalid_request_error", None, None)),
+    "a bad message": (
+        400,
+        envelope(param="messages[3].content"),
+        (400, "invalid_request_error", None, "input"),
+    ),
+    "a parameter of its own": (
+        400,
+        envelope(param="min_p"),
+        (400, "invalid_request_error", None, None),
+    ),
+    "FastAPI's 422": (
+        422,
+        {"detail": [{"msg": "bad"}]},
+        (400, "invalid_request_error", None, None),
+    ),
     "a large body": (413, b"<html>", (413, "invalid_request_error", None, None)),
     "an empty 400": (400, b"", (400, "invalid_request_error", None, None)),
     "overloaded": (503, b"busy", (503, "service_unavailable_error", "server_is_overloaded", None)),
-    "overloaded, Anthropic": (529, b"", (503, "service_unavailable_error", "server_is_overloaded", None)),
-    "a crash": (500, envelope("Traceback (most recent call last)"), (502, "server_error", "server_error", None)),
+    "overloaded, Anthropic": (
+        529,
+        b"",
+        (503, "service_unavailable_error", "server_is_overloaded", None),
+    ),
+    "a crash": (
+        500,
+        envelope("Traceback (most recent call last)"),
+        (502, "server_error", "server_error", None),
+    ),
     "images without a projector, llama.cpp": (
         500,
-        {"error": {"code": 500, "message": "image input is not supported - hint: mmproj", "type": "server_error"}},
+        {
+            "error": {
+                "code": 500,
+                "message": "image input is not supported - hint: mmproj",
+                "type": "server_error",
+            }
+        },
         (400, "invalid_request_error", "unsupported_value", "input"),
     ),
     "a bad gateway": (502, b"<html>", (502, "server_error", "server_error", None)),
@@ -147,7 +190,9 @@ def test_a_client_gets_the_label_and_the_status_and_the_operator_the_url_too(sta
         ("", "Set `key_env` to the environment variable that contains its key."),
     ],
 )
-def test_a_refused_key_names_the_setting_of_its_variable_to_the_operator_alone(key_env: str, advice: str) -> None:
+def test_a_refused_key_names_the_setting_of_its_variable_to_the_operator_alone(
+    key_env: str, advice: str
+) -> None:
     error = read_failure(401, {}, b"", "m", GPU._replace(key_env=key_env))
 
     assert str(error).startswith("Backend 'gpu-a:8000' (http://gpu-a:8000/v1) ")
@@ -164,7 +209,10 @@ def test_credentials_and_the_query_of_a_url_are_in_no_error() -> None:
 
 
 def test_the_clients_fault_is_reported_in_the_backends_words() -> None:
-    assert failure(400, envelope("temperature must be a number")).message == "temperature must be a number"
+    assert (
+        failure(400, envelope("temperature must be a number")).message
+        == "temperature must be a number"
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,13 +229,18 @@ def test_the_clients_fault_is_reported_in_the_backends_words() -> None:
         ({}, {"retry-after": "1"}),
     ],
 )
-def test_a_wait_is_sent_in_whole_seconds_for_the_sdks(headers: dict[str, str], expected: dict[str, str]) -> None:
+def test_a_wait_is_sent_in_whole_seconds_for_the_sdks(
+    headers: dict[str, str], expected: dict[str, str]
+) -> None:
     assert failure(429, envelope(), **headers).headers == expected
     assert failure(503, envelope(), **headers).headers == expected
 
 
 def test_a_rate_limit_reports_the_wait_once() -> None:
-    assert failure(429, envelope("Slow down."), retry_after="7").message == "Slow down. Please try again in 7s."
+    assert (
+        failure(429, envelope("Slow down."), retry_after="7").message
+        == "Slow down. Please try again in 7s."
+    )
     reported = "Limit reached. Please try again in 7s."
     assert failure(429, envelope(reported), retry_after="7").message == reported
 
@@ -207,15 +260,28 @@ def test_a_request_that_no_wait_lets_through_is_not_to_be_retried() -> None:
     for headers in ({}, {"retry_after": "600"}, {"retry_after": "1"}):
         error = failure(429, envelope(TOO_LARGE, code="rate_limit_exceeded"), **headers)
 
-        assert error.body() == {"message": TOO_LARGE, "type": "tokens", "code": "rate_limit_exceeded", "param": None}
+        assert error.body() == {
+            "message": TOO_LARGE,
+            "type": "tokens",
+            "code": "rate_limit_exceeded",
+            "param": None,
+        }
         assert (error.status, error.headers) == (429, {"x-should-retry": "false"})
 
 
-@pytest.mark.parametrize(("wait", "seconds"), [(0.0, "1"), (4.0, "4"), (4.1, "5"), (120.0, "120"), (1e9, "120")])
-def test_an_overloaded_backend_sends_when_its_queue_may_have_drained(wait: float, seconds: str) -> None:
+@pytest.mark.parametrize(
+    ("wait", "seconds"), [(0.0, "1"), (4.0, "4"), (4.1, "5"), (120.0, "120"), (1e9, "120")]
+)
+def test_an_overloaded_backend_sends_when_its_queue_may_have_drained(
+    wait: float, seconds: str
+) -> None:
     error = overloaded(wait)
 
-    assert (error.status, error.code, error.type) == (503, "server_is_overloaded", "service_unavailable_error")
+    assert (error.status, error.code, error.type) == (
+        503,
+        "server_is_overloaded",
+        "service_unavailable_error",
+    )
     assert error.headers == {"retry-after": seconds}
 
 
@@ -229,15 +295,22 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["error", "message", "detail", "code", "param", "type", "x"]), inner, max_size=4
+            st.sampled_from(["error", "message", "detail", "code", "param", "type", "x"]),
+            inner,
+            max_size=4,
         )
     ),
     max_leaves=12,
 )
 
 
-@given(st.integers(400, 599), st.one_of(st.binary(max_size=60), json_values.map(lambda v: json.dumps(v).encode())))
-def test_whatever_a_backend_answers_becomes_an_error_that_can_be_sent(status: int, body: bytes) -> None:
+@given(
+    st.integers(400, 599),
+    st.one_of(st.binary(max_size=60), json_values.map(lambda v: json.dumps(v).encode())),
+)
+def test_whatever_a_backend_answers_becomes_an_error_that_can_be_sent(
+    status: int, body: bytes
+) -> None:
     error = failure(status, body)
 
     assert isinstance(error, ClientError | BackendError)
@@ -257,6 +330,9 @@ def test_a_body_nested_too_deeply_is_no_fault_of_ours(depth: int) -> None:
 
 
 def test_half_a_surrogate_pair_in_a_message_can_be_sent_on() -> None:
-    error = failure(400, b'{"error": {"message": "bad \\ud83c", "code": "\\ud83c", "param": "max_tokens.\\ud83c"}}')
+    error = failure(
+        400,
+        b'{"error": {"message": "bad \\ud83c", "code": "\\ud83c", "param": "max_tokens.\\ud83c"}}',
+    )
 
     assert msgspec.json.decode(msgspec.json.encode(error.body()))["message"].startswith("bad ")

@@ -34,7 +34,12 @@ def test_a_backend_that_was_never_called_has_counted_nothing() -> None:
     one = running(BackendOptions())
 
     assert (one.requested, one.failed, one.health.failures, one.health.ejections) == (0, 0, 0, 0)
-    assert (one.prompts.size, one.prompts.reused, one.prompts.breaks, one.prompts.last_break) == (0, 0, 0, "")
+    assert (one.prompts.size, one.prompts.reused, one.prompts.breaks, one.prompts.last_break) == (
+        0,
+        0,
+        0,
+        "",
+    )
 
 
 def test_an_alias_is_the_clients_name_for_a_model() -> None:
@@ -59,14 +64,25 @@ def test_a_star_is_no_name_of_a_model() -> None:
 
 
 def test_clients_receive_the_label_of_a_backend_that_has_one() -> None:
-    assert [running(BackendOptions()).label, running(BackendOptions(label="backend-1")).label] == ["a", "backend-1"]
+    assert [running(BackendOptions()).label, running(BackendOptions(label="backend-1")).label] == [
+        "a",
+        "backend-1",
+    ]
 
 
 @pytest.mark.parametrize(
     ("listed", "is_it"),
-    [(["llama3"], True), (["llama3:latest"], True), (["x", "llama3"], True), (["llama3:8b"], False), ([], False)],
+    [
+        (["llama3"], True),
+        (["llama3:latest"], True),
+        (["x", "llama3"], True),
+        (["llama3:8b"], False),
+        ([], False),
+    ],
 )
-def test_a_model_is_listed_by_its_name_or_as_the_latest_of_it(listed: list[str], is_it: bool) -> None:
+def test_a_model_is_listed_by_its_name_or_as_the_latest_of_it(
+    listed: list[str], is_it: bool
+) -> None:
     assert is_listed("llama3", listed) is is_it
 
 
@@ -78,7 +94,8 @@ def test_a_model_of_which_nothing_is_known_is_called_as_its_family() -> None:
 
 def test_what_was_measured_reaches_a_model_that_is_in_use_and_no_other() -> None:
     one = running(BackendOptions(), "x", "y")
-    x, y = one.target("x", "x"), one.target("y", "y")
+    x = one.target("x", "x")
+    y = one.target("y", "y")
 
     one.update(measured={"x": ModelProfile(json_formats=("json_object",), thinking="preopened")})
 
@@ -104,7 +121,9 @@ def test_a_measured_model_is_found_by_ollamas_short_name() -> None:
 
 
 def test_what_is_configured_replaces_what_was_measured() -> None:
-    one = running(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
+    one = running(
+        BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x"
+    )
     one.update(measured={"x": ModelProfile(context_window=4096, vision=True)})
 
     assert one.target("x", "x").profile == ModelProfile(context_window=8192, vision=True)
@@ -117,7 +136,9 @@ def test_the_particular_replaces_the_general_and_an_alias_the_backends_own_name(
         ModelOptions("x", defaults=ModelDefaults(parameters={"top_k": 2, "min_p": 0.1})),
     ]
     one = running(BackendOptions(aliases={"fast": "x"}, configured=configured), "x", "y")
-    seen = [one.target(model, name).defaults for model, name in (("x", "fast"), ("x", "x"), ("y", "y"))]
+    seen = [
+        one.target(model, name).defaults for model, name in (("x", "fast"), ("x", "x"), ("y", "y"))
+    ]
 
     assert [each.parameters for each in seen if each] == [
         {"top_k": 3, "seed": 1, "min_p": 0.1},
@@ -127,7 +148,9 @@ def test_the_particular_replaces_the_general_and_an_alias_the_backends_own_name(
 
 
 def test_a_reload_changes_what_is_configured_for_a_model_in_use() -> None:
-    one = running(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
+    one = running(
+        BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x"
+    )
     target = one.target("x", "x")
 
     one.update(options=BackendOptions())
@@ -136,7 +159,9 @@ def test_a_reload_changes_what_is_configured_for_a_model_in_use() -> None:
 
 
 def ollama(**options: Any) -> BackendState:
-    return BackendState(listed("o"), DIALECTS["ollama"], BackendOptions(**{"api": "auto", **options}))
+    return BackendState(
+        listed("o"), DIALECTS["ollama"], BackendOptions(**{"api": "auto", **options})
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +175,9 @@ def ollama(**options: Any) -> BackendState:
         ("ollama", None, True),
     ],
 )
-def test_ollama_is_called_natively_where_it_can_be(api: Any, speaks_natively: bool | None, is_native: bool) -> None:
+def test_ollama_is_called_natively_where_it_can_be(
+    api: Any, speaks_natively: bool | None, is_native: bool
+) -> None:
     one = ollama(api=api)
     model = one.target("m", "m")
 
@@ -189,7 +216,9 @@ def test_the_native_api_takes_more_parameters() -> None:
 
 def test_a_configured_window_is_that_of_the_latest_option_that_is_about_the_model() -> None:
     windows = [("*", 4_096), ("m", 8_192), ("m", None), ("other", 512)]
-    configured = [ModelOptions(name, ModelProfile(context_window=window)) for name, window in windows]
+    configured = [
+        ModelOptions(name, ModelProfile(context_window=window)) for name, window in windows
+    ]
     one = ollama(configured=configured)
 
     assert [one.configured_window(name) for name in ("m", "m:latest", "x")] == [8_192, 8_192, 4_096]
@@ -201,12 +230,20 @@ def test_the_window_of_a_model_is_that_of_its_profile_where_nothing_else_sets_it
     one = BackendState(listed("v"), DIALECTS["vllm"], BackendOptions(configured=configured))
 
     assert (one.target("m", "m").window, one.target("x", "x").window) == (4_096, None)
-    assert ollama(api="ollama", configured=configured).target("m", "m").window is None  # until it was asked
+    assert (
+        ollama(api="ollama", configured=configured).target("m", "m").window is None
+    )  # until it was asked
 
 
 @pytest.mark.parametrize(
     ("json_held", "has_broken", "is_loose"),
-    [(None, False, False), (True, False, False), (False, False, True), (None, True, True), (True, True, True)],
+    [
+        (None, False, False),
+        (True, False, False),
+        (False, False, True),
+        (None, True, True),
+        (True, True, True),
+    ],
 )
 def test_a_model_may_break_a_schema_once_it_did_or_a_probe_has_found_so(
     json_held: bool | None, has_broken: bool, is_loose: bool
@@ -242,8 +279,11 @@ def test_what_a_responses_api_refused_goes_to_the_other_api_unless_it_is_configu
     assert model.api_for(request, []) == used
 
 
-def test_prices_and_reservations_of_a_general_table_hold_unless_the_particular_one_has_its_own() -> None:
-    general, own = Prices(1, 1, 1), Prices(2, 2, 2)
+def test_prices_and_reservations_of_a_general_table_hold_unless_the_particular_one_has_its_own() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
+    general = Prices(1, 1, 1)
+    own = Prices(2, 2, 2)
     configured = [
         ModelOptions("*", prices=general, reserved_output=10),
         ModelOptions("m"),
@@ -252,7 +292,10 @@ def test_prices_and_reservations_of_a_general_table_hold_unless_the_particular_o
     one = running(BackendOptions(configured=configured), "m", "n")
     found = [one.target(name, name) for name in "mn"]
 
-    assert [(target.prices, target.reserved_output) for target in found] == [(general, 10), (own, 20)]
+    assert [(target.prices, target.reserved_output) for target in found] == [
+        (general, 10),
+        (own, 20),
+    ]
 
 
 def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherwise() -> None:
@@ -267,7 +310,9 @@ def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherw
     assert not model.preopened
 
 
-def test_the_window_that_a_server_reported_is_of_a_loaded_model_by_its_name_or_as_the_latest_of_it() -> None:
+def test_the_window_that_a_server_reported_is_of_a_loaded_model_by_its_name_or_as_the_latest_of_it() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     one = running(BackendOptions(), "m:latest")
     one.load = LoadReport(windows={"m:latest": 8_192})
 

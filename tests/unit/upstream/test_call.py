@@ -1,4 +1,6 @@
-"""One request to an upstream, whatever comes of it: who is called, what is observed, and that no slot is lost."""
+"""One request to an upstream, whatever comes of it: who is called, what is observed, and that no
+slot is lost.
+"""
 
 import asyncio
 import time
@@ -44,7 +46,9 @@ class Seen:
     @property
     def answered(self) -> Sequence[Callable[[Record], None]]:
         return [
-            lambda call: self.lines.append(f"answered {call.backend}: {call.error.status if call.error else 'well'}")
+            lambda call: self.lines.append(
+                f"answered {call.backend}: {call.error.status if call.error else 'well'}"
+            )
         ]
 
 
@@ -52,7 +56,9 @@ class Field:
     """Backends `a`, `b`, …, each with one answer to whatever is sent."""
 
     def __init__(self, *answers: Any, clock: Callable[[], float] = time.monotonic) -> None:
-        self.backends = [ScriptedBackend(lambda _, answer=answer: answer, models=["m"]) for answer in answers]  # type: ignore[misc]
+        self.backends = [
+            ScriptedBackend(lambda _, answer=answer: answer, models=["m"]) for answer in answers
+        ]  # type: ignore[misc]
         for name, backend in zip("abc", self.backends, strict=False):
             backend.name = name
         self.registry = ModelRegistry(self.backends, lambda: 0.0, clock=clock)
@@ -63,7 +69,9 @@ class Field:
         return await self.router.route("m")
 
     async def call(self, **options: Any) -> tuple[UpstreamReply[Record], bytes]:
-        return await call(await self.route(), "/chat/completions", body, self.seen, record, Reply.read, **options)
+        return await call(
+            await self.route(), "/chat/completions", body, self.seen, record, Reply.read, **options
+        )
 
     @property
     def in_flight(self) -> list[int]:
@@ -107,7 +115,9 @@ async def test_a_backend_that_completed_an_answer_is_preferred_for_its_chains() 
     [(DOWN, 503), ((500, "{}"), 502), ((429, "{}"), 429), ([BROKEN], 502)],
     ids=["unreachable", "error", "limit", "broken"],
 )
-async def test_where_one_backend_fails_before_its_first_byte_another_answers(fails: Any, status: int) -> None:
+async def test_where_one_backend_fails_before_its_first_byte_another_answers(
+    fails: Any, status: int
+) -> None:
     field = Field(fails, {"ok": 1})
     upstream, answer = await field.call()
     await upstream.close()
@@ -117,7 +127,9 @@ async def test_where_one_backend_fails_before_its_first_byte_another_answers(fai
     assert field.in_flight == [0, 0]
 
 
-@pytest.mark.parametrize("fails", [DOWN, (500, "{}"), [BROKEN]], ids=["unreachable", "error", "broken"])
+@pytest.mark.parametrize(
+    "fails", [DOWN, (500, "{}"), [BROKEN]], ids=["unreachable", "error", "broken"]
+)
 async def test_where_no_other_backend_answers_the_failure_is_raised(fails: Any) -> None:
     field = Field(fails)
     with pytest.raises(BackendError):
@@ -138,11 +150,14 @@ async def test_a_clients_own_mistake_goes_to_no_other_backend() -> None:
 
 
 async def test_a_refusal_can_be_dealt_with_and_the_request_sent_again() -> None:
-    field, refusals = Field((400, "no")), list[BackendRefusal]()
+    field = Field((400, "no"))
+    refusals = list[BackendRefusal]()
     route = await field.route()
     await route.acquire()
     created = record(route.target)
-    sent = await attempt(route, "/x/completions", b"{}", field.seen, created, on_refusal=refusals.append)
+    sent = await attempt(
+        route, "/x/completions", b"{}", field.seen, created, on_refusal=refusals.append
+    )
 
     assert sent is None
     assert [(one.status, one.error.status) for one in refusals] == [(404, 400)]
@@ -158,8 +173,11 @@ async def test_where_any_status_is_taken_no_backend_suffers() -> None:
     assert field.registry.backends[0].failed == 0
 
 
-async def test_a_request_that_is_cancelled_gives_its_slot_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    field, started = Field({"ok": 1}), asyncio.Event()
+async def test_a_request_that_is_cancelled_gives_its_slot_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    field = Field({"ok": 1})
+    started = asyncio.Event()
 
     async def hang(path: str, body: bytes) -> Reply:
         started.set()
@@ -190,8 +208,11 @@ class Body:
         self.is_closed = True
 
 
-async def test_an_answer_inside_a_refusal_is_the_reply_and_keeps_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    field, refusal = Field({}), Body()
+async def test_an_answer_inside_a_refusal_is_the_reply_and_keeps_its_slot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    field = Field({})
+    refusal = Body()
 
     async def post(path: str, body: bytes) -> Reply:
         return Reply(400, {}, refusal)
@@ -200,7 +221,9 @@ async def test_an_answer_inside_a_refusal_is_the_reply_and_keeps_its_slot(monkey
     route = await field.route()
     await route.acquire()
     created = record(route.target)
-    sent = await attempt(route, "/x", b"{}", field.seen, created, on_refusal=lambda refusal: b'{"answer": 1}')
+    sent = await attempt(
+        route, "/x", b"{}", field.seen, created, on_refusal=lambda refusal: b'{"answer": 1}'
+    )
 
     assert sent is not None
     assert (refusal.is_closed, field.in_flight) == (True, [1])
@@ -229,8 +252,11 @@ async def test_a_backend_paused_after_its_selection_is_skipped_if_another_is_ava
     assert field.seen.lines[0] == f"asked {upstream.target.state.name}"
 
 
-async def test_an_answer_that_is_not_read_to_its_end_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    field, answer = Field({}), Body()
+async def test_an_answer_that_is_not_read_to_its_end_ends_with_its_exchange(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    field = Field({})
+    answer = Body()
 
     async def post(path: str, body: bytes) -> Reply:
         return Reply(200, {}, answer)
@@ -255,7 +281,9 @@ async def test_a_request_that_a_paused_backend_accepts_ends_its_pause(
     route = await field.route()
     route.report_failure(LIMITED, RATE)
     now += LONGEST_PAUSE
-    upstream, _ = await call(route, "/chat/completions", body, field.seen, record, Reply.read, any_status=any_status)
+    upstream, _ = await call(
+        route, "/chat/completions", body, field.seen, record, Reply.read, any_status=any_status
+    )
 
     assert bool(route.target.state.health.pauses) is not is_lifted
     await upstream.close()

@@ -43,9 +43,21 @@ several = st.lists(candidates, max_size=6)
         (BackendCandidate(load=1, turn=9), BackendCandidate(load=2)),
         (BackendCandidate(turn=1), BackendCandidate(turn=2)),
     ],
-    ids=["health", "not tried", "asked for", "no queue", "warm", "loaded", "free slot", "least load", "whose turn"],
+    ids=[
+        "health",
+        "not tried",
+        "asked for",
+        "no queue",
+        "warm",
+        "loaded",
+        "free slot",
+        "least load",
+        "whose turn",
+    ],
 )
-def test_one_thing_goes_before_all_that_follow_it(better: BackendCandidate, worse: BackendCandidate) -> None:
+def test_one_thing_goes_before_all_that_follow_it(
+    better: BackendCandidate, worse: BackendCandidate
+) -> None:
     assert order([better, worse])[0] == 0
     assert order([worse, better])[0] == 1
 
@@ -56,7 +68,9 @@ def test_an_unavailable_candidate_is_never_selected(known: list[BackendCandidate
 
 
 @given(several)
-def test_ejected_backends_are_called_only_if_no_other_is_left(known: list[BackendCandidate]) -> None:
+def test_ejected_backends_are_called_only_if_no_other_is_left(
+    known: list[BackendCandidate],
+) -> None:
     ups = {known[place].is_up for place in order(known)}
 
     assert len(ups) < 2
@@ -64,17 +78,25 @@ def test_ejected_backends_are_called_only_if_no_other_is_left(known: list[Backen
 
 
 @given(several, candidates)
-def test_the_last_candidate_is_never_skipped(others: list[BackendCandidate], last: BackendCandidate) -> None:
+def test_the_last_candidate_is_never_skipped(
+    others: list[BackendCandidate], last: BackendCandidate
+) -> None:
     known = [replace(one, was_tried=False) for one in (*others, replace(last, is_able=True))]
 
     assert order(known)
 
 
 def test_an_ejected_backend_is_not_called_instead_of_another_that_failed() -> None:
-    assert order([BackendCandidate(was_tried=True, is_able=False), BackendCandidate(is_up=False)]) == []
+    assert (
+        order([BackendCandidate(was_tried=True, is_able=False), BackendCandidate(is_up=False)])
+        == []
+    )
 
 
-@given(st.permutations(range(4)), st.lists(candidates, min_size=4, max_size=4, unique_by=lambda one: one.turn))
+@given(
+    st.permutations(range(4)),
+    st.lists(candidates, min_size=4, max_size=4, unique_by=lambda one: one.turn),
+)
 def test_the_choice_depends_on_the_facts_and_not_on_their_order(
     shuffled: list[int], known: list[BackendCandidate]
 ) -> None:
@@ -100,7 +122,9 @@ def shares(weights: list[float], rounds: int) -> Counter[int]:
 def test_equal_backends_are_called_in_proportion_to_their_weight(weights: list[float]) -> None:
     requested = shares(weights, 300)
 
-    assert all(abs(requested[i] - 300 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights))
+    assert all(
+        abs(requested[i] - 300 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights)
+    )
 
 
 def test_a_candidate_that_was_unavailable_does_not_catch_up() -> None:
@@ -108,12 +132,16 @@ def test_a_candidate_that_was_unavailable_does_not_catch_up() -> None:
 
 
 def _state(name: str, accepted: Sequence[str]) -> BackendState:
-    return BackendState(listed(name), DIALECTS["generic"], BackendOptions(passthrough=frozenset(accepted)))
+    return BackendState(
+        listed(name), DIALECTS["generic"], BackendOptions(passthrough=frozenset(accepted))
+    )
 
 
 def targets(*accepted: Sequence[str], spare: Sequence[str] | None = None) -> Candidates:
     """Targets of the model m at backends that accept these parameters, and one of its fallback."""
-    created = [_state(name, own).target("m", "m") for name, own in zip("abc", accepted, strict=False)]
+    created = [
+        _state(name, own).target("m", "m") for name, own in zip("abc", accepted, strict=False)
+    ]
     if spare is not None:
         created.append(_state("s", spare).target("n", "n"))
     return Candidates.of(created)
@@ -134,8 +162,13 @@ def test_a_parameter_that_the_api_does_not_have_goes_to_those_that_accept_it() -
 
 
 @pytest.mark.parametrize(("caches", "is_cached"), [([], False), (["b"], True), (["a", "b"], True)])
-def test_answers_may_be_cached_if_one_backend_caches_them(caches: list[str], is_cached: bool) -> None:
-    states = [BackendState(listed(name), DIALECTS["generic"], BackendOptions(cache=name in caches)) for name in "ab"]
+def test_answers_may_be_cached_if_one_backend_caches_them(
+    caches: list[str], is_cached: bool
+) -> None:
+    states = [
+        BackendState(listed(name), DIALECTS["generic"], BackendOptions(cache=name in caches))
+        for name in "ab"
+    ]
 
     assert Candidates.of([state.target("m", "m") for state in states]).caches is is_cached
 
@@ -150,10 +183,21 @@ def test_answers_may_be_cached_if_one_backend_caches_them(caches: list[str], is_
         (([], []), "seed"),
         (([],), "seed"),
     ],
-    ids=["first of the first", "other of the first", "by none", "first by none", "both by none", "by the only one"],
+    ids=[
+        "first of the first",
+        "other of the first",
+        "by none",
+        "first by none",
+        "both by none",
+        "by the only one",
+    ],
 )
-def test_a_parameter_that_no_backend_of_the_model_accepts_is_named(accepted: tuple[list[str], ...], named: str) -> None:
-    """Even where one backend of its fallback accepts all: an answer of that model alone would be another."""
+def test_a_parameter_that_no_backend_of_the_model_accepts_is_named(
+    accepted: tuple[list[str], ...], named: str
+) -> None:
+    """Even where one backend of its fallback accepts all: an answer of that model alone would be
+    another.
+    """
     with pytest.raises(ClientError) as caught:
         targets(*accepted, spare=["seed", "top_k"]).taking(["seed", "top_k"])
 

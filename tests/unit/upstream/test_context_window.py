@@ -47,7 +47,12 @@ async def test_it_is_read_from_the_field_of_each_family(stated: dict[str, Any]) 
     "stated",
     [
         *({}, {"max_model_len": "4096"}, {"max_model_len": True}, {"context_window": 0}),
-        *({"meta": None}, {"meta": {"n_ctx": None, "n_ctx_train": 32768}}, {"meta": [4096]}, {"meta": {"n_ctx": 0}}),
+        *(
+            {"meta": None},
+            {"meta": {"n_ctx": None, "n_ctx_train": 32768}},
+            {"meta": [4096]},
+            {"meta": {"n_ctx": 0}},
+        ),
     ],
 )
 async def test_it_is_unknown_if_the_backend_does_not_state_it(stated: dict[str, Any]) -> None:
@@ -56,7 +61,9 @@ async def test_it_is_unknown_if_the_backend_does_not_state_it(stated: dict[str, 
 
 async def test_the_smallest_of_several_backends_counts() -> None:
     known = await registry(
-        Stating("a", m={"context_length": 8192}), Stating("b", m={"context_length": 4096}), Stating("c", m={})
+        Stating("a", m={"context_length": 8192}),
+        Stating("b", m={"context_length": 4096}),
+        Stating("c", m={}),
     )
     assert known.context_window("m") == 4096
 
@@ -73,7 +80,9 @@ async def test_a_model_without_a_backend_has_no_context_window() -> None:
 
 async def test_what_is_configured_counts_more() -> None:
     configured = [ModelOptions("m", ModelProfile(context_window=2048))]
-    known = await registry(Stating("a", m={"context_length": 8192}), a=BackendOptions(configured=configured))
+    known = await registry(
+        Stating("a", m={"context_length": 8192}), a=BackendOptions(configured=configured)
+    )
     assert known.context_window("m") == 2048
 
 
@@ -83,7 +92,9 @@ async def test_what_was_measured_counts_more_than_what_is_stated() -> None:
     assert known.context_window("m") == 4096
 
 
-@pytest.mark.parametrize(("first", "second", "seen"), [(True, True, True), (True, None, None), (True, False, False)])
+@pytest.mark.parametrize(
+    ("first", "second", "seen"), [(True, True, True), (True, None, None), (True, False, False)]
+)
 async def test_a_model_supports_images_if_each_backend_reports_it(
     first: bool | None, second: bool | None, seen: bool | None
 ) -> None:
@@ -98,4 +109,8 @@ async def test_ollama_has_the_largest_window_that_it_may_load() -> None:
     models: dict[str, dict[str, Any]] = {"m:latest": {}, "small": {}, "big-cloud": {}}
     options = BackendOptions(api="ollama", num_ctx=32_768, configured=configured)
     known = await registry(Stating("a", **models), a=options)
-    assert [known.context_window(name) for name in ("m", "small", "big-cloud")] == [32_768, 8192, None]
+    assert [known.context_window(name) for name in ("m", "small", "big-cloud")] == [
+        32_768,
+        8192,
+        None,
+    ]

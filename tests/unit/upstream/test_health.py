@@ -19,7 +19,9 @@ def ejected(failure: Failure = FAILED, now: float = 0.0) -> Health:
 def test_five_failures_in_a_row_take_a_backend_out_once() -> None:
     health = Health()
 
-    assert [health.failed(FAILED, ERROR, 0.0) for _ in range(7)] == [False] * 4 + [True] + [False] * 2
+    assert [health.failed(FAILED, ERROR, 0.0) for _ in range(7)] == [False] * 4 + [True] + [
+        False
+    ] * 2
     assert health.is_ejected
     assert not health.is_up(1.0)
     assert health.ejections == 1
@@ -54,18 +56,28 @@ def test_a_probe_that_succeeds_brings_it_back() -> None:
 
 
 def test_a_failed_or_abandoned_probe_is_followed_by_the_next_after_thirty_seconds() -> None:
-    failed, abandoned = ejected(), ejected()
+    failed = ejected()
+    abandoned = ejected()
     for health in (failed, abandoned):
         health.requested(PROBE_AFTER)
     failed.failed(FAILED, ERROR, PROBE_AFTER + 5)
 
-    assert [failed.is_up(PROBE_AFTER + 5 + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
-    assert [abandoned.is_up(PROBE_AFTER + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
+    assert [
+        failed.is_up(PROBE_AFTER + 5 + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)
+    ] == [False, True]
+    assert [abandoned.is_up(PROBE_AFTER + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [
+        False,
+        True,
+    ]
     assert failed.ejections == 1
 
 
-def test_an_active_check_restores_a_recovered_backend_and_not_one_that_answers_with_errors() -> None:
-    removed, failing, breaking = ejected(UNAVAILABLE), ejected(), ejected(Failure(0, is_broken=True))
+def test_an_active_check_restores_a_recovered_backend_and_not_one_that_answers_with_errors() -> (
+    None
+):
+    removed = ejected(UNAVAILABLE)
+    failing = ejected()
+    breaking = ejected(Failure(0, is_broken=True))
     for health in (removed, failing, breaking):
         health.seen()
 
@@ -81,7 +93,9 @@ def test_one_refused_key_is_enough_to_leave_a_backend_out_until_a_probe() -> Non
 
 
 @pytest.mark.parametrize("failure", [FAILED, UNAVAILABLE, Failure(0, is_broken=True), Failure(401)])
-def test_an_active_check_brings_back_a_backend_that_did_not_answer_the_check_before(failure: Failure) -> None:
+def test_an_active_check_brings_back_a_backend_that_did_not_answer_the_check_before(
+    failure: Failure,
+) -> None:
     health = ejected(failure)
     health.missed()
     health.failed(Failure(503, wait=20), ERROR, 0.0)
@@ -111,7 +125,9 @@ def left(health: Health, now: float, model: str = "m", tenant: str = "") -> floa
 
 
 def limited(wait: float | None = 600.0, *tenants: str) -> Health:
-    """A backend that rejected a request of each of these tenants, by default of the nameless one, at 0 s."""
+    """A backend that rejected a request of each of these tenants, by default of the nameless one,
+    at 0 s.
+    """
     health = Health()
     for tenant in tenants or ("",):
         health.failed(Failure(429, wait=wait), ERROR, 0.0, "m", tenant)
@@ -119,7 +135,8 @@ def limited(wait: float | None = 600.0, *tenants: str) -> Health:
 
 
 def test_a_pause_has_its_length_and_reason_and_the_longest_one_applies() -> None:
-    health, limit = Health(), BackendError("Too many.")
+    health = Health()
+    limit = BackendError("Too many.")
     health.failed(Failure(429, wait=20), limit, 100.0, "m")
     health.failed(Failure(429, wait=5), limit, 101.0, "m")
 
@@ -143,7 +160,11 @@ def test_without_a_wait_a_limit_of_rate_pauses_nothing() -> None:
 
 def test_a_pause_lasts_as_long_as_requested_at_most_thirty_seconds_before_a_probe() -> None:
     health = limited(wait=600)
-    assert [left(health, now) for now in (0.0, LONGEST_PAUSE - 1, LONGEST_PAUSE)] == [LONGEST_PAUSE, 1.0, 0.0]
+    assert [left(health, now) for now in (0.0, LONGEST_PAUSE - 1, LONGEST_PAUSE)] == [
+        LONGEST_PAUSE,
+        1.0,
+        0.0,
+    ]
     assert health.pauses["m"].requested == 600
 
     assert [left(limited(wait=7), now) for now in (6.0, 7.0)] == [1.0, 0.0]
@@ -166,14 +187,18 @@ def test_one_request_finds_out_whether_the_backend_accepts_again_and_the_others_
 
 
 def test_a_rejected_probe_pauses_again_and_an_abandoned_one_is_followed_by_the_next() -> None:
-    rejected, abandoned = limited(), limited()
+    rejected = limited()
+    abandoned = limited()
     for health in (rejected, abandoned):
         found = probed(health, LONGEST_PAUSE)
         if health is rejected:
             health.failed(Failure(429, wait=600), ERROR, LONGEST_PAUSE + 1, "m")
         health.give_up(found)
 
-    assert [left(health, LONGEST_PAUSE + 2) for health in (rejected, abandoned)] == [LONGEST_PAUSE - 1, 0.0]
+    assert [left(health, LONGEST_PAUSE + 2) for health in (rejected, abandoned)] == [
+        LONGEST_PAUSE - 1,
+        0.0,
+    ]
     assert probed(abandoned, LONGEST_PAUSE + 2)
 
 
@@ -194,7 +219,8 @@ def test_a_wait_that_has_passed_needs_no_probe() -> None:
 
 
 def test_what_one_tenant_causes_pauses_that_tenant_until_another_is_rejected_too() -> None:
-    alone, both = limited(600.0, "a", "a"), limited(600.0, "a", "b")
+    alone = limited(600.0, "a", "a")
+    both = limited(600.0, "a", "b")
 
     assert [left(alone, 1.0, tenant=tenant) for tenant in "abc"] == [LONGEST_PAUSE - 1, 0.0, 0.0]
     assert [left(both, 1.0, tenant=tenant) for tenant in "abc"] == [LONGEST_PAUSE - 1] * 3
@@ -206,7 +232,10 @@ def test_a_tenant_cannot_prolong_the_pause_of_all_by_its_probe() -> None:
     health.failed(Failure(429, wait=600), ERROR, LONGEST_PAUSE + 1, "m", "a")
     health.give_up(found)
 
-    assert [left(health, LONGEST_PAUSE + 1, tenant=tenant) for tenant in "ab"] == [LONGEST_PAUSE, 0.0]
+    assert [left(health, LONGEST_PAUSE + 1, tenant=tenant) for tenant in "ab"] == [
+        LONGEST_PAUSE,
+        0.0,
+    ]
 
 
 def test_the_second_tenant_decides_how_long_all_are_paused() -> None:
@@ -217,7 +246,8 @@ def test_the_second_tenant_decides_how_long_all_are_paused() -> None:
 
 
 def test_a_limit_of_rate_is_of_one_model_and_a_used_up_account_of_all() -> None:
-    limit, broke = Health(), Health()
+    limit = Health()
+    broke = Health()
     limit.failed(Failure(429, wait=20), ERROR, 0.0, "big")
     broke.failed(Failure(429, "insufficient_quota"), ERROR, 0.0, "big")
 
@@ -237,6 +267,10 @@ def test_pauses_that_are_over_are_forgotten_however_many_models_there_were() -> 
 
 def test_errors_are_stored_without_client_data() -> None:
     health = Health()
-    health.failed(Failure(429), BackendError("Slow down, you who said CANARY.", gist="It limits its rate."), 7.0)
+    health.failed(
+        Failure(429),
+        BackendError("Slow down, you who said CANARY.", gist="It limits its rate."),
+        7.0,
+    )
 
     assert (health.last_error, health.last_error_at) == ("It limits its rate.", 7.0)

@@ -31,9 +31,15 @@ def test_a_lesson_holds_for_everyone(lessons: Lessons) -> None:
     assert lessons.known == [Lesson("top_p", EVERYONE, "No top_p.", 1_000_000)]
 
 
-def test_a_tenants_lesson_changes_no_request_of_others_until_a_second_tenant_confirms_it(lessons: Lessons) -> None:
+def test_a_tenants_lesson_changes_no_request_of_others_until_a_second_tenant_confirms_it(
+    lessons: Lessons,
+) -> None:
     lessons.learn("top_p", tenant="a")
-    assert (lessons.refused, lessons.of("a"), lessons.of("b")) == (frozenset(), {"top_p"}, frozenset())
+    assert (lessons.refused, lessons.of("a"), lessons.of("b")) == (
+        frozenset(),
+        {"top_p"},
+        frozenset(),
+    )
 
     lessons.learn("top_p", tenant="b")
 
@@ -45,7 +51,10 @@ def test_a_lesson_is_learned_once(lessons: Lessons, clock: Clock) -> None:
         clock.now += 1
         lessons.learn("top_p", tenant=tenant)
 
-    assert [(one.tenant, one.learned_at) for one in lessons.known] == [("a", 1_000_001), (EVERYONE, 1_000_003)]
+    assert [(one.tenant, one.learned_at) for one in lessons.known] == [
+        ("a", 1_000_001),
+        (EVERYONE, 1_000_003),
+    ]
 
 
 def test_stored_lessons_and_those_that_are_not_stored_yet_hold(lessons: Lessons) -> None:
@@ -87,7 +96,9 @@ def test_the_newest_lessons_about_a_model_are_stored(lessons: Lessons, clock: Cl
     assert "tools.plain:4" not in lessons.refused
 
 
-def test_a_parameter_with_several_refused_values_is_refused_and_no_more_values_are_learned(lessons: Lessons) -> None:
+def test_a_parameter_with_several_refused_values_is_refused_and_no_more_values_are_learned(
+    lessons: Lessons,
+) -> None:
     for number in range(MOST_VALUES - 1):
         lessons.learn(f"temperature=1.{number}", tenant="a")
         assert "temperature" not in lessons.of("a")
@@ -102,7 +113,9 @@ def test_a_parameter_with_several_refused_values_is_refused_and_no_more_values_a
     assert "temperature" in lessons.of("a")
 
 
-def test_a_value_is_refused_for_everyone_once_a_second_tenant_confirms_that_value(lessons: Lessons) -> None:
+def test_a_value_is_refused_for_everyone_once_a_second_tenant_confirms_that_value(
+    lessons: Lessons,
+) -> None:
     for tenant, value in (("a", "1.9"), ("b", "1.8"), ("b", "1.9")):
         lessons.learn(f"temperature={value}", tenant=tenant)
 

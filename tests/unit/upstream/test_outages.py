@@ -43,7 +43,11 @@ def test_one_search_at_a_time_tries_a_model_that_does_not_answer() -> None:
     outages.failed("e", ClientError("Rate limit reached.", status=429), 600.0)
     refusal = outages.refusal("e")
     assert refusal is not None
-    assert (refusal.status, refusal.headers, refusal.message) == (503, {"retry-after": "10"}, "Rate limit reached.")
+    assert (refusal.status, refusal.headers, refusal.message) == (
+        503,
+        {"retry-after": "10"},
+        "Rate limit reached.",
+    )
     clock.now += PROBE_EVERY
     assert outages.refusal("e") is None, "none tries"
     assert outages.refusal("e") is not None, "two try at once"

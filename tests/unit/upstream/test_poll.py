@@ -50,7 +50,9 @@ def models(*backends: Listed, **dialects: str) -> ModelRegistry:
     return ModelRegistry(backends, lambda: 0.0, dialects)
 
 
-async def test_each_family_is_queried_for_its_loaded_models_and_free_slots_if_it_reports_them() -> None:
+async def test_each_family_is_queried_for_its_loaded_models_and_free_slots_if_it_reports_them() -> (
+    None
+):
     reporting = [
         Reporting("o", "/../api/ps", b'{"models": [{"name": "m:latest", "context_length": 8192}]}'),
         Reporting("l", "/../slots", b'[{"is_processing": true}]'),
@@ -88,12 +90,13 @@ async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_i
 
 
 @pytest.mark.parametrize("failure", [Failure(500), Failure(401), Failure(0, is_broken=True)])
-async def test_a_backend_that_did_not_answer_and_does_again_is_healthy_whatever_its_requests_failed_of(
+async def test_a_backend_that_did_not_answer_and_does_again_is_healthy_whatever_its_requests_failed_of(  # noqa: E501 - one text, or a row of a table
     failure: Failure,
 ) -> None:
     backend = Listed("a", ["m"])
     known = models(backend, Listed("b", ["m"]))
-    health, watch = known.backends[0].health, Poll(known, 10)
+    health = known.backends[0].health
+    watch = Poll(known, 10)
     backend.models = None
     await watch.poll_once()
     for _ in range(MOST_FAILURES):
@@ -105,7 +108,9 @@ async def test_a_backend_that_did_not_answer_and_does_again_is_healthy_whatever_
     assert health.is_up(known.clock())
 
 
-async def test_a_backend_with_a_working_model_list_is_healthy_only_after_a_successful_request() -> None:
+async def test_a_backend_with_a_working_model_list_is_healthy_only_after_a_successful_request() -> (
+    None
+):
     known = models(Listed("a", ["m"]), Listed("b", ["m"]))
     health = known.backends[0].health
     for _ in range(MOST_FAILURES):
@@ -144,7 +149,9 @@ class Listless(Listed):
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all(status: int) -> None:
+async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answers_at_all(
+    status: int,
+) -> None:
     backend = Listless("a", None)
     known = models(backend, Listed("b", ["m"]))
     watch = Poll(known, 10)
@@ -153,7 +160,8 @@ async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answe
     assert known.backends[0].health.is_ejected
 
     assert not known.backends[0].is_reached
-    backend.models, backend.status = [], 502
+    backend.models = []
+    backend.status = 502
     await watch.poll_once()
     assert (known.backends[0].health.is_ejected, known.backends[0].is_reached) == (True, True)
     backend.status = status
@@ -161,9 +169,12 @@ async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answe
     assert not known.backends[0].health.is_ejected
 
 
-async def test_a_line_reports_when_a_backend_fails_and_recovers(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_line_reports_when_a_backend_fails_and_recovers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.INFO)
-    backend, other = Listed("a", None), Listed("b", ["m"])
+    backend = Listed("a", None)
+    other = Listed("b", ["m"])
     known = models(backend, other)
     watch = Poll(known, 10)
     reported: list[list[tuple[str, str]]] = []
@@ -175,8 +186,20 @@ async def test_a_line_reports_when_a_backend_fails_and_recovers(caplog: pytest.L
     known.assign([other])
     await watch.poll_once()
 
-    removed = [("WARNING", "Cannot list the models of a backend: Backend 'a' is unreachable: connection refused.")]
-    assert reported == [[], removed, [], [("INFO", "Backend 'a' lists its models again.")], [], removed]
+    removed = [
+        (
+            "WARNING",
+            "Cannot list the models of a backend: Backend 'a' is unreachable: connection refused.",
+        )
+    ]
+    assert reported == [
+        [],
+        removed,
+        [],
+        [("INFO", "Backend 'a' lists its models again.")],
+        [],
+        removed,
+    ]
     assert caplog.records == []
 
 
@@ -220,7 +243,10 @@ def test_llamacpp_reports_its_free_slots() -> None:
 
 
 def test_vllm_has_a_free_slot_as_long_as_its_queue_is_empty() -> None:
-    text = '# HELP vllm:num_requests_waiting x\nvllm:num_requests_waiting{engine="0",model_name="m"} %s\n'
+    text = (
+        "# HELP vllm:num_requests_waiting "
+        'x\nvllm:num_requests_waiting{engine="0",model_name="m"} %s\n'
+    )
 
     assert of_vllm((text % "0.0").encode()).free == 1
     assert of_vllm((text % "3.0").encode()).free == 0
@@ -234,6 +260,9 @@ def test_a_server_that_does_not_report_loaded_models_has_those_that_it_lists() -
 
 @pytest.mark.wide
 @pytest.mark.parametrize("family", REPORTS)
-@given(body=st.binary() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps).map(str.encode))
+@given(
+    body=st.binary()
+    | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps).map(str.encode)
+)
 def test_whatever_a_backend_answers_it_is_read(family: str, body: bytes) -> None:
     assert isinstance(REPORTS[family][1](body), LoadReport)

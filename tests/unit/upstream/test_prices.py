@@ -1,4 +1,6 @@
-"""Prices are integers: no cost is ever rounded in favour of who spends, and no sum loses a nano-unit."""
+"""Prices are integers: no cost is ever rounded in favour of who spends, and no sum loses a
+nano-unit.
+"""
 
 from decimal import Decimal
 
@@ -30,7 +32,8 @@ def test_the_highest_price_of_each_kind_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "displayed"), [(0, "0.00"), (12_500_000_000, "12.50"), (1, "0.000000001"), (-1_900_000, "-0.0019")]
+    ("amount", "displayed"),
+    [(0, "0.00"), (12_500_000_000, "12.50"), (1, "0.000000001"), (-1_900_000, "-0.0019")],
 )
 def test_an_amount_is_displayed_in_full(amount: int, displayed: str) -> None:
     assert decimal(amount) == displayed

@@ -19,7 +19,11 @@ class Refusing(ScriptedBackend):
 
     def answer(self, path: str, request: dict[str, object]) -> tuple[int, object] | BackendError:
         assert path == "/responses"
-        return (self.status, {"error": {}}) if self.status else BackendError("Nobody is there.", status=503)
+        return (
+            (self.status, {"error": {}})
+            if self.status
+            else BackendError("Nobody is there.", status=503)
+        )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,10 @@ async def test_precedence_is_configuration_then_family_then_server_once(
 ) -> None:
     backend = Refusing(status)
     models = ModelRegistry(
-        [backend], lambda: 0, {backend.name: dialect}, {backend.name: BackendOptions(api=configured)}
+        [backend],
+        lambda: 0,
+        {backend.name: dialect},
+        {backend.name: BackendOptions(api=configured)},
     )  # type: ignore[arg-type]
     await models.refresh()
     await models.refresh()
@@ -95,7 +102,8 @@ async def test_precedence_is_configuration_then_family_then_server_once(
 
 async def test_the_probed_api_of_a_server_outlives_a_configuration_change() -> None:
     backend = Refusing(400)
-    shares, dialects = {backend.name: BackendOptions(api="auto")}, {backend.name: "generic"}
+    shares = {backend.name: BackendOptions(api="auto")}
+    dialects = {backend.name: "generic"}
     models = ModelRegistry([backend], lambda: 0, dialects, shares)
     await models.refresh()
     models.assign([backend], dialects, shares)

@@ -47,7 +47,11 @@ async def test_an_unknown_model_is_the_clients_mistake() -> None:
     with pytest.raises(ClientError) as caught:
         await models(Listed("a", ["x"]), Listed("b", None)).find("q" * 400)
 
-    assert (caught.value.status, caught.value.code, caught.value.param) == (400, "model_not_found", "model")
+    assert (caught.value.status, caught.value.code, caught.value.param) == (
+        400,
+        "model_not_found",
+        "model",
+    )
     assert len(caught.value.message) < 200
 
 
@@ -58,12 +62,15 @@ async def test_where_no_backend_can_be_reached_it_is_not() -> None:
 
 
 @pytest.mark.parametrize("listing", [None, []], ids=["unreachable", "lists nothing"])
-async def test_the_only_backend_is_called_for_any_model_while_it_lists_none(listing: list[str] | None) -> None:
+async def test_the_only_backend_is_called_for_any_model_while_it_lists_none(
+    listing: list[str] | None,
+) -> None:
     assert (await models(Listed("a", listing)).find("x")).backend.name == "a"
 
 
 async def test_a_new_model_is_found_after_a_while_without_a_search_at_every_request() -> None:
-    backend, now = Listed("a", ["x"]), Clock()
+    backend = Listed("a", ["x"])
+    now = Clock()
     known = models(backend, now=now)
     await known.refresh()
     backend.models = ["x", "new"]
@@ -108,9 +115,14 @@ async def test_lessons_about_a_model_outlive_a_new_poll() -> None:
 
 
 async def test_each_backend_has_its_own_dialect_detected_or_configured() -> None:
-    known = models(Listed("a", ["x"], "https://api.groq.com/openai/v1"), Listed("b", ["y"]), b="vllm")
+    known = models(
+        Listed("a", ["x"], "https://api.groq.com/openai/v1"), Listed("b", ["y"]), b="vllm"
+    )
 
-    assert ((await known.find("x")).dialect.name, (await known.find("y")).dialect.name) == ("groq", "vllm")
+    assert ((await known.find("x")).dialect.name, (await known.find("y")).dialect.name) == (
+        "groq",
+        "vllm",
+    )
 
 
 async def test_a_backend_keeps_its_detected_dialect_until_another_backend_takes_its_name() -> None:
@@ -125,7 +137,8 @@ async def test_a_backend_keeps_its_detected_dialect_until_another_backend_takes_
 
 
 async def test_backends_are_called_concurrently_and_once_for_all_waiters() -> None:
-    started, go = asyncio.Semaphore(0), asyncio.Event()
+    started = asyncio.Semaphore(0)
+    go = asyncio.Event()
 
     class Slow(Listed):
         async def list_models(self) -> Listing:
@@ -133,7 +146,8 @@ async def test_backends_are_called_concurrently_and_once_for_all_waiters() -> No
             await go.wait()
             return await super().list_models()
 
-    first, second = Slow("a", ["x"]), Slow("b", ["y"])
+    first = Slow("a", ["x"])
+    second = Slow("b", ["y"])
     known = models(first, second)
     waiting = [asyncio.create_task(known.refresh()) for _ in range(10)]
     async with asyncio.timeout(30):
@@ -159,7 +173,8 @@ class Slow(Listed):
 
 
 async def test_a_poll_after_an_assignment_of_backends_does_not_share_an_earlier_poll() -> None:
-    old, new = Slow("a", ["x"]), Listed("b", ["y"])
+    old = Slow("a", ["x"])
+    new = Listed("b", ["y"])
     known = models(old)
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(known.refresh())
@@ -186,7 +201,8 @@ async def test_the_models_of_a_new_backend_are_listed_at_once_whatever_the_last_
 async def test_reports_of_a_replaced_backend_are_not_attributed_to_its_successor(
     listing: list[str] | None,
 ) -> None:
-    old, new = Slow("a", listing), Listed("a", ["new"])
+    old = Slow("a", listing)
+    new = Listed("a", ["new"])
     known = models(old)
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         poll = group.create_task(known.refresh())
@@ -196,14 +212,20 @@ async def test_reports_of_a_replaced_backend_are_not_attributed_to_its_successor
         await poll
 
     (backend,) = known.backends
-    assert (backend.backend, backend.models, backend.error, backend.health.failures) == (new, [], "not queried yet", 0)
+    assert (backend.backend, backend.models, backend.error, backend.health.failures) == (
+        new,
+        [],
+        "not queried yet",
+        0,
+    )
 
 
-async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(
+async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(  # noqa: E501 - one text, or a row of a table
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     share = {"a": BackendOptions(api="auto")}
-    old, new = Listed("a", ["x"]), Listed("a", ["x"])
+    old = Listed("a", ["x"])
+    new = Listed("a", ["x"])
     known = ModelRegistry([old], Clock(), options=share)
 
     async def replaced(_: Backend) -> str:
@@ -220,7 +242,9 @@ async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_
 async def test_what_is_no_model_in_a_list_is_passed_over() -> None:
     class Odd(Listed):
         async def list_models(self) -> Listing:
-            return Listing([{"id": 7}, {}, {"id": "x", "created": "now", "owned_by": {"name": "me"}}])
+            return Listing(
+                [{"id": 7}, {}, {"id": "x", "created": "now", "owned_by": {"name": "me"}}]
+            )
 
     known = models(Odd("a", []))
     await known.refresh()
@@ -239,7 +263,10 @@ async def test_names_that_clients_make_up_do_not_pile_up() -> None:
 
 async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:
     assert (await models(Listed("a", ["llama"])).find("gpt-5.5")).backend.name == "a"
-    for known in (models(Listed("a", ["x"]), Listed("b", ["y"])), models(Listed("demo", ["demo"], url=""))):
+    for known in (
+        models(Listed("a", ["x"]), Listed("b", ["y"])),
+        models(Listed("demo", ["demo"], url="")),
+    ):
         with pytest.raises(ClientError):
             await known.find("gpt-5.5")
 
@@ -273,8 +300,13 @@ async def test_the_concurrency_follows_the_measured_speed_of_the_backend() -> No
 
 
 async def known(*profiles: ModelProfile | None) -> ModelRegistry:
-    """Backends of which all but those without a profile list the model m, with what is configured of it."""
-    listed = [Listed(name, ["m" if profile else "n"]) for name, profile in zip("abc", profiles, strict=False)]
+    """Backends of which all but those without a profile list the model m, with what is configured
+    of it.
+    """
+    listed = [
+        Listed(name, ["m" if profile else "n"])
+        for name, profile in zip("abc", profiles, strict=False)
+    ]
     options = {
         name: BackendOptions(configured=(ModelOptions("m", profile=profile),))
         for name, profile in zip("abc", profiles, strict=False)
@@ -286,7 +318,8 @@ async def known(*profiles: ModelProfile | None) -> ModelRegistry:
 
 
 @pytest.mark.parametrize(
-    ("windows", "smallest"), [([8, 4], 4), ([4, 8], 4), ([None, 8], 8), ([None, None], None), ([], None)]
+    ("windows", "smallest"),
+    [([8, 4], 4), ([4, 8], 4), ([None, 8], 8), ([None, None], None), ([], None)],
 )
 async def test_the_window_of_a_model_is_the_smallest_of_those_that_are_known(
     windows: list[int | None], smallest: int | None
@@ -306,14 +339,17 @@ async def test_the_window_of_a_model_is_the_smallest_of_those_that_are_known(
         ([], None),
     ],
 )
-async def test_a_model_sees_images_if_it_does_so_at_each_backend(vision: list[bool | None], sees: bool | None) -> None:
+async def test_a_model_sees_images_if_it_does_so_at_each_backend(
+    vision: list[bool | None], sees: bool | None
+) -> None:
     created = await known(*(ModelProfile(vision=one) for one in vision), None)
     assert created.sees_images("m") is sees
 
 
 async def test_a_parameter_is_accepted_if_one_backend_takes_it_or_may() -> None:
     options = {
-        name: BackendOptions(passthrough=frozenset(own)) for name, own in {"a": ["seed"], "b": ["top_k"]}.items()
+        name: BackendOptions(passthrough=frozenset(own))
+        for name, own in {"a": ["seed"], "b": ["top_k"]}.items()
     }
     created = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], Clock(), options=options)
     assert created.accepts("other"), "neither was reached"

@@ -53,7 +53,9 @@ def test_milliseconds_go_before_seconds_where_they_are_readable() -> None:
         ("You have used 5s of your time.", None),
     ],
 )
-def test_the_error_message_may_state_the_wait_if_no_header_does(message: str, expected: float | None) -> None:
+def test_the_error_message_may_state_the_wait_if_no_header_does(
+    message: str, expected: float | None
+) -> None:
     assert wait_of({}, message) == expected
     assert wait_of({"retry-after": "3"}, message) == 3
 
@@ -69,14 +71,22 @@ def test_a_wait_is_absent_or_finite_whatever_a_backend_sends(header: str, messag
 
 SLOWER = "m: 3 of 3 used. Please try again in 20s."
 LIMIT = ClientError(SLOWER, status=429, type="requests", code="rate_limit_exceeded")
-QUOTA = ClientError("You exceeded …", status=429, type="insufficient_quota", code="insufficient_quota")
+QUOTA = ClientError(
+    "You exceeded …", status=429, type="insufficient_quota", code="insufficient_quota"
+)
 
 
 @pytest.mark.parametrize(
     ("rest", "headers"),
-    [(0.2, {"retry-after": "1"}), (11.2, {"retry-after": "12"}), (300, {"x-should-retry": "false"})],
+    [
+        (0.2, {"retry-after": "1"}),
+        (11.2, {"retry-after": "12"}),
+        (300, {"x-should-retry": "false"}),
+    ],
 )
-def test_an_uncalled_backend_reports_the_rest_of_its_wait(rest: float, headers: dict[str, str]) -> None:
+def test_an_uncalled_backend_reports_the_rest_of_its_wait(
+    rest: float, headers: dict[str, str]
+) -> None:
     error = paused(LIMIT, rest)
 
     assert (error.status, error.code, error.headers) == (429, "rate_limit_exceeded", headers)
@@ -85,7 +95,12 @@ def test_an_uncalled_backend_reports_the_rest_of_its_wait(rest: float, headers: 
 
 
 def test_the_reason_stays() -> None:
-    quota, key = paused(QUOTA, 600), paused(BackendError("It refused this server's credentials."), 60)
+    quota = paused(QUOTA, 600)
+    key = paused(BackendError("It refused this server's credentials."), 60)
 
     assert (quota.body(), quota.status) == (QUOTA.body(), 429)
-    assert (key.status, type(key), key.message) == (502, BackendError, "It refused this server's credentials.")
+    assert (key.status, type(key), key.message) == (
+        502,
+        BackendError,
+        "It refused this server's credentials.",
+    )

@@ -25,16 +25,24 @@ QUOTA = FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=QUOTA_WAIT, pauses_
         (Failure(0), FailureVerdict(moves=True, counts=True, is_unavailable=True)),
         (Failure(0, is_broken=True), FailureVerdict(moves=True, counts=True)),
         (Failure(500), FailureVerdict(moves=True, costs=True, counts=True)),
-        (Failure(503, wait=7), FailureVerdict(moves=True, costs=True, counts=True, pause=7, wait=7)),
+        (
+            Failure(503, wait=7),
+            FailureVerdict(moves=True, costs=True, counts=True, pause=7, wait=7),
+        ),
         (
             Failure(503, wait=86_400),
-            FailureVerdict(moves=True, costs=True, counts=True, pause=LONGEST_PAUSE, wait=LONGEST_PAUSE),
+            FailureVerdict(
+                moves=True, costs=True, counts=True, pause=LONGEST_PAUSE, wait=LONGEST_PAUSE
+            ),
         ),
         (Failure(529), FailureVerdict(moves=True, costs=True, counts=True)),
         (Failure(429), FailureVerdict(moves=True)),
         (Failure(429, wait=7), FailureVerdict(moves=True, pause=7, wait=7)),
         (Failure(429, wait=300), FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=300)),
-        (Failure(429, wait=1e9), FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=LONGEST_DELAY)),
+        (
+            Failure(429, wait=1e9),
+            FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=LONGEST_DELAY),
+        ),
         (Failure(502, "rate_limit_exceeded", wait=7), FailureVerdict(moves=True, pause=7, wait=7)),
         (Failure(429, wait=600, is_about_request=True), FailureVerdict(moves=True)),
         (Failure(413, is_about_request=True), FailureVerdict(moves=True)),
@@ -104,7 +112,8 @@ def test_the_first_failures_may_all_be_retried() -> None:
 
 
 def test_under_a_full_outage_one_request_in_ten_is_retried() -> None:
-    budget, retries = RetryBudget(), 0
+    budget = RetryBudget()
+    retries = 0
     for _ in range(10_000):
         budget.earn()
         retries += budget.spend()

@@ -45,14 +45,23 @@ class Clock:
 class Field:
     """Backends that all list the model `m`, unless a name says otherwise (`a:x` lists x)."""
 
-    def __init__(self, *names: str, fallback: dict[str, Sequence[str]] | None = None, **shares: BackendOptions) -> None:
+    def __init__(
+        self,
+        *names: str,
+        fallback: dict[str, Sequence[str]] | None = None,
+        **shares: BackendOptions,
+    ) -> None:
         self.clock = Clock()
         backends = [Listed(name[0], [name[2:] or "m"]) for name in names]
-        self.models = ModelRegistry(backends, lambda: 0.0, options=shares, fallback=fallback, clock=self.clock)
+        self.models = ModelRegistry(
+            backends, lambda: 0.0, options=shares, fallback=fallback, clock=self.clock
+        )
         self.router = Router(self.models)
         self.server = {state.name: state for state in self.models.backends}
 
-    async def route(self, *chains: str, model: str = "m", tenant: str = "", is_patient: bool = False) -> Route:
+    async def route(
+        self, *chains: str, model: str = "m", tenant: str = "", is_patient: bool = False
+    ) -> Route:
         return await self.router.route(model, *chains, tenant=tenant, is_patient=is_patient)
 
     async def answer(self, *chains: str) -> str:
@@ -68,7 +77,9 @@ class Field:
 
     def broke(self, name: str, failure: Failure, error: AntiphonError, tenant: str = "") -> None:
         candidates = Candidates.of([self.server[name].target("m", "m")])
-        Route(self.router, candidates, (), tenant, is_patient=True, is_late=False).report_failure(failure, error)
+        Route(self.router, candidates, (), tenant, is_patient=True, is_late=False).report_failure(
+            failure, error
+        )
 
 
 def caller(route: Route) -> str:
@@ -110,7 +121,9 @@ async def test_a_chain_is_found_by_any_of_its_names_the_most_specific_first() ->
 
 
 def test_chains_are_those_of_one_tenant() -> None:
-    request = CreateResponse(model="m", previous_response_id="resp_1", prompt_cache_key="key", conversation="conv_1")
+    request = CreateResponse(
+        model="m", previous_response_id="resp_1", prompt_cache_key="key", conversation="conv_1"
+    )
 
     assert chains_of(request, "t") == ["t\0resp_1", "t\0conv_1", "t\0key"]
     assert not set(chains_of(request, "t")) & set(chains_of(request, "u"))
@@ -226,7 +239,8 @@ async def test_the_clients_own_mistake_moves_nothing_and_costs_no_backend_its_he
 
 
 async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests() -> None:
-    field, calls = Field("a", "b", "c"), 0
+    field = Field("a", "b", "c")
+    calls = 0
     for _ in range(1000):
         field.clock.now += 0.01
         route = await field.route()
@@ -314,7 +328,9 @@ async def test_a_backend_with_a_rate_limited_model_is_called_for_its_other_model
 
 
 async def test_a_key_without_quota_is_requested_once_and_then_paused() -> None:
-    quota = ClientError("No quota.", status=429, type="insufficient_quota", code="insufficient_quota")
+    quota = ClientError(
+        "No quota.", status=429, type="insufficient_quota", code="insufficient_quota"
+    )
     field = Field("a")
     field.broke("a", Failure(429, "insufficient_quota"), quota)
     for _ in range(100):
@@ -367,7 +383,9 @@ LIMITED = Failure(429, "rate_limit_exceeded", 600)
 
 
 async def paused(field: Field) -> list[Route]:
-    """Requests that were accepted before the backend was paused, at the moment when one of them may find out."""
+    """Requests that were accepted before the backend was paused, at the moment when one of them may
+    find out.
+    """
     routes = [await field.route() for _ in range(5)]
     field.broke("a", LIMITED, RATE)
     field.clock.now += LONGEST_PAUSE
@@ -386,7 +404,10 @@ async def test_one_request_finds_out_and_the_others_are_rejected_until_its_verdi
     await probe.acquire()
     with pytest.raises(ClientError) as caught:
         await other.acquire()
-    assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
+    assert (caught.value.code, caught.value.headers) == (
+        "rate_limit_exceeded",
+        {"x-should-retry": "false"},
+    )
     assert (await refused(field)).code == "rate_limit_exceeded"
 
     probe.lift()
@@ -395,7 +416,9 @@ async def test_one_request_finds_out_and_the_others_are_rejected_until_its_verdi
     assert not field.server["a"].health.pauses
 
 
-async def test_a_rejected_probe_pauses_again_and_an_inconclusive_one_is_followed_by_the_next() -> None:
+async def test_a_rejected_probe_pauses_again_and_an_inconclusive_one_is_followed_by_the_next() -> (
+    None
+):
     field = Field("a")
     probe, other, *_ = await paused(field)
     async with slot(probe):
@@ -416,7 +439,9 @@ async def test_a_clients_own_mistake_shows_too_that_a_pause_is_over() -> None:
     assert not field.server["a"].health.pauses
 
 
-async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_was_paused_meanwhile() -> None:
+async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_was_paused_meanwhile() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     field = Field("a", a=BackendOptions(concurrency=1))
     first = await field.route()
     await first.acquire()
@@ -431,7 +456,9 @@ async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_wa
     assert (field.server["a"].requested, slots.in_use, slots.waiting) == (1, 0, 0)
 
 
-async def test_a_request_that_waited_for_a_slot_is_sent_if_the_pause_is_about_another_tenant() -> None:
+async def test_a_request_that_waited_for_a_slot_is_sent_if_the_pause_is_about_another_tenant() -> (
+    None
+):
     field = Field("a", a=BackendOptions(concurrency=1))
     first = await field.route(tenant="t")
     await first.acquire()
@@ -463,12 +490,16 @@ class Slow(Listed):
 
 
 async def listing(queue: int = 100) -> tuple[Router, list[Slow], asyncio.Task[None]]:
-    """Two backends that do one thing at a time, while they list their models; `a` has the chain `resp_1` warm."""
+    """Two backends that do one thing at a time, while they list their models; `a` has the chain
+    `resp_1` warm.
+    """
     backends = [Slow("a"), Slow("b")]
     for backend in backends:
         backend.may.set()
     options = {backend.name: BackendOptions(queue=queue) for backend in backends}
-    registry = ModelRegistry(backends, lambda: 0.0, dict.fromkeys("ab", "llama-cpp-python"), options)
+    registry = ModelRegistry(
+        backends, lambda: 0.0, dict.fromkeys("ab", "llama-cpp-python"), options
+    )
     await registry.refresh()
     router = Router(registry)
     router.follow(["resp_1"], "a")
@@ -511,16 +542,21 @@ async def test_a_request_that_is_cancelled_while_models_are_listed_leaves_nothin
     assert [state.slots.in_use for state in router.registry.backends] == [1, 0]
 
 
-async def _chosen_before(concurrency: int, hostile: int, ended: Sequence[int], last: Sequence[int]) -> list[str]:
-    """Return which of `hostile` tenants with 1,000 waiting requests get a slot between B's request and its slot.
+async def _chosen_before(
+    concurrency: int, hostile: int, ended: Sequence[int], last: Sequence[int]
+) -> list[str]:
+    """Return which of `hostile` tenants with 1,000 waiting requests get a slot between B's request
+    and its slot.
 
-    Requests end in any order: `ended` are those before B's request, `last` those after it, over and over.
-    None of these tenants may hold another slot when it gets one.
+    Requests end in any order: `ended` are those before B's request, `last` those after it, over and
+    over. None of these tenants may hold another slot when it gets one.
     """
     field = Field("a", a=BackendOptions(concurrency=concurrency, queue=2000))
     await field.models.refresh()
     running: list[tuple[str, Route]] = []
-    pending = [asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)]
+    pending = [
+        asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)
+    ]
     await _settle()
     assert len(running) == concurrency
     for which in ended:
@@ -583,7 +619,11 @@ async def test_a_tenant_alone_may_use_every_slot_of_a_backend() -> None:
 
 
 async def test_no_tenant_has_more_requests_at_a_backend_than_its_share() -> None:
-    field = Field("a", "b", **{name: BackendOptions(concurrency=4, tenant_concurrency=1, queue=0) for name in "ab"})
+    field = Field(
+        "a",
+        "b",
+        **{name: BackendOptions(concurrency=4, tenant_concurrency=1, queue=0) for name in "ab"},
+    )
     async with slot(await field.route(tenant="noisy")), slot(await field.route(tenant="noisy")):
         with pytest.raises(BackendError) as caught:
             await field.route(tenant="noisy")
@@ -630,7 +670,9 @@ async def test_a_queue_that_is_full_by_the_time_of_the_call_refuses_it() -> None
     assert (field.server["a"].requested, slots.in_use, slots.waiting) == (2, 0, 0)
 
 
-async def test_background_work_waits_for_the_backend_of_its_chain_where_all_queues_are_full() -> None:
+async def test_background_work_waits_for_the_backend_of_its_chain_where_all_queues_are_full() -> (
+    None
+):
     field = Field("a", "b", **{name: BackendOptions(concurrency=1, queue=0) for name in "ab"})
     field.router.follow(["resp_1"], "b")
     async with slot(await field.route()), slot(await field.route()):
@@ -676,14 +718,19 @@ async def test_what_was_begun_waits_likewise(slept: list[float]) -> None:
         assert slept == [7.0]
 
 
-async def test_background_work_neither_waits_for_a_long_pause_nor_calls_a_paused_backend(slept: list[float]) -> None:
+async def test_background_work_neither_waits_for_a_long_pause_nor_calls_a_paused_backend(
+    slept: list[float],
+) -> None:
     field = Field("a")
     limited(field, a=LONGEST_WAIT + 1)
     route = await field.route(is_patient=True)
     with pytest.raises(ClientError) as caught:
         await route.acquire()
 
-    assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
+    assert (caught.value.code, caught.value.headers) == (
+        "rate_limit_exceeded",
+        {"x-should-retry": "false"},
+    )
     assert (slept, field.server["a"].requested, field.server["a"].slots.in_use) == ([], 0, 0)
 
 
@@ -725,7 +772,9 @@ async def test_a_healthy_fallback_goes_before_an_ejected_backend_but_for_its_pro
 
 
 async def test_an_alias_uses_the_backends_name_and_a_star_matches_unnamed_models() -> None:
-    field = Field("a", "b", a=BackendOptions(aliases={"big": "m"}), b=BackendOptions(frozenset({"*"})))
+    field = Field(
+        "a", "b", a=BackendOptions(aliases={"big": "m"}), b=BackendOptions(frozenset({"*"}))
+    )
     (big,) = await field.models.candidates("big")
     (odd,) = await field.models.candidates("odd")
 
@@ -743,13 +792,19 @@ async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatc
     assert warm == list(range(90, 100))
 
 
-async def test_the_least_recently_used_chain_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_least_recently_used_chain_is_forgotten_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.upstream.router.MOST_CHAINS", 2)
     field = Field("a", "b")
     for chain in ("first", "second", "first", "third"):
         await field.answer(chain)
 
-    assert [bool(field.router.warm_for([chain])) for chain in ("first", "second", "third")] == [True, False, True]
+    assert [bool(field.router.warm_for([chain])) for chain in ("first", "second", "third")] == [
+        True,
+        False,
+        True,
+    ]
 
 
 async def test_a_backend_is_selected_again_at_the_moment_of_the_call() -> None:
@@ -787,7 +842,9 @@ async def test_the_duration_of_an_answer_sets_the_wait_of_the_next_request() -> 
     async with slot(await field.route()):
         field.clock.now += 10
 
-    assert field.server["a"].slots.expected_wait == pytest.approx(1.0)  # a tenth of it, after answers without a time
+    assert field.server["a"].slots.expected_wait == pytest.approx(
+        1.0
+    )  # a tenth of it, after answers without a time
 
 
 async def test_a_retry_earns_no_retries() -> None:
@@ -843,7 +900,11 @@ async def test_a_response_that_can_wait_uses_idle_slots_until_it_is_due() -> Non
 
     async with slot(await field.route()):
         field.clock.now += 100  # the first of the two is due
-        requested = [("later", late[1]), ("due", late[0]), ("now", await field.route(is_patient=True))]
+        requested = [
+            ("later", late[1]),
+            ("due", late[0]),
+            ("now", await field.route(is_patient=True)),
+        ]
         waiting = [asyncio.create_task(use(*one)) for one in requested]
         await _settle()
     await asyncio.gather(*waiting)

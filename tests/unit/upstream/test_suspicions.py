@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.upstream.suspicions import HOUR, MOST_ATTEMPTS, MOST_OF_TENANT, MOST_SUSPECTS, Suspicions, Trial
+from antiphon.upstream.suspicions import (
+    HOUR,
+    MOST_ATTEMPTS,
+    MOST_OF_TENANT,
+    MOST_SUSPECTS,
+    Suspicions,
+    Trial,
+)
 
 ALL = frozenset({"temperature", "top_p", "user", "tools.plain:1", "messages.text"})
 
@@ -28,7 +35,9 @@ class Client:
         self.lessons: frozenset[str] = frozenset()
 
     def send_request(self, found: Iterable[str] = ALL) -> str | None:
-        """Return the lesson that a request teaches; raises `PermissionError` if it is not answered."""
+        """Return the lesson that a request teaches; raises `PermissionError` if it is not
+        answered.
+        """
         contained = frozenset(found) - self.lessons
         trial = self.suspicions.trial(self.tenant, contained)
         sent = contained - (trial.applied if trial else frozenset())
@@ -42,7 +51,10 @@ class Client:
     def retry(self, trial: Trial | None, sent: frozenset[str]) -> str | None:
         if trial is not None and trial.tested:
             self.suspicions.attempt(self.tenant, trial.left)
-        elif not (self.suspicions.is_proven(self.tenant, sent) or self.suspicions.attempt(self.tenant, sent)):
+        elif not (
+            self.suspicions.is_proven(self.tenant, sent)
+            or self.suspicions.attempt(self.tenant, sent)
+        ):
             raise PermissionError
         self.sent += 1
         lesson = self.suspicions.explained(self.tenant, trial, sent)
@@ -57,7 +69,9 @@ def clock() -> Clock:
 
 
 @pytest.mark.parametrize("guilty", sorted(ALL))
-def test_the_refused_suspect_becomes_a_lesson_after_a_few_requests(clock: Clock, guilty: str) -> None:
+def test_the_refused_suspect_becomes_a_lesson_after_a_few_requests(
+    clock: Clock, guilty: str
+) -> None:
     client = Client(Suspicions(clock), {guilty})
 
     learned = [client.send_request() for _ in range(10)]
@@ -73,7 +87,9 @@ def test_the_refused_suspect_becomes_a_lesson_after_a_few_requests(clock: Clock,
     guilty=st.sets(st.sampled_from(sorted(ALL))),
     requested=st.lists(st.sets(st.sampled_from(sorted(ALL)), min_size=1), max_size=12),
 )
-def test_all_that_a_backend_refuses_is_found_and_nothing_else(guilty: set[str], requested: list[set[str]]) -> None:
+def test_all_that_a_backend_refuses_is_found_and_nothing_else(
+    guilty: set[str], requested: list[set[str]]
+) -> None:
     clock = Clock()
     client = Client(Suspicions(clock), guilty)
 
@@ -141,7 +157,10 @@ def test_attempts_beyond_the_limit_do_not_count(clock: Clock) -> None:
 def test_ever_new_suspects_of_a_tenant_are_limited_together(clock: Clock) -> None:
     suspicions = Suspicions(clock)
 
-    done = [suspicions.attempt("a", frozenset({f"tools.plain:{number}"})) for number in range(MOST_OF_TENANT + 5)]
+    done = [
+        suspicions.attempt("a", frozenset({f"tools.plain:{number}"}))
+        for number in range(MOST_OF_TENANT + 5)
+    ]
 
     assert done.count(True) == MOST_OF_TENANT
 
@@ -162,7 +181,8 @@ def test_beyond_the_limit_all_suspects_are_simplified_without_a_test(clock: Cloc
 def test_two_requests_at_once_narrow_a_suspicion_once(clock: Clock) -> None:
     suspicions = Suspicions(clock)
     Client(suspicions, {"user"}).send_request()
-    first, second = suspicions.trial("a", ALL), suspicions.trial("a", ALL)
+    first = suspicions.trial("a", ALL)
+    second = suspicions.trial("a", ALL)
     assert first is not None
     assert second is not None
 
@@ -174,7 +194,9 @@ def test_two_requests_at_once_narrow_a_suspicion_once(clock: Clock) -> None:
     assert first.suspicion.left == left == first.applied
 
 
-def test_a_test_that_was_accepted_with_another_request_clears_only_what_that_contained(clock: Clock) -> None:
+def test_a_test_that_was_accepted_with_another_request_clears_only_what_that_contained(
+    clock: Clock,
+) -> None:
     suspicions = Suspicions(clock)
     Client(suspicions, {"user"}).send_request()
     client = Client(suspicions, {"user"})

@@ -15,7 +15,9 @@ def test_every_test_of_the_table_exists() -> None:
 
 
 def test_every_package_with_a_range_has_tests() -> None:
-    assert {*choice.table()} == {*bounds()} - EVERYWHERE - {*choice.UNSEEN}, "run `make test-versions ARGS=--record`"
+    assert {*choice.table()} == {*bounds()} - EVERYWHERE - {*choice.UNSEEN}, (
+        "run `make test-versions ARGS=--record`"
+    )
 
 
 def test_the_sample_is_the_same_every_time_and_has_no_test_of_the_tree() -> None:
@@ -44,8 +46,13 @@ def test_the_representative_set_has_what_always_runs_and_no_more_than_its_most()
     file = choice.sample()[0]
     many = [f"tests/system/clients/test_openai_sdk.py::test_{number}" for number in range(2_000)]
 
-    assert choice.chosen([choice.ALWAYS[-1], "tests/unit/test_x.py::test_other"], None) == [choice.ALWAYS[-1]]
-    assert len(choice.chosen([f"{file}::test_{number}" for number in range(99)], None)) == choice.ITEMS_OF_A_FILE
+    assert choice.chosen([choice.ALWAYS[-1], "tests/unit/test_x.py::test_other"], None) == [
+        choice.ALWAYS[-1]
+    ]
+    assert (
+        len(choice.chosen([f"{file}::test_{number}" for number in range(99)], None))
+        == choice.ITEMS_OF_A_FILE
+    )
     assert len(choice.chosen(many, None)) == choice.MOST_ITEMS
 
 
@@ -53,4 +60,6 @@ def _exists(test: str) -> bool:
     file, _, function = test.partition("::")
     path = ROOT / file
     name = re.escape(function.rpartition("::")[2].partition("[")[0])
-    return path.exists() and bool(re.search(rf"\bdef {name}\(", path.read_text()) if function else True)
+    return path.exists() and bool(
+        re.search(rf"\bdef {name}\(", path.read_text()) if function else True
+    )

@@ -5,7 +5,8 @@ from versions.__main__ import Result, summary_of
 
 def test_the_numbers_of_a_run_are_found_whatever_follows_them() -> None:
     summary = summary_of(
-        "......\n385 passed, 1956 deselected in 26.02s\nFuture exception was never retrieved\nBroken\n\n"
+        "......\n385 passed, 1956 deselected in 26.02s\nFuture exception was never "
+        "retrieved\nBroken\n\n"
     )
     assert summary == "385 passed, 1956 deselected in 26.02s"
     assert Result(0, summary, 1.0).count("passed") == 385

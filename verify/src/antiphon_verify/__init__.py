@@ -1,7 +1,9 @@
-"""Reports which requirements of the Responses API and Chat Completions a server meets, whatever server it is.
+"""Reports which requirements of the Responses API and Chat Completions a server meets, whatever
+server it is.
 
-`antiphon-verify` is the command. `check_event_stream` returns what is wrong in a stream of Responses events,
-`assert_event_stream` raises if anything is wrong, `fold` rebuilds the response from it, and `RULES` are the rules.
+`antiphon-verify` is the command. `check_event_stream` returns what is wrong in a stream of
+Responses events, `assert_event_stream` raises if anything is wrong, `fold` rebuilds the response
+from it, and `RULES` are the rules.
 
     requirement.py          a requirement as a row (id, level, source, one sentence, a fault), and the verdict on one
     areas/                  a file or folder for each area: cases, each with the rows of the requirements it judges
@@ -24,11 +26,20 @@
     address.py              the address and the key of the tested server
     cli/                    the command, and what it prints
 
-The package shares no code with Antiphon, and works without it: it judges Antiphon like any other server.
-"""
+The package shares no code with Antiphon, and works without it: it judges Antiphon like any other
+server.
+"""  # noqa: E501 - a table, a diagram or an example
 
 from antiphon_verify.events.check import assert_event_stream, check_event_stream
 from antiphon_verify.events.fold import fold
 from antiphon_verify.events.rules import RULES, Level, Rule, Violation
 
-__all__ = ["RULES", "Level", "Rule", "Violation", "assert_event_stream", "check_event_stream", "fold"]
+__all__ = [
+    "RULES",
+    "Level",
+    "Rule",
+    "Violation",
+    "assert_event_stream",
+    "check_event_stream",
+    "fold",
+]

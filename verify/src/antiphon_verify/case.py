@@ -20,9 +20,9 @@ Row = Requirement | str
 class Case:
     """A script, and the requirements that it judges.
 
-    `passing` are requirements that many cases judge in passing, such as the rules of the stream: they stay unjudged if
-    the case ends before it reaches them, so that one fault is reported once. `good` are replies that meet all
-    requirements that the case declares.
+    `passing` are requirements that many cases judge in passing, such as the rules of the stream:
+    they stay unjudged if the case ends before it reaches them, so that one fault is reported once.
+    `good` are replies that meet all requirements that the case declares.
     """
 
     name: str
@@ -74,9 +74,13 @@ def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
 
 
 class CaseRun:
-    """A running case: `step` is the next step that it wants done, None at its end; `answer` passes it the result."""
+    """A running case: `step` is the next step that it wants done, None at its end; `answer` passes
+    it the result.
+    """
 
-    def __init__(self, case: Case, model: str, traits: Traits = ORDINARY, tools_url: str = "") -> None:
+    def __init__(
+        self, case: Case, model: str, traits: Traits = ORDINARY, tools_url: str = ""
+    ) -> None:
         self.case = case
         self.trial = Trial(case.ids, model, traits, tools_url)
         self._steps = case.script(self.trial)
@@ -110,7 +114,8 @@ class CaseRun:
         if stop.doubt is None:
             self.end(stop.verdict)
         else:
-            self._doubt, self.step = stop.doubt, stop.doubt.request
+            self._doubt = stop.doubt
+            self.step = stop.doubt.request
 
     def end(self, rest: Verdict) -> None:
         """End the case here: the requirements that it has not judged receive this verdict."""

@@ -1,4 +1,6 @@
-"""One fault in a case is one failed requirement: the others that failed because of it are blocked."""
+"""One fault in a case is one failed requirement: the others that failed because of it are
+blocked.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -18,7 +20,8 @@ def with_roots(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
 def _end(broken: Mapping[str, Verdict]) -> str:
     """Return the requirement that failed because the case could not continue, "" if it could.
 
-    It is a `must` that the last exchange had failed already, or else the first `must` that was left.
+    It is a `must` that the last exchange had failed already, or else the first `must` that was
+    left.
     """
     ended = [name for name, one in broken.items() if one.is_end]
     if not ended:
@@ -29,9 +32,15 @@ def _end(broken: Mapping[str, Verdict]) -> str:
 
 
 def _first(names: Iterable[str]) -> str:
-    return min(names, key=lambda name: name not in REQUIREMENTS or REQUIREMENTS[name].level != "must")
+    return min(
+        names, key=lambda name: name not in REQUIREMENTS or REQUIREMENTS[name].level != "must"
+    )
 
 
 def _caused(verdict: Verdict, name: str, root: str, broken: Mapping[str, Verdict]) -> Verdict:
     is_consequence = root != name and root in broken
-    return replace(verdict, outcome="blocked", root=root) if is_consequence else replace(verdict, root="")
+    return (
+        replace(verdict, outcome="blocked", root=root)
+        if is_consequence
+        else replace(verdict, root="")
+    )

@@ -11,7 +11,9 @@ APIS = {"chat": ("chat", "transport"), "responses": ("responses", "transport"), 
 
 
 def is_under(id: str, place: str) -> bool:
-    """Whether an id is the place, or is below it: `responses:stream` contains `responses:stream:one-terminal`."""
+    """Whether an id is the place, or is below it: `responses:stream` contains
+    `responses:stream:one-terminal`.
+    """
     return id == place or id.startswith(f"{place}:")
 
 
@@ -21,13 +23,19 @@ def under(places: Iterable[str]) -> set[str]:
     for place in places:
         ids = {one for one in REQUIREMENTS if is_under(one, place)}
         if not ids:
-            raise VerifyError(f"'{place}' is neither a requirement nor an area. 'antiphon-verify list' shows them.")
+            raise VerifyError(
+                f"'{place}' is neither a requirement nor an area. 'antiphon-verify list' shows "
+                "them."
+            )
         found |= ids
     return found
 
 
 def chosen(api: str = "all", only: Sequence[str] = ()) -> list[Requirement]:
-    """Return the requirements of an API, limited to the named areas if any are named. Raises `VerifyError`."""
+    """Return the requirements of an API, limited to the named areas if any are named.
+
+    Raises `VerifyError`.
+    """
     if api not in APIS:
         raise VerifyError(f"There is no API '{api}'. Choose one of: {', '.join(APIS)}.")
     ids = under(APIS[api]) if APIS[api] else set(REQUIREMENTS)

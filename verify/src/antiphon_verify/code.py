@@ -1,4 +1,6 @@
-"""Shared parts of cases about code: the programs to run, how they are requested, and how their outputs are read."""
+"""Shared parts of cases about code: the programs to run, how they are requested, and how their
+outputs are read.
+"""
 
 import json
 from collections.abc import Iterable
@@ -24,21 +26,32 @@ PRINTING = 'print("verify", 6 * 7)'
 VALUED = 'print("P1")\nprint("P2")\n6 * 7'
 RAISING = 'print("before")\n1 / 0'
 WRITING = 'with open("/mnt/data/verify.txt", "w") as file:\n    file.write("made by code")'
-READING = 'import pathlib\nfor one in pathlib.Path("/mnt/data").iterdir():\n    print(one.read_text())'
+READING = (
+    'import pathlib\nfor one in pathlib.Path("/mnt/data").iterdir():\n    print(one.read_text())'
+)
 DRAWING = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
 
 LINK = "sandbox:/mnt/data/verify.txt"
 
 
 def task(*codes: str, words: str = "") -> str:
-    """Return a request to run Python code, each part in a separate call; servers name the function differently."""
+    """Return a request to run Python code, each part in a separate call; servers name the function
+    differently.
+    """
     blocks = "\n".join(f"```python\n{code}\n```" for code in codes)
-    prompt = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{blocks}"
+    prompt = (
+        "Run this Python code with your tool, unchanged and each part in a call of its own. "
+        f"{words}\n{blocks}"
+    )
     arguments = [json.dumps({"code": code}) for code in codes]
-    return spelled(prompt, *(f"{name} {one}" for name in ("code_interpreter", "python") for one in arguments))
+    return spelled(
+        prompt, *(f"{name} {one}" for name in ("code_interpreter", "python") for one in arguments)
+    )
 
 
-def run(trial: Trial, *codes: str, tool: Item = AUTO, words: str = "", **parameters: Any) -> ExchangeSteps:
+def run(
+    trial: Trial, *codes: str, tool: Item = AUTO, words: str = "", **parameters: Any
+) -> ExchangeSteps:
     """Run code."""
     return trial.respond(task(*codes, words=words), tools=[tool], **parameters)
 
@@ -51,7 +64,9 @@ def calls(trial: Trial, exchange: Exchange) -> list[Item]:
 
 def calls_of(response: Any) -> list[Item]:
     """Return the calls of a response. Ends the case without any."""
-    found = [item for item in listed(response, "output") if at(item, "type") == "code_interpreter_call"]
+    found = [
+        item for item in listed(response, "output") if at(item, "type") == "code_interpreter_call"
+    ]
     if not found:
         raise Stop("skipped", "No code was run.")
     return found
@@ -74,7 +89,9 @@ def is_output(value: Any) -> bool:
 
 def is_whole(item: Item) -> bool:
     """Whether a call completed, and has everything that a client needs."""
-    return at(item, "status") == "completed" and all(is_text(at(item, key)) for key in ("id", "code", "container_id"))
+    return at(item, "status") == "completed" and all(
+        is_text(at(item, key)) for key in ("id", "code", "container_id")
+    )
 
 
 def citations_of(response: Any) -> list[tuple[Any, str]]:

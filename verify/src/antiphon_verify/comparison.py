@@ -1,4 +1,6 @@
-"""Reports compared, as data: servers side by side, and what changed between two reports of a server."""
+"""Reports compared, as data: servers side by side, and what changed between two reports of a
+server.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +61,9 @@ def groups(reports: Sequence[Report]) -> list[Group]:
 
 
 def rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
-    """Return the matrix as rows of words: a header, areas with their totals, requirements, and totals by level."""
+    """Return the matrix as rows of words: a header, areas with their totals, requirements, and
+    totals by level.
+    """
     head = ("requirement", "level", *(f"{server(one)} {one.model}".rstrip() for one in reports))
     lines = [line for group in groups(reports) for line in _lines(group, len(reports))]
     totals = [(title, "", *scores(found, len(reports))) for title, found in levels(groups(reports))]
@@ -72,11 +76,15 @@ def _lines(group: Group, width: int) -> list[tuple[str, ...]]:
 
 
 def levels(found: Iterable[Group]) -> list[tuple[str, list[Row]]]:
-    """Return the rows of each level of the protocol, and those of all capabilities, each under a title."""
+    """Return the rows of each level of the protocol, and those of all capabilities, each under a
+    title.
+    """
     listed = list(found)
     protocol = [row for group in listed if group.kind == "protocol" for row in group.rows]
     capable = [row for group in listed if group.kind == "capability" for row in group.rows]
-    by_level = [(level, [row for row in protocol if row.requirement.level == level]) for level in LEVELS]
+    by_level = [
+        (level, [row for row in protocol if row.requirement.level == level]) for level in LEVELS
+    ]
     return [(title, rows) for title, rows in (*by_level, ("capability", capable)) if rows]
 
 
@@ -115,7 +123,9 @@ class Change:
     def is_worse(self) -> bool:
         """Whether it passed before and no longer does, or fails now and did not before."""
         before, now = self.states
-        return now == "failed" or (before == "passed" and now in ("blocked", "not offered", "known"))
+        return now == "failed" or (
+            before == "passed" and now in ("blocked", "not offered", "known")
+        )
 
 
 def changes(old: Report, new: Report) -> list[Change]:

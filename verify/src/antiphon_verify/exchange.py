@@ -1,4 +1,6 @@
-"""What a case sends and receives: requests, WebSocket frames, and the complete responses to them."""
+"""What a case sends and receives: requests, WebSocket frames, and the complete responses to
+them.
+"""
 
 import json
 from collections.abc import Mapping
@@ -43,8 +45,16 @@ class Frame:
 
 
 def read_frames(body: bytes) -> list[Frame]:
-    """Return the frames of a body. Any content is read, as UTF-8 with replacement characters; nothing is raised."""
-    text = body.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    """Return the frames of a body.
+
+    Any content is read, as UTF-8 with replacement characters; nothing is raised.
+    """
+    text = (
+        body.decode("utf-8", "replace")
+        .removeprefix("\ufeff")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+    )
     *lines, rest = text.split("\n")
     frames: list[Frame] = []
     frame: Frame | None = None
@@ -69,10 +79,11 @@ MCP_RECEIVED = "MCP-RECEIVED"
 class Request:
     """One HTTP request, or with method `WS` one frame to a WebSocket.
 
-    With method `MCP-RECEIVED` nothing is sent to the tested server: the answer is what the run's own MCP server
-    received from it.
+    With method `MCP-RECEIVED` nothing is sent to the tested server: the answer is what the run's
+    own MCP server received from it.
 
-    `path` is relative to the base URL and can have a query. `body` is a JSON value; `content` are bytes instead of it.
+    `path` is relative to the base URL and can have a query. `body` is a JSON value; `content` are
+    bytes instead of it.
     """
 
     method: str
@@ -127,7 +138,10 @@ class Exchange:
 
     @cached_property
     def events(self) -> list[Any]:
-        """The data of the frames as JSON, without `[DONE]`; for a WebSocket the messages. Can contain `MISSING`."""
+        """The data of the frames as JSON, without `[DONE]`; for a WebSocket the messages.
+
+        Can contain `MISSING`.
+        """
         if self.request.method == "WS":
             return [parsed(line) for line in self.body.splitlines()]
         data = (frame.data for frame in self.frames)
@@ -144,21 +158,28 @@ class Exchange:
         if self.fault and not self.status:
             return self.fault
         if self._streams:
-            return ", ".join(part for part in (f"status {self.status}", self._streamed, self.fault) if part)
+            return ", ".join(
+                part for part in (f"status {self.status}", self._streamed, self.fault) if part
+            )
         text = " ".join(self.body[:2000].decode("utf-8", "replace").split())
         short = text if len(text) <= 160 else f"{text[:157]}..."
         return ", ".join(part for part in (f"status {self.status}", short, self.fault) if part)
 
     @property
     def _streams(self) -> bool:
-        return any(isinstance(event, dict) for event in self.events) and not isinstance(self.json, dict)
+        return any(isinstance(event, dict) for event in self.events) and not isinstance(
+            self.json, dict
+        )
 
     @property
     def _streamed(self) -> str:
         """A summary of a stream: the number of events, and the last one."""
         last = self.events[-1]
         text = " ".join(json.dumps(last, ensure_ascii=False, default=repr).split())
-        return f"{len(self.events)} events, the last {text if len(text) <= 160 else f'{text[:157]}...'}"
+        return (
+            f"{len(self.events)} events, the last "
+            f"{text if len(text) <= 160 else f'{text[:157]}...'}"
+        )
 
 
 def parsed(body: bytes) -> Any:

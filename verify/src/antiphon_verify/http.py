@@ -1,4 +1,6 @@
-"""Performs a case's steps against a server, over HTTP and WebSocket. Everything the server does is returned as data."""
+"""Performs a case's steps against a server, over HTTP and WebSocket. Everything the server does is
+returned as data.
+"""
 
 import asyncio
 import json
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from antiphon_verify.tool_server import ToolServer
 
 MAX_BODY = 4 * 1024 * 1024
-"""Bytes of a response that are read: far more than any short response has, and a limit for endless ones."""
+"""Bytes of a response that are read: far more than any short response has, and a limit for endless
+ones.
+"""
 
 TRIES = 4
 """How many times a request is sent to a server that reports that it is busy."""
@@ -61,7 +65,10 @@ class Subject:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self._session.close()
 
@@ -75,7 +82,9 @@ class Subject:
             await visit.close()
 
 
-async def _note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: Any) -> None:
+async def _note_reuse(
+    session: aiohttp.ClientSession, context: SimpleNamespace, params: Any
+) -> None:
     if context.trace_request_ctx is not None:  # the handshake of a WebSocket has none
         context.trace_request_ctx["is_reused"] = True
 
@@ -84,7 +93,9 @@ class Visit:
     """The connection of one case to the server."""
 
     def __init__(self, subject: Subject, session: aiohttp.ClientSession, deadline: float) -> None:
-        self._subject, self._session, self._deadline = subject, session, deadline
+        self._subject = subject
+        self._session = session
+        self._deadline = deadline
         self._sockets: dict[int, ClientWebSocketResponse] = {}
 
     async def perform(self, step: Step) -> Exchange | list[Exchange] | None:
@@ -116,7 +127,9 @@ class Visit:
             received = self._subject.tools.received(request.path) if self._subject.tools else b"[]"
             return Exchange(request, 200, body=received)
         for again in reversed(range(TRIES)):
-            exchange = await (self._converse(request) if request.method == "WS" else self._send_request(request))
+            exchange = await (
+                self._converse(request) if request.method == "WS" else self._send_request(request)
+            )
             wait = self._wait(exchange)
             if not again or wait is None or wait > self._left():
                 break
@@ -127,9 +140,15 @@ class Visit:
         """Return the seconds until a retry, None if the response is final."""
         if exchange.status in BUSY:
             retry_after = exchange.headers.get("retry-after", "1")
-            seconds = float(retry_after) if retry_after.isdecimal() and len(retry_after) < 4 else LONGEST_WAIT + 1
+            seconds = (
+                float(retry_after)
+                if retry_after.isdecimal() and len(retry_after) < 4
+                else LONGEST_WAIT + 1
+            )
             return seconds if seconds <= LONGEST_WAIT else None
-        is_stale = exchange.is_reused and exchange.fault and not exchange.status and self._left() > 0
+        is_stale = (
+            exchange.is_reused and exchange.fault and not exchange.status and self._left() > 0
+        )
         return 0.0 if is_stale else None
 
     async def _send_request(self, request: Request) -> Exchange:
@@ -141,9 +160,16 @@ class Visit:
         except TimeoutError:
             answer.fault = "timed out before the response was complete"
         except aiohttp.ClientConnectorError as error:
-            answer.is_reached, answer.fault = False, f"no connection ({_unreachable(error.os_error)})"
+            answer.is_reached, answer.fault = (
+                False,
+                f"no connection ({_unreachable(error.os_error)})",
+            )
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            when = f"after {len(answer.body)} bytes of the body" if answer.status else "before any response"
+            when = (
+                f"after {len(answer.body)} bytes of the body"
+                if answer.status
+                else "before any response"
+            )
             answer.fault = f"the connection broke {when} ({_named(error)})"
         return answer.to(request)
 
@@ -197,7 +223,11 @@ class Visit:
         answer.context["is_reused"] = socket is not None and not socket.closed
         if socket is None or socket.closed:
             url = URL(self._subject.base_url + request.path, encoded=True)
-            headers = {name: value for name, value in self._headers(request).items() if name != "content-type"}
+            headers = {
+                name: value
+                for name, value in self._headers(request).items()
+                if name != "content-type"
+            }
             socket = await self._session.ws_connect(url, headers=headers, max_msg_size=MAX_BODY)
             self._sockets[request.socket] = socket
         return socket
@@ -216,19 +246,35 @@ class _Answer:
 
     def to(self, request: Request) -> Exchange:
         is_reused = self.context["is_reused"]
-        return Exchange(request, self.status, self.headers, bytes(self.body), self.fault, is_reused, self.is_reached)
+        return Exchange(
+            request,
+            self.status,
+            self.headers,
+            bytes(self.body),
+            self.fault,
+            is_reused,
+            self.is_reached,
+        )
 
 
 async def _listen(socket: ClientWebSocketResponse, request: Request, answer: _Answer) -> None:
-    """Receive messages until the awaited number of responses has ended; line breaks in JSON messages are removed."""
+    """Receive messages until the awaited number of responses has ended; line breaks in JSON
+    messages are removed.
+    """
     answers = request.answers
     while answers > 0:
         message = await socket.receive()
         if message.type is not aiohttp.WSMsgType.TEXT:
-            answer.fault = f"the WebSocket was closed: {message.type.name.lower()}, code {socket.close_code}"
+            answer.fault = (
+                f"the WebSocket was closed: {message.type.name.lower()}, code {socket.close_code}"
+            )
             return
         value = parsed(message.data.encode("utf-8", "replace"))
-        line = json.dumps(value) if isinstance(value, dict | list) else " ".join(message.data.splitlines())
+        line = (
+            json.dumps(value)
+            if isinstance(value, dict | list)
+            else " ".join(message.data.splitlines())
+        )
         answer.body += line.encode("utf-8", "replace") + b"\n"
         kind = at(value, "type")
         if isinstance(kind, str):

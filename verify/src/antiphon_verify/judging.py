@@ -67,7 +67,11 @@ class Plan:
     def all_cases(self) -> list[Case]:
         """The cases, with those that judge the prerequisites of the requirements."""
         needed = with_needs(self._wanted) - self._wanted - self.skip
-        return [case for case in CASES if not (self._wanted.isdisjoint(case.ids) and needed.isdisjoint(case.own))]
+        return [
+            case
+            for case in CASES
+            if not (self._wanted.isdisjoint(case.ids) and needed.isdisjoint(case.own))
+        ]
 
     @property
     def _wanted(self) -> set[str]:
@@ -76,15 +80,19 @@ class Plan:
     @property
     def wants_tools(self) -> bool:
         """Whether a requirement needs an MCP server, and the tested server can reach ours."""
-        return is_here(self.base_url) and any(is_under(one.id, "responses:mcp") for one in self.requirements)
+        return is_here(self.base_url) and any(
+            is_under(one.id, "responses:mcp") for one in self.requirements
+        )
 
 
 async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Report:
     """Judge a server and return the report; `on_done` is called after each case.
 
-    Raises `VerifyError` if nothing answers at the base URL, or if no model is named and none is listed.
+    Raises `VerifyError` if nothing answers at the base URL, or if no model is named and none is
+    listed.
     """
-    started_at, began = int(time.time()), time.monotonic()
+    started_at = int(time.time())
+    began = time.monotonic()
     tried, model, requests = await try_all(plan, plan.all_cases, on_done)
     known = plan.profile.reasons(model) if plan.profile else {}
     return Report(
@@ -116,7 +124,8 @@ async def try_all(
 def masked(result: Result, key: str) -> Result:
     """Return a result without the key, even if the server repeated it."""
     exchanges = tuple(
-        Shown(request=hidden(one.request, key), answer=hidden(one.answer, key)) for one in result.exchanges
+        Shown(request=hidden(one.request, key), answer=hidden(one.answer, key))
+        for one in result.exchanges
     )
     return msgspec.structs.replace(
         result,
@@ -128,7 +137,9 @@ def masked(result: Result, key: str) -> Result:
 
 
 def hidden(text: str, key: str) -> str:
-    """Return a text without the key; a key too short to be a secret is treated as an ordinary word."""
+    """Return a text without the key; a key too short to be a secret is treated as an ordinary
+    word.
+    """
     return text.replace(key, MASK) if len(key) >= SHORTEST_KEY else text
 
 
@@ -155,7 +166,8 @@ async def _model(plan: Plan, subject: Subject) -> str:
         exchange = await visit.fetch(Request(method="GET", path="/models"))
     if not exchange.is_reached:
         raise VerifyError(
-            f"No server answers at {plan.base_url}: {exchange.fault}. Start it, or name another URL with --base-url."
+            f"No server answers at {plan.base_url}: {exchange.fault}. Start it, or name another "
+            "URL with --base-url."
         )
     if plan.model:
         return plan.model

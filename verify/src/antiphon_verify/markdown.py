@@ -1,4 +1,6 @@
-"""Servers side by side as a Markdown page: how each was run, the results of each area, and every root cause."""
+"""Servers side by side as a Markdown page: how each was run, the results of each area, and every
+root cause.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +22,7 @@ This page compares how many requirements of Chat Completions and the Responses A
 `antiphon verify`. A cell such as 24/26 means that 24 of 26 tested requirements passed. Requirements of features that
 the server does not offer, and requirements that another failure blocks, are not counted.
 `antiphon verify matrix --markdown` writes this page from the reports in `reports/`.
-"""
+"""  # noqa: E501 - the lines of a text
 
 RUNS = "## How each server was run\n"
 
@@ -29,12 +31,21 @@ CAUSES = """\
 
 A root cause is a failure that does not follow from another one. Each has the request that shows it; `BASE_URL` ends in
 `/v1`.
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 def matrix_markdown(reports: Sequence[Report]) -> str:
     """Return the matrix as a page of Markdown."""
-    parts = [HEAD, RUNS, *_runs(reports), "", "## Passed requirements by area\n", *_areas(reports), "", CAUSES]
+    parts = [
+        HEAD,
+        RUNS,
+        *_runs(reports),
+        "",
+        "## Passed requirements by area\n",
+        *_areas(reports),
+        "",
+        CAUSES,
+    ]
     parts += [line for report in reports for line in _causes(report)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -42,7 +53,12 @@ def matrix_markdown(reports: Sequence[Report]) -> str:
 def _runs(reports: Sequence[Report]) -> list[str]:
     keys = list(dict.fromkeys(key for report in reports for key in report.about))
     rows = [
-        (server(one), day(one.started_at), f"{one.version}, `{one.model}`", *(one.about.get(key, "-") for key in keys))
+        (
+            server(one),
+            day(one.started_at),
+            f"{one.version}, `{one.model}`",
+            *(one.about.get(key, "-") for key in keys),
+        )
         for one in reports
     ]
     return table(("server", "date", "tested by Antiphon, model", *keys), rows)
@@ -56,7 +72,9 @@ def _areas(reports: Sequence[Report]) -> list[str]:
 
 
 def _causes(report: Report) -> list[str]:
-    causes = [one for one in report.causes if one.failed.kind == "protocol" and one.failed.level != "may"]
+    causes = [
+        one for one in report.causes if one.failed.kind == "protocol" and one.failed.level != "may"
+    ]
     lines = [f"### {server(report)}", "", f"{counted(len(causes), 'root cause')}."]
     for one in causes[:MOST_CAUSES]:
         lines += ["", *_cause(one)]
@@ -68,9 +86,12 @@ def _causes(report: Report) -> list[str]:
 def _cause(cause: Cause) -> list[str]:
     one = cause.failed
     came = cut(one.came, LONGEST).replace("`", "'")
-    sentence = REQUIREMENTS.get(one.id, one).sentence  # as it is worded today, also for a report of an older version
+    sentence = REQUIREMENTS.get(
+        one.id, one
+    ).sentence  # as it is worded today, also for a report of an older version
     lines = [
-        f"- `{one.id}` ({', '.join((one.level, *consequences(cause)))}): {sentence} Received: `{came or 'nothing'}`"
+        f"- `{one.id}` ({', '.join((one.level, *consequences(cause)))}): {sentence} Received: "
+        f"`{came or 'nothing'}`"
     ]
     if one.place:
         lines.append(f"  at `{cut(one.place, LONGEST).replace('`', chr(39))}`")

@@ -1,7 +1,8 @@
 """The run's MCP server as a function: a message in, the response out.
 
-It implements the JSON-RPC of MCP as far as a client needs it that lists two tools and calls them. The result of a call
-depends only on the call, so a case can compare it with what the tested server returns.
+It implements the JSON-RPC of MCP as far as a client needs it that lists two tools and calls them.
+The result of a call depends only on the call, so a case can compare it with what the tested server
+returns.
 """
 
 from typing import Any
@@ -39,7 +40,8 @@ SILENT = "/silent"
 LOST = "The shelf is locked."
 """The error message of `lose`."""
 
-UNKNOWN_METHOD, INVALID_PARAMS = -32601, -32602
+UNKNOWN_METHOD = -32601
+INVALID_PARAMS = -32602
 
 
 def answer(message: Message) -> Message | None:
@@ -55,9 +57,13 @@ def answer(message: Message) -> Message | None:
         case "tools/list":
             return reply | {"result": {"tools": TOOLS}}
         case "tools/call":
-            return reply | _called(at(message, "params", "name"), at(message, "params", "arguments"))
+            return reply | _called(
+                at(message, "params", "name"), at(message, "params", "arguments")
+            )
         case other:
-            return reply | {"error": {"code": UNKNOWN_METHOD, "message": f"Method not found: {other}"}}
+            return reply | {
+                "error": {"code": UNKNOWN_METHOD, "message": f"Method not found: {other}"}
+            }
 
 
 def shelf(word: str) -> str:
@@ -66,7 +72,9 @@ def shelf(word: str) -> str:
 
 
 def row(word: str) -> str:
-    """Return the row in the structured content of `lookup` for a word, which its text does not have."""
+    """Return the row in the structured content of `lookup` for a word, which its text does not
+    have.
+    """
     return f"row-{sum(word.encode()) % 83 + 11}"
 
 
@@ -86,5 +94,8 @@ def _called(name: Any, arguments: Any) -> Message:
         return {"error": {"code": INVALID_PARAMS, "message": f"Unknown tool: {name}"}}
     word = at(arguments, "word")
     word = word if isinstance(word, str) else ""
-    found = {"content": [{"type": "text", "text": shelf(word)}], "structuredContent": {"row": row(word)}}
+    found = {
+        "content": [{"type": "text", "text": shelf(word)}],
+        "structuredContent": {"row": row(word)},
+    }
     return {"result": found | {"isError": False}}

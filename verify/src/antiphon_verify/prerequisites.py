@@ -1,4 +1,6 @@
-"""What must pass before a requirement can be judged, so that one fault is one root cause and not a hundred failures."""
+"""What must pass before a requirement can be judged, so that one fault is one root cause and not a
+hundred failures.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +10,8 @@ from antiphon_verify.requirement import Verdict
 Need = tuple[str, ...]
 """Requirements of which one must pass: they differ in detail, so no single one is the condition."""
 
-CHAT, RESPONSE = ("chat:answer:made",), ("responses:objects:made",)
+CHAT = ("chat:answer:made",)
+RESPONSE = ("responses:objects:made",)
 
 STREAM = ("responses:stream:whole",)
 
@@ -17,11 +20,14 @@ BACKGROUND = ("responses:background:at-once", "responses:background:told")
 WINDOW = ("responses:background:window",)
 
 KNOWN = ("responses:errors:unknown-parameter", "responses:background:window-shown")
-"""Either shows that a server which accepts a window knows the parameter: others accept it because they ignore it."""
+"""Either shows that a server which accepts a window knows the parameter: others accept it because
+they ignore it.
+"""
 
 CHAIN = ("responses:chain:taken", "responses:chain:after-stream")
 
-PREWARMED, DIAGNOSED = ("responses:prompt-cache:prewarm",), ("responses:prompt-cache:diagnostics",)
+PREWARMED = ("responses:prompt-cache:prewarm",)
+DIAGNOSED = ("responses:prompt-cache:diagnostics",)
 
 RESUMED = ("responses:resume:whole",)
 
@@ -31,7 +37,16 @@ RESUMING = ("after", "same", "end", "after-last", "after-word", "foreground", "u
 CONVERSATION = ("responses:conversations:created", "responses:conversations:retrieved")
 
 USED = (
-    *("used", "used-object", "echoed", "appended", "counted", "streamed", "exclusive", "repeated-id"),
+    *(
+        "used",
+        "used-object",
+        "echoed",
+        "appended",
+        "counted",
+        "streamed",
+        "exclusive",
+        "repeated-id",
+    ),
     *("use-unknown", "recalled"),
 )
 """Requirements on conversations that concern responses in them."""
@@ -65,8 +80,28 @@ FILE_SEARCH = (
 RAN_CODE = ("responses:code-interpreter:item",)
 
 CODE = (
-    *("order", "code", "opened", "goes-on", "outputs-unasked", "outputs", "printed", "value", "outputs-later"),
-    *("exception", "one-container", "state", "auto-again", "made-file", "citation", "cited", "figure", "figure-cited"),
+    *(
+        "order",
+        "code",
+        "opened",
+        "goes-on",
+        "outputs-unasked",
+        "outputs",
+        "printed",
+        "value",
+        "outputs-later",
+    ),
+    *(
+        "exception",
+        "one-container",
+        "state",
+        "auto-again",
+        "made-file",
+        "citation",
+        "cited",
+        "figure",
+        "figure-cited",
+    ),
     *("by-id", "auto-files", "container-gone"),
 )
 """Requirements on the code interpreter that need a call."""
@@ -74,17 +109,37 @@ CODE = (
 DREW = ("responses:image-generation:item",)
 
 IMAGES = (
-    *("format", "used", "opened", "partial", "goes-on", "usage", "stored", "chained", "by-id", "replayed"),
+    *(
+        "format",
+        "used",
+        "opened",
+        "partial",
+        "goes-on",
+        "usage",
+        "stored",
+        "chained",
+        "by-id",
+        "replayed",
+    ),
     "edit-nothing",
 )
 """Requirements on image generation that need an image."""
 
-CONTAINER, FILE = ("responses:containers:created",), ("responses:files:created",)
+CONTAINER = ("responses:containers:created",)
+FILE = ("responses:files:created",)
 
 STORED_FILE = ("expires-after", "file-ids", "file-attached", "file-listed", "file-paged")
 """Requirements on containers, with cases that upload a file first."""
 
-SEARCH = ("sources", "sources-unasked", "results-unasked", "citations", "cited", "goes-on", "max-tool-calls")
+SEARCH = (
+    "sources",
+    "sources-unasked",
+    "results-unasked",
+    "citations",
+    "cited",
+    "goes-on",
+    "max-tool-calls",
+)
 """Requirements on web search that need a search."""
 
 NEEDS: Mapping[str, tuple[Need, ...]] = {
@@ -95,7 +150,8 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "chat:stream:plain": (CHAT,),
     "chat:embeddings": (),
     **dict.fromkeys(
-        ("chat:errors:streamed-tools", "chat:errors:streamed-tool-choice"), (CHAT, ("chat:errors:streamed",))
+        ("chat:errors:streamed-tools", "chat:errors:streamed-tool-choice"),
+        (CHAT, ("chat:errors:streamed",)),
     ),
     "chat:stored": (("chat:stored:retrieved",),),
     "chat:stored:retrieved": (CHAT,),
@@ -105,14 +161,17 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:stream:whole": (RESPONSE,),
     "responses:order": (STREAM,),
     "responses:resume": (STREAM, BACKGROUND),
-    **dict.fromkeys((f"responses:resume:{name}" for name in RESUMING), (STREAM, BACKGROUND, RESUMED)),
+    **dict.fromkeys(
+        (f"responses:resume:{name}" for name in RESUMING), (STREAM, BACKGROUND, RESUMED)
+    ),
     "responses:cancel": (BACKGROUND,),
     "responses:background": (BACKGROUND,),
     **dict.fromkeys(BACKGROUND, (RESPONSE,)),
     "responses:background:whole": (("responses:background:completed",),),
     "responses:same": (STREAM,),
     **dict.fromkeys(
-        (f"responses:replay:{name}" for name in ("streamed", "call", "reasoning")), (("responses:replay:text",),)
+        (f"responses:replay:{name}" for name in ("streamed", "call", "reasoning")),
+        (("responses:replay:text",),),
     ),
     "responses:compact:taken-back": (COMPACTED, ("responses:replay:text",)),
     **{f"responses:echo:{name}": ((f"responses:objects:{name}",),) for name in ECHOED},
@@ -157,7 +216,9 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     **dict.fromkeys(LISTED, (RESPONSE,)),
     "responses:mcp:error-item": (("responses:mcp:call-item",),),
     "responses:mcp:call-structured": (("responses:mcp:call-output",),),
-    **dict.fromkeys((f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")), (RESPONSE,)),
+    **dict.fromkeys(
+        (f"responses:mcp:{name}" for name in ("no-address", "no-label", "same-label")), (RESPONSE,)
+    ),
     **dict.fromkeys((f"responses:web-search:{name}" for name in SEARCH), (SEARCHED,)),
     "responses:file-search": (RESPONSE, *STORE),
     **dict.fromkeys((f"responses:file-search:{name}" for name in FILE_SEARCH), (SEARCHED_FILES,)),
@@ -171,16 +232,25 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:containers:created": (),
     **dict.fromkeys((f"responses:containers:{name}" for name in STORED_FILE), (CONTAINER, FILE)),
     **dict.fromkeys(
-        (f"responses:containers:file-{name}" for name in ("object", "path", "retrieved", "content", "deleted")),
+        (
+            f"responses:containers:file-{name}"
+            for name in ("object", "path", "retrieved", "content", "deleted")
+        ),
         (("responses:containers:file-uploaded",),),
     ),
-    **dict.fromkeys((f"responses:prompt-cache:{name}" for name in ("usage", "streamed")), (PREWARMED,)),
+    **dict.fromkeys(
+        (f"responses:prompt-cache:{name}" for name in ("usage", "streamed")), (PREWARMED,)
+    ),
     "responses:prompt-cache:continued": (PREWARMED, CHAIN),
     "responses:prompt-cache:background": (PREWARMED, BACKGROUND),
-    **dict.fromkeys((f"responses:prompt-cache:{name}" for name in ("miss", "not-found")), (DIAGNOSED,)),
+    **dict.fromkeys(
+        (f"responses:prompt-cache:{name}" for name in ("miss", "not-found")), (DIAGNOSED,)
+    ),
     "responses:prompts": (("responses:prompts:created",),),
     "responses:prompts:created": (),
-    **dict.fromkeys((f"responses:prompts:{name}" for name in ("unknown", "no-object")), (RESPONSE,)),
+    **dict.fromkeys(
+        (f"responses:prompts:{name}" for name in ("unknown", "no-object")), (RESPONSE,)
+    ),
     "responses:hosted:web-search-order": (SEARCHED,),
     "responses:hosted:code-order": (("responses:hosted:code-item",),),
     "responses:hosted:image-order": (("responses:hosted:image-item",),),
@@ -195,7 +265,10 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:vector-stores": (("responses:vector-stores:made",),),
     "responses:vector-stores:made": (),
     **dict.fromkeys((f"responses:vector-stores:{name}" for name in WITH_FILES), STORE),
-    **dict.fromkeys((f"responses:vector-stores:{name}" for name in ATTACHED), (("responses:vector-stores:attached",),)),
+    **dict.fromkeys(
+        (f"responses:vector-stores:{name}" for name in ATTACHED),
+        (("responses:vector-stores:attached",),),
+    ),
     "responses:webhooks": (("responses:webhooks:created",),),
     "responses:webhooks:created": (),
     "responses:websocket": (("responses:websocket:created",),),
@@ -215,18 +288,23 @@ ALTERNATIVES: Mapping[str, tuple[Need, ...]] = {
     for place, one in enumerate(need)
     if place and one.rpartition(":")[0] == need[0].rpartition(":")[0]
 }
-"""By a requirement that is enough where another of its area fails: if both fail, the other one is the root."""
+"""By a requirement that is enough where another of its area fails: if both fail, the other one is
+the root.
+"""
 
 
 def needs_of(name: str) -> tuple[Need, ...]:
-    """Return the prerequisites of a requirement: those of its own row, or of its area's, or of its API's."""
+    """Return the prerequisites of a requirement: those of its own row, or of its area's, or of its
+    API's.
+    """
     places = (name, name.rpartition(":")[0], name.partition(":")[0])
     return next((NEEDS[place] for place in places if place in NEEDS), ())
 
 
 def with_needs(names: set[str]) -> set[str]:
     """Return the ids of requirements, and of all their prerequisites."""
-    found, rest = set(names), list(names)
+    found = set(names)
+    rest = list(names)
     while rest:
         new = {each for need in needs_of(rest.pop()) for each in need} - found
         found |= new
@@ -242,29 +320,39 @@ def _blocked(root: str) -> tuple[Verdict, str]:
 class Standing:
     """The outcomes of requirements, from their own verdicts and those of their prerequisites.
 
-    `alone` are the verdicts of the cases that are about a requirement; a failure that another case finds in passing
-    blocks nothing. A requirement without a verdict was not judged, and blocks nothing either.
+    `alone` are the verdicts of the cases that are about a requirement; a failure that another case
+    finds in passing blocks nothing. A requirement without a verdict was not judged, and blocks
+    nothing either.
     """
 
     verdicts: Mapping[str, Verdict]
     alone: Mapping[str, Verdict]
 
     def of(self, name: str) -> tuple[Verdict, str]:
-        """Return the verdict on a requirement, and the id of the root cause if it is blocked, otherwise ""."""
+        """Return the verdict on a requirement, and the id of the root cause if it is blocked,
+        otherwise "".
+        """
         return self._standing(name, self.verdicts[name], frozenset())
 
     def _standing(self, name: str, verdict: Verdict, above: frozenset[str]) -> tuple[Verdict, str]:
-        """Return the verdict, and its root; `above` are the requirements with a standing that depends on this one."""
+        """Return the verdict, and its root; `above` are the requirements with a standing that
+        depends on this one.
+        """
         if verdict.outcome == "not offered":
             return verdict, ""
         above |= {name}
-        needs = needs_of(name) if verdict.outcome != "failed" else (*needs_of(name), *ALTERNATIVES.get(name, ()))
+        needs = (
+            needs_of(name)
+            if verdict.outcome != "failed"
+            else (*needs_of(name), *ALTERNATIVES.get(name, ()))
+        )
         hindrances = (self._hindrance(need, above) for need in needs)
         found = next((found for found in hindrances if found is not None), None)
         return found or self._caused(verdict, above) or (replace(verdict, outcome="failed"), "")
 
     def _caused(self, verdict: Verdict, above: frozenset[str]) -> tuple[Verdict, str] | None:
-        """Return the verdict, and its root if it failed from the same cause as another one that has failed.
+        """Return the verdict, and its root if it failed from the same cause as another one that has
+        failed.
 
         None if that one was excluded: then the verdict stands as a failure of its own.
         """
@@ -277,7 +365,9 @@ class Standing:
         return _blocked(root or one) if its.outcome in ("failed", "blocked") else None
 
     def _hindrance(self, need: Need, above: frozenset[str]) -> tuple[Verdict, str] | None:
-        """Return the outcome of a requirement with this need, None if one of the needed requirements passes."""
+        """Return the outcome of a requirement with this need, None if one of the needed
+        requirements passes.
+        """
         judged = [one for one in need if one in self.alone and one not in above]
         standing = [(one, *self._standing(one, self.alone[one], above)) for one in judged]
         words = {verdict.outcome for _, verdict, _ in standing}

@@ -1,4 +1,6 @@
-"""Profiles: the known deviations of well-known servers, so that a report distinguishes new failures from known ones."""
+"""Profiles: the known deviations of well-known servers, so that a report distinguishes new failures
+from known ones.
+"""
 
 from fnmatch import fnmatch
 from pathlib import Path
@@ -34,8 +36,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     known: tuple[Known, ...] = ()
 
     def reasons(self, model: str) -> dict[str, str]:
-        """Return, by id, why a requirement is known to fail with this model. Raises `VerifyError` for an unknown id."""
-        known = [one for one in self.known if not one.models or any(fnmatch(model, name) for name in one.models)]
+        """Return, by id, why a requirement is known to fail with this model.
+
+        Raises `VerifyError` for an unknown id.
+        """
+        known = [
+            one
+            for one in self.known
+            if not one.models or any(fnmatch(model, name) for name in one.models)
+        ]
         return {each: f"{one.why} ({one.source})" for one in known for each in under(one.ids)}
 
 
@@ -45,12 +54,17 @@ def profiles() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """Return a built-in profile by its name, or a user's profile by its file. Raises `VerifyError`."""
+    """Return a built-in profile by its name, or a user's profile by its file.
+
+    Raises `VerifyError`.
+    """
     path = FOLDER / f"{name}.toml" if name in profiles() else Path(name)
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Profile)
     except OSError as error:
         choice = ", ".join(profiles())
-        raise VerifyError(f"There is no profile '{name}'. Name a file, or one of: {choice}.") from error
+        raise VerifyError(
+            f"There is no profile '{name}'. Name a file, or one of: {choice}."
+        ) from error
     except msgspec.MsgspecError as error:
         raise VerifyError(f"The profile {name} is invalid: {error}") from error

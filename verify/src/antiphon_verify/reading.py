@@ -50,7 +50,9 @@ def at(value: Any, *path: str | int) -> Any:
 
 
 def peek(value: Any, *path: str | int) -> Any:
-    """Return what `at` returns, without recording it: for reads that only determine the kind of value."""
+    """Return what `at` returns, without recording it: for reads that only determine the kind of
+    value.
+    """
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step, MISSING)
@@ -91,12 +93,16 @@ PREFIX = re.compile(r"[A-Za-z]+[_-]")
 OTHERS = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 """Digits and the letters of hexadecimal numbers, each as another one of its kind."""
 
-OTHER_LETTERS = str.maketrans("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ", "zyxwvutsrqponmlkjihgZYXWVUTSRQPONMLKJIHG")
+OTHER_LETTERS = str.maketrans(
+    "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ", "zyxwvutsrqponmlkjihgZYXWVUTSRQPONMLKJIHG"
+)
 """For the few ids without any of these."""
 
 
 def unlike(id: str) -> str:
-    """Return an id that nothing has, in the shape of one that the server issued: a server may refuse another shape."""
+    """Return an id that nothing has, in the shape of one that the server issued: a server may
+    refuse another shape.
+    """
     named = PREFIX.match(id)
     start = max(len(id) - TAIL, named.end() if named else 0)
     tail = id[start:]
@@ -125,7 +131,9 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether the value matches `type`, `enum`, `properties`, `required`, `additionalProperties` and `items`."""
+    """Whether the value matches `type`, `enum`, `properties`, `required`, `additionalProperties`
+    and `items`.
+    """
     if not schema:  # no condition, so a deeply nested value is not walked
         return True
     if "type" in schema and type(value) not in TYPES[schema["type"]]:

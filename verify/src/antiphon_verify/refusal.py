@@ -1,4 +1,6 @@
-"""Rejections: the form of an error (specification section 13), and how a server reports that it lacks a feature."""
+"""Rejections: the form of an error (specification section 13), and how a server reports that it
+lacks a feature.
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +12,18 @@ KEYS = {"message", "type", "param", "code"}
 
 
 def is_envelope(exchange: Exchange) -> bool:
-    """Whether the response is an error that SDKs can read: `error` with a message. They need no type."""
+    """Whether the response is an error that SDKs can read: `error` with a message.
+
+    They need no type.
+    """
     return is_text(at(exchange.json, "error", "message"))
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """Whether the request was rejected as the client's error. The form of the error is a requirement of its own."""
+    """Whether the request was rejected as the client's error.
+
+    The form of the error is a requirement of its own.
+    """
     return not exchange.fault and 400 <= exchange.status < 500
 
 
@@ -24,14 +32,19 @@ UPSTREAM = {502, 503, 504}
 
 
 def is_reported(exchange: Exchange) -> bool:
-    """Whether an HTTP error reports, with a message, that another server failed: OpenAI answers 424."""
+    """Whether an HTTP error reports, with a message, that another server failed: OpenAI answers
+    424.
+    """
     return (is_refused(exchange) or exchange.status in UPSTREAM) and is_envelope(exchange)
 
 
 def is_named(exchange: Exchange, codes: Sequence[str | None], params: Sequence[str | None]) -> bool:
-    """Whether the error's code and param are among the accepted pairs; None means null or absent."""
+    """Whether the error's code and param are among the accepted pairs; None means null or
+    absent.
+    """
     error = at(exchange.json, "error")
-    code, param = at(error, "code") or None, at(error, "param") or None
+    code = at(error, "code") or None
+    param = at(error, "param") or None
     return code in codes and param in params
 
 
@@ -48,7 +61,9 @@ LEFT_OUT = "antiphon-ignored-tools"
 """A header that means a missing feature: it names the tools that were not sent to the model."""
 
 ANSWERS = {"id", "object", "data", "output", "choices"}
-"""Keys of the API's responses; a body with `error` and none of these is an error, whatever its status."""
+"""Keys of the API's responses; a body with `error` and none of these is an error, whatever its
+status.
+"""
 
 NAMED = re.compile(
     r"\b(response|conversation|item|model|endpoint|completion|container|prompt)s?\b.*"
@@ -64,30 +79,44 @@ THINGS = {f"{thing}_not_found" for thing in ("model", "response", "conversation"
 
 
 def path_absence(exchange: Exchange) -> str | None:
-    """Return how the server reports that it does not serve the path or the method, None if it does not."""
-    is_absent = exchange.status in ABSENT or (exchange.status == 404 and not _names_a_thing(exchange))
+    """Return how the server reports that it does not serve the path or the method, None if it does
+    not.
+    """
+    is_absent = exchange.status in ABSENT or (
+        exchange.status == 404 and not _names_a_thing(exchange)
+    )
     return f"status {exchange.status}" if is_absent else None
 
 
 def hidden_error(exchange: Exchange) -> str:
-    """Return the error, without the path, of a response with a success status and nothing else; "" without one.
+    """Return the error, without the path, of a response with a success status and nothing else; ""
+    without one.
 
     Some servers respond in this way to unknown paths.
     """
     body = exchange.json
-    is_error = exchange.is_ok and isinstance(body, dict) and body.get("error") and body.keys().isdisjoint(ANSWERS)
+    is_error = (
+        exchange.is_ok
+        and isinstance(body, dict)
+        and body.get("error")
+        and body.keys().isdisjoint(ANSWERS)
+    )
     return message_of(exchange).replace(exchange.request.path, "") if is_error else ""
 
 
 def named_lack(exchange: Exchange) -> str | None:
-    """Return how an error's code reports that the server lacks a parameter of the request, None if it does not."""
+    """Return how an error's code reports that the server lacks a parameter of the request, None if
+    it does not.
+    """
     if left_out := exchange.headers.get(LEFT_OUT):
         return f"omitted: {left_out}"
     code = at(exchange.json, "error", "code")
     if exchange.status not in REFUSED or not isinstance(code, str) or code not in CODES:
         return None
     root = param_root(exchange)
-    return lacking(exchange) if root is not None and root in optional_keys(exchange.request) else None
+    return (
+        lacking(exchange) if root is not None and root in optional_keys(exchange.request) else None
+    )
 
 
 def lacking(exchange: Exchange) -> str:
@@ -95,7 +124,15 @@ def lacking(exchange: Exchange) -> str:
     return f"status {exchange.status}: {message_of(exchange)[:160]}"
 
 
-CORE = {"model", "input", "messages", "stream", "max_tokens", "max_completion_tokens", "max_output_tokens"}
+CORE = {
+    "model",
+    "input",
+    "messages",
+    "stream",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+}
 """Parameters of a minimal request."""
 
 
@@ -106,7 +143,10 @@ def optional_keys(request: Request) -> set[str]:
 
 
 def param_root(exchange: Exchange) -> str | None:
-    """Return the parameter of the request that an error names: `tools` for `tools[0].type`. None if it names none."""
+    """Return the parameter of the request that an error names: `tools` for `tools[0].type`.
+
+    None if it names none.
+    """
     param = at(exchange.json, "error", "param")
     found = re.match(r"(?:body\.)?(\w+)", param) if isinstance(param, str) else None
     return found[1] if found else None
@@ -123,10 +163,15 @@ def message_of(exchange: Exchange) -> str:
 
 def _names_a_thing(exchange: Exchange) -> bool:
     message = message_of(exchange).replace(exchange.request.path, "")
-    if at(exchange.json, "error", "code") == "unknown_url" or "unknown request url" in message.lower():
+    if (
+        at(exchange.json, "error", "code") == "unknown_url"
+        or "unknown request url" in message.lower()
+    ):
         return False
     if {
-        at(exchange.json, "error", key) for key in ("code", "type") if is_text(at(exchange.json, "error", key))
+        at(exchange.json, "error", key)
+        for key in ("code", "type")
+        if is_text(at(exchange.json, "error", key))
     } & THINGS:
         return True
     named = exchange.request.path.partition("?")[0].rpartition("/")[2]

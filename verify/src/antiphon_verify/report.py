@@ -43,9 +43,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     blocked_by: str = ""
     """The id of the root cause, if the requirement cannot be judged while the root cause fails."""
     curl: str = ""
-    """For a failure: the request as a `curl` command; the shell fills in `$BASE_URL` and `$OPENAI_API_KEY`.
+    """For a failure: the request as a `curl` command; the shell fills in `$BASE_URL` and
+    `$OPENAI_API_KEY`.
 
-    For a request that is too long, or is not an HTTP request, a command that repeats it (`--replay`).
+    For a request that is too long, or is not an HTTP request, a command that repeats it
+    (`--replay`).
     """
 
     @property
@@ -55,7 +57,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_breach(self) -> bool:
-        """Whether this makes the server non-conformant: a failed `must` of the protocol that is no known deviation."""
+        """Whether this makes the server non-conformant: a failed `must` of the protocol that is no
+        known deviation.
+        """
         return self.outcome == "failed" and self.level == "must" and self.kind == "protocol"
 
 
@@ -104,17 +108,27 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def counted(self, results: Iterable[Result] | None = None) -> dict[CaseOutcome, int]:
         """Return how many results have each outcome; of all results, or of these."""
-        counts: dict[CaseOutcome, int] = {"passed": 0, "failed": 0, "blocked": 0, "not offered": 0, "skipped": 0}
+        counts: dict[CaseOutcome, int] = {
+            "passed": 0,
+            "failed": 0,
+            "blocked": 0,
+            "not offered": 0,
+            "skipped": 0,
+        }
         for result in self.results if results is None else results:
             counts[result.outcome] += 1
         return counts
 
     @property
     def causes(self) -> list["Cause"]:
-        """Return the failures by cause, most consequences first; identical error responses are one cause."""
+        """Return the failures by cause, most consequences first; identical error responses are one
+        cause.
+        """
         failed = [one for one in self.results if one.outcome == "failed"]
         alike: dict[str, list[Result]] = {}
-        for one in sorted(failed, key=lambda one: (one.kind != "protocol", LEVELS.index(one.level))):
+        for one in sorted(
+            failed, key=lambda one: (one.kind != "protocol", LEVELS.index(one.level))
+        ):
             alike.setdefault(one.came if REFUSAL.match(one.came) else one.id, []).append(one)
         causes = [self._cause(first, *same) for first, *same in alike.values()]
         return sorted(causes, key=lambda cause: -len(cause.blocked))
@@ -140,7 +154,10 @@ def encode_report(report: Report) -> bytes:
 
 
 def decode_reports(files: Sequence[tuple[str, bytes]]) -> list[Report]:
-    """Return the reports of some files, passed by name and bytes. Raises `VerifyError` if a file is not a report."""
+    """Return the reports of some files, passed by name and bytes.
+
+    Raises `VerifyError` if a file is not a report.
+    """
     return [_decode(name, data) for name, data in files]
 
 
@@ -148,10 +165,13 @@ def _decode(name: str, data: bytes) -> Report:
     try:
         report = msgspec.json.decode(data, type=Report)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise VerifyError(f"{name} is not a report. `antiphon-verify --json FILE` writes one.") from error
+        raise VerifyError(
+            f"{name} is not a report. `antiphon-verify --json FILE` writes one."
+        ) from error
     if report.format > FORMAT:
         raise VerifyError(
-            f"{name} has format {report.format}; this antiphon-verify {__version__} reads up to {FORMAT}."
+            f"{name} has format {report.format}; this antiphon-verify {__version__} reads up to "
+            f"{FORMAT}."
         )
     return report
 
@@ -170,9 +190,15 @@ LONGEST_COMMAND = 2000
 
 
 def curl(request: Request) -> str:
-    """Return a request as a shell command, "" if it is not an HTTP request, or if its body is too long or no text."""
+    """Return a request as a shell command, "" if it is not an HTTP request, or if its body is too
+    long or no text.
+    """
     data = request.data.decode("utf-8", "replace")
-    if request.method in ("WS", "MCP-RECEIVED") or len(data) > LONGEST_COMMAND or not _is_text(request.data):
+    if (
+        request.method in ("WS", "MCP-RECEIVED")
+        or len(data) > LONGEST_COMMAND
+        or not _is_text(request.data)
+    ):
         return ""
     method = [] if request.method == ("POST" if data else "GET") else ["-X", request.method]
     kind = {"content-type": "application/json"} if data else {}
@@ -181,7 +207,9 @@ def curl(request: Request) -> str:
     key = [] if "authorization" in headers else ['-H "authorization: Bearer $OPENAI_API_KEY"']
     body = ["--data-binary", data] if data else []
     words = [*method, *named, *body]
-    return " ".join(["curl -sS", f'"$BASE_URL"{shlex.quote(request.path)}', *key, *map(shlex.quote, words)])
+    return " ".join(
+        ["curl -sS", f'"$BASE_URL"{shlex.quote(request.path)}', *key, *map(shlex.quote, words)]
+    )
 
 
 def _is_text(data: bytes) -> bool:
@@ -203,7 +231,9 @@ def raw(exchange: Exchange) -> bytes:
     head = legible("\n".join([f"{request.method} {request.path}", *_lines(request.headers)]))
     reply_head = legible("\n".join([str(exchange.status), *_lines(exchange.headers)]))
     fault = f"[{exchange.fault}]\n".encode() if exchange.fault else b""
-    return b"\n\n".join([head.encode(), request.data, reply_head.encode(), exchange.body + b"\n" + fault])
+    return b"\n\n".join(
+        [head.encode(), request.data, reply_head.encode(), exchange.body + b"\n" + fault]
+    )
 
 
 def _request(request: Request) -> str:

@@ -1,4 +1,6 @@
-"""Requirements as data: one sentence, its level, its source, a fault that its case must find; and the verdict on it."""
+"""Requirements as data: one sentence, its level, its source, a fault that its case must find; and
+the verdict on it.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -32,9 +34,11 @@ SECTIONS = {
 """The sections of the Responses API's specification that a `spec` source names by number."""
 
 SOURCES = {
-    "spec": "The Responses API as of November 2026: the types of the official SDKs, OpenAI's documentation, and what "
+    "spec": "The Responses API as of November 2026: the types of the official SDKs, OpenAI's "
+    "documentation, and what "
     "was observed of OpenAI's server.",
-    "chat-api": "OpenAI's reference of the Chat Completions API, with the types of the official SDKs.",
+    "chat-api": "OpenAI's reference of the Chat Completions API, with the types of the official "
+    "SDKs.",
     "open-responses": "The rules of the Open Responses specification.",
     "sse": "Server-sent events in the HTML standard.",
     "http": "HTTP and WebSocket: RFC 9110, RFC 9112, RFC 6455 and the Fetch standard.",
@@ -53,10 +57,14 @@ def explained(source: str) -> str:
 
 
 Level = Literal["must", "should", "may"]
-"""`must`: clients break without it. `should`: OpenAI does so, and some clients rely on it. `may`: optional."""
+"""`must`: clients break without it. `should`: OpenAI does so, and some clients rely on it. `may`:
+optional.
+"""
 
 Kind = Literal["protocol", "capability"]
-"""`protocol` holds whatever the model answers; `capability` depends on the model, and is judged separately."""
+"""`protocol` holds whatever the model answers; `capability` depends on the model, and is judged
+separately.
+"""
 
 LEVELS: tuple[Level, ...] = ("must", "should", "may")
 
@@ -65,9 +73,10 @@ LEVELS: tuple[Level, ...] = ("must", "should", "may")
 class Requirement:
     """One requirement on a server: a row, which the case that judges it declares.
 
-    `id` is `api:area:name`, such as `responses:stream:item-done-once`. `source` is a key of `SOURCES`, followed by a
-    detail if one is known: `spec 13`, `open-responses 4`, `chat-api streaming`, `issue ollama#15954`. `fault` are
-    replies to its case that violate it; `good` are replies that meet it, if those of the case do not show that.
+    `id` is `api:area:name`, such as `responses:stream:item-done-once`. `source` is a key of
+    `SOURCES`, followed by a detail if one is known: `spec 13`, `open-responses 4`, `chat-api
+    streaming`, `issue ollama#15954`. `fault` are replies to its case that violate it; `good` are
+    replies that meet it, if those of the case do not show that.
     """
 
     id: str
@@ -84,17 +93,23 @@ class Requirement:
         return self.id.rpartition(":")[0]
 
 
-def must(id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()) -> Requirement:
+def must(
+    id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()
+) -> Requirement:
     """Return a requirement without which clients break."""
     return Requirement(id, "must", source, sentence, fault=fault, good=good)
 
 
-def should(id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()) -> Requirement:
+def should(
+    id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()
+) -> Requirement:
     """Return a requirement that OpenAI meets and some clients rely on."""
     return Requirement(id, "should", source, sentence, fault=fault, good=good)
 
 
-def may(id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()) -> Requirement:
+def may(
+    id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()
+) -> Requirement:
     """Return a requirement that is optional for a server."""
     return Requirement(id, "may", source, sentence, fault=fault, good=good)
 
@@ -112,14 +127,18 @@ OUTCOMES: tuple[CaseOutcome, ...] = ("failed", "blocked", "passed", "skipped", "
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome, and its reason: what was wrong, why it was skipped, how the server reports a missing feature."""
+    """An outcome, and its reason: what was wrong, why it was skipped, how the server reports a
+    missing feature.
+    """
 
     outcome: CaseOutcome
     came: str = ""
     seen: int = 0
     """How many exchanges the case had had: the last of them decided it."""
     place: str = ""
-    """What in the exchange decided it: the number of an event, the path of a field, and its value."""
+    """What in the exchange decided it: the number of an event, the path of a field, and its
+    value.
+    """
     root: str = ""
     """The requirement that has failed from the same cause, if it has failed in this case."""
     is_end: bool = False
@@ -128,14 +147,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A request to find out what a rejection means, and the rule that decides it from the response."""
+    """A request to find out what a rejection means, and the rule that decides it from the
+    response.
+    """
 
     request: Request
     settle: Callable[[Exchange], Verdict]
 
 
 class Stop(Exception):  # noqa: N818 - not an error in the suite
-    """A case ends here; `verdict` applies to all it has not judged yet, unless a `doubt` must be settled first."""
+    """A case ends here; `verdict` applies to all it has not judged yet, unless a `doubt` must be
+    settled first.
+    """
 
     def __init__(self, outcome: CaseOutcome, came: str, doubt: Doubt | None = None) -> None:
         super().__init__(came)
@@ -144,5 +167,7 @@ class Stop(Exception):  # noqa: N818 - not an error in the suite
 
 
 def weightiest(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the final verdict of one requirement's verdicts in all cases: the first of the heaviest ones."""
+    """Return the final verdict of one requirement's verdicts in all cases: the first of the
+    heaviest ones.
+    """
     return min(verdicts, key=lambda verdict: OUTCOMES.index(verdict.outcome))

@@ -1,4 +1,6 @@
-"""A run: every case against one server, concurrently if the server is fast enough, and the results."""
+"""A run: every case against one server, concurrently if the server is fast enough, and the
+results.
+"""
 
 import asyncio
 import time
@@ -23,7 +25,9 @@ PATIENCE = 8
 
 SKIPPED = Verdict("skipped", "Skipped on request.")
 
-UNRESPONSIVE = Verdict("skipped", "The server had left many requests unanswered, so no more were sent.")
+UNRESPONSIVE = Verdict(
+    "skipped", "The server had left many requests unanswered, so no more were sent."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +50,18 @@ class FinishedCase:
 
     def without(self, ids: Set[str]) -> "FinishedCase":
         """Return it without its verdicts on these ids."""
-        return replace(self, verdicts={one: verdict for one, verdict in self.verdicts.items() if one not in ids})
+        return replace(
+            self,
+            verdicts={one: verdict for one, verdict in self.verdicts.items() if one not in ids},
+        )
 
 
 @dataclass
 class Run:
     """The cases of a run, and the server.
 
-    `limit` is the timeout of a case in seconds. `at_once` is the number of concurrent cases; if it is None, the
-    server's traits decide. `on_done` is called after each case.
+    `limit` is the timeout of a case in seconds. `at_once` is the number of concurrent cases; if it
+    is None, the server's traits decide. `on_done` is called after each case.
     """
 
     subject: Subject
@@ -80,9 +87,12 @@ class Run:
             try:
                 await self._play(playing)
             except Exception as error:
-                # No response of a server can end the run; if a case raises because of one, that is a bug in the suite.
+                # No response of a server can end the run; if a case raises because of one, that is
+                # a bug in the suite.
                 log.error("A fault in the case %s", case.name, exc_info=error)
-                playing.end(Verdict("failed", f"The response could not be judged ({type(error).__name__})."))
+                playing.end(
+                    Verdict("failed", f"The response could not be judged ({type(error).__name__}).")
+                )
             tried = FinishedCase(case, playing.trial.verdicts, playing.trial.exchanges)
             if tried.exchanges:
                 self._unanswered = self._unanswered + 1 if tried.is_unanswered else 0
@@ -102,16 +112,24 @@ class Run:
 def results(
     requirements: Iterable[Requirement], tried: Sequence[FinishedCase], known: Mapping[str, str]
 ) -> list[Result]:
-    """Return the result of each requirement; `known` maps ids to the reason why this server is known to fail them.
+    """Return the result of each requirement; `known` maps ids to the reason why this server is
+    known to fail them.
 
     A failed prerequisite that was not selected comes first: it is the root cause.
     """
     wanted = {one.id: one for one in requirements}
     tried = [replace(one, verdicts=with_roots(one.verdicts)) for one in tried]
     needed = with_needs(set(wanted))
-    caused = {its.root for one in tried for name, its in one.verdicts.items() if name in needed and its.root}
+    caused = {
+        its.root
+        for one in tried
+        for name, its in one.verdicts.items()
+        if name in needed and its.root
+    }
     judged = {name: _judged(name, tried) for name in needed | with_needs(caused)}
-    standing = Standing({name: verdict for name, (verdict, _) in judged.items()}, _alone(judged, tried))
+    standing = Standing(
+        {name: verdict for name, (verdict, _) in judged.items()}, _alone(judged, tried)
+    )
     found = {name: standing.of(name) for name in wanted}
     roots = dict.fromkeys(root for _, root in found.values() if root and root not in wanted)
     causes = [_result(REQUIREMENTS[root], *judged[root], known.get(root, "")) for root in roots]
@@ -123,20 +141,28 @@ def results(
 
 
 def _judged(name: str, tried: Sequence[FinishedCase]) -> tuple[Verdict, Sequence[Exchange]]:
-    """Return the verdict of all cases on a requirement, and the exchanges of the case that decided it."""
+    """Return the verdict of all cases on a requirement, and the exchanges of the case that decided
+    it.
+    """
     judged = [(one.verdicts[name], one.exchanges) for one in tried if name in one.verdicts]
     verdict = weightiest([verdict for verdict, _ in judged] or [SKIPPED])
     return verdict, next((exchanges for its, exchanges in judged if its is verdict), ())
 
 
 def _alone(names: Iterable[str], tried: Sequence[FinishedCase]) -> dict[str, Verdict]:
-    """Return the verdicts of the cases that are about a requirement, without those that judge it in passing."""
+    """Return the verdicts of the cases that are about a requirement, without those that judge it in
+    passing.
+    """
     found = {name: [one.verdicts[name] for one in tried if name in one.own] for name in names}
     return {name: weightiest(verdicts) for name, verdicts in found.items() if verdicts}
 
 
 def _result(
-    requirement: Requirement, verdict: Verdict, exchanges: Sequence[Exchange], known: str, root: str = ""
+    requirement: Requirement,
+    verdict: Verdict,
+    exchanges: Sequence[Exchange],
+    known: str,
+    root: str = "",
 ) -> Result:
     is_failed = verdict.outcome == "failed"
     showing = exchanges[max(verdict.seen - 1, 0) : verdict.seen] if is_failed else ()
@@ -146,7 +172,9 @@ def _result(
         kind=requirement.kind,
         source=requirement.source,
         sentence=requirement.sentence,
-        outcome="skipped" if known and verdict.outcome in ("failed", "blocked") else verdict.outcome,
+        outcome="skipped"
+        if known and verdict.outcome in ("failed", "blocked")
+        else verdict.outcome,
         came=legible(verdict.came),
         known=known,
         place=legible(verdict.place) if is_failed else "",

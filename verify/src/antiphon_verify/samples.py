@@ -37,7 +37,10 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
 
 
 def accepted(requirement: Requirement, **parameters: Any) -> Case:
-    """Return a case: a request with these parameters must return a completion, or a response. A rejection fails."""
+    """Return a case: a request with these parameters must return a completion, or a response.
+
+    A rejection fails.
+    """
     is_chat = requirement.id.startswith("chat:")
     fault = error("Invalid value.") if is_chat else error("240 validation errors for union", 422)
     name = "".join(one if one.isalnum() else "_" for one in requirement.id)
@@ -53,7 +56,11 @@ def is_accepted(exchange: Exchange) -> bool:
     """Whether a completion was returned, or a response that ended without an error."""
     if is_completion(exchange.json):
         return exchange.is_ok
-    return exchange.is_ok and is_response(exchange.json) and at(exchange.json, "status") in ("completed", "incomplete")
+    return (
+        exchange.is_ok
+        and is_response(exchange.json)
+        and at(exchange.json, "status") in ("completed", "incomplete")
+    )
 
 
 def _accepting(id: str, parameters: Mapping[str, Any]) -> Script:
@@ -73,7 +80,9 @@ def _send(trial: Trial, id: str, parameters: Mapping[str, Any]) -> ExchangeSteps
 
 
 TEA = "\u8336 \u0686\u0627\u06cc \U0001f375 \u202e\u202c \u00e9 e\u0301"
-"""Han and Arabic letters, an emoji, bidirectional control characters, and an accent in both its forms."""
+"""Han and Arabic letters, an emoji, bidirectional control characters, and an accent in both its
+forms.
+"""
 
 
 def is_token(value: Any) -> bool:
@@ -111,19 +120,27 @@ TOOLS = [WEATHER, TIME]
 
 def for_chat(tool: dict[str, Any]) -> dict[str, Any]:
     """Return a function tool in the shape of Chat Completions."""
-    return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
+    return {
+        "type": "function",
+        "function": {name: value for name, value in tool.items() if name != "type"},
+    }
 
 
 CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 
 
 def spelled(prompt: str, *calls: str) -> str:
-    """Return a question and the calls that answer it, one per line: the scripted model `demo` makes only such calls."""
+    """Return a question and the calls that answer it, one per line: the scripted model `demo` makes
+    only such calls.
+    """
     return "\n".join((prompt, *(f"call {one}" for one in calls)))
 
 
 def search(tool: str, query: str, **more: Any) -> str:
-    """Return a search for `spelled`. Servers name the argument of their function `query` or `queries`."""
+    """Return a search for `spelled`.
+
+    Servers name the argument of their function `query` or `queries`.
+    """
     return f"{tool} {json.dumps({'query': query, 'queries': [query], **more})}"
 
 
@@ -154,4 +171,9 @@ UNREACHABLE_URL = "http://127.0.0.1:9/mcp"
 
 def mcp(url: str) -> dict[str, Any]:
     """Return an MCP tool at a URL."""
-    return {"type": "mcp", "server_label": "nowhere", "server_url": url, "require_approval": "never"}
+    return {
+        "type": "mcp",
+        "server_label": "nowhere",
+        "server_url": url,
+        "require_approval": "never",
+    }

@@ -1,18 +1,38 @@
-"""Whether a rejection means that the server lacks a feature: by status, code and param, and by a simpler request.
+"""Whether a rejection means that the server lacks a feature: by status, code and param, and by a
+simpler request.
 
-The message does not decide: each server words "not supported" differently. What decides is that the same request is
-accepted without the parts that a server can lack, and that the error names nothing that the request does not have.
+The message does not decide: each server words "not supported" differently. What decides is that the
+same request is accepted without the parts that a server can lack, and that the error names nothing
+that the request does not have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from antiphon_verify.exchange import Exchange, Request
-from antiphon_verify.refusal import REFUSED, hidden_error, lacking, optional_keys, param_root, path_absence
+from antiphon_verify.refusal import (
+    REFUSED,
+    hidden_error,
+    lacking,
+    optional_keys,
+    param_root,
+    path_absence,
+)
 from antiphon_verify.requirement import Doubt, Verdict
 
 PLAIN = {
-    *("type", "role", "content", "text", "message", "input_text", "output_text", "user", "assistant", "system"),
+    *(
+        "type",
+        "role",
+        "content",
+        "text",
+        "message",
+        "input_text",
+        "output_text",
+        "user",
+        "assistant",
+        "system",
+    ),
     *("id", "status", "annotations", "logprobs", "refusal"),
 }
 """Keys, types and roles of a plain text conversation, which every server of the API supports."""
@@ -23,15 +43,22 @@ PLAINEST: dict[str, Any] = {"input": HELLO, "messages": [{"role": "user", "conte
 
 
 def doubted(exchange: Exchange, before: Sequence[Exchange]) -> Doubt | None:
-    """Return what decides whether a rejection means a missing feature; None if nothing needs to be decided.
+    """Return what decides whether a rejection means a missing feature; None if nothing needs to be
+    decided.
 
-    `before` are the case's earlier exchanges: the server does not lack what it accepted or sent in them.
+    `before` are the case's earlier exchanges: the server does not lack what it accepted or sent in
+    them.
     """
     is_path = path_absence(exchange) is not None
     plainer = simpler(exchange.request)
-    if plainer is None or not (exchange.status in REFUSED or (is_path and _is_creation(exchange.request))):
+    if plainer is None or not (
+        exchange.status in REFUSED or (is_path and _is_creation(exchange.request))
+    ):
         return None
-    return Doubt(plainer, lambda simple: _settled(exchange, simple, features(exchange.request) - _known(before)))
+    return Doubt(
+        plainer,
+        lambda simple: _settled(exchange, simple, features(exchange.request) - _known(before)),
+    )
 
 
 def simpler(request: Request) -> Request | None:
@@ -42,19 +69,27 @@ def simpler(request: Request) -> Request | None:
     if request.method != "POST" or not features(request):
         return None
     dropped = optional_keys(request)
-    body = {name: PLAINEST.get(name, value) for name, value in request.body.items() if name not in dropped}
+    body = {
+        name: PLAINEST.get(name, value)
+        for name, value in request.body.items()
+        if name not in dropped
+    }
     return Request(method="POST", path=path, body=body)
 
 
 def features(request: Request) -> set[str]:
-    """Return the parts that a server can lack: parameters, and keys, types and roles of the input beyond plain text."""
+    """Return the parts that a server can lack: parameters, and keys, types and roles of the input
+    beyond plain text.
+    """
     body = request.body if isinstance(request.body, dict) else {}
     inputs = (body.get(name) for name in PLAINEST)
     return optional_keys(request) | {word for value in inputs for word in _words(value)} - PLAIN
 
 
 def _known(before: Iterable[Exchange]) -> set[str]:
-    """Return the features that the server accepted, and the types of the items it sent with those of their outputs."""
+    """Return the features that the server accepted, and the types of the items it sent with those
+    of their outputs.
+    """
     accepted = {word for one in before if one.is_ok for word in features(one.request)}
     sent = {word for one in before for value in (one.json, one.events) for word in _words(value)}
     if "tool_calls" in sent:
@@ -78,11 +113,16 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _is_creation(request: Request) -> bool:
-    return request.method == "POST" and request.path.partition("?")[0] in ("/responses", "/chat/completions")
+    return request.method == "POST" and request.path.partition("?")[0] in (
+        "/responses",
+        "/chat/completions",
+    )
 
 
 def _settled(exchange: Exchange, simple: Exchange, new: set[str]) -> Verdict:
-    """Judge a rejection by the response to the simpler request; `new` are the features not known to be offered."""
+    """Judge a rejection by the response to the simpler request; `new` are the features not known to
+    be offered.
+    """
     if not simple.is_ok or hidden_error(simple):
         lack = path_absence(exchange)
         is_same = lack is not None and path_absence(simple) is not None

@@ -1,7 +1,7 @@
 """The rules of a Responses event stream as requirements, and a whole stream judged by all of them.
 
-The rules are those of `events/`. A rule that does not apply to a stream, such as the order of a hosted tool's steps, is
-not judged.
+The rules are those of `events/`. A rule that does not apply to a stream, such as the order of a
+hosted tool's steps, is not judged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,11 +20,20 @@ from antiphon_verify.trial import Trial
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 CALLS = (
-    *("response.function_call_arguments", "response.custom_tool_call_input", "response.mcp_call_arguments"),
+    *(
+        "response.function_call_arguments",
+        "response.custom_tool_call_input",
+        "response.mcp_call_arguments",
+    ),
     *("response.code_interpreter_call_code", "response.apply_patch_call", "response.shell_call"),
 )
 
-CONTENT = ("response.content_part", "response.output_text", "response.refusal", "response.reasoning_text")
+CONTENT = (
+    "response.content_part",
+    "response.output_text",
+    "response.refusal",
+    "response.reasoning_text",
+)
 
 HOSTED = (
     *("response.web_search_call", "response.file_search_call", "response.code_interpreter_call."),
@@ -67,7 +76,9 @@ Any stream exercises the rules that are not here.
 
 
 def stream_id(rule: str) -> str:
-    """Return the requirement's id for a rule: `responses:stream:item-done-once` for `item:done-once`."""
+    """Return the requirement's id for a rule: `responses:stream:item-done-once` for
+    `item:done-once`.
+    """
     return f"responses:stream:{rule.replace(':', '-')}"
 
 
@@ -80,7 +91,9 @@ def _row(rule: Rule) -> Requirement:
     def sound(request: Request) -> Reply:
         return streams(STREAMS[rule.fault.stream])
 
-    return Requirement(stream_id(rule.id), rule.level, _source(rule), rule.sentence, fault=[broken], good=[sound])
+    return Requirement(
+        stream_id(rule.id), rule.level, _source(rule), rule.sentence, fault=[broken], good=[sound]
+    )
 
 
 def _source(rule: Rule) -> str:
@@ -121,21 +134,24 @@ FOLLOWS = {"error:then-failed": "stream:one-terminal"}
 def roots_of(events: Sequence[dict[str, Any]], broken: Mapping[str, Violation]) -> dict[str, str]:
     """Return, by a broken rule, the one that the same cause had broken before it.
 
-    One fault of an item breaks several rules: its first broken `must` is the root of the others, and of what is wrong
-    with the output of the response.
+    One fault of an item breaks several rules: its first broken `must` is the root of the others,
+    and of what is wrong with the output of the response.
     """
     indexes = {event.get("sequence_number"): event.get("output_index") for event in events}
     firsts: dict[Any, str] = {}
     roots: dict[str, str] = {}
     for rule, violation in sorted(broken.items(), key=lambda one: one[1].sequence_number or 0):
-        number, family = violation.sequence_number, rule.partition(":")[0]
+        number = violation.sequence_number
+        family = rule.partition(":")[0]
         index = indexes.get(number) if number is not None else None
         if family in LIFE and index is not None:
             is_root = violation.level == "must"
             roots[rule] = firsts.setdefault(index, rule) if is_root else firsts.get(index, "")
         elif family == "output":
             roots[rule] = next(iter(firsts.values()), "")
-        elif (cause := broken.get(FOLLOWS.get(rule, ""))) is not None and cause.sequence_number == number:
+        elif (
+            cause := broken.get(FOLLOWS.get(rule, ""))
+        ) is not None and cause.sequence_number == number:
             roots[rule] = cause.rule
     return {rule: root for rule, root in roots.items() if root and root != rule}
 

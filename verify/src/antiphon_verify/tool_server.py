@@ -27,7 +27,9 @@ class ToolServer:
         self._received: dict[str, list[dict[str, Any]]] = {}
 
     def received(self, path: str) -> bytes:
-        """Return the messages received under a path: a JSON list, each message with the `headers` of its request."""
+        """Return the messages received under a path: a JSON list, each message with the `headers`
+        of its request.
+        """
         return json.dumps(self._received.get(path, [])).encode()
 
     async def __aenter__(self) -> Self:
@@ -40,14 +42,19 @@ class ToolServer:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         await self._runner.cleanup()
 
     async def _take(self, request: web.Request) -> web.StreamResponse:
         message = parsed(await request.read())
         if not isinstance(message, dict):
-            return web.json_response({"error": {"code": -32700, "message": "Parse error"}}, status=400)
+            return web.json_response(
+                {"error": {"code": -32700, "message": "Parse error"}}, status=400
+            )
         headers = {name.lower(): value for name, value in request.headers.items()}
         received = self._received.setdefault(request.path, [])
         received += [message | {"headers": headers}][: MAX_RECEIVED - len(received)]

@@ -1,4 +1,6 @@
-"""How to send requests to a server: how many at once, and the name of the token limit of chat completions."""
+"""How to send requests to a server: how many at once, and the name of the token limit of chat
+completions.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,14 +18,21 @@ UNKNOWN_PATH = "/no-such-path-anywhere"
 async def find_traits(visit: Visit, model: str, now: Callable[[], float]) -> Traits:
     """Find out how to send requests to a server.
 
-    Two concurrent streams show the concurrency: a server that finishes both within a second runs eight cases at once;
-    one that needs eight seconds, or breaks off one stream for the other, runs one at a time.
+    Two concurrent streams show the concurrency: a server that finishes both within a second runs
+    eight cases at once; one that needs eight seconds, or breaks off one stream for the other, runs
+    one at a time.
     """
     trial = Trial((), model)
     found = Traits(await _at_once(visit, trial, now))
-    chat = await visit.fetch(Request(method="POST", path="/chat/completions", body=trial.chat_body(PROBE)))
-    responses = await visit.fetch(Request(method="POST", path="/responses", body=trial.response_body(PROBE)))
-    streaming_by_default = frozenset(one.request.path for one in (chat, responses) if is_stream(one))
+    chat = await visit.fetch(
+        Request(method="POST", path="/chat/completions", body=trial.chat_body(PROBE))
+    )
+    responses = await visit.fetch(
+        Request(method="POST", path="/responses", body=trial.response_body(PROBE))
+    )
+    streaming_by_default = frozenset(
+        one.request.path for one in (chat, responses) if is_stream(one)
+    )
     unknown_path_error = await visit.fetch(Request(method="POST", path=UNKNOWN_PATH, body={}))
     return replace(
         found,
@@ -36,7 +45,11 @@ async def find_traits(visit: Visit, model: str, now: Callable[[], float]) -> Tra
 def is_stream(exchange: Exchange) -> bool:
     """Whether a successful response is an event stream where JSON is expected."""
     is_plain = is_completion(exchange.json) or is_response(exchange.json)
-    return exchange.is_ok and not is_plain and any(isinstance(event, dict) for event in exchange.events)
+    return (
+        exchange.is_ok
+        and not is_plain
+        and any(isinstance(event, dict) for event in exchange.events)
+    )
 
 
 async def _at_once(visit: Visit, trial: Trial, now: Callable[[], float]) -> int:

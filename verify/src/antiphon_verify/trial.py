@@ -1,8 +1,8 @@
 """A running case: how it sends requests, and how it judges.
 
-A case is a generator: it yields the steps that it wants done (`exchange.Step`), receives the results, and calls
-`expect` for each requirement that these show to pass or fail. It never waits and never sees a socket, so a test runs it
-against recorded responses, and the runner against a server.
+A case is a generator: it yields the steps that it wants done (`exchange.Step`), receives the
+results, and calls `expect` for each requirement that these show to pass or fail. It never waits and
+never sees a socket, so a test runs it against recorded responses, and the runner against a server.
 """
 
 from collections.abc import Generator, Iterable
@@ -29,9 +29,10 @@ MOST_AT_ONCE = 8
 class Traits:
     """How to send requests to a server.
 
-    `at_once` cases run concurrently; `cap` is the name of the token limit of a chat completion; `streaming_by_default`
-    are the paths that stream unless `stream` is false; `unknown_path_error` is the error by which a response with a
-    success status reports an unknown path, "" if the status reports it.
+    `at_once` cases run concurrently; `cap` is the name of the token limit of a chat completion;
+    `streaming_by_default` are the paths that stream unless `stream` is false; `unknown_path_error`
+    is the error by which a response with a success status reports an unknown path, "" if the status
+    reports it.
     """
 
     at_once: int = MOST_AT_ONCE
@@ -46,10 +47,15 @@ class Traits:
 
 ORDINARY = Traits()
 
-TURNED_AWAY = {401: "The server requires another key for this", 429: "The server turned this away several times"}
+TURNED_AWAY = {
+    401: "The server requires another key for this",
+    429: "The server turned this away several times",
+}
 
 MAX_TOKENS = 1024
-"""Token limit of an ordinary response: enough for a model that reasons first, and an end for one that rambles."""
+"""Token limit of an ordinary response: enough for a model that reasons first, and an end for one
+that rambles.
+"""
 
 
 NO_TOOLS = "The server is not on this machine, so it cannot reach the run's MCP server."
@@ -61,11 +67,14 @@ UNSHOWN = "Not exercised by any response."
 class Trial:
     """The facts, requests and verdicts of one case.
 
-    `ids` are the requirements that it judges, `traits` how to send requests to the server, `tools_url` the URL of the
-    run's MCP server. `reads` are the fields that were read since the last verdict.
+    `ids` are the requirements that it judges, `traits` how to send requests to the server,
+    `tools_url` the URL of the run's MCP server. `reads` are the fields that were read since the
+    last verdict.
     """
 
-    def __init__(self, ids: Iterable[str], model: str, traits: Traits = ORDINARY, tools_url: str = "") -> None:
+    def __init__(
+        self, ids: Iterable[str], model: str, traits: Traits = ORDINARY, tools_url: str = ""
+    ) -> None:
         self.model = model
         self.reads: list[Read] = []
         self._traits = traits
@@ -113,23 +122,35 @@ class Trial:
         return present(head | self._traits.streaming("/chat/completions") | parameters)
 
     def send_text(self, message: Any, **fields: Any) -> ExchangeSteps:
-        """Send a frame to the case's WebSocket; return what is received up to the next terminal event or error.
+        """Send a frame to the case's WebSocket; return what is received up to the next terminal
+        event or error.
 
         The fields are those of a `Request`: `socket`, `answers`, `until`, `content`.
         """
         return self.send_request(Request(method="WS", path="/responses", body=message, **fields))
 
     def mcp_tool(self, path: str, **fields: Any) -> dict[str, Any]:
-        """Return an MCP tool at a path of the run's server. Ends the case if there is no such server."""
+        """Return an MCP tool at a path of the run's server.
+
+        Ends the case if there is no such server.
+        """
         if not self._tools_url:
             raise Stop("skipped", NO_TOOLS)
         url = f"{self._tools_url}{path}"
         return present(
-            {"type": "mcp", "server_label": "shelves", "server_url": url, "require_approval": "never", **fields}
+            {
+                "type": "mcp",
+                "server_label": "shelves",
+                "server_url": url,
+                "require_approval": "never",
+                **fields,
+            }
         )
 
     def mcp_received(self, path: str) -> ExchangeSteps:
-        """Request the messages that the run's MCP server received under a path: a list, each with its `headers`."""
+        """Request the messages that the run's MCP server received under a path: a list, each with
+        its `headers`.
+        """
         return self.send_request(Request(method=MCP_RECEIVED, path=path))
 
     def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
@@ -143,22 +164,30 @@ class Trial:
 
     # Judging
 
-    def expect(self, id: str, holds: bool, came: object = "", place: str = "", root: str = "") -> bool:
-        """Judge a requirement by the responses; return whether it passes. Once it has failed, it stays failed.
+    def expect(
+        self, id: str, holds: bool, came: object = "", place: str = "", root: str = ""
+    ) -> bool:
+        """Judge a requirement by the responses; return whether it passes.
 
-        Unless `place` says what decided it, the fields that were read since the last verdict do. `root` is the
-        requirement that fails from the same cause, if it does.
+        Once it has failed, it stays failed.
+
+        Unless `place` says what decided it, the fields that were read since the last verdict do.
+        `root` is the requirement that fails from the same cause, if it does.
         """
         if id not in self._ids:
             raise LookupError(f"{id} is not one of the ids that this case names.")
         if self.verdicts.get(id, Verdict("passed")).outcome != "failed":
-            self.verdicts[id] = Verdict("passed") if holds else replace(self._failed(came, place), root=root)
+            self.verdicts[id] = (
+                Verdict("passed") if holds else replace(self._failed(came, place), root=root)
+            )
         self.reads.clear()
         return holds
 
     def _failed(self, came: object, place: str) -> Verdict:
         text = came if isinstance(came, str) else preview(came)
-        return Verdict("failed", text, len(self.exchanges), place or decided(self.reads, self.exchanges))
+        return Verdict(
+            "failed", text, len(self.exchanges), place or decided(self.reads, self.exchanges)
+        )
 
     def skip(self, id: str, why: str) -> None:
         """Leave a requirement unjudged, with a reason, unless something else judges it."""
@@ -167,14 +196,20 @@ class Trial:
     # Prerequisites of a case
 
     def whole(self, exchange: Exchange) -> dict[str, Any]:
-        """Return a response's JSON object. Ends the case without one, or if the server lacks the feature."""
+        """Return a response's JSON object.
+
+        Ends the case without one, or if the server lacks the feature.
+        """
         self.succeed(exchange)
         if not isinstance(exchange.json, dict):
             raise Stop("failed", f"The body is not a JSON object: {exchange.came}")
         return exchange.json
 
     def response(self, exchange: Exchange) -> dict[str, Any]:
-        """Return the response object. Ends the case as `whole` does, and if the object is not a response."""
+        """Return the response object.
+
+        Ends the case as `whole` does, and if the object is not a response.
+        """
         response = self.whole(exchange)
         if not is_response(response):
             raise Stop("failed", f"This is not a response: {exchange.came}")
@@ -182,7 +217,10 @@ class Trial:
         return response
 
     def completion(self, exchange: Exchange) -> dict[str, Any]:
-        """Return the chat completion. Ends the case as `whole` does, and if the object is not a chat completion."""
+        """Return the chat completion.
+
+        Ends the case as `whole` does, and if the object is not a chat completion.
+        """
         completion = self.whole(exchange)
         if not is_completion(completion):
             raise Stop("failed", f"This is not a chat completion: {exchange.came}")
@@ -204,14 +242,18 @@ class Trial:
             raise Stop("failed", exchange.came)
 
     def offered(self, exchange: Exchange) -> None:
-        """End the case if the server rejects the request, as not offered if a simpler request shows that."""
+        """End the case if the server rejects the request, as not offered if a simpler request shows
+        that.
+        """
         doubt = doubted(exchange, self.exchanges[:-1])
         if doubt is not None:
             raise Stop("failed", exchange.came, doubt)
         self.understood(exchange)
 
     def understood(self, exchange: Exchange) -> None:
-        """End the case if the server reports by a code that it lacks the feature; other rejections are judged."""
+        """End the case if the server reports by a code that it lacks the feature; other rejections
+        are judged.
+        """
         self._admitted(exchange)
         lack = self.path_absence(exchange) or named_lack(exchange)
         if lack is not None:
@@ -219,7 +261,9 @@ class Trial:
         self.reads.clear()
 
     def supported(self, exchange: Exchange) -> None:
-        """End the case if the server does not serve the path, or did not answer: neither rejects the request."""
+        """End the case if the server does not serve the path, or did not answer: neither rejects
+        the request.
+        """
         self._admitted(exchange)
         lack = self.path_absence(exchange)
         if lack is not None:
@@ -234,9 +278,11 @@ class Trial:
         self.reads.clear()
 
     def extended(self, exchange: Exchange) -> None:
-        """End the case, as not offered, unless an endpoint that OpenAI does not document accepts the request.
+        """End the case, as not offered, unless an endpoint that OpenAI does not document accepts
+        the request.
 
-        Each server that has such an endpoint designed its own, so no rejection of another's request is wrong.
+        Each server that has such an endpoint designed its own, so no rejection of another's request
+        is wrong.
         """
         self._admitted(exchange)
         if exchange.fault:
@@ -246,13 +292,18 @@ class Trial:
         self.reads.clear()
 
     def _admitted(self, exchange: Exchange) -> None:
-        """End the case if the server turns the client away, because that is unrelated to the request."""
+        """End the case if the server turns the client away, because that is unrelated to the
+        request.
+        """
         if (why := TURNED_AWAY.get(exchange.status)) is not None:
             raise Stop("skipped", f"{why}: {message_of(exchange)[:160]}")
 
     def path_absence(self, exchange: Exchange) -> str | None:
         """Return how the server reports that it does not serve the path, None if it does not."""
-        if self._traits.unknown_path_error and hidden_error(exchange) == self._traits.unknown_path_error:
+        if (
+            self._traits.unknown_path_error
+            and hidden_error(exchange) == self._traits.unknown_path_error
+        ):
             return f"status {exchange.status}, with the error of an unknown path"
         return path_absence(exchange)
 
@@ -264,12 +315,16 @@ class Trial:
         return value
 
     def conclude(self, rest: Verdict, asides: Iterable[str] = ()) -> None:
-        """Set this verdict on the rest of the ids; those judged in passing are skipped, unless it is not offered."""
+        """Set this verdict on the rest of the ids; those judged in passing are skipped, unless it
+        is not offered.
+        """
         for one in asides if rest.outcome != "not offered" else ():
             self.skip(one, UNSHOWN)
         place = decided(self.reads, self.exchanges) if rest.outcome == "failed" else ""
         for one in self._ids:
-            self.verdicts.setdefault(one, replace(rest, seen=len(self.exchanges), place=place, is_end=True))
+            self.verdicts.setdefault(
+                one, replace(rest, seen=len(self.exchanges), place=place, is_end=True)
+            )
 
 
 def is_response(value: Any) -> bool:

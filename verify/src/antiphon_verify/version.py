@@ -1,4 +1,6 @@
-"""The version of this package: `src/antiphon/version.py` of the repository defines it, for the server too."""
+"""The version of this package: `src/antiphon/version.py` of the repository defines it, for the
+server too.
+"""
 
 from importlib.metadata import PackageNotFoundError, version
 

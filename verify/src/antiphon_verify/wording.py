@@ -1,4 +1,6 @@
-"""The words of a report, the same for every renderer: outcomes and levels, the headline, counts, times."""
+"""The words of a report, the same for every renderer: outcomes and levels, the headline, counts,
+times.
+"""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -28,7 +30,11 @@ def state(result: Result | None) -> str:
     """Return an outcome, or `known` for a failure that the profile lists, or `not in report`."""
     if result is None:
         return "not in report"
-    return "known" if result.known and result.outcome == "skipped" and result.exchanges else result.outcome
+    return (
+        "known"
+        if result.known and result.outcome == "skipped" and result.exchanges
+        else result.outcome
+    )
 
 
 def tally(results: Iterable[Result | None]) -> tuple[int, int]:
@@ -46,13 +52,16 @@ def headline(report: Report) -> tuple[str, str]:
     if broken:
         return (
             "failed",
-            f"Does not conform: {broken} of {counted(passed + broken, 'must')} {'fails' if broken == 1 else 'fail'}",
+            f"Does not conform: {broken} of {counted(passed + broken, 'must')} "
+            f"{'fails' if broken == 1 else 'fail'}",
         )
     return "skipped", "Not judged: no must was exercised"
 
 
 def musts(report: Report) -> tuple[int, int]:
-    """Return how many `must` requirements of the protocol pass, and how many make the server non-conformant."""
+    """Return how many `must` requirements of the protocol pass, and how many make the server
+    non-conformant.
+    """
     judged = [one for one in report.results if one.level == "must" and one.kind == "protocol"]
     return sum(one.outcome == "passed" for one in judged), sum(one.is_breach for one in judged)
 
@@ -63,7 +72,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def consequences(cause: Cause) -> list[str]:
-    """Return what a failure stands for: how many requirements it blocks, and how many had the same response."""
+    """Return what a failure stands for: how many requirements it blocks, and how many had the same
+    response.
+    """
     parts = [f"blocks {counted(len(cause.blocked), 'requirement')}"] if cause.blocked else []
     return [*parts, f"{len(cause.same)} more with the same response"] if cause.same else parts
 
@@ -90,4 +101,8 @@ def took(report: Report) -> str:
 def cut(text: str, longest: int) -> str:
     """Return a text on one line, truncated if it is long."""
     words = " ".join(text.split())
-    return words if len(words) <= longest else f"{words[:longest]}… ({len(words) - longest} more characters)"
+    return (
+        words
+        if len(words) <= longest
+        else f"{words[:longest]}… ({len(words) - longest} more characters)"
+    )

@@ -1,8 +1,9 @@
-"""The clients that `antiphon launch` starts, and the profile that configures each of them for a server.
+"""The clients that `antiphon launch` starts, and the profile that configures each of them for a
+server.
 
-A profile is arguments, variables and files in a temporary folder. It never changes the user's own configuration, and
-adds to that where the client allows it. Everything here was tested with the versions that
-`tests/system/clients` pins.
+A profile is arguments, variables and files in a temporary folder. It never changes the user's own
+configuration, and adds to that where the client allows it. Everything here was tested with the
+versions that `tests/system/clients` pins.
 """
 
 import json
@@ -32,7 +33,9 @@ class LaunchFacts:
     model: str
     """The model that the client begins with, by the name that the server lists."""
     catalog: Sequence[Mapping[str, Any]]
-    """Every model that the server lists, as entries of Codex's catalog; empty if the server lists none."""
+    """Every model that the server lists, as entries of Codex's catalog; empty if the server lists
+    none.
+    """
     folder: str
     """The temporary folder with the files of the profile."""
     key_env: str = ""
@@ -64,20 +67,25 @@ class LaunchClient:
 
 
 def _codex(facts: LaunchFacts) -> Profile:
-    """`-c` overrides config.toml for one run. The model catalog can only be a file, or an address that has a key."""
+    """`-c` overrides config.toml for one run.
+
+    The model catalog can only be a file, or an address that has a key.
+    """
     provider = {"name": "Antiphon", "base_url": facts.url, "wire_api": "responses"}
     if facts.key_env:
         provider["env_key"] = facts.key_env
     settings = {
         "model": _toml(facts.model),
         "model_provider": _toml(PROVIDER),
-        f"model_providers.{PROVIDER}": f"{{{', '.join(f'{name} = {_toml(provider[name])}' for name in provider)}}}",
+        f"model_providers.{PROVIDER}": f"{{{', '.join(f'{name} = {_toml(provider[name])}' for name in provider)}}}",  # noqa: E501 - one text, or a row of a table
     }
     files = {}
     if facts.catalog:
         settings["model_catalog_json"] = _toml(f"{facts.folder}/models.json")
         files["models.json"] = json.dumps({"models": facts.catalog})
-    arguments = tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
+    arguments = tuple(
+        part for name, value in settings.items() for part in ("-c", f"{name}={value}")
+    )
     return Profile(arguments, files=files)
 
 
@@ -94,7 +102,10 @@ def _opencode(facts: LaunchFacts) -> Profile:
         }
         for name, window, inputs in _models(facts)
     }
-    options = {"baseURL": facts.url, "apiKey": f"{{env:{facts.key_env}}}" if facts.key_env else NO_KEY}
+    options = {
+        "baseURL": facts.url,
+        "apiKey": f"{{env:{facts.key_env}}}" if facts.key_env else NO_KEY,
+    }
     chosen = f"{PROVIDER}/{facts.model}"
     provider = {"npm": "@ai-sdk/openai", "name": "Antiphon", "options": options, "models": models}
     configuration = {"model": chosen, "small_model": chosen, "provider": {PROVIDER: provider}}
@@ -123,21 +134,40 @@ def _pi(facts: LaunchFacts) -> Profile:
         "api": "openai-responses",
         "models": models,
     }
-    code = f"export default (pi) => pi.registerProvider({json.dumps(PROVIDER)}, {json.dumps(provider)});\n"
-    arguments = ("--extension", f"{facts.folder}/antiphon.js", "--provider", PROVIDER, "--model", facts.model)
+    code = (
+        f"export default (pi) => pi.registerProvider({json.dumps(PROVIDER)}, "
+        f"{json.dumps(provider)});\n"
+    )
+    arguments = (
+        "--extension",
+        f"{facts.folder}/antiphon.js",
+        "--provider",
+        PROVIDER,
+        "--model",
+        facts.model,
+    )
     return Profile(arguments, files={"antiphon.js": code})
 
 
 PI_WINDOW = 128_000
-"""Tokens that pi assumes for a window that its models.json does not state; extensions must state one."""
+"""Tokens that pi assumes for a window that its models.json does not state; extensions must state
+one.
+"""
 
 
 def _cline(facts: LaunchFacts) -> Profile:
-    """Cline's provider for OpenAI, in separate state: the user's state cannot be extended for one run."""
+    """Cline's provider for OpenAI, in separate state: the user's state cannot be extended for one
+    run.
+    """
     provider = "openai-native"
     settings = {"provider": provider, "model": facts.model, "baseUrl": facts.url}
     entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
-    known = {"version": 1, "lastUsedProvider": provider, "modes": {}, "providers": {provider: entry}}
+    known = {
+        "version": 1,
+        "lastUsedProvider": provider,
+        "modes": {},
+        "providers": {provider: entry},
+    }
     return Profile(
         ("--data-dir", f"{facts.folder}/cline", "--provider", provider, "--model", facts.model),
         {"OPENAI_API_KEY": facts.key},
@@ -146,7 +176,9 @@ def _cline(facts: LaunchFacts) -> Profile:
 
 
 CLIENTS: Mapping[str, LaunchClient] = {
-    "codex": LaunchClient("codex", "@openai/codex", _codex, extra="grammar"),  # its tool for patches has a grammar
+    "codex": LaunchClient(
+        "codex", "@openai/codex", _codex, extra="grammar"
+    ),  # its tool for patches has a grammar
     "opencode": LaunchClient("opencode", "opencode-ai", _opencode),
     "pi": LaunchClient("pi", "@mariozechner/pi-coding-agent", _pi),
     "cline": LaunchClient("cline", "cline", _cline),
@@ -155,8 +187,13 @@ CLIENTS: Mapping[str, LaunchClient] = {
 
 
 def _models(facts: LaunchFacts) -> list[tuple[str, int | None, list[str]]]:
-    """Return each model's name, context window and kinds of input; of a server that lists none, the chosen one's."""
-    known = [(one["slug"], one.get("context_window"), list(one["input_modalities"])) for one in facts.catalog]
+    """Return each model's name, context window and kinds of input; of a server that lists none, the
+    chosen one's.
+    """
+    known = [
+        (one["slug"], one.get("context_window"), list(one["input_modalities"]))
+        for one in facts.catalog
+    ]
     return known or [(facts.model, None, ["text"])]
 
 

@@ -12,7 +12,9 @@ FORWARDED = {signal.SIGTERM, signal.SIGHUP}
 """Signals that are forwarded to the client."""
 
 FROM_TERMINAL = {signal.SIGINT, signal.SIGQUIT}
-"""Signals that a terminal sends to the client too: a second `SIGINT` makes many clients quit at once."""
+"""Signals that a terminal sends to the client too: a second `SIGINT` makes many clients quit at
+once.
+"""
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
@@ -33,10 +35,13 @@ class Runner:
     def handling_signals(self) -> Iterator[None]:
         """Forward signals to the client until the end of the block.
 
-        Before the client runs, they raise `SystemExit`, so that what was started for the client ends too.
+        Before the client runs, they raise `SystemExit`, so that what was started for the client
+        ends too.
         """
         # No signal is ignored: the client would inherit that.
-        before = {number: signal.signal(number, self._handle) for number in FORWARDED | FROM_TERMINAL}
+        before = {
+            number: signal.signal(number, self._handle) for number in FORWARDED | FROM_TERMINAL
+        }
         try:
             yield
         finally:
@@ -44,7 +49,8 @@ class Runner:
                 signal.signal(number, handler)
 
     def run(self, command: Sequence[str], environment: Mapping[str, str]) -> int:
-        """Run a client with these variables in addition to those of this process; return its exit code.
+        """Run a client with these variables in addition to those of this process; return its exit
+        code.
 
         A client that a signal ended has 128 and the number of the signal, as in a shell.
         """

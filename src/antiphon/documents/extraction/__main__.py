@@ -1,11 +1,15 @@
-"""Reads one line of JSON, then the bytes of a file, from standard input. Writes one line of JSON, then the result.
+"""Reads one line of JSON, then the bytes of a file, from standard input. Writes one line of JSON,
+then the result.
 
-The line of JSON has `task`, `memory` (bytes of address space), `cpu` (seconds), and the parameters of the task:
+The line of JSON has `task`, `memory` (bytes of address space), `cpu` (seconds), and the parameters
+of the task:
 
-- `text`: `filename`, and the fields of `output.ExtractionBounds`. Result: `kind`, `pages`, `is_cut`, then the text in
-  UTF-8.
-- `page`, of the web: `url`, `charset`, `is_html`, `longest` (characters). Result: `title`, `is_cut`, then the text.
-- `pages`: `first`, `count`, `pixels`, `longest` (bytes). Result: `sizes`, then the images one after the other.
+- `text`: `filename`, and the fields of `output.ExtractionBounds`. Result: `kind`, `pages`,
+  `is_cut`, then the text in UTF-8.
+- `page`, of the web: `url`, `charset`, `is_html`, `longest` (characters). Result: `title`,
+  `is_cut`, then the text.
+- `pages`: `first`, `count`, `pixels`, `longest` (bytes). Result: `sizes`, then the images one after
+  the other.
 
 A file that cannot be read has the result `code`, `message`, `reason`, `pages`.
 """
@@ -80,7 +84,12 @@ def main() -> None:
     try:
         head, payload = TASKS[requested.pop("task")](sys.stdin.buffer.read(), **requested)
     except Problem as problem:
-        head = {"code": problem.code, "message": problem.message, "reason": problem.reason, "pages": problem.pages}
+        head = {
+            "code": problem.code,
+            "message": problem.message,
+            "reason": problem.reason,
+            "pages": problem.pages,
+        }
         payload = b""
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
     sys.stdout.buffer.write(payload)

@@ -11,7 +11,10 @@ _TEXTS = frozenset({pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBO
 
 
 def lines_of(document: Any, page: Any) -> Iterator[str]:
-    """Yield a line for each form field with a value, and for each comment. A value can have lines of its own."""
+    """Yield a line for each form field with a value, and for each comment.
+
+    A value can have lines of its own.
+    """
     for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
         annotation = pdfium.FPDFPage_GetAnnot(page, number)
         if not annotation:
@@ -56,10 +59,18 @@ def _value(forms: Any, annotation: Any) -> str:
 
 
 def _read(function: Callable[..., int], *arguments: Any) -> str:
-    """Return a text of PDFium: a call states its size in bytes, another one fills a buffer with UTF-16."""
+    """Return a text of PDFium: a call states its size in bytes, another one fills a buffer with
+    UTF-16.
+    """
     size = function(*arguments, None, 0)
     if size <= 2:
         return ""
     buffer = create_string_buffer(size)
     function(*arguments, cast(buffer, POINTER(c_ushort)), size)
-    return buffer.raw[: size - 2].decode("utf-16-le", "replace").replace("\r\n", "\n").replace("\r", "\n").strip()
+    return (
+        buffer.raw[: size - 2]
+        .decode("utf-16-le", "replace")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .strip()
+    )

@@ -20,7 +20,15 @@ _END = b"PK\x05\x06"
 _END_SIZE = 22
 _LONGEST_COMMENT = 65_535
 
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 """The exceptions of `zipfile` for archives that are damaged, or compressed in an unknown way."""
 
 
@@ -39,25 +47,35 @@ def opened(content: bytes) -> zipfile.ZipFile:
         if entry.flag_bits & 1:
             raise protected("document")
         if entry.file_size > SMALL and entry.file_size > MOST_RATIO * max(1, entry.compress_size):
-            raise Problem(f"The file unpacks to more than {MOST_RATIO} times its size, which is not accepted.")
+            raise Problem(
+                f"The file unpacks to more than {MOST_RATIO} times its size, which is not accepted."
+            )
     if total > MOST_BYTES:
-        raise Problem(f"The file unpacks to more than {MOST_BYTES // 1024 // 1024} MB, which is not accepted.")
+        raise Problem(
+            f"The file unpacks to more than {MOST_BYTES // 1024 // 1024} MB, which is not accepted."
+        )
     return archive
 
 
 def _counted(content: bytes) -> int:
-    """Return how many entries the end of the archive declares, so that a list of a million is not even read."""
+    """Return how many entries the end of the archive declares, so that a list of a million is not
+    even read.
+    """
     place = content.rfind(_END, -_END_SIZE - _LONGEST_COMMENT)
     return int.from_bytes(content[place + 10 : place + 12], "little") if place >= 0 else 0
 
 
 def _check_count(entries: int) -> None:
     if entries > MOST_ENTRIES:
-        raise Problem(f"The file is an archive of more than {MOST_ENTRIES:,} files, which is not accepted.")
+        raise Problem(
+            f"The file is an archive of more than {MOST_ENTRIES:,} files, which is not accepted."
+        )
 
 
 def parts(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """Return the bytes of an entry, in parts; empty if the archive does not have it. Raises `Problem`.
+    """Return the bytes of an entry, in parts; empty if the archive does not have it.
+
+    Raises `Problem`.
 
     `zipfile` never returns more bytes than the entry announced.
     """

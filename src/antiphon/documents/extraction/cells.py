@@ -10,7 +10,9 @@ from antiphon.documents.extraction.markup import Attributes, unescaped
 from antiphon.documents.extraction.output import Output
 
 MOST_POSSIBLE = 16_384
-"""Columns of a sheet in Excel: a cell that claims to be further right is placed after the one before it."""
+"""Columns of a sheet in Excel: a cell that claims to be further right is placed after the one
+before it.
+"""
 
 HEADERS = frozenset({"oddHeader", "evenHeader", "firstHeader"})
 FOOTERS = frozenset({"oddFooter", "evenFooter", "firstFooter"})
@@ -32,7 +34,8 @@ class Cells:
     """Converts events of SpreadsheetML to lines of CSV."""
 
     def __init__(self, workbook: Workbook, output: Output) -> None:
-        self._workbook, self._output = workbook, output
+        self._workbook = workbook
+        self._output = output
         self.margins: dict[str, str] = {}
         """The headers and footers, with their codes."""
         self._rows = self._columns = 0
@@ -40,8 +43,10 @@ class Cells:
         self._cells: list[str] = []
         self._is_blank = True
         """The row has no content so far, also beyond the last column that is read."""
-        self._reference, self._column = "", 0
-        self._type, self._style = "n", 0
+        self._reference = ""
+        self._column = 0
+        self._type = "n"
+        self._style = 0
         self._value: list[str] = []
         self._formula: list[str] = []
         self._shared = ""
@@ -58,13 +63,17 @@ class Cells:
             self._type = attributes.get("t", "n")
             style = attributes.get("s", "0")
             self._style = int(style) if style.isdecimal() and len(style) < 10 else -1
-            self._value, self._formula, self._shared = [], [], ""
+            self._value = []
+            self._formula = []
+            self._shared = ""
         elif name in ("v", "t"):
             self._retained = self._value
         elif name == "f":
             self._retained, self._shared = self._formula, attributes.get("si", "")
         elif name == "row":
-            self._cells, self._column, self._is_blank = [], 0, True
+            self._cells = []
+            self._column = 0
+            self._is_blank = True
         elif name in MARGINS:
             self._retained = []
 
@@ -86,7 +95,8 @@ class Cells:
 
     def finish(self) -> None:
         """Say how much of the sheet is omitted."""
-        rows, columns = self._output.bounds.rows, self._output.bounds.columns
+        rows = self._output.bounds.rows
+        columns = self._output.bounds.columns
         if rows is not None and self._rows > rows:
             self._output.leave_out("rows", rows, self._rows)
         if columns is not None and self._columns > columns:
@@ -106,7 +116,9 @@ class Cells:
             self._cells[self._column - 1] = self._formatted(value) if self._value else value
 
     def _written_formula(self) -> str:
-        """Return the formula of a cell without a value; one that is shared is written in its first cell only."""
+        """Return the formula of a cell without a value; one that is shared is written in its first
+        cell only.
+        """
         formula = "".join(self._formula)
         if formula and self._shared:
             self._formulas[self._shared] = self._reference, formula
@@ -137,7 +149,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _column(reference: str) -> int:
-    """Return the number of a cell's column, from 1: `C7` is in the third. 0 if the cell does not state it."""
+    """Return the number of a cell's column, from 1: `C7` is in the third. 0 if the cell does not
+    state it.
+    """
     letters = reference.rstrip("0123456789")[:4].upper()
     if not (letters.isascii() and letters.isalpha()):
         return 0

@@ -65,7 +65,8 @@ class _Chart:
         if name == "ser":
             self.series.append({})
         elif name in PARTS and self.series:
-            self._part, self._point = name, 0
+            self._part = name
+            self._point = 0
         elif name == "pt":
             index = attributes.get("idx", "")
             self._point = int(index) if index.isdecimal() and len(index) < 10 else 0

@@ -48,13 +48,20 @@ BINARY_KINDS = {"pdf": "PDF", "docx": "Word document", "pptx": "presentation", "
                 "odt": "OpenDocument text", "rtf": "RTF document"}  # fmt: skip
 """Formats with characteristic first bytes: a name alone does not identify them."""
 
-SUPPORTED = "PDF, docx, pptx, xlsx, odt, HTML, RTF, CSV, Markdown, JSON, XML, source code and plain text"
+SUPPORTED = (
+    "PDF, docx, pptx, xlsx, odt, HTML, RTF, CSV, Markdown, JSON, XML, source code and plain text"
+)
 
-_HTML = re.compile(rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(
+    rb"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
 
 
 def kind_of(content: bytes, filename: str) -> str:
-    """Return the kind of a file, a key of `formats.FORMATS`. Raises `Problem` for an unsupported one."""
+    """Return the kind of a file, a key of `formats.FORMATS`.
+
+    Raises `Problem` for an unsupported one.
+    """
     ending = ending_of(filename)
     if b"%PDF-" in content[:1024]:
         return "pdf"
@@ -96,4 +103,7 @@ def _mimetype(opened: zipfile.ZipFile) -> bytes:
 def unsupported(what: str, hint: str = "") -> Problem:
     """Return the problem of a file in an unsupported format."""
     rest = f" {hint}" if hint else ""
-    return Problem(f"The file is {what}, which cannot be read.{rest} Supported: {SUPPORTED}.", "unsupported_file")
+    return Problem(
+        f"The file is {what}, which cannot be read.{rest} Supported: {SUPPORTED}.",
+        "unsupported_file",
+    )

@@ -21,9 +21,12 @@ def parse(
     end: Callable[[str], None],
     text: Callable[[str], None],
 ) -> None:
-    """Call `start`, `end` and `text` for the content of a document; names have no prefixes. Raises `Problem`.
+    """Call `start`, `end` and `text` for the content of a document; names have no prefixes.
 
-    A document that declares entities is rejected at the declaration: some kilobytes of them can expand to gigabytes.
+    Raises `Problem`.
+
+    A document that declares entities is rejected at the declaration: some kilobytes of them can
+    expand to gigabytes.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -33,7 +36,9 @@ def parse(
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise Problem(f"The document nests more than {DEEPEST} elements, which is not accepted.")
+            raise Problem(
+                f"The document nests more than {DEEPEST} elements, which is not accepted."
+            )
         start(local(name), {local(key): value for key, value in attributes.items()})
 
     def closed(name: str) -> None:
@@ -59,8 +64,14 @@ def local(name: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return the text of a cell: Office writes a control character as `_x000D_`, with the code of the character."""
-    return _ESCAPED.sub(_character, text).replace("\r\n", "\n").replace("\r", "\n") if "_x" in text else text
+    """Return the text of a cell: Office writes a control character as `_x000D_`, with the code of
+    the character.
+    """
+    return (
+        _ESCAPED.sub(_character, text).replace("\r\n", "\n").replace("\r", "\n")
+        if "_x" in text
+        else text
+    )
 
 
 def _character(found: re.Match[str]) -> str:

@@ -18,11 +18,15 @@ _NOT_A_FORMAT = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')
 _LAST_DAY = 2_958_465
 """31 December 9999."""
 _NO_DAY = 60
-"""29 February 1900 of the date system of 1900, which never was: all days before it are one later."""
+"""29 February 1900 of the date system of 1900, which never was: all days before it are one
+later.
+"""
 
 
 def kind_of(code: str) -> str:
-    """Return what a format shows: `date`, `time`, a duration such as `[h]:ms` (hours, minutes, seconds), or nothing."""
+    """Return what a format shows: `date`, `time`, a duration such as `[h]:ms` (hours, minutes,
+    seconds), or nothing.
+    """
     first = code.lower().partition(";")[0]
     elapsed = _ELAPSED.search(re.sub(r'"[^"]*"', "", first))
     codes = _NOT_A_FORMAT.sub("", first)
@@ -44,19 +48,28 @@ def formatted(value: str, kind: str, *, is_1904: bool) -> str:
         if not 0 <= days <= _LAST_DAY:
             return value
         seconds = round(days * 86_400)
-        return _duration(seconds, kind) if kind.startswith("[") else _moment(days, seconds, kind, is_1904=is_1904)
+        return (
+            _duration(seconds, kind)
+            if kind.startswith("[")
+            else _moment(days, seconds, kind, is_1904=is_1904)
+        )
     except (ValueError, OverflowError):
         return value
 
 
 def _duration(seconds: int, kind: str) -> str:
-    unit, rest = kind[1], kind.partition(":")[2]
+    unit = kind[1]
+    rest = kind.partition(":")[2]
     if unit == "s":
         return str(seconds)
     if unit == "m":
         return f"{seconds // 60:02}" + (f":{seconds % 60:02}" if "s" in rest else "")
     hours, minutes = divmod(seconds // 60, 60)
-    return str(hours) + (f":{minutes:02}" if rest else "") + (f":{seconds % 60:02}" if "s" in rest else "")
+    return (
+        str(hours)
+        + (f":{minutes:02}" if rest else "")
+        + (f":{seconds % 60:02}" if "s" in rest else "")
+    )
 
 
 def _moment(days: float, seconds: int, kind: str, *, is_1904: bool) -> str:

@@ -11,7 +11,9 @@ class Full(Exception):  # noqa: N818 - no error: the text is as long as it may b
 
 @dataclass(frozen=True, slots=True)
 class ExtractionBounds:
-    """How much of a document is read: bytes of text in UTF-8, and rows, columns and pages; None means all."""
+    """How much of a document is read: bytes of text in UTF-8, and rows, columns and pages; None
+    means all.
+    """
 
     longest: int
     rows: int | None = None
@@ -59,7 +61,9 @@ class Output:
         self.mark(f"[Only the first {stored_size:,} of {all_of_them:,} {what} are shown.]\n")
 
     def apart(self, write: "Callable[[Output], None]") -> str:
-        """Return the text that a function writes, without adding it: as much as there is room for."""
+        """Return the text that a function writes, without adding it: as much as there is room
+        for.
+        """
         other = Output(replace(self.bounds, longest=self._left))
         with suppress(Full):
             write(other)

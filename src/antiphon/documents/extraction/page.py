@@ -10,13 +10,21 @@ from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 from antiphon.documents.extraction.plain import BYTE_ORDER_MARKS
 
 DEEPEST = 200
-"""Nesting depth of elements; deeper ones are omitted, as the library's run time grows with the depth."""
+"""Nesting depth of elements; deeper ones are omitted, as the library's run time grows with the
+depth.
+"""
 
-_META = re.compile(rb"<meta[^>]{0,200}charset\s{0,5}=\s{0,5}[\"']?([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
-_DECLARED = re.compile(rb"^<\?xml[^>]{0,200}encoding\s{0,5}=\s{0,5}[\"']([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE)
+_META = re.compile(
+    rb"<meta[^>]{0,200}charset\s{0,5}=\s{0,5}[\"']?([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE
+)
+_DECLARED = re.compile(
+    rb"^<\?xml[^>]{0,200}encoding\s{0,5}=\s{0,5}[\"']([a-zA-Z0-9_:-]{1,40})", re.IGNORECASE
+)
 _TITLE = re.compile(r"<title(?:\s[^<>]{0,200})?>([^<]{0,1000})", re.IGNORECASE)
 _LOCAL_LINK = re.compile(
-    r"\]\(<?\s{0,9}(?:javascript|data|vbscript|blob|about|file):(?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)", re.IGNORECASE
+    r"\]\(<?\s{0,9}(?:javascript|data|vbscript|blob|about|file):(?:[^()\n]|\([^()\n]{0,200}\)){0,"
+    r"2000}\)",
+    re.IGNORECASE,
 )
 _LINK_TITLE = re.compile(r"(\]\(<?[^()\s]+>?) \"[^\"\n]{0,500}\"\)")
 _SIGN = re.compile(r"\s*(?:\\?\[[^\[\]]{0,8}\]|[§¶#↑^]?)\s*")
@@ -26,13 +34,20 @@ _TEXT_CODECS = re.compile(
     r"|big5(hkscs)?|euc_(jp|kr)|shift_jis(x0213)?|iso2022_jp"
 )
 """The codecs of Python that pages use; others can take more than linear time."""
-_AS_ON_THE_WEB = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+_AS_ON_THE_WEB = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+}
 
 
 def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) -> dict[str, Any]:
     """Return title and text of a page, links as Markdown with absolute URLs."""
     text = decoded(body, charset).replace("\0", "")
-    title, is_whole = title_of(text) if is_html else "", True
+    title = title_of(text) if is_html else ""
+    is_whole = True
     if is_html:
         text, is_whole = as_markdown(text, url)
     return {
@@ -43,7 +58,9 @@ def read(body: bytes, *, url: str, charset: str, is_html: bool, longest: int) ->
 
 
 def decoded(body: bytes, charset: str) -> str:
-    """Return the text of a body: by its byte order mark, its declared charset, its own declaration, else as UTF-8."""
+    """Return the text of a body: by its byte order mark, its declared charset, its own declaration,
+    else as UTF-8.
+    """
     for mark, codec in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(codec, "replace")
@@ -77,7 +94,9 @@ def _codec(name: str) -> str:
 
 
 def as_markdown(html: str, url: str, *, keeps_navigation: bool = False) -> tuple[str, bool]:
-    """Return the text of a page without scripts, without navigation unless that is kept, and whether it is whole."""
+    """Return the text of a page without scripts, without navigation unless that is kept, and
+    whether it is whole.
+    """
     options = ConversionOptions(
         base_url=url,
         extract_metadata=False,
@@ -87,7 +106,9 @@ def as_markdown(html: str, url: str, *, keeps_navigation: bool = False) -> tuple
         escape_misc=False,
         max_depth=DEEPEST,
         # Some servers put the whole page into one form.
-        preprocessing=PreprocessingOptions(enabled=True, remove_navigation=not keeps_navigation, remove_forms=False),
+        preprocessing=PreprocessingOptions(
+            enabled=True, remove_navigation=not keeps_navigation, remove_forms=False
+        ),
     )
     result = convert(html, options)
     text = result.content or ""
@@ -97,7 +118,9 @@ def as_markdown(html: str, url: str, *, keeps_navigation: bool = False) -> tuple
 
 
 def _without_own_links(text: str, url: str) -> str:
-    """Return the text without internal links; a footnote's number is removed with its link, as it is not a source."""
+    """Return the text without internal links; a footnote's number is removed with its link, as it
+    is not a source.
+    """
     place = re.escape(url.partition("#")[0])
     own = rf"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?{place}#[^()\s]*>?\)"
     return re.sub(own, lambda link: "" if _SIGN.fullmatch(link[1]) else link[1], text)

@@ -7,7 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 from antiphon.documents.extraction.output import Output
-from antiphon.documents.extraction.problem import damaged, not_installed, not_loaded, protected, without_text
+from antiphon.documents.extraction.problem import (
+    damaged,
+    not_installed,
+    not_loaded,
+    protected,
+    without_text,
+)
 
 PASSWORD = 4
 """PDFium's code for a document that needs a password (`FPDF_ERR_PASSWORD`)."""
@@ -49,7 +55,9 @@ def _write_page(document: Any, number: int, output: Output) -> None:
 
 
 def images(content: bytes, *, first: int, count: int, pixels: int, longest: int) -> Iterator[bytes]:
-    """Return pages as PNG images, `pixels` on the longer side, until their bytes exceed `longest`."""
+    """Return pages as PNG images, `pixels` on the longer side, until their bytes exceed
+    `longest`.
+    """
     from pypdfium2 import PdfiumError  # noqa: PLC0415 - as below
 
     document = _opened(content)
@@ -94,8 +102,12 @@ def _image_of(document: Any, number: int, pixels: int) -> bytes:
 
 
 def png(data: bytes, width: int, height: int, stride: int, channels: int) -> bytes:
-    """Return an image of 1 (gray), 3 (RGB) or 4 (RGBA) bytes a pixel as PNG; each row has `stride` bytes."""
-    rows = b"".join(b"\0" + data[row * stride : row * stride + width * channels] for row in range(height))
+    """Return an image of 1 (gray), 3 (RGB) or 4 (RGBA) bytes a pixel as PNG; each row has `stride`
+    bytes.
+    """
+    rows = b"".join(
+        b"\0" + data[row * stride : row * stride + width * channels] for row in range(height)
+    )
     head = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, LEVEL)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, body) for kind, body in parts)

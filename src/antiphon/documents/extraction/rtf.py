@@ -7,11 +7,12 @@ from antiphon.documents.extraction.output import Output
 from antiphon.documents.extraction.problem import damaged
 
 _TOKEN = re.compile(
-    rb"\\([a-z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-f]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)", re.IGNORECASE
+    rb"\\([a-z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-f]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)",
+    re.IGNORECASE,
 )
 
 _SKIPPED = frozenset({
-    b"fonttbl", b"colortbl", b"stylesheet", b"listtable", b"listoverridetable", b"info", b"pict", b"object",
+    b"fonttbl", b"colortbl", b"stylesheet", b"listtable", b"listoverridetable", b"info", b"pict", b"object",  # noqa: E501 - one text, or a row of a table
     b"themedata", b"colorschememapping", b"datastore", b"latentstyles", b"generator", b"xmlnstbl",
     b"fldinst", b"rsidtbl", b"revtbl", b"nonshppict", b"bkmkstart", b"bkmkend", b"datafield",
     b"shprslt",
@@ -22,13 +23,21 @@ _DISPLAYED = frozenset({b"annotation", b"shptxt"})
 """Groups of text inside groups that old readers skip: comments and text boxes."""
 
 _WORDS = {
-    b"par": "\n\n", b"sect": "\n\n", b"page": "\n\n", b"line": "\n", b"tab": "\t", b"cell": " | ", b"row": "\n",
+    b"par": "\n\n", b"sect": "\n\n", b"page": "\n\n", b"line": "\n", b"tab": "\t", b"cell": " | ", b"row": "\n",  # noqa: E501 - one text, or a row of a table
     b"nestcell": "; ", b"footnote": " ", b"annotation": " ",
-    b"lquote": "\u2018", b"rquote": "\u2019", b"ldblquote": "\u201c", b"rdblquote": "\u201d", b"endash": "\u2013",
+    b"lquote": "\u2018", b"rquote": "\u2019", b"ldblquote": "\u201c", b"rdblquote": "\u201d", b"endash": "\u2013",  # noqa: E501 - one text, or a row of a table
     b"emdash": "\u2014", b"bullet": "\u2022",
 }  # fmt: skip
-_SIGNS = {b"~": "\u00a0", b"_": "\u2011", b"\\": "\\", b"{": "{", b"}": "}", b"\n": "\n\n", b"\r": "\n\n"}
-_CHARSETS = {128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254", 177: "cp1255",
+_SIGNS = {
+    b"~": "\u00a0",
+    b"_": "\u2011",
+    b"\\": "\\",
+    b"{": "{",
+    b"}": "}",
+    b"\n": "\n\n",
+    b"\r": "\n\n",
+}
+_CHARSETS = {128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254", 177: "cp1255",  # noqa: E501 - one text, or a row of a table
              178: "cp1256", 204: "cp1251", 238: "cp1250"}  # fmt: skip
 """Charset of a font -> the code page of its bytes."""
 
@@ -46,7 +55,10 @@ def read_rtf(content: bytes, output: Output) -> None:
 
 
 class _Rtf:
-    """Converts tokens to text. A group has its own settings: whether it is skipped, and how it replaces characters."""
+    """Converts tokens to text.
+
+    A group has its own settings: whether it is skipped, and how it replaces characters.
+    """
 
     def __init__(self, output: Output) -> None:
         self._write = output.write

@@ -17,7 +17,9 @@ _CODES = re.compile(r'&(?:"[^"]*"|\d+|K[0-9A-Fa-f]{6}|.)', re.DOTALL)
 
 
 def read_xlsx(content: bytes, output: Output) -> None:
-    """Write each sheet of a workbook: its name, its rows as CSV, then headers, comments, text boxes and charts."""
+    """Write each sheet of a workbook: its name, its rows as CSV, then headers, comments, text boxes
+    and charts.
+    """
     with archive.opened(content) as opened:
         places = related(opened, _WORKBOOK)
         sheets, is_1904 = _sheets(opened)
@@ -31,7 +33,9 @@ def read_xlsx(content: bytes, output: Output) -> None:
 
 
 def _sheets(opened: zipfile.ZipFile) -> tuple[list[tuple[str, str]], bool]:
-    """Return the names of the sheets with the ids of their parts, and whether days are counted from 1904."""
+    """Return the names of the sheets with the ids of their parts, and whether days are counted from
+    1904.
+    """
     found: list[tuple[str, str]] = []
     is_1904 = False
 
@@ -61,7 +65,8 @@ def _texts(opened: zipfile.ZipFile, place: str, whole: str) -> Sequence[tuple[st
     found: list[tuple[str, str]] = []
     parts: list[str] = []
     reference = ""
-    is_text, phonetic = False, 0
+    is_text = False
+    phonetic = 0
 
     def start(element: str, attributes: Attributes) -> None:
         nonlocal is_text, phonetic, reference
@@ -87,7 +92,9 @@ def _texts(opened: zipfile.ZipFile, place: str, whole: str) -> Sequence[tuple[st
 
 
 def _styles(opened: zipfile.ZipFile, places: dict[str, str]) -> Mapping[int, str]:
-    """Return the numbers of the cell styles that show a number as a date, a time or a duration, and as which."""
+    """Return the numbers of the cell styles that show a number as a date, a time or a duration, and
+    as which.
+    """
     formats: dict[int, str] = {}
     styles: list[int] = []
     is_cell_style = False
@@ -95,7 +102,9 @@ def _styles(opened: zipfile.ZipFile, places: dict[str, str]) -> Mapping[int, str
     def start(element: str, attributes: Attributes) -> None:
         nonlocal is_cell_style
         if element == "numFmt":
-            formats[_number(attributes.get("numFmtId", ""))] = number_formats.kind_of(attributes.get("formatCode", ""))
+            formats[_number(attributes.get("numFmtId", ""))] = number_formats.kind_of(
+                attributes.get("formatCode", "")
+            )
         elif element == "cellXfs":
             is_cell_style = True
         elif element == "xf" and is_cell_style:
@@ -109,7 +118,10 @@ def _styles(opened: zipfile.ZipFile, places: dict[str, str]) -> Mapping[int, str
     place = _place(places, "styles.xml")
     if place in opened.namelist():
         markup.parse(archive.parts(opened, place), start, end, markup.ignore)
-    kinds = ((n, formats.get(style, number_formats.BUILT_IN.get(style, ""))) for n, style in enumerate(styles))
+    kinds = (
+        (n, formats.get(style, number_formats.BUILT_IN.get(style, "")))
+        for n, style in enumerate(styles)
+    )
     return {n: kind for n, kind in kinds if kind}
 
 
@@ -121,7 +133,9 @@ def _write_sheet(opened: zipfile.ZipFile, place: str, workbook: Workbook, output
     markup.parse(archive.parts(opened, place), cells.start, cells.end, cells.text)
     cells.finish()
     for what, elements in (("Header", HEADERS), ("Footer", FOOTERS)):
-        for text in dict.fromkeys(_plain(cells.margins[name]) for name in sorted(elements & cells.margins.keys())):
+        for text in dict.fromkeys(
+            _plain(cells.margins[name]) for name in sorted(elements & cells.margins.keys())
+        ):
             output.write(f"{what}: {text}\n" if text else "")
     for target in related(opened, place).values():
         if target in names and "/comments" in target:

@@ -9,7 +9,9 @@ from antiphon.documents.extraction.output import Output
 
 
 def read_pptx(content: bytes, output: Output) -> None:
-    """Write the text of a presentation, slide by slide in their order, each with its charts, notes and comments."""
+    """Write the text of a presentation, slide by slide in their order, each with its charts, notes
+    and comments.
+    """
     with archive.opened(content) as opened:
         names = set(opened.namelist())
         places = [place for place in _slides(opened) if place in names]
@@ -19,7 +21,11 @@ def read_pptx(content: bytes, output: Output) -> None:
             write_paragraphs(opened, place, output)
             write_related_charts(opened, place, output)
             targets = [target for target in related(opened, place).values() if target in names]
-            for head, folder in (("", "/diagrams/data"), ("Notes:\n", "/notesSlides/"), ("Comments:\n", "/comments/")):
+            for head, folder in (
+                ("", "/diagrams/data"),
+                ("Notes:\n", "/notesSlides/"),
+                ("Comments:\n", "/comments/"),
+            ):
                 for target in targets:
                     if folder in target:
                         output.mark(head)
@@ -41,7 +47,8 @@ def _slides(opened: zipfile.ZipFile) -> list[str]:
 
 def write_paragraphs(opened: zipfile.ZipFile, place: str, output: Output) -> None:
     """Write the paragraphs of a part in DrawingML, or of comments."""
-    is_text, is_field = False, False
+    is_text = False
+    is_field = False
 
     def start(element: str, attributes: Attributes) -> None:
         nonlocal is_text, is_field

@@ -10,7 +10,9 @@ DELIMITERS = ",;\t|"
 
 
 def read_csv(content: bytes, output: Output) -> None:
-    """Write the rows unchanged; if their number is limited, the first ones, and how many are omitted."""
+    """Write the rows unchanged; if their number is limited, the first ones, and how many are
+    omitted.
+    """
     text = plain.decoded(content)
     if output.bounds.rows is None:
         output.write(text)
@@ -23,7 +25,8 @@ def _write_first(text: str, most: int, output: Output) -> None:
     csv.field_size_limit(sys.maxsize)
     first = lines[0] if lines else ""
     reader = csv.reader(lines, delimiter=max(DELIMITERS, key=first.count))
-    rows, end = 0, len(lines)
+    rows = 0
+    end = len(lines)
     for _ in reader:
         rows += 1
         if rows == most:

@@ -15,13 +15,16 @@ MOST_REPEATED = 100
 """Spaces that one element of an odt can represent."""
 
 
-_HEADERS, _FOOTERS = re.compile(r"word/header\d*\.xml"), re.compile(r"word/footer\d*\.xml")
+_HEADERS = re.compile(r"word/header\d*\.xml")
+_FOOTERS = re.compile(r"word/footer\d*\.xml")
 _CHARTS = re.compile(r"word/charts/chart\d*\.xml")
 _DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
 
 
 def read_docx(content: bytes, output: Output) -> None:
-    """Write the text of a docx: headers, paragraphs, tables, charts, diagrams, notes, comments, footers."""
+    """Write the text of a docx: headers, paragraphs, tables, charts, diagrams, notes, comments,
+    footers.
+    """
     with archive.opened(content) as opened:
         names = sorted(opened.namelist(), key=lambda name: (len(name), name))
         _write_once(opened, filter(_HEADERS.fullmatch, names), output, "Header: ")
@@ -58,7 +61,10 @@ def read_odt(content: bytes, output: Output) -> None:
     with archive.opened(content) as opened:
         if _is_encrypted(opened):
             raise protected("document")
-        for name in ("styles.xml", "content.xml"):  # the styles of pages have the headers and footers
+        for name in (
+            "styles.xml",
+            "content.xml",
+        ):  # the styles of pages have the headers and footers
             reader = _Odt(output)
             if name in opened.namelist():
                 markup.parse(archive.parts(opened, name), reader.start, reader.end, reader.text)
@@ -72,14 +78,18 @@ class _Docx:
     """Converts events of WordprocessingML to text."""
 
     SKIPPED = frozenset({"Fallback", "del", "moveFrom", "instrText", "pPrChange", "rPrChange"})
-    """Content that a reader does not see: alternative forms, deleted text, and the code of fields."""
+    """Content that a reader does not see: alternative forms, deleted text, and the code of
+    fields.
+    """
 
     def __init__(self, output: Output) -> None:
         self._write = output.write
         self._skipped = 0
         self._is_text = False
         self._cells = 0
-        """Table cells around the current position: their paragraphs end with a space, and inner tables are text."""
+        """Table cells around the current position: their paragraphs end with a space, and inner
+        tables are text.
+        """
 
     def start(self, name: str, attributes: Attributes) -> None:
         if self._skipped or name in self.SKIPPED:
@@ -125,7 +135,9 @@ class _Docx:
 class _Odt:
     """Converts events of OpenDocument to text."""
 
-    SKIPPED = frozenset({"tracked-changes", "forms", "styles", "automatic-styles", "font-face-decls", "scripts"})
+    SKIPPED = frozenset(
+        {"tracked-changes", "forms", "styles", "automatic-styles", "font-face-decls", "scripts"}
+    )
 
     def __init__(self, output: Output) -> None:
         self._write = output.write
@@ -177,8 +189,11 @@ class _Odt:
 
 
 def _heading(style: str) -> int:
-    """Return the level of a heading by the name of its style, 0 for other paragraphs: `Heading2`, `berschrift2`."""
-    kind, level = style[:-1].lower(), style[-1:]
+    """Return the level of a heading by the name of its style, 0 for other paragraphs: `Heading2`,
+    `berschrift2`.
+    """
+    kind = style[:-1].lower()
+    level = style[-1:]
     if style.lower() == "title":
         return 1
     is_heading = kind.rstrip(" ") in {"heading", "berschrift", "überschrift", "titre"}

@@ -1,1 +1,3 @@
-"""The resources of `AsyncAntiphon`. `scripts/sync_client.py` writes those of `Antiphon` from them."""
+"""The resources of `AsyncAntiphon`. `scripts/sync_client.py` writes those of `Antiphon` from
+them.
+"""

@@ -8,7 +8,13 @@ from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import TENANT, Calls, displayed, page_query
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncPages
-from antiphon.library.parameters import CallOptions, PageParameters, as_query, following, without_options
+from antiphon.library.parameters import (
+    CallOptions,
+    PageParameters,
+    as_query,
+    following,
+    without_options,
+)
 from antiphon.library.reading import read_item
 from antiphon.library.signatures import spelled_out
 from antiphon.protocol.items.content import Item
@@ -60,7 +66,11 @@ class AsyncConversations:
 
     @spelled_out
     async def update(
-        self, conversation_id: str, *, metadata: Mapping[str, str] | None, **options: Unpack[CallOptions]
+        self,
+        conversation_id: str,
+        *,
+        metadata: Mapping[str, str] | None,
+        **options: Unpack[CallOptions],
     ) -> Conversation:
         """Replace the metadata of a conversation."""
         body = {"metadata": metadata}
@@ -73,7 +83,9 @@ class AsyncConversations:
         return await self._calls.call(Conversation, call, Options.of(options), direct)
 
     @spelled_out
-    async def delete(self, conversation_id: str, **options: Unpack[CallOptions]) -> DeletedConversation:
+    async def delete(
+        self, conversation_id: str, **options: Unpack[CallOptions]
+    ) -> DeletedConversation:
         """Delete a conversation with its items."""
 
         async def direct(gateway: Gateway) -> JsonObject:
@@ -103,21 +115,29 @@ class AsyncConversationItems:
         async def direct(gateway: Gateway) -> JsonObject:
             included = list(displayed(include))
             request, is_large = await self._calls.decoded({"items": items}, decode_add_items)
-            return await gateway.conversations.add_items(TENANT, conversation_id, request, included, is_large=is_large)
+            return await gateway.conversations.add_items(
+                TENANT, conversation_id, request, included, is_large=is_large
+            )
 
         query = as_query({"include": include})
-        call = ApiCall("POST", path("/conversations/{}/items", conversation_id), query, {"items": items})
+        call = ApiCall(
+            "POST", path("/conversations/{}/items", conversation_id), query, {"items": items}
+        )
         return await self._calls.call(ItemPage, call, Options.of(options), direct)
 
     @spelled_out
-    def list(self, conversation_id: str, **parameters: Unpack[PageParameters]) -> AsyncPages[OutputItem]:
+    def list(
+        self, conversation_id: str, **parameters: Unpack[PageParameters]
+    ) -> AsyncPages[OutputItem]:
         """Return the items, newest first unless `order` is `asc`."""
 
         async def fetch(after: str | None) -> ItemPage:
             page = {**without_options(parameters), **following(after)}
 
             async def direct(gateway: Gateway) -> JsonObject:
-                return await gateway.conversations.list_items(TENANT, conversation_id, page_query(page))
+                return await gateway.conversations.list_items(
+                    TENANT, conversation_id, page_query(page)
+                )
 
             call = ApiCall("GET", path("/conversations/{}/items", conversation_id), as_query(page))
             return await self._calls.call(ItemPage, call, Options.of(parameters), direct)
@@ -136,15 +156,21 @@ class AsyncConversationItems:
         """Return an item."""
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.conversations.retrieve_item(TENANT, conversation_id, item_id, displayed(include))
+            return await gateway.conversations.retrieve_item(
+                TENANT, conversation_id, item_id, displayed(include)
+            )
 
         call = ApiCall(
-            "GET", path("/conversations/{}/items/{}", conversation_id, item_id), as_query({"include": include})
+            "GET",
+            path("/conversations/{}/items/{}", conversation_id, item_id),
+            as_query({"include": include}),
         )
         return read_item(await self._calls.plain(call, Options.of(options), direct))
 
     @spelled_out
-    async def delete(self, item_id: str, *, conversation_id: str, **options: Unpack[CallOptions]) -> Conversation:
+    async def delete(
+        self, item_id: str, *, conversation_id: str, **options: Unpack[CallOptions]
+    ) -> Conversation:
         """Delete an item; return its conversation."""
 
         async def direct(gateway: Gateway) -> JsonObject:

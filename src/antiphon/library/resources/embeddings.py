@@ -21,7 +21,8 @@ class AsyncEmbeddings:
     async def create(self, **parameters: Unpack[EmbeddingParameters]) -> CreateEmbeddingResponse:
         """Return the vectors of one text or of several, in their order.
 
-        The vectors are lists of numbers. With `encoding_format="base64"`, they are texts, as the backend sends them.
+        The vectors are lists of numbers. With `encoding_format="base64"`, they are texts, as the
+        backend sends them.
         """
         call = ApiCall("POST", "/embeddings", body=with_extra(parameters))
         return await self._calls.send(CreateEmbeddingResponse, call, Options.of(parameters))

@@ -22,28 +22,32 @@ class AsyncFiles:
 
     @spelled_out
     async def create(self, *, file: FileInput, **parameters: Unpack[NewFile]) -> FileObject:
-        """Upload a file: bytes, a path, an object that was opened for reading bytes, or a tuple of name and content.
+        """Upload a file: bytes, a path, an object that was opened for reading bytes, or a tuple of
+        name and content.
 
-        A file with the purpose `assistants` or `user_data` can be sent to a model, and searched in vector stores. Its
-        content is read in pieces while it is stored.
+        A file with the purpose `assistants` or `user_data` can be sent to a model, and searched in
+        vector stores. Its content is read in pieces while it is stored.
 
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client:
-        ...         file = await client.files.create(file=("tides.txt", b"High at noon."), purpose="user_data")
-        ...         content = await client.files.content(file.id)
-        ...         print(file.filename, content.text)
+        ...     async with AsyncAntiphon() as client: ...         file = await
+        client.files.create(file=("tides.txt", b"High at noon."), purpose="user_data") ...
+        content = await client.files.content(file.id) ...         print(file.filename, content.text)
         >>> asyncio.run(main())
         tides.txt High at noon.
         """
         form = Form(form_fields(without_options(parameters)), [("file", file)])
-        return await self._calls.send(FileObject, ApiCall("POST", "/files", body=form), Options.of(parameters))
+        return await self._calls.send(
+            FileObject, ApiCall("POST", "/files", body=form), Options.of(parameters)
+        )
 
     @spelled_out
     async def retrieve(self, file_id: str, **options: Unpack[CallOptions]) -> FileObject:
         """Return a file, without its content."""
-        return await self._calls.send(FileObject, ApiCall("GET", path("/files/{}", file_id)), Options.of(options))
+        return await self._calls.send(
+            FileObject, ApiCall("GET", path("/files/{}", file_id)), Options.of(options)
+        )
 
     @spelled_out
     def list(self, **parameters: Unpack[FilePageParameters]) -> AsyncPages[FileObject]:
@@ -53,7 +57,9 @@ class AsyncFiles:
     @spelled_out
     async def delete(self, file_id: str, **options: Unpack[CallOptions]) -> FileDeleted:
         """Delete a file, also from all vector stores."""
-        return await self._calls.send(FileDeleted, ApiCall("DELETE", path("/files/{}", file_id)), Options.of(options))
+        return await self._calls.send(
+            FileDeleted, ApiCall("DELETE", path("/files/{}", file_id)), Options.of(options)
+        )
 
     @spelled_out
     async def content(self, file_id: str, **options: Unpack[CallOptions]) -> BinaryContent:

@@ -10,7 +10,11 @@ from antiphon.library.options import Options
 from antiphon.library.parameters import with_extra
 from antiphon.library.signatures import spelled_out
 from antiphon.library.streams import AsyncStream
-from antiphon.protocol.forwarded_results import ImageEditStreamEvent, ImageGenStreamEvent, ImagesResponse
+from antiphon.protocol.forwarded_results import (
+    ImageEditStreamEvent,
+    ImageGenStreamEvent,
+    ImagesResponse,
+)
 
 
 class AsyncImages:
@@ -33,9 +37,12 @@ class AsyncImages:
     async def generate(
         self, *, stream: bool | None = None, **parameters: Unpack[NewImageParameters]
     ) -> ImagesResponse | AsyncStream[ImageGenStreamEvent]:
-        """Return images of a text; with `stream=True`, return events with images as they are made."""
+        """Return images of a text; with `stream=True`, return events with images as they are
+        made.
+        """
         body = with_extra(parameters) | ({"stream": True} if stream else {})
-        call, options = ApiCall("POST", "/images/generations", body=body), Options.of(parameters)
+        call = ApiCall("POST", "/images/generations", body=body)
+        options = Options.of(parameters)
         if stream:
             return await self._calls.image_events(call, options)
         return await self._calls.send(ImagesResponse, call, options)
@@ -51,7 +58,11 @@ class AsyncImages:
 
     @overload
     async def edit(
-        self, *, image: FileInput | list[FileInput], stream: Literal[True], **parameters: Unpack[ImageEditParameters]
+        self,
+        *,
+        image: FileInput | list[FileInput],
+        stream: Literal[True],
+        **parameters: Unpack[ImageEditParameters],
     ) -> AsyncStream[ImageEditStreamEvent]: ...
 
     @spelled_out
@@ -62,14 +73,20 @@ class AsyncImages:
         stream: bool | None = None,
         **parameters: Unpack[ImageEditParameters],
     ) -> ImagesResponse | AsyncStream[ImageEditStreamEvent]:
-        """Return images that are made of one image or a list of several, and a text; or their events, as `generate`.
+        """Return images that are made of one image or a list of several, and a text; or their
+        events, as `generate`.
 
         See `files.create` for what a file can be.
         """
         named = with_extra(parameters) | ({"stream": True} if stream else {})
-        files = [("image[]", one) for one in image] if isinstance(image, list) else [("image", image)]
-        files += [(name, named.pop(name)) for name in ("mask", "markup") if named.get(name) is not None]
-        call, options = ApiCall("POST", "/images/edits", body=Form(form_fields(named), files)), Options.of(parameters)
+        files = (
+            [("image[]", one) for one in image] if isinstance(image, list) else [("image", image)]
+        )
+        files += [
+            (name, named.pop(name)) for name in ("mask", "markup") if named.get(name) is not None
+        ]
+        call = ApiCall("POST", "/images/edits", body=Form(form_fields(named), files))
+        options = Options.of(parameters)
         if stream:
             return await self._calls.image_events(call, options)
         return await self._calls.send(ImagesResponse, call, options)

@@ -36,7 +36,9 @@ class AsyncModels:
             return {"object": "list", "data": await gateway.models.list(_no_key)}
 
         async def fetch() -> ModelList:
-            return await self._calls.call(ModelList, ApiCall("GET", "/models"), Options.of(options), direct)
+            return await self._calls.call(
+                ModelList, ApiCall("GET", "/models"), Options.of(options), direct
+            )
 
         return AsyncModelList(fetch)
 
@@ -57,7 +59,9 @@ class AsyncModels:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.models.retrieve(model, _no_key)
 
-        return await self._calls.call(Model, ApiCall("GET", f"/models/{model}"), Options.of(options), direct)
+        return await self._calls.call(
+            Model, ApiCall("GET", f"/models/{model}"), Options.of(options), direct
+        )
 
 
 async def _no_key() -> None:

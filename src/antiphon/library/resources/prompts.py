@@ -4,7 +4,11 @@ from typing import Any, Unpack
 
 from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
-from antiphon.library.file_parameters import PromptPageParameters, PromptParameters, PromptVersionParameters
+from antiphon.library.file_parameters import (
+    PromptPageParameters,
+    PromptParameters,
+    PromptVersionParameters,
+)
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncPages, Listed
 from antiphon.library.parameters import CallOptions, as_query, without_options
@@ -27,9 +31,9 @@ class AsyncPrompts:
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client:
-        ...         prompt = await client.prompts.create(name="guide", instructions="You guide through {{city}}.")
-        ...         print(prompt.version, prompt.variables)
+        ...     async with AsyncAntiphon() as client: ...         prompt = await
+        client.prompts.create(name="guide", instructions="You guide through {{city}}.") ...
+        print(prompt.version, prompt.variables)
         >>> asyncio.run(main())
         1 ['city']
         """
@@ -37,7 +41,9 @@ class AsyncPrompts:
         return await self._calls.send(Prompt, call, Options.of(parameters))
 
     @spelled_out
-    async def create_version(self, prompt_id: str, **parameters: Unpack[PromptVersionParameters]) -> Prompt:
+    async def create_version(
+        self, prompt_id: str, **parameters: Unpack[PromptVersionParameters]
+    ) -> Prompt:
         """Add a version to a prompt."""
         call = ApiCall("POST", path(ONE, prompt_id), body=without_options(parameters))
         return await self._calls.send(Prompt, call, Options.of(parameters))
@@ -56,9 +62,15 @@ class AsyncPrompts:
         return self._calls.pages(Prompt, "/prompts", parameters)
 
     @spelled_out
-    def list_versions(self, prompt_id: str, **parameters: Unpack[PromptPageParameters]) -> AsyncPages[Prompt]:
-        """Return the versions of a prompt, newest first unless `order` is `asc`; `after` is a version number."""
-        return self._calls.pages(Prompt, path(f"{ONE}/versions", prompt_id), parameters, last_version)
+    def list_versions(
+        self, prompt_id: str, **parameters: Unpack[PromptPageParameters]
+    ) -> AsyncPages[Prompt]:
+        """Return the versions of a prompt, newest first unless `order` is `asc`; `after` is a
+        version number.
+        """
+        return self._calls.pages(
+            Prompt, path(f"{ONE}/versions", prompt_id), parameters, last_version
+        )
 
     @spelled_out
     async def set_default_version(
@@ -71,7 +83,9 @@ class AsyncPrompts:
     @spelled_out
     async def delete(self, prompt_id: str, **options: Unpack[CallOptions]) -> PromptDeleted:
         """Delete a prompt with all its versions."""
-        return await self._calls.send(PromptDeleted, ApiCall("DELETE", path(ONE, prompt_id)), Options.of(options))
+        return await self._calls.send(
+            PromptDeleted, ApiCall("DELETE", path(ONE, prompt_id)), Options.of(options)
+        )
 
 
 def last_version(page: Listed[Any]) -> str:

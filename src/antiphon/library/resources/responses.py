@@ -25,14 +25,22 @@ from antiphon.library.signatures import spelled_out
 from antiphon.library.streams import AsyncResponseStream
 from antiphon.protocol.requests import Include
 from antiphon.protocol.response import OutputItem, Response
-from antiphon.protocol.results import CompactedResponse, DeletedResponse, InputTokenCount, ItemPage, ParsedResponse
+from antiphon.protocol.results import (
+    CompactedResponse,
+    DeletedResponse,
+    InputTokenCount,
+    ItemPage,
+    ParsedResponse,
+)
 from antiphon.protocol.validation.validate import decode_compact_request, decode_count
 
 T = TypeVar("T")
 
 
 class AsyncResponses:
-    """Responses: create, stream, parse, retrieve, cancel, delete, compact, and list their input items."""
+    """Responses: create, stream, parse, retrieve, cancel, delete, compact, and list their input
+    items.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -55,7 +63,8 @@ class AsyncResponses:
     ) -> Response | AsyncResponseStream:
         """Create a response and wait for it; with `stream=True`, return its events as they arrive.
 
-        With `background=True` the response is queued, and runs while a client or a server has its store open.
+        With `background=True` the response is queued, and runs while a client or a server has its
+        store open.
         """
         if stream:
             return await self.stream(**parameters).begin()
@@ -77,21 +86,22 @@ class AsyncResponses:
         starting_after: int | None = None,
         **parameters: Unpack[ResponseParameters],
     ) -> AsyncResponseStream:
-        """Return the events of a new response as they arrive; the request begins with the first of them.
+        """Return the events of a new response as they arrive; the request begins with the first of
+        them.
 
-        With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
-        `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
-        parameters of a new response accompany a `response_id`, or if `starting_after` has none.
+        With `response_id`, return the events of that background response instead, to its end.
+        `starting_after` is the `sequence_number` of the last event that was read: the stream
+        resumes after it. Raises `TypeError` if the parameters of a new response accompany a
+        `response_id`, or if `starting_after` has none.
 
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client:
-        ...         queued = await client.responses.create(model="demo", input="Hi", background=True, stream=True)
-        ...         first = await anext(queued)
-        ...         async with client.responses.stream(response_id=first.response.id, starting_after=0) as stream:
-        ...             response = await stream.get_final_response()
-        ...             print(response.status)
+        ...     async with AsyncAntiphon() as client: ...         queued = await
+        client.responses.create(model="demo", input="Hi", background=True, stream=True) ...
+        first = await anext(queued) ...         async with
+        client.responses.stream(response_id=first.response.id, starting_after=0) as stream: ...
+        response = await stream.get_final_response() ...             print(response.status)
         >>> asyncio.run(main())
         completed
         """
@@ -99,14 +109,19 @@ class AsyncResponses:
             return self._calls.stream(self._calls.batches(parameters))
         if response_id is None or without_options(parameters):
             raise TypeError("A stream resumes by `response_id` and `starting_after` alone.")
-        return self._calls.stream(self._calls.replayed(response_id, starting_after, Options.of(parameters)))
+        return self._calls.stream(
+            self._calls.replayed(response_id, starting_after, Options.of(parameters))
+        )
 
     @spelled_out
-    async def parse(self, *, text_format: type[T], **parameters: Unpack[ResponseParameters]) -> ParsedResponse[T]:
+    async def parse(
+        self, *, text_format: type[T], **parameters: Unpack[ResponseParameters]
+    ) -> ParsedResponse[T]:
         """Create a response and read its answer as an object of a class, which is `output_parsed`.
 
-        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is strict: all fields are
-        required. Raises `TypeError` for another type, and `ValueError` for an answer that does not fit the class.
+        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is
+        strict: all fields are required. Raises `TypeError` for another type, and `ValueError` for
+        an answer that does not fit the class.
 
         >>> import asyncio
         >>> from dataclasses import dataclass
@@ -115,14 +130,16 @@ class AsyncResponses:
         ... class City:
         ...     name: str
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client:
-        ...         question = 'answer {"name": "Oslo"}'
-        ...         response = await client.responses.parse(model="demo", input=question, text_format=City)
-        ...         print(response.output_parsed)
+        ...     async with AsyncAntiphon() as client: ...         question = 'answer {"name":
+        "Oslo"}' ...         response = await client.responses.parse(model="demo", input=question,
+        text_format=City) ...         print(response.output_parsed)
         >>> asyncio.run(main())
         City(name='Oslo')
         """
-        named: ResponseParameters = {**parameters, "text": with_format(parameters.get("text"), text_format)}
+        named: ResponseParameters = {
+            **parameters,
+            "text": with_format(parameters.get("text"), text_format),
+        }
         return parsed(await self._calls.create(named), text_format)
 
     @overload
@@ -155,9 +172,11 @@ class AsyncResponses:
         starting_after: int | None = None,
         **options: Unpack[CallOptions],
     ) -> Response | AsyncResponseStream:
-        """Return a stored response; with `stream=True`, the events of a background response, to its end.
+        """Return a stored response; with `stream=True`, the events of a background response, to its
+        end.
 
-        `starting_after` is the `sequence_number` of the last event that was read: the stream resumes after it.
+        `starting_after` is the `sequence_number` of the last event that was read: the stream
+        resumes after it.
         """
         if stream:
             replayed = self._calls.replayed(response_id, starting_after, Options.of(options))
@@ -195,7 +214,9 @@ class AsyncResponses:
 
         async def direct(gateway: Gateway) -> CompactedResponse:
             request, is_large = await self._calls.decoded(parameters, decode_compact_request)
-            compacted = msgspec.to_builtins(await gateway.compact(request, TENANT, is_large=is_large))
+            compacted = msgspec.to_builtins(
+                await gateway.compact(request, TENANT, is_large=is_large)
+            )
             return await self._calls.read(CompactedResponse, compacted, is_large=is_large)
 
         call = ApiCall("POST", "/responses/compact", body=without_options(parameters))
@@ -209,7 +230,9 @@ class AsyncInputItems:
         self._calls = calls
 
     @spelled_out
-    def list(self, response_id: str, **parameters: Unpack[InputPageParameters]) -> AsyncPages[OutputItem]:
+    def list(
+        self, response_id: str, **parameters: Unpack[InputPageParameters]
+    ) -> AsyncPages[OutputItem]:
         """Return the input items of a response, newest first unless `order` is `asc`."""
 
         async def fetch(after: str | None) -> ItemPage:
@@ -232,11 +255,11 @@ class AsyncInputTokens:
 
     @spelled_out
     async def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
-        """Return how many tokens the input of such a response has; nothing is generated or stored."""
-        call, options = (
-            ApiCall("POST", "/responses/input_tokens", body=without_options(parameters)),
-            Options.of(parameters),
-        )
+        """Return how many tokens the input of such a response has; nothing is generated or
+        stored.
+        """
+        call = ApiCall("POST", "/responses/input_tokens", body=without_options(parameters))
+        options = Options.of(parameters)
         if options.headers:
             return await self._calls.counted(call, options)
 

@@ -39,7 +39,9 @@ async def upload(calls: Calls, file: FileInput, options: Options) -> str:
 
 
 async def ended(calls: Calls, ingested: P, call: ApiCall, options: Options, pause: float) -> P:
-    """Repeat a call, every `pause` seconds, until this file or batch is no longer in progress; return it."""
+    """Repeat a call, every `pause` seconds, until this file or batch is no longer in progress;
+    return it.
+    """
     while ingested.status == "in_progress":
         await asyncio.sleep(pause)
         ingested = await calls.send(type(ingested), call, options)
@@ -53,7 +55,9 @@ class AsyncVectorStoreFiles:
         self._calls = calls
 
     @spelled_out
-    async def create(self, vector_store_id: str, **parameters: Unpack[NewStoreFile]) -> VectorStoreFile:
+    async def create(
+        self, vector_store_id: str, **parameters: Unpack[NewStoreFile]
+    ) -> VectorStoreFile:
         """Attach a file, which is ingested in the background."""
         call = ApiCall("POST", path(FILES, vector_store_id), body=without_options(parameters))
         return await self._calls.send(VectorStoreFile, call, Options.of(parameters))
@@ -67,7 +71,10 @@ class AsyncVectorStoreFiles:
         poll_interval_ms: int | None = None,
         **parameters: Unpack[AttachedFileOptions],
     ) -> VectorStoreFile:
-        """Attach a file, and wait until it is ingested. `status` and `last_error` say whether that succeeded."""
+        """Attach a file, and wait until it is ingested.
+
+        `status` and `last_error` say whether that succeeded.
+        """
         pause = pause_of(poll_interval_ms)
         body = {"file_id": file_id, **without_options(parameters)}
         options = Options.of(parameters)
@@ -109,13 +116,18 @@ class AsyncVectorStoreFiles:
         poll_interval_ms: int | None = None,
         **options: Unpack[CallOptions],
     ) -> VectorStoreFile:
-        """Wait until a file is ingested, or failed; return it. `timeout` limits each request, and not the wait."""
+        """Wait until a file is ingested, or failed; return it.
+
+        `timeout` limits each request, and not the wait.
+        """
         pause = pause_of(poll_interval_ms)
         found = await self.retrieve(file_id, vector_store_id=vector_store_id, **options)
         return await self._polled(found, Options.of(options), pause)
 
     @spelled_out
-    async def retrieve(self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFile:
+    async def retrieve(
+        self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
+    ) -> VectorStoreFile:
         """Return a file in a vector store."""
         call = ApiCall("GET", path(f"{FILES}/{{}}", vector_store_id, file_id))
         return await self._calls.send(VectorStoreFile, call, Options.of(options))
@@ -130,11 +142,15 @@ class AsyncVectorStoreFiles:
         **options: Unpack[CallOptions],
     ) -> VectorStoreFile:
         """Replace the attributes of a file; None removes them all."""
-        call = ApiCall("POST", path(f"{FILES}/{{}}", vector_store_id, file_id), body={"attributes": attributes})
+        call = ApiCall(
+            "POST", path(f"{FILES}/{{}}", vector_store_id, file_id), body={"attributes": attributes}
+        )
         return await self._calls.send(VectorStoreFile, call, Options.of(options))
 
     @spelled_out
-    def list(self, vector_store_id: str, **parameters: Unpack[StoreFilePageParameters]) -> AsyncPages[VectorStoreFile]:
+    def list(
+        self, vector_store_id: str, **parameters: Unpack[StoreFilePageParameters]
+    ) -> AsyncPages[VectorStoreFile]:
         """Return the files of a vector store, newest first unless `order` is `asc`."""
         return self._calls.pages(VectorStoreFile, path(FILES, vector_store_id), parameters)
 
@@ -154,7 +170,9 @@ class AsyncVectorStoreFiles:
         call = ApiCall("GET", path(f"{FILES}/{{}}/content", vector_store_id, file_id))
         return await self._calls.send(VectorStoreFileContent, call, Options.of(options))
 
-    async def _polled(self, file: VectorStoreFile, options: Options, pause: float) -> VectorStoreFile:
+    async def _polled(
+        self, file: VectorStoreFile, options: Options, pause: float
+    ) -> VectorStoreFile:
         call = ApiCall("GET", path(f"{FILES}/{{}}", file.vector_store_id, file.id))
         return await ended(self._calls, file, call, options, pause)
 
@@ -166,14 +184,20 @@ class AsyncVectorStoreFileBatches:
         self._calls = calls
 
     @spelled_out
-    async def create(self, vector_store_id: str, **parameters: Unpack[NewBatch]) -> VectorStoreFileBatch:
+    async def create(
+        self, vector_store_id: str, **parameters: Unpack[NewBatch]
+    ) -> VectorStoreFileBatch:
         """Attach files, which are ingested in the background."""
         call = ApiCall("POST", path(BATCHES, vector_store_id), body=without_options(parameters))
         return await self._calls.send(VectorStoreFileBatch, call, Options.of(parameters))
 
     @spelled_out
     async def create_and_poll(
-        self, vector_store_id: str, *, poll_interval_ms: int | None = None, **parameters: Unpack[NewBatch]
+        self,
+        vector_store_id: str,
+        *,
+        poll_interval_ms: int | None = None,
+        **parameters: Unpack[NewBatch],
     ) -> VectorStoreFileBatch:
         """Attach files, and wait until all are ingested. `file_counts` says how many failed."""
         pause = pause_of(poll_interval_ms)
@@ -208,7 +232,10 @@ class AsyncVectorStoreFileBatches:
         poll_interval_ms: int | None = None,
         **options: Unpack[CallOptions],
     ) -> VectorStoreFileBatch:
-        """Wait until all files of a batch are ingested, or failed; return it. `timeout` limits each request."""
+        """Wait until all files of a batch are ingested, or failed; return it.
+
+        `timeout` limits each request.
+        """
         pause = pause_of(poll_interval_ms)
         found = await self.retrieve(batch_id, vector_store_id=vector_store_id, **options)
         return await self._polled(found, Options.of(options), pause)
@@ -237,6 +264,8 @@ class AsyncVectorStoreFileBatches:
         pattern = path(f"{BATCHES}/{{}}/files", vector_store_id, batch_id)
         return self._calls.pages(VectorStoreFile, pattern, parameters)
 
-    async def _polled(self, batch: VectorStoreFileBatch, options: Options, pause: float) -> VectorStoreFileBatch:
+    async def _polled(
+        self, batch: VectorStoreFileBatch, options: Options, pause: float
+    ) -> VectorStoreFileBatch:
         call = ApiCall("GET", path(f"{BATCHES}/{{}}", batch.vector_store_id, batch.id))
         return await ended(self._calls, batch, call, options, pause)

@@ -43,7 +43,11 @@ class Conversations:
 
     @spelled_out
     def update(
-        self, conversation_id: str, *, metadata: Mapping[str, str] | None, **options: Unpack[CallOptions]
+        self,
+        conversation_id: str,
+        *,
+        metadata: Mapping[str, str] | None,
+        **options: Unpack[CallOptions],
     ) -> Conversation:
         """Replace the metadata of a conversation."""
         return self._owner.run(self._resource.update(conversation_id, metadata=metadata, **options))
@@ -71,7 +75,9 @@ class ConversationItems:
         **options: Unpack[CallOptions],
     ) -> ItemPage:
         """Append items; return them."""
-        return self._owner.run(self._resource.create(conversation_id, items=items, include=include, **options))
+        return self._owner.run(
+            self._resource.create(conversation_id, items=items, include=include, **options)
+        )
 
     @spelled_out
     def list(self, conversation_id: str, **parameters: Unpack[PageParameters]) -> Pages[OutputItem]:
@@ -89,10 +95,16 @@ class ConversationItems:
     ) -> OutputItem:
         """Return an item."""
         return self._owner.run(
-            self._resource.retrieve(item_id, conversation_id=conversation_id, include=include, **options)
+            self._resource.retrieve(
+                item_id, conversation_id=conversation_id, include=include, **options
+            )
         )
 
     @spelled_out
-    def delete(self, item_id: str, *, conversation_id: str, **options: Unpack[CallOptions]) -> Conversation:
+    def delete(
+        self, item_id: str, *, conversation_id: str, **options: Unpack[CallOptions]
+    ) -> Conversation:
         """Delete an item; return its conversation."""
-        return self._owner.run(self._resource.delete(item_id, conversation_id=conversation_id, **options))
+        return self._owner.run(
+            self._resource.delete(item_id, conversation_id=conversation_id, **options)
+        )

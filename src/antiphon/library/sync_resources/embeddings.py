@@ -23,6 +23,7 @@ class Embeddings:
     def create(self, **parameters: Unpack[EmbeddingParameters]) -> CreateEmbeddingResponse:
         """Return the vectors of one text or of several, in their order.
 
-        The vectors are lists of numbers. With `encoding_format="base64"`, they are texts, as the backend sends them.
+        The vectors are lists of numbers. With `encoding_format="base64"`, they are texts, as the
+        backend sends them.
         """
         return self._owner.run(self._resource.create(**parameters))

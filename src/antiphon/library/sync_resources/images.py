@@ -11,7 +11,11 @@ from antiphon.library.forms import FileInput
 from antiphon.library.resources.images import AsyncImages
 from antiphon.library.signatures import spelled_out
 from antiphon.library.streams import AsyncStream, Stream
-from antiphon.protocol.forwarded_results import ImageEditStreamEvent, ImageGenStreamEvent, ImagesResponse
+from antiphon.protocol.forwarded_results import (
+    ImageEditStreamEvent,
+    ImageGenStreamEvent,
+    ImagesResponse,
+)
 
 
 class Images:
@@ -35,11 +39,14 @@ class Images:
     def generate(
         self, *, stream: bool | None = None, **parameters: Unpack[NewImageParameters]
     ) -> ImagesResponse | Stream[ImageGenStreamEvent]:
-        """Return images of a text; with `stream=True`, return events with images as they are made."""
+        """Return images of a text; with `stream=True`, return events with images as they are
+        made."""
         method: Any = self._resource.generate
         result_stream: Any = self._owner.run(method(stream=stream, **parameters))
         result: ImagesResponse | Stream[ImageGenStreamEvent] = (
-            Stream(result_stream, self._owner) if isinstance(result_stream, AsyncStream) else result_stream
+            Stream(result_stream, self._owner)
+            if isinstance(result_stream, AsyncStream)
+            else result_stream
         )
         return result
 
@@ -54,7 +61,11 @@ class Images:
 
     @overload
     def edit(
-        self, *, image: FileInput | list[FileInput], stream: Literal[True], **parameters: Unpack[ImageEditParameters]
+        self,
+        *,
+        image: FileInput | list[FileInput],
+        stream: Literal[True],
+        **parameters: Unpack[ImageEditParameters],
     ) -> Stream[ImageEditStreamEvent]: ...
 
     @spelled_out
@@ -65,13 +76,16 @@ class Images:
         stream: bool | None = None,
         **parameters: Unpack[ImageEditParameters],
     ) -> ImagesResponse | Stream[ImageEditStreamEvent]:
-        """Return images that are made of one image or a list of several, and a text; or their events, as `generate`.
+        """Return images that are made of one image or a list of several, and a text; or their
+        events, as `generate`.
 
         See `files.create` for what a file can be.
         """
         method: Any = self._resource.edit
         result_stream: Any = self._owner.run(method(image=image, stream=stream, **parameters))
         result: ImagesResponse | Stream[ImageEditStreamEvent] = (
-            Stream(result_stream, self._owner) if isinstance(result_stream, AsyncStream) else result_stream
+            Stream(result_stream, self._owner)
+            if isinstance(result_stream, AsyncStream)
+            else result_stream
         )
         return result

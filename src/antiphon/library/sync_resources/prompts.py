@@ -6,7 +6,11 @@ Written by `scripts/sync_client.py`.
 from typing import Unpack
 
 from antiphon.library.background_loop import LoopOwner
-from antiphon.library.file_parameters import PromptPageParameters, PromptParameters, PromptVersionParameters
+from antiphon.library.file_parameters import (
+    PromptPageParameters,
+    PromptParameters,
+    PromptVersionParameters,
+)
 from antiphon.library.pages import Pages
 from antiphon.library.parameters import CallOptions
 from antiphon.library.resources.prompts import AsyncPrompts
@@ -26,20 +30,24 @@ class Prompts:
         """Create a prompt with its first version.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client:
-        ...     prompt = client.prompts.create(name="guide", instructions="You guide through {{city}}.")
-        ...     print(prompt.version, prompt.variables)
+        >>> with Antiphon() as client: ...         prompt = await
+        client.prompts.create(name="guide", instructions="You guide through {{city}}.") ...
+        print(prompt.version, prompt.variables)
         1 ['city']
         """
         return self._owner.run(self._resource.create(**parameters))
 
     @spelled_out
-    def create_version(self, prompt_id: str, **parameters: Unpack[PromptVersionParameters]) -> Prompt:
+    def create_version(
+        self, prompt_id: str, **parameters: Unpack[PromptVersionParameters]
+    ) -> Prompt:
         """Add a version to a prompt."""
         return self._owner.run(self._resource.create_version(prompt_id, **parameters))
 
     @spelled_out
-    def retrieve(self, prompt_id: str, *, version: int | str | None = None, **options: Unpack[CallOptions]) -> Prompt:
+    def retrieve(
+        self, prompt_id: str, *, version: int | str | None = None, **options: Unpack[CallOptions]
+    ) -> Prompt:
         """Return a version of a prompt, without `version` the default one."""
         return self._owner.run(self._resource.retrieve(prompt_id, version=version, **options))
 
@@ -49,14 +57,21 @@ class Prompts:
         return Pages(self._resource.list(**parameters), self._owner)
 
     @spelled_out
-    def list_versions(self, prompt_id: str, **parameters: Unpack[PromptPageParameters]) -> Pages[Prompt]:
-        """Return the versions of a prompt, newest first unless `order` is `asc`; `after` is a version number."""
+    def list_versions(
+        self, prompt_id: str, **parameters: Unpack[PromptPageParameters]
+    ) -> Pages[Prompt]:
+        """Return the versions of a prompt, newest first unless `order` is `asc`; `after` is a
+        version number."""
         return Pages(self._resource.list_versions(prompt_id, **parameters), self._owner)
 
     @spelled_out
-    def set_default_version(self, prompt_id: str, *, version: int | str, **options: Unpack[CallOptions]) -> Prompt:
+    def set_default_version(
+        self, prompt_id: str, *, version: int | str, **options: Unpack[CallOptions]
+    ) -> Prompt:
         """Make a version the default of its prompt."""
-        return self._owner.run(self._resource.set_default_version(prompt_id, version=version, **options))
+        return self._owner.run(
+            self._resource.set_default_version(prompt_id, version=version, **options)
+        )
 
     @spelled_out
     def delete(self, prompt_id: str, **options: Unpack[CallOptions]) -> PromptDeleted:

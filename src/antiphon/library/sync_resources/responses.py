@@ -20,13 +20,19 @@ from antiphon.library.signatures import spelled_out
 from antiphon.library.streams import AsyncResponseStream, ResponseStream
 from antiphon.protocol.requests import Include
 from antiphon.protocol.response import OutputItem, Response
-from antiphon.protocol.results import CompactedResponse, DeletedResponse, InputTokenCount, ParsedResponse
+from antiphon.protocol.results import (
+    CompactedResponse,
+    DeletedResponse,
+    InputTokenCount,
+    ParsedResponse,
+)
 
 T = TypeVar("T")
 
 
 class Responses:
-    """Responses: create, stream, parse, retrieve, cancel, delete, compact, and list their input items."""
+    """Responses: create, stream, parse, retrieve, cancel, delete, compact, and list their input
+    items."""
 
     def __init__(self, resource: AsyncResponses, owner: LoopOwner) -> None:
         self._resource = resource
@@ -35,10 +41,14 @@ class Responses:
         self.input_tokens = InputTokens(resource.input_tokens, owner)
 
     @overload
-    def create(self, *, stream: Literal[False] | None = None, **parameters: Unpack[ResponseParameters]) -> Response: ...
+    def create(
+        self, *, stream: Literal[False] | None = None, **parameters: Unpack[ResponseParameters]
+    ) -> Response: ...
 
     @overload
-    def create(self, *, stream: Literal[True], **parameters: Unpack[ResponseParameters]) -> ResponseStream: ...
+    def create(
+        self, *, stream: Literal[True], **parameters: Unpack[ResponseParameters]
+    ) -> ResponseStream: ...
 
     @spelled_out
     def create(
@@ -46,7 +56,8 @@ class Responses:
     ) -> Response | ResponseStream:
         """Create a response and wait for it; with `stream=True`, return its events as they arrive.
 
-        With `background=True` the response is queued, and runs while a client or a server has its store open.
+        With `background=True` the response is queued, and runs while a client or a server has its
+        store open.
         """
         method: Any = self._resource.create
         result_stream: Any = self._owner.run(method(stream=stream, **parameters))
@@ -73,40 +84,46 @@ class Responses:
         starting_after: int | None = None,
         **parameters: Unpack[ResponseParameters],
     ) -> ResponseStream:
-        """Return the events of a new response as they arrive; the request begins with the first of them.
+        """Return the events of a new response as they arrive; the request begins with the first of
+        them.
 
-        With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
-        `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
-        parameters of a new response accompany a `response_id`, or if `starting_after` has none.
+        With `response_id`, return the events of that background response instead, to its end.
+        `starting_after` is the `sequence_number` of the last event that was read: the stream
+        resumes after it. Raises `TypeError` if the parameters of a new response accompany a
+        `response_id`, or if `starting_after` has none.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client:
-        ...     queued = client.responses.create(model="demo", input="Hi", background=True, stream=True)
-        ...     first = next(queued)
-        ...     with client.responses.stream(response_id=first.response.id, starting_after=0) as stream:
-        ...         response = stream.get_final_response()
-        ...         print(response.status)
+        >>> with Antiphon() as client: ...         queued = await
+        client.responses.create(model="demo", input="Hi", background=True, stream=True) ...
+        first = next(queued) ...         async with
+        client.responses.stream(response_id=first.response.id, starting_after=0) as stream: ...
+        response = stream.get_final_response() ...             print(response.status)
         completed
         """
         method: Any = self._resource.stream
-        return ResponseStream(method(response_id=response_id, starting_after=starting_after, **parameters), self._owner)
+        return ResponseStream(
+            method(response_id=response_id, starting_after=starting_after, **parameters),
+            self._owner,
+        )
 
     @spelled_out
-    def parse(self, *, text_format: type[T], **parameters: Unpack[ResponseParameters]) -> ParsedResponse[T]:
+    def parse(
+        self, *, text_format: type[T], **parameters: Unpack[ResponseParameters]
+    ) -> ParsedResponse[T]:
         """Create a response and read its answer as an object of a class, which is `output_parsed`.
 
-        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is strict: all fields are
-        required. Raises `TypeError` for another type, and `ValueError` for an answer that does not fit the class.
+        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is
+        strict: all fields are required. Raises `TypeError` for another type, and `ValueError` for
+        an answer that does not fit the class.
 
         >>> from dataclasses import dataclass
         >>> from antiphon import Antiphon
         >>> @dataclass
         ... class City:
         ...     name: str
-        >>> with Antiphon() as client:
-        ...     question = 'answer {"name": "Oslo"}'
-        ...     response = client.responses.parse(model="demo", input=question, text_format=City)
-        ...     print(response.output_parsed)
+        >>> with Antiphon() as client: ...         question = 'answer {"name":
+        "Oslo"}' ...         response = client.responses.parse(model="demo", input=question,
+        text_format=City) ...         print(response.output_parsed)
         City(name='Oslo')
         """
         return self._owner.run(self._resource.parse(text_format=text_format, **parameters))
@@ -141,13 +158,21 @@ class Responses:
         starting_after: int | None = None,
         **options: Unpack[CallOptions],
     ) -> Response | ResponseStream:
-        """Return a stored response; with `stream=True`, the events of a background response, to its end.
+        """Return a stored response; with `stream=True`, the events of a background response, to its
+        end.
 
-        `starting_after` is the `sequence_number` of the last event that was read: the stream resumes after it.
+        `starting_after` is the `sequence_number` of the last event that was read: the stream
+        resumes after it.
         """
         method: Any = self._resource.retrieve
         result_stream: Any = self._owner.run(
-            method(response_id, include=include, stream=stream, starting_after=starting_after, **options)
+            method(
+                response_id,
+                include=include,
+                stream=stream,
+                starting_after=starting_after,
+                **options,
+            )
         )
         result: Response | ResponseStream = (
             ResponseStream(result_stream, self._owner)
@@ -180,7 +205,9 @@ class InputItems:
         self._owner = owner
 
     @spelled_out
-    def list(self, response_id: str, **parameters: Unpack[InputPageParameters]) -> Pages[OutputItem]:
+    def list(
+        self, response_id: str, **parameters: Unpack[InputPageParameters]
+    ) -> Pages[OutputItem]:
         """Return the input items of a response, newest first unless `order` is `asc`."""
         return Pages(self._resource.list(response_id, **parameters), self._owner)
 
@@ -194,5 +221,6 @@ class InputTokens:
 
     @spelled_out
     def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
-        """Return how many tokens the input of such a response has; nothing is generated or stored."""
+        """Return how many tokens the input of such a response has; nothing is generated or
+        stored."""
         return self._owner.run(self._resource.count(**parameters))

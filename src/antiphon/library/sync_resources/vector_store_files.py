@@ -17,7 +17,10 @@ from antiphon.library.file_parameters import (
 from antiphon.library.forms import FileInput
 from antiphon.library.pages import Pages
 from antiphon.library.parameters import CallOptions
-from antiphon.library.resources.vector_store_files import AsyncVectorStoreFileBatches, AsyncVectorStoreFiles
+from antiphon.library.resources.vector_store_files import (
+    AsyncVectorStoreFileBatches,
+    AsyncVectorStoreFiles,
+)
 from antiphon.library.signatures import spelled_out
 from antiphon.protocol.hosted_results import (
     VectorStoreFile,
@@ -48,10 +51,16 @@ class VectorStoreFiles:
         poll_interval_ms: int | None = None,
         **parameters: Unpack[AttachedFileOptions],
     ) -> VectorStoreFile:
-        """Attach a file, and wait until it is ingested. `status` and `last_error` say whether that succeeded."""
+        """Attach a file, and wait until it is ingested.
+
+        `status` and `last_error` say whether that succeeded.
+        """
         return self._owner.run(
             self._resource.create_and_poll(
-                file_id, vector_store_id=vector_store_id, poll_interval_ms=poll_interval_ms, **parameters
+                file_id,
+                vector_store_id=vector_store_id,
+                poll_interval_ms=poll_interval_ms,
+                **parameters,
             )
         )
 
@@ -60,7 +69,9 @@ class VectorStoreFiles:
         self, *, vector_store_id: str, file: FileInput, **parameters: Unpack[AttachedFileOptions]
     ) -> VectorStoreFile:
         """Upload a file and attach it. See `files.create` for what a file can be."""
-        return self._owner.run(self._resource.upload(vector_store_id=vector_store_id, file=file, **parameters))
+        return self._owner.run(
+            self._resource.upload(vector_store_id=vector_store_id, file=file, **parameters)
+        )
 
     @spelled_out
     def upload_and_poll(
@@ -74,47 +85,84 @@ class VectorStoreFiles:
         """Upload a file, attach it, and wait until it is ingested."""
         return self._owner.run(
             self._resource.upload_and_poll(
-                vector_store_id=vector_store_id, file=file, poll_interval_ms=poll_interval_ms, **parameters
+                vector_store_id=vector_store_id,
+                file=file,
+                poll_interval_ms=poll_interval_ms,
+                **parameters,
             )
         )
 
     @spelled_out
     def poll(
-        self, file_id: str, *, vector_store_id: str, poll_interval_ms: int | None = None, **options: Unpack[CallOptions]
+        self,
+        file_id: str,
+        *,
+        vector_store_id: str,
+        poll_interval_ms: int | None = None,
+        **options: Unpack[CallOptions],
     ) -> VectorStoreFile:
-        """Wait until a file is ingested, or failed; return it. `timeout` limits each request, and not the wait."""
+        """Wait until a file is ingested, or failed; return it.
+
+        `timeout` limits each request, and not the wait.
+        """
         return self._owner.run(
-            self._resource.poll(file_id, vector_store_id=vector_store_id, poll_interval_ms=poll_interval_ms, **options)
+            self._resource.poll(
+                file_id,
+                vector_store_id=vector_store_id,
+                poll_interval_ms=poll_interval_ms,
+                **options,
+            )
         )
 
     @spelled_out
-    def retrieve(self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFile:
+    def retrieve(
+        self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
+    ) -> VectorStoreFile:
         """Return a file in a vector store."""
-        return self._owner.run(self._resource.retrieve(file_id, vector_store_id=vector_store_id, **options))
+        return self._owner.run(
+            self._resource.retrieve(file_id, vector_store_id=vector_store_id, **options)
+        )
 
     @spelled_out
     def update(
-        self, file_id: str, *, vector_store_id: str, attributes: Attributes | None, **options: Unpack[CallOptions]
+        self,
+        file_id: str,
+        *,
+        vector_store_id: str,
+        attributes: Attributes | None,
+        **options: Unpack[CallOptions],
     ) -> VectorStoreFile:
         """Replace the attributes of a file; None removes them all."""
         return self._owner.run(
-            self._resource.update(file_id, vector_store_id=vector_store_id, attributes=attributes, **options)
+            self._resource.update(
+                file_id, vector_store_id=vector_store_id, attributes=attributes, **options
+            )
         )
 
     @spelled_out
-    def list(self, vector_store_id: str, **parameters: Unpack[StoreFilePageParameters]) -> Pages[VectorStoreFile]:
+    def list(
+        self, vector_store_id: str, **parameters: Unpack[StoreFilePageParameters]
+    ) -> Pages[VectorStoreFile]:
         """Return the files of a vector store, newest first unless `order` is `asc`."""
         return Pages(self._resource.list(vector_store_id, **parameters), self._owner)
 
     @spelled_out
-    def delete(self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFileDeleted:
+    def delete(
+        self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
+    ) -> VectorStoreFileDeleted:
         """Remove a file from a vector store; the file itself remains."""
-        return self._owner.run(self._resource.delete(file_id, vector_store_id=vector_store_id, **options))
+        return self._owner.run(
+            self._resource.delete(file_id, vector_store_id=vector_store_id, **options)
+        )
 
     @spelled_out
-    def content(self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFileContent:
+    def content(
+        self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
+    ) -> VectorStoreFileContent:
         """Return the text of a file, as it is searched."""
-        return self._owner.run(self._resource.content(file_id, vector_store_id=vector_store_id, **options))
+        return self._owner.run(
+            self._resource.content(file_id, vector_store_id=vector_store_id, **options)
+        )
 
 
 class VectorStoreFileBatches:
@@ -131,11 +179,17 @@ class VectorStoreFileBatches:
 
     @spelled_out
     def create_and_poll(
-        self, vector_store_id: str, *, poll_interval_ms: int | None = None, **parameters: Unpack[NewBatch]
+        self,
+        vector_store_id: str,
+        *,
+        poll_interval_ms: int | None = None,
+        **parameters: Unpack[NewBatch],
     ) -> VectorStoreFileBatch:
         """Attach files, and wait until all are ingested. `file_counts` says how many failed."""
         return self._owner.run(
-            self._resource.create_and_poll(vector_store_id, poll_interval_ms=poll_interval_ms, **parameters)
+            self._resource.create_and_poll(
+                vector_store_id, poll_interval_ms=poll_interval_ms, **parameters
+            )
         )
 
     @spelled_out
@@ -151,7 +205,11 @@ class VectorStoreFileBatches:
         """Upload files, attach them with those of `file_ids`, and wait until all are ingested."""
         return self._owner.run(
             self._resource.upload_and_poll(
-                vector_store_id, files=files, file_ids=file_ids, poll_interval_ms=poll_interval_ms, **parameters
+                vector_store_id,
+                files=files,
+                file_ids=file_ids,
+                poll_interval_ms=poll_interval_ms,
+                **parameters,
             )
         )
 
@@ -164,24 +222,43 @@ class VectorStoreFileBatches:
         poll_interval_ms: int | None = None,
         **options: Unpack[CallOptions],
     ) -> VectorStoreFileBatch:
-        """Wait until all files of a batch are ingested, or failed; return it. `timeout` limits each request."""
+        """Wait until all files of a batch are ingested, or failed; return it.
+
+        `timeout` limits each request.
+        """
         return self._owner.run(
-            self._resource.poll(batch_id, vector_store_id=vector_store_id, poll_interval_ms=poll_interval_ms, **options)
+            self._resource.poll(
+                batch_id,
+                vector_store_id=vector_store_id,
+                poll_interval_ms=poll_interval_ms,
+                **options,
+            )
         )
 
     @spelled_out
-    def retrieve(self, batch_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFileBatch:
+    def retrieve(
+        self, batch_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
+    ) -> VectorStoreFileBatch:
         """Return a batch."""
-        return self._owner.run(self._resource.retrieve(batch_id, vector_store_id=vector_store_id, **options))
+        return self._owner.run(
+            self._resource.retrieve(batch_id, vector_store_id=vector_store_id, **options)
+        )
 
     @spelled_out
-    def cancel(self, batch_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFileBatch:
+    def cancel(
+        self, batch_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
+    ) -> VectorStoreFileBatch:
         """Cancel the files of a batch that are not ingested yet."""
-        return self._owner.run(self._resource.cancel(batch_id, vector_store_id=vector_store_id, **options))
+        return self._owner.run(
+            self._resource.cancel(batch_id, vector_store_id=vector_store_id, **options)
+        )
 
     @spelled_out
     def list_files(
         self, batch_id: str, *, vector_store_id: str, **parameters: Unpack[StoreFilePageParameters]
     ) -> Pages[VectorStoreFile]:
         """Return the files of a batch, newest first unless `order` is `asc`."""
-        return Pages(self._resource.list_files(batch_id, vector_store_id=vector_store_id, **parameters), self._owner)
+        return Pages(
+            self._resource.list_files(batch_id, vector_store_id=vector_store_id, **parameters),
+            self._owner,
+        )

@@ -6,17 +6,32 @@ Written by `scripts/sync_client.py`.
 from typing import Unpack
 
 from antiphon.library.background_loop import LoopOwner
-from antiphon.library.file_parameters import NewVectorStore, SearchParameters, StorePageParameters, VectorStoreChange
+from antiphon.library.file_parameters import (
+    NewVectorStore,
+    SearchParameters,
+    StorePageParameters,
+    VectorStoreChange,
+)
 from antiphon.library.pages import Pages
 from antiphon.library.parameters import CallOptions
 from antiphon.library.resources.vector_stores import AsyncVectorStores
 from antiphon.library.signatures import spelled_out
-from antiphon.library.sync_resources.vector_store_files import VectorStoreFileBatches, VectorStoreFiles
-from antiphon.protocol.hosted_results import VectorStore, VectorStoreDeleted, VectorStoreSearchResults
+from antiphon.library.sync_resources.vector_store_files import (
+    VectorStoreFileBatches,
+    VectorStoreFiles,
+)
+from antiphon.protocol.hosted_results import (
+    VectorStore,
+    VectorStoreDeleted,
+    VectorStoreSearchResults,
+)
 
 
 class VectorStores:
-    """Vector stores: create, change, list, delete and search them. `files` and `file_batches` are what is in them."""
+    """Vector stores: create, change, list, delete and search them.
+
+    `files` and `file_batches` are what is in them.
+    """
 
     def __init__(self, resource: AsyncVectorStores, owner: LoopOwner) -> None:
         self._resource = resource
@@ -29,12 +44,12 @@ class VectorStores:
         """Create a vector store with its first files, which are ingested in the background.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client:
-        ...     file = client.files.create(file=("tides.txt", b"High tide is at noon."), purpose="assistants")
-        ...     store = client.vector_stores.create(name="tides")
-        ...     attached = client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id)
-        ...     for found in client.vector_stores.search(store.id, query="high tide"):
-        ...         print(found.filename, found.content[0].text)
+        >>> with Antiphon() as client: ...         file = await
+        client.files.create(file=("tides.txt", b"High tide is at noon."), purpose="assistants") ...
+        store = client.vector_stores.create(name="tides") ...         attached = await
+        client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id) ...
+        for found in client.vector_stores.search(store.id, query="high tide"): ...
+        print(found.filename, found.content[0].text)
         tides.txt High tide is at noon.
         """
         return self._owner.run(self._resource.create(**parameters))
@@ -60,6 +75,8 @@ class VectorStores:
         return self._owner.run(self._resource.delete(vector_store_id, **options))
 
     @spelled_out
-    def search(self, vector_store_id: str, **parameters: Unpack[SearchParameters]) -> VectorStoreSearchResults:
+    def search(
+        self, vector_store_id: str, **parameters: Unpack[SearchParameters]
+    ) -> VectorStoreSearchResults:
         """Return the passages that match a query best. Iterate the result with `for`."""
         return self._owner.run(self._resource.search(vector_store_id, **parameters))

@@ -1,4 +1,6 @@
-"""Calls of tools that the client runs, other than functions, and their outputs (specification sections 5.1, 5.2)."""
+"""Calls of tools that the client runs, other than functions, and their outputs (specification
+sections 5.1, 5.2).
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -66,7 +68,9 @@ class ToolSearchOutput(Item, kw_only=True, tag="tool_search_output"):
 class AdditionalTools(Item, kw_only=True, tag="additional_tools"):
     """Tools inside the input; from here on the model can use them."""
 
-    role: Literal["developer", "unknown", "user", "assistant", "system", "critic", "discriminator", "tool"]
+    role: Literal[
+        "developer", "unknown", "user", "assistant", "system", "critic", "discriminator", "tool"
+    ]
     tools: list[AnyTool]
 
 
@@ -79,7 +83,10 @@ class LocalShellCall(Item, kw_only=True, tag="local_shell_call"):
 
 
 class LocalShellCallOutput(Item, kw_only=True, tag="local_shell_call_output"):
-    """The output of the command. `id` is the call's `call_id`, unless there is a separate `call_id`."""
+    """The output of the command.
+
+    `id` is the call's `call_id`, unless there is a separate `call_id`.
+    """
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId | UnsetType | None = UNSET
@@ -106,7 +113,9 @@ class ShellCall(Item, kw_only=True, tag="shell_call"):
 
 
 class ShellOutput(ApiObject, kw_only=True, forbid_unknown_fields=True):
-    """The output of one command, and how it ended: `{type: "exit", exit_code}` or `{type: "timeout"}`."""
+    """The output of one command, and how it ended: `{type: "exit", exit_code}` or `{type:
+    "timeout"}`.
+    """
 
     stdout: str
     stderr: str
@@ -124,24 +133,32 @@ class ShellCallOutput(Item, kw_only=True, tag="shell_call_output"):
     caller: Caller = UNSET
     created_by: CreatedBy = UNSET
     encrypted_content: str | UnsetType | None = UNSET
-    """What the model received from commands that ran in a container of this server, sealed; see `hosted.Said`."""
+    """What the model received from commands that ran in a container of this server, sealed; see
+    `hosted.Said`.
+    """
 
 
-class CreateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"):
+class CreateFile(
+    ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="create_file"
+):
     """Create a file."""
 
     path: str
     diff: str
 
 
-class UpdateFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="update_file"):
+class UpdateFile(
+    ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="update_file"
+):
     """Change a file."""
 
     path: str
     diff: str
 
 
-class DeleteFile(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="delete_file"):
+class DeleteFile(
+    ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="delete_file"
+):
     """Delete a file."""
 
     path: str

@@ -1,7 +1,7 @@
 """The building blocks of items: their common base, their content parts, and shared values.
 
-One type serves both directions, because output items must be accepted as input. A field that is `UNSET` is absent on
-the wire. `null` is accepted wherever an SDK dumps an absent field as null.
+One type serves both directions, because output items must be accepted as input. A field that is
+`UNSET` is absent on the wire. `null` is accepted wherever an SDK dumps an absent field as null.
 """
 
 from typing import Annotated, Any, Literal
@@ -17,7 +17,9 @@ Phase = Literal["commentary", "final_answer"]
 Text = Annotated[str, Meta(max_length=10_485_760)]
 """A text of at most 10,485,760 characters (specification section 2)."""
 
-ItemId = Annotated[str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")]
+ItemId = Annotated[
+    str, Meta(max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID without the character NUL")
+]
 """An item's id, created by the server or by a client with the right prefix."""
 
 MAX_CALL_ID = 64
@@ -33,7 +35,8 @@ CallId = Annotated[
     str,
     Meta(
         min_length=1,
-        pattern=rf"^(?:[\s\S]{{1,{MAX_CALL_ID}}}|{SEALED_CALL}[A-Za-z0-9_-]{{1,{LONGEST_SEALED}}})$(?!\n)",
+        pattern=rf"^(?:[\s\S]{{1,{MAX_CALL_ID}}}|{SEALED_CALL}[A-Za-z0-9_-]{{1,"
+        rf"{LONGEST_SEALED}}})$(?!\n)",
         extra={"max_length": MAX_CALL_ID},
     ),
 ]
@@ -46,7 +49,9 @@ CreatedBy = str | UnsetType | None
 """Who created a stored item; read and returned unchanged."""
 
 Unsupported = UnsetType | None
-"""A field of the API that this server does not support: null is accepted, a value is rejected by name."""
+"""A field of the API that this server does not support: null is accepted, a value is rejected by
+name.
+"""
 
 
 class Part(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
@@ -59,7 +64,9 @@ class Part(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"
 
 
 class Inbound(Part, kw_only=True):
-    """Input for the model. The SDK dumps it as if it came from the model, with these fields null."""
+    """Input for the model. The SDK dumps it as if it came from the model, with these fields
+    null.
+    """
 
     annotations: Unsupported = UNSET
     logprobs: Unsupported = UNSET
@@ -83,7 +90,9 @@ class InputImage(Inbound, kw_only=True, tag="input_image"):
 
 
 class InputFile(Inbound, kw_only=True, tag="input_file"):
-    """A file for the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
+    """A file for the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a
+    URL.
+    """
 
     text: Unsupported = UNSET
     file_data: str | UnsetType | None = UNSET
@@ -138,7 +147,8 @@ ContentParts = Annotated[list[ContentPart], Meta(max_length=10_000)]
 class Item(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
     """An item of a response's input and output.
 
-    `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and dropped.
+    `internal_chat_message_metadata_passthrough` is Codex's own note to OpenAI; it is read and
+    dropped.
     """
 
     id: ItemId | UnsetType | None = UNSET

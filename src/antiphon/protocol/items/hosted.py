@@ -1,4 +1,6 @@
-"""Items of tools that a server ran (specification section 5): a history from another server is accepted."""
+"""Items of tools that a server ran (specification section 5): a history from another server is
+accepted.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -8,17 +10,27 @@ from msgspec import UNSET, UnsetType
 from antiphon.protocol.items.content import CallId, Item
 
 CallStatus = (
-    Literal["in_progress", "searching", "generating", "interpreting", "calling", "completed", "incomplete", "failed"]
+    Literal[
+        "in_progress",
+        "searching",
+        "generating",
+        "interpreting",
+        "calling",
+        "completed",
+        "incomplete",
+        "failed",
+    ]
     | UnsetType
     | None
 )
 
 
 Content = str | UnsetType | None
-"""The output that the model received from a call of this server, and how it wrote the call, sealed: for later turns.
+"""The output that the model received from a call of this server, and how it wrote the call, sealed:
+for later turns.
 
-An extension: a client that stores the items itself receives it under the same conditions as encrypted reasoning
-(specification section 10.4).
+An extension: a client that stores the items itself receives it under the same conditions as
+encrypted reasoning (specification section 10.4).
 """
 
 
@@ -55,7 +67,9 @@ STORED_FIELDS = "kept:"
 
 
 class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=True):
-    """A generated image; `result` is base64, or where it is stored (`protocol/stored_images.py`)."""
+    """A generated image; `result` is base64, or where it is stored
+    (`protocol/stored_images.py`).
+    """
 
     status: CallStatus = UNSET
     result: str | UnsetType | None = UNSET
@@ -71,10 +85,11 @@ class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=
 
 
 class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
-    """The tools of a server, each `{name, description, input_schema, annotations}`; or the error in listing them.
+    """The tools of a server, each `{name, description, input_schema, annotations}`; or the error in
+    listing them.
 
-    `error` and a tool's `description` are absent if unset, never null; `annotations` is always an object (specification
-    section 23). SDKs reject the whole response otherwise.
+    `error` and a tool's `description` are absent if unset, never null; `annotations` is always an
+    object (specification section 23). SDKs reject the whole response otherwise.
     """
 
     server_label: str
@@ -87,7 +102,9 @@ class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
 
 
 def tool_listed(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one tool of a list as the API shows it; its `annotations` keep the hints that the server sent."""
+    """Return one tool of a list as the API shows it; its `annotations` keep the hints that the
+    server sent.
+    """
     listed = {name: value for name, value in tool.items() if value is not None}
     hints = listed.get("annotations")
     hints = hints if isinstance(hints, dict) else {}

@@ -52,7 +52,10 @@ from antiphon.protocol.items.hosted import (
 
 
 class Message(Item, kw_only=True, tag="message"):
-    """A message of any role. The API writes an assistant's with parts; clients can send a plain string."""
+    """A message of any role.
+
+    The API writes an assistant's with parts; clients can send a plain string.
+    """
 
     status: Status | UnsetType | None = UNSET
     role: Role
@@ -61,7 +64,10 @@ class Message(Item, kw_only=True, tag="message"):
 
 
 class FunctionCall(Item, kw_only=True, dict=True, tag="function_call"):
-    """The model calls a function of the client's. `arguments` is JSON as the model wrote it, valid or not."""
+    """The model calls a function of the client's.
+
+    `arguments` is JSON as the model wrote it, valid or not.
+    """
 
     status: Status | UnsetType | None = UNSET
     call_id: CallId
@@ -86,8 +92,8 @@ class FunctionCallOutput(Item, kw_only=True, tag="function_call_output"):
 
 
 class Reasoning(Item, kw_only=True, tag="reasoning"):
-    """The model's reasoning. `encrypted_content` is opaque: the data that the backend expects back, including
-    signatures.
+    """The model's reasoning. `encrypted_content` is opaque: the data that the backend expects back,
+    including signatures.
     """
 
     status: Status | UnsetType | None = UNSET
@@ -103,14 +109,17 @@ class ItemReference(Item, kw_only=True, tag="item_reference"):
 
 
 class Compaction(Item, kw_only=True, tag="compaction"):
-    """Replaces the items before it, except user messages; `encrypted_content` is ours, or cannot be opened."""
+    """Replaces the items before it, except user messages; `encrypted_content` is ours, or cannot be
+    opened.
+    """
 
     encrypted_content: str
     created_by: CreatedBy = UNSET
 
 
 class SentCompaction(Compaction, kw_only=True, tag="compaction"):
-    """A compaction in the input of the request itself: the items before it are read too (pydantic-ai#7224).
+    """A compaction in the input of the request itself: the items before it are read too
+    (pydantic-ai#7224).
 
     Clients can drop them if they want to. Once it is stored, it is a `Compaction` of the history.
     """
@@ -204,4 +213,6 @@ ID_PREFIXES: dict[type[Item], str] = {
 KNOWN_ITEMS: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("agent_message", "multi_agent_call", "multi_agent_call_output"), ()
 )
-"""The API's other input items, of its multi-agent beta (specification section 19): rejected by name."""
+"""The API's other input items, of its multi-agent beta (specification section 19): rejected by
+name.
+"""

@@ -1,7 +1,7 @@
 """Content blocks in requests of the Messages API.
 
-A field that a block does not declare is ignored, as `cache_control` is: clients send new ones with each release. An
-unknown `type` is rejected by name.
+A field that a block does not declare is ignored, as `cache_control` is: clients send new ones with
+each release. An unknown `type` is rejected by name.
 """
 
 from typing import Annotated, Any
@@ -9,7 +9,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 BlockId = Annotated[str, Meta(min_length=1, max_length=32_768, title="an ID")]
-"""The id of a call. Ids of this server can contain a sealed signature, and are longer than others."""
+"""The id of a call. Ids of this server can contain a sealed signature, and are longer than
+others.
+"""
 
 
 class Block(Struct, kw_only=True, tag_field="type"):
@@ -111,7 +113,9 @@ class ToolResultBlock(Block, kw_only=True, tag="tool_result"):
 
 
 class ThinkingBlock(Block, kw_only=True, tag="thinking"):
-    """Reasoning of an earlier answer; `signature` is the sealed state of the server that created it."""
+    """Reasoning of an earlier answer; `signature` is the sealed state of the server that created
+    it.
+    """
 
     thinking: str = ""
     signature: str | None = None
@@ -124,7 +128,10 @@ class RedactedThinkingBlock(Block, kw_only=True, tag="redacted_thinking"):
 
 
 class CompactionBlock(Block, kw_only=True, tag="compaction"):
-    """Replaces the content before it. Without content the compaction failed, and the block has no effect."""
+    """Replaces the content before it.
+
+    Without content the compaction failed, and the block has no effect.
+    """
 
     content: str | None = None
     encrypted_content: str | None = None
@@ -139,7 +146,10 @@ class ServerToolUseBlock(Block, kw_only=True, tag="server_tool_use"):
 
 
 class ServerToolResult(Block, kw_only=True):
-    """The result of such a call. `content` depends on the tool, and can come from another server."""
+    """The result of such a call.
+
+    `content` depends on the tool, and can come from another server.
+    """
 
     tool_use_id: BlockId
     content: Any = None
@@ -161,7 +171,9 @@ class BashResult(ServerToolResult, kw_only=True, tag="bash_code_execution_tool_r
     """The output of a command line in a container."""
 
 
-class TextEditorResult(ServerToolResult, kw_only=True, tag="text_editor_code_execution_tool_result"):
+class TextEditorResult(
+    ServerToolResult, kw_only=True, tag="text_editor_code_execution_tool_result"
+):
     """What became of a file in a container."""
 
 
@@ -245,4 +257,6 @@ RequestBlock = (
     | ToolRemoval
     | FallbackBlock
 )
-"""Every block that a message can contain; which of them a role can have, `from_messages` decides."""
+"""Every block that a message can contain; which of them a role can have, `from_messages`
+decides.
+"""

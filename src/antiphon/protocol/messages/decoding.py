@@ -1,7 +1,9 @@
-"""Converts the bytes of a request to the Messages API into typed data, or into the one error that describes it.
+"""Converts the bytes of a request to the Messages API into typed data, or into the one error that
+describes it.
 
-A small body is decoded into its types at once. Only if that fails, or if the body is large, it is decoded as all JSON
-of clients is (`validation/validate.py`), in slices if it is large, and then converted.
+A small body is decoded into its types at once. Only if that fails, or if the body is large, it is
+decoded as all JSON of clients is (`validation/validate.py`), in slices if it is large, and then
+converted.
 """
 
 from typing import Any, TypeVar
@@ -54,12 +56,20 @@ def read_message(body: bytes, cls: type[T]) -> T:
         _normalise(data)
         return _checked(fit(data, cls))
     except ClientError as error:
-        raise error if error.param and error.message.startswith(f"{error.param}: ") else reworded(error) from None
+        raise (
+            error
+            if error.param and error.message.startswith(f"{error.param}: ")
+            else reworded(error)
+        ) from None
 
 
 def _is_small(body: bytes) -> bool:
-    """Whether the body is decoded in one step: fewer brackets than levels allowed, so it cannot be too deep."""
-    return len(body) <= LARGE and (len(body) <= 2 * MAX_DEPTH or count_openings(body, MAX_DEPTH) <= MAX_DEPTH)
+    """Whether the body is decoded in one step: fewer brackets than levels allowed, so it cannot be
+    too deep.
+    """
+    return len(body) <= LARGE and (
+        len(body) <= 2 * MAX_DEPTH or count_openings(body, MAX_DEPTH) <= MAX_DEPTH
+    )
 
 
 def _checked(request: T) -> T:

@@ -1,7 +1,8 @@
-"""Errors in the envelope of the Messages API: `{type: "error", error: {type, message, details?}, request_id}`.
+"""Errors in the envelope of the Messages API: `{type: "error", error: {type, message, details?},
+request_id}`.
 
-Clients choose what to do by the status, by the type, and by words in the message. Claude Code compacts a conversation
-only after `prompt is too long`.
+Clients choose what to do by the status, by the type, and by words in the message. Claude Code
+compacts a conversation only after `prompt is too long`.
 """
 
 from collections.abc import Callable
@@ -60,7 +61,9 @@ def error_type(status: int) -> str:
 
 
 def headers_of(error: AntiphonError) -> dict[str, str]:
-    """Return the headers of a reply with this error: a request over a budget must not be repeated."""
+    """Return the headers of a reply with this error: a request over a budget must not be
+    repeated.
+    """
     if error.status == 429 and (error.code == NO_BUDGET or "retry-after" not in error.headers):
         headers = {name: value for name, value in error.headers.items() if name != "retry-after"}
         return {**headers, "x-should-retry": "false"}
@@ -68,20 +71,29 @@ def headers_of(error: AntiphonError) -> dict[str, str]:
 
 
 def error_body(
-    error: AntiphonError, request_id: str, size: Size | None = None, place: Callable[[str], str] = dotted
+    error: AntiphonError,
+    request_id: str,
+    size: Size | None = None,
+    place: Callable[[str], str] = dotted,
 ) -> dict[str, Any]:
     """Return the body of a reply with this error.
 
-    `size` are the numbers of a prompt that is too long, if known; `place` returns the place in the client's request
-    for the parameter that the error names (`MessagesView.place`).
+    `size` are the numbers of a prompt that is too long, if known; `place` returns the place in the
+    client's request for the parameter that the error names (`MessagesView.place`).
     """
     param = place(error.param) if error.param else None
-    return envelope(error_type(status_of(error)), message_of(error, size, param), request_id, error.code, param)
+    return envelope(
+        error_type(status_of(error)), message_of(error, size, param), request_id, error.code, param
+    )
 
 
 def event_error(body: dict[str, Any], request_id: str, size: Size | None = None) -> dict[str, Any]:
-    """Return the body of an `error` event for the error of a Responses stream: `{message, type, code, param}`."""
-    code, message, param = body.get("code"), str(body.get("message") or ""), body.get("param")
+    """Return the body of an `error` event for the error of a Responses stream: `{message, type,
+    code, param}`.
+    """
+    code = body.get("code")
+    message = str(body.get("message") or "")
+    param = body.get("param")
     if code in _OVERLOADS:
         status = OVERLOADED
     elif code in _LIMITS:
@@ -103,7 +115,9 @@ def envelope(
 
 
 def message_of(error: AntiphonError, size: Size | None, param: str | None) -> str:
-    """Return the message of an error in words that clients of this API know, after the place `param`."""
+    """Return the message of an error in words that clients of this API know, after the place
+    `param`.
+    """
     words = _worded(error.message, error.code, size)
     is_placed = words != error.message or not param or error.message.startswith(f"{param}: ")
     return f"{param}: {words}" if isinstance(error, ClientError) and not is_placed else words
@@ -116,7 +130,10 @@ def _worded(message: str, code: str | None, size: Size | None) -> str:
 
 
 def too_long(message: str, size: Size | None) -> str:
-    """Return the sentence for a prompt that is too long. Without real numbers it has the message of the error."""
+    """Return the sentence for a prompt that is too long.
+
+    Without real numbers it has the message of the error.
+    """
     if message.startswith(TOO_LONG):
         return message
     if size is not None and size[0] > size[1] > 0:

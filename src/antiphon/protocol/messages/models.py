@@ -1,4 +1,6 @@
-"""The list of models in the form of the Messages API: `GET /v1/models` with the header `anthropic-version`."""
+"""The list of models in the form of the Messages API: `GET /v1/models` with the header
+`anthropic-version`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +16,10 @@ _DAY = 86_400
 
 
 class ListedModel(Struct, frozen=True, kw_only=True):
-    """A model that a client can name. `created` is in seconds since the epoch, sizes are in tokens."""
+    """A model that a client can name.
+
+    `created` is in seconds since the epoch, sizes are in tokens.
+    """
 
     id: str
     created: int = 0
@@ -41,7 +46,11 @@ def model_info(model: ListedModel) -> dict[str, Any]:
 
 
 def models_page(
-    models: Sequence[ListedModel], *, limit: int = USUAL_LIMIT, after_id: str = "", before_id: str = ""
+    models: Sequence[ListedModel],
+    *,
+    limit: int = USUAL_LIMIT,
+    after_id: str = "",
+    before_id: str = "",
 ) -> dict[str, Any]:
     """Return a page of models, the newest first: those after, or before, the model with an id.
 
@@ -50,7 +59,8 @@ def models_page(
     ordered = sorted(models, key=lambda model: -model.created)
     names = [model.id for model in ordered]
     limit = max(1, min(limit, MOST))
-    start, end = 0, len(ordered)
+    start = 0
+    end = len(ordered)
     if before_id:
         end = _place(names, before_id)
         start = max(0, end - limit)
@@ -79,11 +89,14 @@ def rfc3339(seconds: float) -> str:
     """Return a time since the epoch as RFC 3339 writes it, in UTC: `2026-11-28T12:00:00Z`."""
     days, rest = divmod(int(seconds), _DAY)
     year, month, day = _date(days)
-    return f"{year:04d}-{month:02d}-{day:02d}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}Z"
+    return f"{year:04d}-{month:02d}-{day:02d}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}Z"  # noqa: E501 - one text, or a row of a table
 
 
 def _date(days: int) -> tuple[int, int, int]:
-    """Return the date of a day since the epoch. The algorithm counts years from March, so that leap days are last."""
+    """Return the date of a day since the epoch.
+
+    The algorithm counts years from March, so that leap days are last.
+    """
     era, of_era = divmod(days + 719_468, 146_097)
     year_of_era = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)

@@ -1,8 +1,8 @@
 """The bodies of `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 
-An unknown parameter is rejected by name, because clients react to that. Inside a parameter, a field that is not
-declared here is ignored: clients send new ones with each release. Some parameters have no effect here, and are
-accepted, because an answer without them is as good.
+An unknown parameter is rejected by name, because clients react to that. Inside a parameter, a field
+that is not declared here is ignored: clients send new ones with each release. Some parameters have
+no effect here, and are accepted, because an answer without them is as good.
 """
 
 from typing import Annotated, Any, Literal
@@ -40,8 +40,8 @@ class OutputConfig(Struct, kw_only=True):
 class MessageParam(Struct, kw_only=True):
     """One message of the conversation. The last two fields are for role `system` alone.
 
-    `output_config` is in force from there on. With `clear_at: next_user_message` the message is dropped once a user
-    message follows it.
+    `output_config` is in force from there on. With `clear_at: next_user_message` the message is
+    dropped once a user message follows it.
     """
 
     role: Literal["user", "assistant", "system"]
@@ -51,7 +51,8 @@ class MessageParam(Struct, kw_only=True):
 
 
 class ToolParam(Struct, kw_only=True):
-    """A tool of any kind: without `type`, or with the type `custom`, the client runs it and describes its input.
+    """A tool of any kind: without `type`, or with the type `custom`, the client runs it and
+    describes its input.
 
     `from_messages.catalogue` decides by the type which of the fields count.
     """
@@ -98,7 +99,10 @@ class NamedChoice(ToolChoice, kw_only=True, tag="tool"):
 
 
 class Thinking(Struct, kw_only=True, tag_field="type"):
-    """Whether the model thinks. `display` says whether its thinking is shown: `omitted` leaves only the signature."""
+    """Whether the model thinks.
+
+    `display` says whether its thinking is shown: `omitted` leaves only the signature.
+    """
 
     display: str | None = None
 
@@ -122,7 +126,9 @@ class BetweenTools(Thinking, kw_only=True, tag="between_tools"):
 
 
 class Metadata(Struct, kw_only=True):
-    """`user_id` identifies the end user; Claude Code puts a JSON object with a `session_id` there."""
+    """`user_id` identifies the end user; Claude Code puts a JSON object with a `session_id`
+    there.
+    """
 
     user_id: str | None = None
 
@@ -184,12 +190,17 @@ class Conversation(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class CreateMessage(Conversation, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /v1/messages`. With `max_tokens: 0` the prompt is cached, and nothing is generated."""
+    """The body of `POST /v1/messages`.
+
+    With `max_tokens: 0` the prompt is cached, and nothing is generated.
+    """
 
     max_tokens: Count
 
 
 class CountTokens(Conversation, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /v1/messages/count_tokens`: what concerns the answer alone has no effect."""
+    """The body of `POST /v1/messages/count_tokens`: what concerns the answer alone has no
+    effect.
+    """
 
     max_tokens: Count | None = None

@@ -1,6 +1,8 @@
-"""Errors in the words and with the paths of the Messages API: `messages.3.content.0.type: Field required`.
+"""Errors in the words and with the paths of the Messages API: `messages.3.content.0.type: Field
+required`.
 
-Clients search the message of an error, so the sentences that they know are the contract; others are ours.
+Clients search the message of an error, so the sentences that they know are the contract; others are
+ours.
 """
 
 import re
@@ -24,7 +26,9 @@ _COMPARED = {">=": "greater than or equal to", "<=": "less than or equal to"}
 
 
 def refusal(path: str, words: str, code: str | None = "invalid_value") -> ClientError:
-    """Return the error for the place in the request: 400, `path: words`; an empty path is the whole request."""
+    """Return the error for the place in the request: 400, `path: words`; an empty path is the whole
+    request.
+    """
     return ClientError(f"{path}: {words}" if path else words, code=code, param=path or None)
 
 
@@ -40,7 +44,11 @@ def extra_input(path: str) -> ClientError:
 
 def not_supported(path: str, value: object, more: str = "") -> ClientError:
     """This server does not support the value."""
-    return refusal(path, f"'{quoted(value)}' is not supported here.{f' {more}' if more else ''}", "unsupported_value")
+    return refusal(
+        path,
+        f"'{quoted(value)}' is not supported here.{f' {more}' if more else ''}",
+        "unsupported_value",
+    )
 
 
 def block_path(message: int, block: int) -> str:
@@ -63,7 +71,9 @@ def reworded(error: ClientError, rename: Callable[[str], str] = dotted) -> Clien
     if not path:
         words = words.replace(_NEVER_JSON, "The request body is not valid JSON: ")
     message = f"{path}: {words}" if path else words
-    return ClientError(message, status=error.status, code=error.code, param=path or None, headers=error.headers)
+    return ClientError(
+        message, status=error.status, code=error.code, param=path or None, headers=error.headers
+    )
 
 
 def _reworded(message: str, path: str) -> str:

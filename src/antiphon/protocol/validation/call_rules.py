@@ -69,7 +69,9 @@ OUTPUTS: dict[type[Item], str] = {
 
 
 def tie(item: Any) -> str:
-    """Return the id that connects a call with its output, empty if their positions do (a tool search by the server)."""
+    """Return the id that connects a call with its output, empty if their positions do (a tool
+    search by the server).
+    """
     return item.call_id or (item.id if type(item) is LocalShellCallOutput else "") or ""
 
 
@@ -92,10 +94,12 @@ def open_calls(items: Iterable[Any]) -> dict[str, Any]:
 
 
 def check_calls(items: Iterable[Any]) -> None:
-    """Raise `ClientError` (400, param `input`) unless calls and outputs are paired in what the model receives.
+    """Raise `ClientError` (400, param `input`) unless calls and outputs are paired in what the
+    model receives.
 
-    `items` is the whole list, history and new input together, in order: no `call_id` names two calls or two outputs,
-    every output follows its call, and every call has its output. The output of an asynchronous call can be late.
+    `items` is the whole list, history and new input together, in order: no `call_id` names two
+    calls or two outputs, every output follows its call, and every call has its output. The output
+    of an asynchronous call can be late.
     """
     calls: dict[str, Any] = {}  # in order, so that the first call left open is the one named
     outputs: dict[str, Any] = {}
@@ -113,11 +117,14 @@ def check_calls(items: Iterable[Any]) -> None:
 
 
 def awaited(items: Sequence[Any]) -> list[bool]:
-    """Return for each position in `items` whether a call before it has its output there or later: no position to
-    cut.
+    """Return for each position in `items` whether a call before it has its output there or later:
+    no position to cut.
     """
-    answered_at = {tie(item): place for place, item in enumerate(items) if type(item) in OUTPUTS and tie(item)}
-    last, places = -1, []
+    answered_at = {
+        tie(item): place for place, item in enumerate(items) if type(item) in OUTPUTS and tie(item)
+    }
+    last = -1
+    places = []
     for place, item in enumerate(items):
         places.append(last >= place)
         if type(item) in CALLS:

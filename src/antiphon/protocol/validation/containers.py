@@ -1,10 +1,15 @@
-"""Converts the bytes of a request to `/containers` into typed data, or into the one error that describes the
-problem.
+"""Converts the bytes of a request to `/containers` into typed data, or into the one error that
+describes the problem.
 """
 
 from collections.abc import Mapping, Sequence
 
-from antiphon.protocol.containers import ContainerFilesQuery, ContainersQuery, CopyFile, CreateContainer
+from antiphon.protocol.containers import (
+    ContainerFilesQuery,
+    ContainersQuery,
+    CopyFile,
+    CreateContainer,
+)
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.protocol.validation.validate import decode_object, fit
@@ -21,7 +26,9 @@ def decode_create_container(body: bytes) -> CreateContainer:
     if request.skills:
         raise refusals.unsupported("skills")
     if request.network_policy is not None and request.network_policy.type != "disabled":
-        raise refusals.unsupported_value("network_policy.type", request.network_policy.type, ["disabled"])
+        raise refusals.unsupported_value(
+            "network_policy.type", request.network_policy.type, ["disabled"]
+        )
     return request
 
 

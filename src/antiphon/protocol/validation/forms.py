@@ -32,7 +32,9 @@ def decode_file_form(fields: Mapping[str, str]) -> FileForm:
 
 
 def check_purpose(purpose: str) -> None:
-    """Raise `ClientError` (400) for an unknown purpose: before the file is received, if the form has it first."""
+    """Raise `ClientError` (400) for an unknown purpose: before the file is received, if the form
+    has it first.
+    """
     if purpose not in get_args(Purpose):
         raise refusals.invalid_value("purpose", purpose, get_args(Purpose))
 
@@ -51,5 +53,7 @@ def decode_complete_upload(body: bytes) -> CompleteUpload:
     """Return the body of `POST /uploads/{id}/complete`. Raises `ClientError` (400)."""
     request = fit(decode_object(body), CompleteUpload)
     if request.md5 is not None and not re.fullmatch("[0-9a-fA-F]{32}", request.md5):
-        raise ClientError("Invalid 'md5': expected 32 hexadecimal digits.", code="invalid_value", param="md5")
+        raise ClientError(
+            "Invalid 'md5': expected 32 hexadecimal digits.", code="invalid_value", param="md5"
+        )
     return request

@@ -1,4 +1,6 @@
-"""Decodes requests with tools that were decoded before: tools with the same JSON are neither read nor checked again."""
+"""Decodes requests with tools that were decoded before: tools with the same JSON are neither read
+nor checked again.
+"""
 
 from typing import Any
 
@@ -22,16 +24,24 @@ from antiphon.protocol.validation.validate import (
 TOOLS = "tools"
 
 HAS_TOOLS = b'"tools"'
-"""In a body that can have tools; one that writes the name in another way is decoded as any other."""
+"""In a body that can have tools; one that writes the name in another way is decoded as any
+other.
+"""
 
 MOST = 4 * LARGE
-"""Bytes of a body in which known tools are searched on the event loop: they are skipped, at 5 ns a byte at most."""
+"""Bytes of a body in which known tools are searched on the event loop: they are skipped, at 5 ns a
+byte at most.
+"""
 
 _split = Decoder(dict[str, Raw]).decode
 
 
-def decode_with_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse:
-    """Return the same as `decode_request`, and raise the same. `memory` keeps the newest tools of the `tenant`.
+def decode_with_tools(
+    body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str
+) -> CreateResponse:
+    """Return the same as `decode_request`, and raise the same.
+
+    `memory` keeps the newest tools of the `tenant`.
 
     This is for bodies of up to `LARGE` bytes.
     """
@@ -44,9 +54,11 @@ def decode_with_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tena
     return request
 
 
-def decode_except_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse | None:
-    """Return the same as `decode_request`, and raise the same, for a larger body that has up to `LARGE` bytes besides
-    its tools, if these are known; None for any other.
+def decode_except_tools(
+    body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str
+) -> CreateResponse | None:
+    """Return the same as `decode_request`, and raise the same, for a larger body that has up to
+    `LARGE` bytes besides its tools, if these are known; None for any other.
     """
     newest = memory.newest(tenant) if len(body) <= MOST else None
     if newest is None or len(body) - len(newest.json) > LARGE:
@@ -56,8 +68,9 @@ def decode_except_tools(body: bytes, takes: Takes | None, memory: ToolMemory, te
 
 
 def decode_data(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any], bytes]:
-    """Return the same as `decode_object`, with a `ToolList` for tools that are known; and the JSON of those that are
-    not, as far as it was found. A thread can call this for a body of more than `LARGE` bytes.
+    """Return the same as `decode_object`, with a `ToolList` for tools that are known; and the JSON
+    of those that are not, as far as it was found. A thread can call this for a body of more than
+    `LARGE` bytes.
     """
     if HAS_TOOLS not in body:
         return decode_object(body), b""
@@ -89,7 +102,8 @@ class ToolReader:
     """Reads the tools of a large body, and remembers what it read."""
 
     def __init__(self, memory: ToolMemory, tenant: str) -> None:
-        self._memory, self._tenant = memory, tenant
+        self._memory = memory
+        self._tenant = tenant
         self._json: bytes = b""
         self._value: Any = None
 
@@ -104,7 +118,9 @@ class ToolReader:
         return self._value, end
 
     def json_in(self, data: dict[str, Any]) -> bytes:
-        """Return the JSON of the tools in the decoded body; empty if they are known, or were not read here."""
+        """Return the JSON of the tools in the decoded body; empty if they are known, or were not
+        read here.
+        """
         return self._json if data.get(TOOLS) is self._value else b""
 
 
@@ -137,6 +153,9 @@ def _known(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str, Any]
 
 
 def _is_deep(members: dict[str, Raw]) -> bool:
-    """Return whether one of the members has so many brackets that it may be too deep. A level takes two bytes."""
+    """Return whether one of the members has so many brackets that it may be too deep.
+
+    A level takes two bytes.
+    """
     long = [bytes(member) for member in members.values() if len(member) >= 2 * MAX_DEPTH]
     return any(count_openings(member, MAX_DEPTH) >= MAX_DEPTH for member in long)

@@ -1,4 +1,6 @@
-"""Decodes large requests: tools and the beginning of an input that a client has sent before are not read again."""
+"""Decodes large requests: tools and the beginning of an input that a client has sent before are not
+read again.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,17 +19,21 @@ INPUT = "input"
 def decode_large(
     body: bytes, takes: Takes | None, tools: ToolMemory, inputs: InputMemory, tenant: str
 ) -> tuple[CreateResponse, KnownInput | None]:
-    """Return the same as `decode_request`, and raise the same; and the input, if it is to be kept for the next turn.
+    """Return the same as `decode_request`, and raise the same; and the input, if it is to be kept
+    for the next turn.
 
     For a thread: the event loop keeps the tools (`known_tools.keep`) and the input then.
     """
-    tool_reader, input_reader = ToolReader(tools, tenant), InputReader(inputs.of(tenant))
+    tool_reader = ToolReader(tools, tenant)
+    input_reader = InputReader(inputs.of(tenant))
     data = decode_object(body, readers={TOOLS: tool_reader.read, INPUT: input_reader.read})
-    json, before = tool_reader.json_in(data), input_reader.before_in(data)
+    json = tool_reader.json_in(data)
+    before = input_reader.before_in(data)
     request = read_request(data, takes) if before is None else _continued(data, takes, before)
     if request is None:  # an error, which names a place in the whole input
         data = decode_object(body, readers={TOOLS: tool_reader.read})
-        json, before = tool_reader.json_in(data), None
+        json = tool_reader.json_in(data)
+        before = None
         request = read_request(data, takes)
     known = input_reader.known(request, before)
     if known is not None:
@@ -35,8 +41,12 @@ def decode_large(
     return named(request, json), known
 
 
-def _continued(data: dict[str, Any], takes: Takes | None, before: KnownInput) -> CreateResponse | None:
-    """Return a request with an input that continues another; None for one that must be read as a whole."""
+def _continued(
+    data: dict[str, Any], takes: Takes | None, before: KnownInput
+) -> CreateResponse | None:
+    """Return a request with an input that continues another; None for one that must be read as a
+    whole.
+    """
     try:
         request = read_request(data, takes)
     except ClientError:
@@ -67,18 +77,24 @@ class InputReader:
         else:
             return None
         is_stored = end - begin <= LARGEST
-        self._json = body[begin : body.rindex(b"]", begin, end)].rstrip(BLANKS) if is_stored else b""
+        self._json = (
+            body[begin : body.rindex(b"]", begin, end)].rstrip(BLANKS) if is_stored else b""
+        )
         return self._value, end
 
     def before_in(self, data: dict[str, Any]) -> KnownInput | None:
-        """Return the input that the decoded body continues, if it was read here: of two inputs the last one counts."""
+        """Return the input that the decoded body continues, if it was read here: of two inputs the
+        last one counts.
+        """
         if data.get(INPUT) is self._value:
             return self._before
         self._json = b""
         return None
 
     def known(self, request: CreateResponse, before: KnownInput | None) -> KnownInput | None:
-        """Return the input of the request if the next turn can send it again, and each item is checked alone."""
+        """Return the input of the request if the next turn can send it again, and each item is
+        checked alone.
+        """
         request_input = request.input
         has_history = request.previous_response_id or request.conversation or request.prompt
         if (

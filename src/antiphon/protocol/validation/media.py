@@ -31,9 +31,11 @@ _FILE_SOURCES = ("file_data", "file_url", "file_id")
 
 
 def check_image(part: InputImage, path: str) -> None:
-    """Raise `ClientError` unless the part has an image that can be forwarded: a public URL or a base64 data URL.
+    """Raise `ClientError` unless the part has an image that can be forwarded: a public URL or a
+    base64 data URL.
 
-    Codes: `invalid_image_url`, `unsupported_image_media_type`, `invalid_base64_image`, `empty_image_file`.
+    Codes: `invalid_image_url`, `unsupported_image_media_type`, `invalid_base64_image`,
+    `empty_image_file`.
     """
     if part.file_id:
         raise refusals.unsupported(f"{path}.file_id")
@@ -48,7 +50,8 @@ def check_image(part: InputImage, path: str) -> None:
 
 
 def check_file(part: InputFile, path: str) -> None:
-    """Raise `ClientError` unless the part has exactly one source: base64 `file_data`, a public URL, or a `file_id`.
+    """Raise `ClientError` unless the part has exactly one source: base64 `file_data`, a public URL,
+    or a `file_id`.
 
     Whether the file exists and is readable is only known later.
     """
@@ -58,7 +61,8 @@ def check_file(part: InputFile, path: str) -> None:
     if len(provided) > 1:
         names = " or ".join(f"'{name}'" for name in provided)
         raise ClientError(
-            f"Mutually exclusive parameters: {refusals.listed(provided)}. Ensure you are only providing one of: "
+            f"Mutually exclusive parameters: {refusals.listed(provided)}. Ensure you are only "
+            "providing one of: "
             f"{names}.",
             code="mutually_exclusive_parameters",
             param=path,
@@ -68,12 +72,14 @@ def check_file(part: InputFile, path: str) -> None:
     elif part.file_id == "":
         raise refusals.empty(f"{path}.file_id", "string")
     elif isinstance(part.file_url, str) and not _is_public(part.file_url):
-        raise refusals.invalid(f"{path}.file_url", "expected an http or https URL of a public host.")
+        raise refusals.invalid(
+            f"{path}.file_url", "expected an http or https URL of a public host."
+        )
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
-    """Return the media type, in lower case and without parameters, and the base64 text; None if it is not a data
-    URL.
+    """Return the media type, in lower case and without parameters, and the base64 text; None if it
+    is not a data URL.
     """
     head, comma, data = url.partition(",")
     media_type, *parameters = head[5:].lower().split(";")
@@ -83,10 +89,15 @@ def split_data_url(url: str) -> tuple[str, str] | None:
 def _check_image_data(url: str, path: str) -> None:
     media_type, begin = data_of(url)
     if media_type is None:
-        raise refusals.invalid(path, "expected a data URL with base64-encoded data.", "invalid_base64_image")
+        raise refusals.invalid(
+            path, "expected a data URL with base64-encoded data.", "invalid_base64_image"
+        )
     if media_type not in IMAGE_TYPES:
         supported = refusals.listed(sorted(IMAGE_TYPES))
-        words = f"unsupported image type '{refusals.quoted(media_type)}'. Supported types are: {supported}."
+        words = (
+            f"unsupported image type '{refusals.quoted(media_type)}'. Supported types are: "
+            f"{supported}."
+        )
         raise refusals.invalid(path, words, "unsupported_image_media_type")
     if begin == len(url):
         raise refusals.invalid(path, "the image is empty.", "empty_image_file")
@@ -107,7 +118,9 @@ def _check_file_data(text: str, path: str) -> None:
 
 
 def data_of(url: str) -> tuple[str | None, int]:
-    """Return what `split_data_url` returns, but with the position of the text: copying a large one takes a while."""
+    """Return what `split_data_url` returns, but with the position of the text: copying a large one
+    takes a while.
+    """
     begin = url.find(",", 0, LONGEST_HEAD) + 1
     split = split_data_url(url[:begin])
     return (None, 0) if split is None else (split[0], begin)
@@ -129,7 +142,10 @@ def base64_of(text: str, begin: int) -> Iterator[bytes]:
 
 
 def _is_base64(text: str, begin: int) -> bool:
-    """Return whether `base64_of` reads it. To search other characters takes half as long as to decode."""
+    """Return whether `base64_of` reads it.
+
+    To search other characters takes half as long as to decode.
+    """
     last = begin
     try:
         while last + SLICE < len(text):
@@ -145,8 +161,9 @@ def _is_base64(text: str, begin: int) -> bool:
 def _is_public(url: str) -> bool:
     """Return whether the URL is http(s) to a host that a client may name.
 
-    The backend can fetch it, from inside the operator's network: an address that is not public is rejected however it
-    is spelled. A number that is not a plain dotted quad (decimal, octal, hexadecimal) is an address in disguise.
+    The backend can fetch it, from inside the operator's network: an address that is not public is
+    rejected however it is spelled. A number that is not a plain dotted quad (decimal, octal,
+    hexadecimal) is an address in disguise.
     """
     if len(url) > LONGEST_URL or _UNSAFE_URL.search(url):
         return False

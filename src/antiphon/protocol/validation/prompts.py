@@ -1,4 +1,6 @@
-"""Converts the bytes of a request to `/prompts` into typed data, or into the one error that describes the problem."""
+"""Converts the bytes of a request to `/prompts` into typed data, or into the one error that
+describes the problem.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -36,11 +38,16 @@ def decode_new_version(body: bytes) -> NewPromptVersion:
 
 
 def decode_default_version(body: bytes) -> int:
-    """Return the number in the body of `POST /prompts/{id}/default_version`. Raises `ClientError` (400)."""
+    """Return the number in the body of `POST /prompts/{id}/default_version`.
+
+    Raises `ClientError` (400).
+    """
     version = fit(decode_object(body), SetDefaultVersion).version
     if isinstance(version, str):
         if not (version.isascii() and version.isdecimal()):
-            raise refusals.invalid("version", f"'{refusals.quoted(version)}'. Expected the number of a version.")
+            raise refusals.invalid(
+                "version", f"'{refusals.quoted(version)}'. Expected the number of a version."
+            )
         return int(version)
     return version
 

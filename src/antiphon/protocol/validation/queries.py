@@ -29,10 +29,11 @@ _METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)
 
 
 def decode_input_items_query(params: Mapping[str, Sequence[str]]) -> InputItemsQuery:
-    """Return the query of `GET /responses/{id}/input_items`; if a name appears twice, the last value counts.
+    """Return the query of `GET /responses/{id}/input_items`; if a name appears twice, the last
+    value counts.
 
-    Raises `ClientError` (400) with the messages of the body's errors. An unknown name is ignored: some clients add
-    their own (such as `api-version`) to every URL.
+    Raises `ClientError` (400) with the messages of the body's errors. An unknown name is ignored:
+    some clients add their own (such as `api-version`) to every URL.
     """
     return fit(_page(params, "after", "before", "order") | _include(params), InputItemsQuery)
 
@@ -43,15 +44,24 @@ def decode_responses_query(params: Mapping[str, Sequence[str]]) -> ResponsesQuer
 
 
 def decode_completions_query(params: Mapping[str, Sequence[str]]) -> CompletionsQuery:
-    """Return the query of `GET /chat/completions`, with metadata as `metadata[key]=value`. Raises `ClientError`."""
+    """Return the query of `GET /chat/completions`, with metadata as `metadata[key]=value`.
+
+    Raises `ClientError`.
+    """
     data = _page(params, "after", "order", "model")
     if params.get("metadata"):
         data["metadata"] = params["metadata"][-1]
-    pairs = {match[1]: values[-1] for name, values in params.items() if (match := _METADATA.fullmatch(name))}
+    pairs = {
+        match[1]: values[-1]
+        for name, values in params.items()
+        if (match := _METADATA.fullmatch(name))
+    }
     return fit(data | ({"metadata": pairs} if pairs else {}), CompletionsQuery)
 
 
-def decode_completion_messages_query(params: Mapping[str, Sequence[str]]) -> CompletionMessagesQuery:
+def decode_completion_messages_query(
+    params: Mapping[str, Sequence[str]],
+) -> CompletionMessagesQuery:
     """Return the query of `GET /chat/completions/{id}/messages`. Raises `ClientError` (400)."""
     return fit(_page(params, "after", "order"), CompletionMessagesQuery)
 
@@ -81,7 +91,12 @@ def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
     provided: dict[str, Any] = {name: _number(text) for name, text in times.items()}
     if params.get("tenant"):
         provided["tenant"] = params["tenant"][-1]
-    groups = [name for key in ("group_by", "group_by[]") for value in params.get(key, ()) for name in value.split(",")]
+    groups = [
+        name
+        for key in ("group_by", "group_by[]")
+        for value in params.get(key, ())
+        for name in value.split(",")
+    ]
     if groups:
         provided["group_by"] = groups
     return fit(provided, UsageQuery)
@@ -106,7 +121,9 @@ def is_true(params: Mapping[str, Sequence[str]], name: str, *, default: bool = F
 
 
 def decode_include(params: Mapping[str, Sequence[str]]) -> list[Include]:
-    """Return what `include` and `include[]` in the query of `GET /responses/{id}` request, both repeatable."""
+    """Return what `include` and `include[]` in the query of `GET /responses/{id}` request, both
+    repeatable.
+    """
     return fit(_include(params), RetrieveQuery).include
 
 
@@ -124,4 +141,6 @@ def _number(text: str) -> int | str:
 
 
 def _include(params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    return {"include": [value for name in ("include", "include[]") for value in params.get(name, ())]}
+    return {
+        "include": [value for name in ("include", "include[]") for value in params.get(name, ())]
+    }

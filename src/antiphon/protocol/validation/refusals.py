@@ -62,12 +62,19 @@ def malformed(reason: str) -> ClientError:
 
 
 def invalid_type(path: str, expected: Iterable[str], value: Any) -> ClientError:
-    """The value is of the wrong JSON type. For a scalar, null is called an object, as OpenAI does."""
+    """The value is of the wrong JSON type.
+
+    For a scalar, null is called an object, as OpenAI does.
+    """
     nouns = list(expected)
     got = json_type(value)
     if value is None and not any(noun.startswith(("array", "object")) for noun in nouns):
         got = "object"
-    wanted = _with_article(nouns[0]) if len(nouns) == 1 else f"one of {_with_article(' or '.join(nouns))}"
+    wanted = (
+        _with_article(nouns[0])
+        if len(nouns) == 1
+        else f"one of {_with_article(' or '.join(nouns))}"
+    )
     place = f" for '{path}'" if path else ""
     article = got if got == "null" else _with_article(got)
     return ClientError(
@@ -79,7 +86,9 @@ def invalid_type(path: str, expected: Iterable[str], value: Any) -> ClientError:
 
 def missing(path: str) -> ClientError:
     """A required parameter is absent."""
-    return ClientError(f"Missing required parameter: '{path}'.", code="missing_required_parameter", param=path)
+    return ClientError(
+        f"Missing required parameter: '{path}'.", code="missing_required_parameter", param=path
+    )
 
 
 def unknown(path: str, intended: str | None = None) -> ClientError:
@@ -89,7 +98,10 @@ def unknown(path: str, intended: str | None = None) -> ClientError:
 
 
 def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientError:
-    """The value is not one of the supported ones. For an item's type and role OpenAI names the item as the place."""
+    """The value is not one of the supported ones.
+
+    For an item's type and role OpenAI names the item as the place.
+    """
     return ClientError(
         f"Invalid value: '{quoted(value)}'. Supported values are: {listed(supported)}.",
         code="invalid_value",
@@ -100,7 +112,9 @@ def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientErro
 def unsupported(path: str) -> ClientError:
     """The API has this parameter, this server does not support it."""
     return ClientError(
-        f"Unsupported parameter: '{path}' is not supported by this server.", code="unsupported_parameter", param=path
+        f"Unsupported parameter: '{path}' is not supported by this server.",
+        code="unsupported_parameter",
+        param=path,
     )
 
 
@@ -115,9 +129,14 @@ def unsupported_value(path: str, value: Any, supported: Iterable[str]) -> Client
 
 
 def number_out_of_range(path: str, kind: str, side: str, bound: float, value: float) -> ClientError:
-    """The number is out of range; `kind` is "integer" or "decimal", `side` is "below" or "above"."""
+    """The number is out of range; `kind` is "integer" or "decimal", `side` is "below" or
+    "above".
+    """
     extreme, sign = ("minimum", ">=") if side == "below" else ("maximum", "<=")
-    words = f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got {quoted(value)} instead."
+    words = (
+        f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got "
+        f"{quoted(value)} instead."
+    )
     return invalid(path, words, f"{kind}_{side}_{extreme[:3]}_value")
 
 
@@ -125,7 +144,8 @@ def too_long(path: str, kind: str, bound: int, length: int) -> ClientError:
     """A string or an array has too many members."""
     noun = _with_article(kind)
     words = (
-        f"{kind} too long. Expected {noun} with maximum length {bound}, but got {noun} with length {length} instead."
+        f"{kind} too long. Expected {noun} with maximum length {bound}, but got {noun} with "
+        f"length {length} instead."
     )
     return invalid(path, words, f"{kind}_above_max_length")
 
@@ -149,20 +169,31 @@ def too_many_properties(path: str, bound: int, count: int) -> ClientError:
 def no_match(path: str, value: str, pattern: str, title: str | None) -> ClientError:
     """A string does not match; `title` describes what would, if the pattern is no help."""
     if title:
-        return ClientError(f"Invalid '{path}': '{quoted(value)}'. Expected {title}.", code="invalid_value", param=path)
+        return ClientError(
+            f"Invalid '{path}': '{quoted(value)}'. Expected {title}.",
+            code="invalid_value",
+            param=path,
+        )
     pattern = pattern.removesuffix(r"(?!\n)")
-    return invalid(path, f"string does not match pattern. Expected a string that matches the pattern '{pattern}'.")
+    return invalid(
+        path,
+        f"string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
+    )
 
 
 def too_many_containers(limit: int) -> ClientError:
     """Return the error for a body with too many small parts."""
-    return ClientError(f"Invalid JSON body: too many arrays and objects. Expected at most {limit} of them.")
+    return ClientError(
+        f"Invalid JSON body: too many arrays and objects. Expected at most {limit} of them."
+    )
 
 
 def too_deep(path: str | None, limit: int) -> ClientError:
     """The JSON is nested too deeply; `path` is None if no single parameter is the cause."""
     place = f"'{path}'" if path else "JSON body"
-    return ClientError(f"Invalid {place}: nested too deeply. Expected at most {limit} levels.", param=path)
+    return ClientError(
+        f"Invalid {place}: nested too deeply. Expected at most {limit} levels.", param=path
+    )
 
 
 def _with_article(noun: str) -> str:

@@ -1,4 +1,5 @@
-"""The rules between fields, for a request with fields that are each valid on their own (specification section 13).
+"""The rules between fields, for a request with fields that are each valid on their own
+(specification section 13).
 
 They run on every request, in the order of the fields, and cost almost nothing for a valid request.
 """
@@ -38,7 +39,13 @@ from antiphon.protocol.items.messages import (
     Message,
     Reasoning,
 )
-from antiphon.protocol.requests import SOONEST, CreateResponse, PromptedRequest, PromptParam, background_window
+from antiphon.protocol.requests import (
+    SOONEST,
+    CreateResponse,
+    PromptedRequest,
+    PromptParam,
+    background_window,
+)
 from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.tools import (
     AllowedTools,
@@ -55,7 +62,11 @@ from antiphon.protocol.validation.media import check_file, check_image
 from antiphon.protocol.validation.schema_rules import check_text_schema
 from antiphon.protocol.validation.tool_rules import check_tools
 
-INPUT_PARTS: dict[type, str] = {InputText: "input_text", InputImage: "input_image", InputFile: "input_file"}
+INPUT_PARTS: dict[type, str] = {
+    InputText: "input_text",
+    InputImage: "input_image",
+    InputFile: "input_file",
+}
 OUTPUT_PARTS: dict[type, str] = {OutputText: "output_text", Refusal: "refusal"}
 _TAGS = INPUT_PARTS | OUTPUT_PARTS
 
@@ -69,22 +80,39 @@ ID_BEGINNINGS: dict[type[Item], str] = {
     ToolSearchCall: "ts",
     ToolSearchOutput: "ts",
 }
-"""The required prefix of an id that a client sends. It is shorter than ours: Codex creates ids of its own."""
+"""The required prefix of an id that a client sends. It is shorter than ours: Codex creates ids of
+its own.
+"""
 
-_PART_RULES: dict[type, Callable[[Any, str], None]] = {InputImage: check_image, InputFile: check_file}
+_PART_RULES: dict[type, Callable[[Any, str], None]] = {
+    InputImage: check_image,
+    InputFile: check_file,
+}
 
 
 RULED = frozenset(
-    {"previous_response_id", "conversation", "tools", "tool_choice", "text", "stream_options", "reasoning", "prompt"}
+    {
+        "previous_response_id",
+        "conversation",
+        "tools",
+        "tool_choice",
+        "text",
+        "stream_options",
+        "reasoning",
+        "prompt",
+    }
     | {"prompt_cache_options", "background_options"}
 )
-"""The parameters with rules beyond their types, in addition to `input`, which has them unless it is a text."""
+"""The parameters with rules beyond their types, in addition to `input`, which has them unless it is
+a text.
+"""
 
 
 def check_request(request: CreateResponse) -> None:
     """Raise `ClientError` (400) for the first rule that the request violates.
 
-    A text as `input` without any of the parameters in `RULED` violates none, so it need not be checked.
+    A text as `input` without any of the parameters in `RULED` violates none, so it need not be
+    checked.
     """
     if request.conversation is not None and request.previous_response_id is not None:
         raise ClientError(
@@ -134,14 +162,17 @@ def _check_cache_options(options: dict[str, Any]) -> None:
 
 
 def _check_window(request: CreateResponse) -> None:
-    """Check that a response with a window of hours runs in the background, without a stream, at the standard tier."""
+    """Check that a response with a window of hours runs in the background, without a stream, at the
+    standard tier.
+    """
     window = background_window(request)
     if window == SOONEST:
         return
     conflicts = {
         "requires 'background' to be true": not request.background,
         "cannot be combined with 'stream'": bool(request.stream),
-        "requires the 'service_tier' 'auto' or 'default'": request.service_tier not in (None, "auto", "default"),
+        "requires the 'service_tier' 'auto' or 'default'": request.service_tier
+        not in (None, "auto", "default"),
     }
     for reason, holds in conflicts.items():
         if holds:
@@ -160,14 +191,16 @@ def _check_prompt(prompt: PromptParam) -> None:
 
 def _check_input(request: CreateResponse) -> None:
     has_history = request.previous_response_id is not None or request.conversation is not None
-    has_history = has_history or request.prompt is not None  # the model can answer the messages of a prompt
+    has_history = (
+        has_history or request.prompt is not None
+    )  # the model can answer the messages of a prompt
     if request.input is UNSET:
         if not has_history:
             raise refusals.missing("input")
         return
     if not request.input and not has_history:
         raise ClientError(
-            """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
+            """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",  # noqa: E501 - one text, or a row of a table
             code="missing_required_parameter",
         )
     if not isinstance(request.input, str):
@@ -176,7 +209,9 @@ def _check_input(request: CreateResponse) -> None:
 
 
 def check_items(items: list[Any], param: str = "input") -> None:
-    """Check each item of `input`, or of another parameter, on its own, and that no id appears twice."""
+    """Check each item of `input`, or of another parameter, on its own, and that no id appears
+    twice.
+    """
     seen: set[str] = set()
     for i, item in enumerate(items):
         path = f"{param}[{i}]"
@@ -190,7 +225,8 @@ def check_items(items: list[Any], param: str = "input") -> None:
 def _check_beginning(value: str, prefix: str, path: str) -> None:
     if not value.startswith(prefix):
         raise ClientError(
-            f"Invalid '{path}': '{refusals.quoted(value)}'. Expected an ID that begins with '{prefix}'.",
+            f"Invalid '{path}': '{refusals.quoted(value)}'. Expected an ID that begins with "
+            f"'{prefix}'.",
             code="invalid_value",
             param=path,
         )
@@ -214,11 +250,14 @@ def _check_message(item: Message, path: str) -> None:
         allowed = OUTPUT_PARTS if item.role == "assistant" else INPUT_PARTS
         _check_parts(item.content, allowed, f"{path}.content")
     if item.phase and item.role != "assistant":
-        item.phase = UNSET  # accepted on any role, and used only on the assistant's (specification section 23)
+        # accepted on any role, and used only on the assistant's (specification section 23)
+        item.phase = UNSET
 
 
 def _check_list(item: McpListTools, path: str) -> None:
-    """Tools are distinguished by their names; the other fields are the server's, whatever they are."""
+    """Tools are distinguished by their names; the other fields are the server's, whatever they
+    are.
+    """
     for i, tool in enumerate(item.tools):
         if "name" not in tool:
             raise refusals.missing(f"{path}.tools[{i}].name")
@@ -238,7 +277,12 @@ def _check_screen(item: ComputerCallOutput, path: str) -> None:
 
 
 def _check_screenshot(displayed: ComputerScreenshot, path: str) -> None:
-    check_image(InputImage(image_url=displayed.image_url, file_id=displayed.file_id, detail=displayed.detail), path)
+    check_image(
+        InputImage(
+            image_url=displayed.image_url, file_id=displayed.file_id, detail=displayed.detail
+        ),
+        path,
+    )
 
 
 def _check_parts(parts: Any, allowed: dict[type, str], path: str) -> None:
@@ -281,33 +325,50 @@ def _check_deferred(tools: Sequence[Tool]) -> None:
     for i, tool in enumerate(tools):
         inner = tool.tools if isinstance(tool, NamespaceTool) else [tool]
         if any(getattr(each, "defer_loading", None) for each in inner):
-            raise refusals.invalid(f"tools[{i}].defer_loading", "deferred tools need a tool of type 'tool_search'.")
+            raise refusals.invalid(
+                f"tools[{i}].defer_loading", "deferred tools need a tool of type 'tool_search'."
+            )
 
 
 _CHOICES = {FunctionTool: FunctionChoice, CustomTool: CustomChoice}
 
 
 def _check_tool_choice(request: CreateResponse) -> None:
-    """Check the choice if the request itself has all tools; those in the history are not known yet."""
-    choice, tools = request.tool_choice, list(requested_tools(request))
+    """Check the choice if the request itself has all tools; those in the history are not known
+    yet.
+    """
+    choice = request.tool_choice
+    tools = list(requested_tools(request))
     if request.previous_response_id is not None or request.conversation is not None:
         return
     if request.prompt is not None and not isinstance(request, PromptedRequest):
         return
     if choice == "required" and not tools:
         raise _bad_choice("Tool choice 'required' must be specified with 'tools' parameter.")
-    names = {(_CHOICES[type(tool)], tool.name) for tool in tools if isinstance(tool, FunctionTool | CustomTool)}
+    names = {
+        (_CHOICES[type(tool)], tool.name)
+        for tool in tools
+        if isinstance(tool, FunctionTool | CustomTool)
+    }
     wanted = choice.tools if isinstance(choice, AllowedTools) else [choice]
     for tool in wanted:
         if isinstance(tool, FunctionChoice | CustomChoice) and (type(tool), tool.name) not in names:
-            raise _bad_choice(f"Tool choice '{refusals.quoted(tool.name)}' not found in 'tools' parameter.")
+            raise _bad_choice(
+                f"Tool choice '{refusals.quoted(tool.name)}' not found in 'tools' parameter."
+            )
 
 
 def requested_tools(request: CreateResponse) -> Iterator[Tool]:
-    """Return the tools of a request, in `tools` and inside its input, those of namespaces one by one."""
+    """Return the tools of a request, in `tools` and inside its input, those of namespaces one by
+    one.
+    """
     lists: list[Sequence[Tool]] = [request.tools or ()]
     if isinstance(request.input, list):
-        lists += [item.tools for item in request.input if isinstance(item, AdditionalTools | ToolSearchOutput)]
+        lists += [
+            item.tools
+            for item in request.input
+            if isinstance(item, AdditionalTools | ToolSearchOutput)
+        ]
     for tool in chain.from_iterable(lists):
         yield from tool.tools if isinstance(tool, NamespaceTool) else (tool,)
 

@@ -1,8 +1,8 @@
-"""The requirements on a JSON Schema in a request, checked without following a reference or running a regular
-expression.
+"""The requirements on a JSON Schema in a request, checked without following a reference or running
+a regular expression.
 
-The API's rules for strict schemas, in its own words (recorded from OpenAI): every object closed and every property
-required, a type everywhere, and no keyword that constrained decoding cannot honour.
+The API's rules for strict schemas, in its own words (recorded from OpenAI): every object closed and
+every property required, a type everywhere, and no keyword that constrained decoding cannot honour.
 """
 
 import re
@@ -16,17 +16,28 @@ from antiphon.protocol.tools import FunctionTool
 from antiphon.protocol.validation.refusals import quoted
 
 Place = tuple["Place", str] | None
-"""The position of a subschema: the position around it and its own key; None is the root. Linked, so that depth is
-cheap.
+"""The position of a subschema: the position around it and its own key; None is the root. Linked, so
+that depth is cheap.
 """
 
 MAX_PROPERTIES = 5000
 """Properties of a strict schema, all levels together."""
 
 MAX_STRICT_DEPTH = 100
-"""Levels of a strict schema. OpenAI allows 10; grammar compilers of backends support more, but not any number."""
+"""Levels of a strict schema. OpenAI allows 10; grammar compilers of backends support more, but not
+any number.
+"""
 
-NOT_PERMITTED = ("allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else", "patternProperties")
+NOT_PERMITTED = (
+    "allOf",
+    "not",
+    "dependentRequired",
+    "dependentSchemas",
+    "if",
+    "then",
+    "else",
+    "patternProperties",
+)
 
 _INDEX = re.compile(r"[0-9]{1,9}")
 _DATA = frozenset({"const", "default", "enum", "example", "examples"})
@@ -39,7 +50,9 @@ class _SchemaError(Exception):
 
 
 def check_function_schema(tool: FunctionTool, path: str) -> None:
-    """Raise `ClientError` with code `invalid_function_parameters` if the tool's `parameters` violate a rule."""
+    """Raise `ClientError` with code `invalid_function_parameters` if the tool's `parameters`
+    violate a rule.
+    """
     if tool.parameters is None:
         return
     try:
@@ -53,7 +66,9 @@ def check_function_schema(tool: FunctionTool, path: str) -> None:
 
 
 def check_text_schema(format: JsonSchemaFormat) -> None:
-    """Raise `ClientError` with code `invalid_json_schema` if the format's `schema` violates a rule."""
+    """Raise `ClientError` with code `invalid_json_schema` if the format's `schema` violates a
+    rule.
+    """
     try:
         _check(format.schema, strict=format.strict is True)
     except _SchemaError as wrong:
@@ -67,7 +82,9 @@ def check_text_schema(format: JsonSchemaFormat) -> None:
 def _check(schema: dict[str, Any], *, strict: bool) -> None:
     kind = schema.get("type")
     if kind != "object" and (strict or kind is not None):
-        raise _SchemaError(f"""schema must be a JSON Schema of 'type: "object"', got 'type: "{quoted(kind)}"'.""")
+        raise _SchemaError(
+            f"""schema must be a JSON Schema of 'type: "object"', got 'type: "{quoted(kind)}"'."""
+        )
     properties = 0
     for depth, place, node in _nodes(schema):
         _check_reference(place, node, schema if strict else None)
@@ -77,12 +94,14 @@ def _check(schema: dict[str, Any], *, strict: bool) -> None:
             if properties > MAX_PROPERTIES:
                 raise _SchemaError(f"expected at most {MAX_PROPERTIES} properties in all.")
             if depth > MAX_STRICT_DEPTH:
-                raise _SchemaError(f"nested too deeply. Expected at most {MAX_STRICT_DEPTH} levels.")
+                raise _SchemaError(
+                    f"nested too deeply. Expected at most {MAX_STRICT_DEPTH} levels."
+                )
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[tuple[int, Place, dict[str, Any]]]:
-    """Yield each subschema with its depth and position, outer ones first. Data inside `enum`, `default` … is not a
-    schema.
+    """Yield each subschema with its depth and position, outer ones first. Data inside `enum`,
+    `default` … is not a schema.
     """
     pending: list[tuple[int, Place, dict[str, Any]]] = [(0, None, schema)]
     for depth, place, node in pending:
@@ -99,12 +118,16 @@ def _nodes(schema: dict[str, Any]) -> Iterator[tuple[int, Place, dict[str, Any]]
 
 
 def _check_reference(place: Place, node: dict[str, Any], root: dict[str, Any] | None) -> None:
-    """Reject a `$ref` that leads out of the schema; if `root` is set, also one that leads nowhere in it."""
+    """Reject a `$ref` that leads out of the schema; if `root` is set, also one that leads nowhere
+    in it.
+    """
     target = node.get("$ref")
     if target is None:
         return
     if type(target) is not str or not target.startswith("#"):
-        raise _SchemaError(f"{_at(place)}$ref must point into the schema itself, got '{quoted(target)}'.")
+        raise _SchemaError(
+            f"{_at(place)}$ref must point into the schema itself, got '{quoted(target)}'."
+        )
     if root is not None and not _leads_somewhere(root, target):
         raise _SchemaError(f"{_at(place)}reference '{quoted(target)}' not found.")
 
@@ -140,7 +163,9 @@ def _check_strict(place: Place, node: dict[str, Any]) -> None:
 
 def _check_strict_object(place: Place, node: dict[str, Any]) -> None:
     if node.get("additionalProperties") is not False:
-        raise _SchemaError(f"{_at(place)}'additionalProperties' is required to be supplied and to be false.")
+        raise _SchemaError(
+            f"{_at(place)}'additionalProperties' is required to be supplied and to be false."
+        )
     for keyword, kind, noun in (("properties", dict, "an object"), ("required", list, "an array")):
         if not isinstance(node.get(keyword, kind()), kind):
             raise _SchemaError(f"{_at(place)}'{keyword}' must be {noun}.")
@@ -148,7 +173,8 @@ def _check_strict_object(place: Place, node: dict[str, Any]) -> None:
     missing = next((name for name in _members(node, "properties") if name not in required), None)
     if missing is not None:
         raise _SchemaError(
-            f"{_at(place)}'required' is required to be supplied and to be an array including every key in "
+            f"{_at(place)}'required' is required to be supplied and to be an array including "
+            "every key in "
             f"properties. Missing '{quoted(missing)}'."
         )
 

@@ -1,4 +1,6 @@
-"""The rules for tools, wherever they are sent: names, schemas, grammars, addresses (specification sections 6, 13)."""
+"""The rules for tools, wherever they are sent: names, schemas, grammars, addresses (specification
+sections 6, 13).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,7 +18,9 @@ ALL_GRAMMARS = 400_000
 
 
 def check_tools(tools: Sequence[Tool], path: str) -> None:
-    """Raise `ClientError` (400) for the first tool that violates a rule; `path` is that of the list."""
+    """Raise `ClientError` (400) for the first tool that violates a rule; `path` is that of the
+    list.
+    """
     known: set[tuple[str, str]] = set()
     _check_grammars(tools, path)
     for i, tool in enumerate(tools):
@@ -31,7 +35,9 @@ def _check_grammars(tools: Sequence[Tool], path: str) -> None:
     formats = [each.format for each in _flat(tools) if isinstance(each, CustomTool)]
     size = sum(len(each.definition) for each in formats if isinstance(each, Grammar))
     if size > ALL_GRAMMARS:
-        raise refusals.invalid(path, f"grammars of {size} characters. Expected at most {ALL_GRAMMARS} in all.")
+        raise refusals.invalid(
+            path, f"grammars of {size} characters. Expected at most {ALL_GRAMMARS} in all."
+        )
 
 
 def _flat(tools: Sequence[Tool]) -> Iterator[Tool]:
@@ -45,7 +51,9 @@ def _check_name(tool: Tool, known: set[tuple[str, str]], path: str) -> None:
         return
     name = getattr(tool, field)
     if (group, name) in known:
-        raise refusals.invalid(f"{path}.{field}", f"'{name}' is the name of another tool. Expected unique names.")
+        raise refusals.invalid(
+            f"{path}.{field}", f"'{name}' is the name of another tool. Expected unique names."
+        )
     known.add((group, name))
 
 
@@ -82,7 +90,9 @@ def _check_mcp(tool: McpTool, path: str) -> None:
     except ValueError:
         is_address = False
     if not is_address or "@" in parts.netloc or "\\" in tool.server_url:
-        raise refusals.invalid(f"{path}.server_url", "expected an HTTP address without a user's name in it.")
+        raise refusals.invalid(
+            f"{path}.server_url", "expected an HTTP address without a user's name in it."
+        )
 
 
 _RULES: dict[type, Callable[[Any, str], None]] = {

@@ -1,8 +1,9 @@
 """Describes exactly what is wrong with plain data that does not match a type.
 
-The types themselves say what to look for: `msgspec.convert` decides whether the data matches, and if it does not, the
-walk below finds the first error, in the order and the words of the API (specification section 13): in an object first
-missing fields, then unknown ones, then field by field.
+The types themselves say what to look for: `msgspec.convert` decides whether the data matches, and
+if it does not, the walk below finds the first error, in the order and the words of the API
+(specification section 13): in an object first missing fields, then unknown ones, then field by
+field.
 """
 
 import re
@@ -23,14 +24,14 @@ from antiphon.protocol.validation.refusals import below, json_type
 KNOWN_TYPES: dict[type, Mapping[str, tuple[str, ...]]] = {
     Message: KNOWN_ITEMS,
 }
-"""The `type`s that the API has in addition to the first one that this server supports there, each with its
-requirement.
+"""The `type`s that the API has in addition to the first one that this server supports there, each
+with its requirement.
 """
 
 
 def check_fields(cls: type[Struct], value: dict[str, Any], path: str = "") -> None:
-    """Raise the `ClientError` for the first error that prevents `value` from being a `cls`; return if there is no
-    error.
+    """Raise the `ClientError` for the first error that prevents `value` from being a `cls`; return
+    if there is no error.
     """
     fields = _fields(cls)
     for name, field in fields.items():
@@ -53,25 +54,37 @@ def unknown_field(cls: type[Struct], name: str, path: str = "") -> ClientError:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the first of `names` at the smallest edit distance from `name`, at most 2; None if all are further."""
-    near = [(distance, other) for other in names if (distance := _edits(name, other)) < min(3, len(name))]
+    """Return the first of `names` at the smallest edit distance from `name`, at most 2; None if all
+    are further.
+    """
+    near = [
+        (distance, other)
+        for other in names
+        if (distance := _edits(name, other)) < min(3, len(name))
+    ]
     return min(near, key=lambda pair: pair[0])[1] if near else None
 
 
 def _edits(a: str, b: str) -> int:
-    """Count the insertions, deletions and replacements from `a` to `b`; 3 means any number above 2."""
+    """Count the insertions, deletions and replacements from `a` to `b`; 3 means any number above
+    2.
+    """
     if abs(len(a) - len(b)) > 2:
         return 3
     row = list(range(len(b) + 1))
     for i, left in enumerate(a, 1):
-        previous, row = row, [i]
+        previous = row
+        row = [i]
         for j, right in enumerate(b, 1):
             row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (left != right)))
     return min(row[-1], 3)
 
 
 class Rule(Protocol):
-    """The conditions on a value of one JSON type. `noun` is the name of such a value in messages."""
+    """The conditions on a value of one JSON type.
+
+    `noun` is the name of such a value in messages.
+    """
 
     @property
     def noun(self) -> str: ...
@@ -127,7 +140,8 @@ class Number:
     noun: str
 
     def check(self, value: float, path: str) -> None:
-        lowest, highest = self.bounds.ge, self.bounds.le
+        lowest = self.bounds.ge
+        highest = self.bounds.le
         if lowest is not None and value < lowest:
             raise refusals.number_out_of_range(path, self.noun, "below", lowest, value)
         if highest is not None and value > highest:
@@ -185,11 +199,13 @@ class Fields:
     def _class_of(self, value: dict[str, Any], path: str) -> type[Struct]:
         first = self.classes[0]
         tag_field = first.__struct_config__.tag_field
-        # A single class needs no tag to distinguish it: msgspec accepts it without one, and so does the walk.
+        # A single class needs no tag to distinguish it: msgspec accepts it without one, and so does
+        # the walk.
         if tag_field is None or (len(self.classes) == 1 and tag_field not in value):
             return first
         by_tag = {str(cls.__struct_config__.tag): cls for cls in self.classes}
-        tag, place = value.get(tag_field), below(path, tag_field)
+        tag = value.get(tag_field)
+        place = below(path, tag_field)
         if tag is None:
             raise refusals.missing(place)
         if type(tag) is not str:
@@ -207,7 +223,9 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class ValueShape:
-    """The valid values in one position: a rule for each valid JSON type; `anything` if all are valid."""
+    """The valid values in one position: a rule for each valid JSON type; `anything` if all are
+    valid.
+    """
 
     rules: Mapping[str, Rule]
     anything: bool = False
@@ -234,8 +252,13 @@ class _Field:
 
 @cache
 def _fields(cls: type[Struct]) -> dict[str, _Field]:
-    """Return the fields of a struct by their names on the wire, in the order of their declaration."""
-    return {field.encode_name: _Field(_shape(field.type), field.required) for field in msgspec.structs.fields(cls)}
+    """Return the fields of a struct by their names on the wire, in the order of their
+    declaration.
+    """
+    return {
+        field.encode_name: _Field(_shape(field.type), field.required)
+        for field in msgspec.structs.fields(cls)
+    }
 
 
 def _shape(type_: Any) -> ValueShape:

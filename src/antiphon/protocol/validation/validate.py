@@ -1,9 +1,11 @@
-"""Converts the bytes of a request into typed data, or into the one error that describes the problem.
+"""Converts the bytes of a request into typed data, or into the one error that describes the
+problem.
 
-The fast path is `msgspec.convert`. Only if that fails is the data walked, in the order in which the API checks
-(specification section 13): JSON, an object, `messages`, the model, the input, unknown parameters, the fields in order.
-Then the rules between fields follow. The first error is reported. All JSON of clients is parsed here by one parser, so
-that two parts never read the same bytes differently (if a key appears twice, the last one counts).
+The fast path is `msgspec.convert`. Only if that fails is the data walked, in the order in which the
+API checks (specification section 13): JSON, an object, `messages`, the model, the input, unknown
+parameters, the fields in order. Then the rules between fields follow. The first error is reported.
+All JSON of clients is parsed here by one parser, so that two parts never read the same bytes
+differently (if a key appears twice, the last one counts).
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +42,12 @@ Items = TypeVar("Items", CreateConversation, AddItems)
 Takes = Callable[[str], bool]
 """Whether some backend accepts the parameter of this name, which the API does not have."""
 
-PUT = tuple(str(item.__struct_config__.tag) for item in ID_PREFIXES if item is not CompactionTrigger)
-"""Items that can be added to a conversation: references and triggers are valid only in a response's input."""
+PUT = tuple(
+    str(item.__struct_config__.tag) for item in ID_PREFIXES if item is not CompactionTrigger
+)
+"""Items that can be added to a conversation: references and triggers are valid only in a response's
+input.
+"""
 
 INPUT_SOURCES = ("previous_response_id", "prompt", "conversation")
 """Where the model's input can come from other than `input`."""
@@ -54,16 +60,26 @@ INTEGERS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 
 
 MAX_DEPTH = 512
-"""Levels of arrays and objects in a body. Encoders recurse: deeper data could be read and never written again."""
+"""Levels of arrays and objects in a body. Encoders recurse: deeper data could be read and never
+written again.
+"""
 
 MAX_CONTAINERS = 500_000
-"""Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which no other request runs."""
+"""Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which no
+other request runs.
+"""
 
 LARGE = 64 * 1024
-"""Bytes from which a body is decoded value by value, in a thread. The slowest body of this size takes 5 ms."""
+"""Bytes from which a body is decoded value by value, in a thread. The slowest body of this size
+takes 5 ms.
+"""
 
-FREE_FORM = frozenset({"metadata", "parameters", "schema", "output_schema", "client_metadata", "prompt_cache_options"})
-"""Parameters with a depth that the client determines: errors name them if they are nested too deeply."""
+FREE_FORM = frozenset(
+    {"metadata", "parameters", "schema", "output_schema", "client_metadata", "prompt_cache_options"}
+)
+"""Parameters with a depth that the client determines: errors name them if they are nested too
+deeply.
+"""
 
 _ENCODING_HINTS = (
     (b"", "the body is empty"),
@@ -74,19 +90,22 @@ _ENCODING_HINTS = (
 
 
 def decode_json(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_READERS) -> Any:
-    """Return the decoded JSON, as plain Python data; a body of more than `most_at_once` bytes is read in slices.
+    """Return the decoded JSON, as plain Python data; a body of more than `most_at_once` bytes is
+    read in slices.
 
     `readers` read members of a body that is read so, see `decode_members`.
 
-    Strict: UTF-8 without byte order mark, no NaN or Infinity, no lone surrogates, numbers that a double can hold or
-    integers of at most 4,300 digits, at most `MAX_DEPTH` levels and `MAX_CONTAINERS` arrays and objects. Raises
-    `ClientError` (400) otherwise.
+    Strict: UTF-8 without byte order mark, no NaN or Infinity, no lone surrogates, numbers that a
+    double can hold or integers of at most 4,300 digits, at most `MAX_DEPTH` levels and
+    `MAX_CONTAINERS` arrays and objects. Raises `ClientError` (400) otherwise.
     """
     is_small = len(body) <= most_at_once
     # A level takes two bytes, and so does an array or an object.
     containers = 0
     if len(body) > 2 * MAX_DEPTH:
-        containers = count_openings(body, MAX_DEPTH if len(body) < 2 * MAX_CONTAINERS else MAX_CONTAINERS)
+        containers = count_openings(
+            body, MAX_DEPTH if len(body) < 2 * MAX_CONTAINERS else MAX_CONTAINERS
+        )
     if containers > MAX_CONTAINERS and holds_more(body, MAX_CONTAINERS):
         raise refusals.too_many_containers(MAX_CONTAINERS)
     try:
@@ -103,8 +122,13 @@ def decode_json(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_RE
     return data
 
 
-def decode_object(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_READERS) -> dict[str, Any]:
-    """Return the JSON object in the body. Raises `ClientError` (400) if it is anything else. See `decode_json`."""
+def decode_object(
+    body: bytes, most_at_once: int = LARGE, readers: Readers = NO_READERS
+) -> dict[str, Any]:
+    """Return the JSON object in the body.
+
+    Raises `ClientError` (400) if it is anything else. See `decode_json`.
+    """
     data = decode_json(body, most_at_once, readers)
     if type(data) is not dict:
         raise refusals.invalid_type("", ["object"], data)
@@ -112,10 +136,13 @@ def decode_object(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_
 
 
 def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
-    """Return the body of `POST /responses`, fully checked. Raises `ClientError` (400) for the first error.
+    """Return the body of `POST /responses`, fully checked.
 
-    A parameter that the API does not have is an error unless `takes` accepts its name; the result is then a
-    `LocalRequest`. `Candidates.taking` checks later whether a backend of this model accepts it.
+    Raises `ClientError` (400) for the first error.
+
+    A parameter that the API does not have is an error unless `takes` accepts its name; the result
+    is then a `LocalRequest`. `Candidates.taking` checks later whether a backend of this model
+    accepts it.
 
     >>> from antiphon.translation import decode_request
     >>> decode_request(b'{"model": "m", "input": "Hi", "temprature": 1}')
@@ -126,7 +153,10 @@ def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
 
 
 def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResponse:
-    """Return plain data as the body of `POST /responses`. See `decode_request`. Its tools can be a `ToolList`."""
+    """Return plain data as the body of `POST /responses`.
+
+    See `decode_request`. Its tools can be a `ToolList`.
+    """
     tools = data.pop("tools") if type(data.get("tools")) is ToolList else None
     normalize(data)
     try:
@@ -134,13 +164,22 @@ def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResp
     except ClientError as error:
         if takes is None or error.code != refusals.UNKNOWN_PARAMETER:
             raise
-        local = [name for name in data if name not in CreateResponse.__struct_encode_fields__ and takes(name)]
+        local = [
+            name
+            for name in data
+            if name not in CreateResponse.__struct_encode_fields__ and takes(name)
+        ]
         if not local:
             raise
         request = _local_request(data, local)
     if tools is not None:
         request.tools = tools
-    if tools is not None or type(request.input) is not str or not request.input or not RULED.isdisjoint(data):
+    if (
+        tools is not None
+        or type(request.input) is not str
+        or not request.input
+        or not RULED.isdisjoint(data)
+    ):
         check_request(request)
         if request.tools and tools is None:
             request.tools = ToolList(request.tools)
@@ -148,7 +187,9 @@ def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResp
 
 
 def _local_request(data: dict[str, Any], local: Sequence[str]) -> CreateResponse:
-    """Return plain data as a request with these parameters in addition to those of the API. Raises `ClientError`."""
+    """Return plain data as a request with these parameters in addition to those of the API. Raises
+    `ClientError`.
+    """
     parameters = {name: data.pop(name) for name in local}
     request = fit(data, CreateResponse, _check_presence)
     provided = {name: value for name, value in parameters.items() if value is not None}
@@ -168,9 +209,14 @@ def decode_compact_request(body: bytes) -> CompactRequest:
 def decode_count(body: bytes) -> CreateResponse:
     """Return the body of `POST /responses/input_tokens` as the response to be counted.
 
-    Raises `ClientError` (400) as for that response; `null` is accepted wherever a field can be absent.
+    Raises `ClientError` (400) as for that response; `null` is accepted wherever a field can be
+    absent.
     """
-    data = {name: value for name, value in decode_object(body).items() if value is not None or name not in NULLABLE}
+    data = {
+        name: value
+        for name, value in decode_object(body).items()
+        if value is not None or name not in NULLABLE
+    }
     normalize(data)
     fit(data, CountInputTokens, _check_presence)
     data.pop("personality", None)
@@ -212,13 +258,15 @@ def _with_items(body: bytes, cls: type[Items]) -> Items:
     check_items(request.items or [], "items")
     for i, item in enumerate(request.items or []):
         if isinstance(item, ItemReference | CompactionTrigger):
-            raise refusals.unsupported_value(f"items[{i}].type", str(item.__struct_config__.tag), PUT)
+            raise refusals.unsupported_value(
+                f"items[{i}].type", str(item.__struct_config__.tag), PUT
+            )
     return request
 
 
 def decode_chat_request(body: bytes) -> dict[str, Any]:
-    """Return the body of `POST /chat/completions`: the fields that this server knows are checked, the backend checks
-    the rest.
+    """Return the body of `POST /chat/completions`: the fields that this server knows are checked,
+    the backend checks the rest.
     """
     data = decode_object(body)
     fit(data, ChatCompletionRequest)
@@ -228,8 +276,8 @@ def decode_chat_request(body: bytes) -> dict[str, Any]:
 
 
 def decode_embeddings_request(body: bytes) -> dict[str, Any]:
-    """Return the body of `POST /embeddings`: the fields that this server knows are checked, the backend checks the
-    rest.
+    """Return the body of `POST /embeddings`: the fields that this server knows are checked, the
+    backend checks the rest.
     """
     data = decode_object(body)
     fit(data, EmbeddingsRequest)
@@ -237,7 +285,9 @@ def decode_embeddings_request(body: bytes) -> dict[str, Any]:
 
 
 def decode_images_request(body: bytes) -> dict[str, Any]:
-    """Return the body of `POST /images/generations` or `POST /images/edits`, checked in the same way."""
+    """Return the body of `POST /images/generations` or `POST /images/edits`, checked in the same
+    way.
+    """
     data = decode_object(body)
     fit(data, ImagesRequest)
     return {name: value for name, value in data.items() if name != "model" or value is not None}
@@ -248,8 +298,12 @@ def check_images_fields(fields: dict[str, Any]) -> None:
     fit(fields, ImagesForm)
 
 
-def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None) -> T:
-    """Return plain data as a `cls`, or raise `ClientError` for the first error; `check_first` is checked first."""
+def fit(
+    data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any]], None] | None = None
+) -> T:
+    """Return plain data as a `cls`, or raise `ClientError` for the first error; `check_first` is
+    checked first.
+    """
     try:
         return msgspec.convert(data, cls)
     except msgspec.ValidationError as error:
@@ -265,9 +319,9 @@ def fit(data: dict[str, Any], cls: type[T], check_first: Callable[[dict[str, Any
 def normalize(data: dict[str, Any]) -> None:
     """Add the parts that the API lets a client omit, before the types read the data.
 
-    An item with a role and no type is a message, one with only an id is an item reference; an item with only one
-    possible type that lacks it receives the type null, because msgspec would accept a single struct without its tag and
-    the API does not.
+    An item with a role and no type is a message, one with only an id is an item reference; an item
+    with only one possible type that lacks it receives the type null, because msgspec would accept a
+    single struct without its tag and the API does not.
     """
     if type(items := data.get("input")) is list:
         type_items(items)
@@ -313,7 +367,8 @@ def _add_type(item: dict[str, Any]) -> None:
 def _check_presence(data: dict[str, Any]) -> None:
     if "messages" in data:
         raise ClientError(
-            "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again "
+            "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to "
+            "'input'. Try again "
             "with the new parameter. See the API documentation for more information: "
             "https://platform.openai.com/docs/api-reference/responses/create.",
             code="unsupported_parameter",
@@ -325,7 +380,14 @@ def _check_presence(data: dict[str, Any]) -> None:
 
 
 def _hint(body: bytes) -> str | None:
-    return next((hint for start, hint in _ENCODING_HINTS if (body.startswith(start) if start else not body)), None)
+    return next(
+        (
+            hint
+            for start, hint in _ENCODING_HINTS
+            if (body.startswith(start) if start else not body)
+        ),
+        None,
+    )
 
 
 def _reason(error: Exception) -> str:
@@ -351,11 +413,15 @@ def _is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:
 
 
 def _deep_parameter(data: Any) -> str | None:
-    """Follow the deep branch down to the first free-form parameter; None if it meets none near the top."""
+    """Follow the deep branch down to the first free-form parameter; None if it meets none near the
+    top.
+    """
     path = ""
     for depth in range(1, 5):
         entries = data.items() if type(data) is dict else enumerate(data)
-        key, data = next((key, child) for key, child in entries if _is_deep([child], MAX_DEPTH + 1 - depth))
+        key, data = next(
+            (key, child) for key, child in entries if _is_deep([child], MAX_DEPTH + 1 - depth)
+        )
         path = f"{path}[{key}]" if isinstance(key, int) else refusals.below(path, key)
         if key in FREE_FORM:
             return path

@@ -1,4 +1,6 @@
-"""Converts the bytes of a request to `/vector_stores` into typed data, or into the error that describes the problem."""
+"""Converts the bytes of a request to `/vector_stores` into typed data, or into the error that
+describes the problem.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -54,7 +56,9 @@ def decode_create_batch(body: bytes) -> CreateFileBatch:
     if request.file_ids is None and request.files is None:
         raise refusals.missing("file_ids")
     if request.file_ids is not None and request.files is not None:
-        raise refusals.invalid("files", "'file_ids' and 'files' cannot be used together. Send one of them.")
+        raise refusals.invalid(
+            "files", "'file_ids' and 'files' cannot be used together. Send one of them."
+        )
     _check_chunking(request.chunking_strategy, "chunking_strategy")
     for i, one in enumerate(request.files or ()):
         _check_chunking(one.chunking_strategy, f"files[{i}].chunking_strategy")
@@ -67,10 +71,14 @@ def decode_search(body: bytes) -> SearchVectorStore:
     queries = [request.query] if isinstance(request.query, str) else request.query
     for i, query in enumerate(queries):
         if not query.strip():
-            raise refusals.empty("query" if isinstance(request.query, str) else f"query[{i}]", "string")
+            raise refusals.empty(
+                "query" if isinstance(request.query, str) else f"query[{i}]", "string"
+            )
     hybrid = request.ranking_options.hybrid_search if request.ranking_options else None
     if hybrid is not None and not hybrid.embedding_weight and not hybrid.text_weight:
-        raise refusals.invalid("ranking_options.hybrid_search", "expected at least one weight above 0.")
+        raise refusals.invalid(
+            "ranking_options.hybrid_search", "expected at least one weight above 0."
+        )
     return request
 
 
@@ -92,7 +100,8 @@ def check_id(value: str, name: str, prefix: str) -> str:
     if not value.replace("_", "").replace("-", "").isalnum() or not value.isascii():
         raise refusals.invalid(
             name,
-            f"'{refusals.quoted(value)}'. Expected an ID that contains letters, numbers, underscores, or dashes, but "
+            f"'{refusals.quoted(value)}'. Expected an ID that contains letters, numbers, "
+            "underscores, or dashes, but "
             "this value contained additional characters.",
         )
     return value

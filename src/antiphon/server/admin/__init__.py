@@ -20,6 +20,18 @@ from antiphon.server.reply import Resources
 
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Sequence[Resources]:
-    """Return all endpoints under `/admin/v1`; `workers` are the processes that serve the same port."""
-    parts = (session, responses, figures, keys, webhook_deliveries, conversations, files, containers, reports)
+    """Return all endpoints under `/admin/v1`; `workers` are the processes that serve the same
+    port.
+    """
+    parts = (
+        session,
+        responses,
+        figures,
+        keys,
+        webhook_deliveries,
+        conversations,
+        files,
+        containers,
+        reports,
+    )
     return [*(part.resources(gateway) for part in parts), backends.resources(gateway, workers)]

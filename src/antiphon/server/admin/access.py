@@ -1,11 +1,13 @@
 """Access to `/admin/v1`: roles, sessions, and how a request proves that it comes from the console.
 
-A page of another site can make a browser send requests here, with the cookies of this server. So a cookie counts only
-together with the header `antiphon-console`, which a form cannot send, and a page of another site only if this server
-allows it by CORS. If the browser sends the origin of the page, it must be this server's.
+A page of another site can make a browser send requests here, with the cookies of this server. So a
+cookie counts only together with the header `antiphon-console`, which a form cannot send, and a page
+of another site only if this server allows it by CORS. If the browser sends the origin of the page,
+it must be this server's.
 
-While no API key exists, programs on this machine need none, and are administrators. A website can point its DNS
-name to this machine (DNS rebinding), so the `Host` of such a request must be an address, or a name of this machine.
+While no API key exists, programs on this machine need none, and are administrators. A website can
+point its DNS name to this machine (DNS rebinding), so the `Host` of such a request must be an
+address, or a name of this machine.
 """
 
 from ipaddress import ip_address
@@ -29,13 +31,17 @@ SESSION = "antiphon.session"
 """The key in a scope under which a request has its session."""
 
 ADVICE = (
-    "This server has no API key, so only programs on its own machine may use the console. Open the link that "
+    "This server has no API key, so only programs on its own machine may use the console. Open "
+    "the link that "
     "`antiphon console` prints, or create a key with `antiphon keys create --role admin`."
 )
 
 
 class Viewer(Struct, frozen=True):
-    """The caller of `/admin/v1`, `read` or `admin`. `key_id` and `name` are empty without an API key."""
+    """The caller of `/admin/v1`, `read` or `admin`.
+
+    `key_id` and `name` are empty without an API key.
+    """
 
     role: Role
     tenant: str = ""
@@ -67,15 +73,17 @@ class Viewer(Struct, frozen=True):
 async def viewer(http: HttpRequest, gateway: Gateway) -> Viewer:
     """Return the caller. Its replies are never cached.
 
-    Raises `ClientError`: 401 for a caller that did not sign in, 403 for a key that can only use the API, and for a
-    remote caller while no key exists.
+    Raises `ClientError`: 401 for a caller that did not sign in, 403 for a key that can only use the
+    API, and for a remote caller while no key exists.
     """
     http.reply_headers.append((b"cache-control", b"no-store"))
     return await _caller(http, gateway)
 
 
 async def is_still(caller: Viewer, http: HttpRequest, gateway: Gateway) -> bool:
-    """Whether a long request still belongs to this caller: keys are revoked and changed, and sessions end."""
+    """Whether a long request still belongs to this caller: keys are revoked and changed, and
+    sessions end.
+    """
     has_session = http.scope.pop(SESSION, None) is not None
     try:
         if has_session and await find_session(http, gateway) is None:
@@ -91,7 +99,8 @@ async def _caller(http: HttpRequest, gateway: Gateway) -> Viewer:
         return _of_key(key)
     if TENANT in http.scope:
         raise ClientError(
-            "The application in front of this server sets the tenant of its requests, and no role. The console "
+            "The application in front of this server sets the tenant of its requests, and no "
+            "role. The console "
             "accepts API keys and its own sessions only.",
             status=403,
             code="not_allowed",
@@ -108,7 +117,10 @@ async def _caller(http: HttpRequest, gateway: Gateway) -> Viewer:
 
 
 async def identify_by_cookie(http: HttpRequest, gateway: Gateway) -> None:
-    """Set the tenant and the credential of a request from its session. Raises `ClientError`: 401, 403."""
+    """Set the tenant and the credential of a request from its session.
+
+    Raises `ClientError`: 401, 403.
+    """
     check_same_origin(http)
     session = await find_session(http, gateway)
     if session is None:
@@ -127,7 +139,9 @@ async def identify_by_cookie(http: HttpRequest, gateway: Gateway) -> None:
 
 
 async def find_session(http: HttpRequest, gateway: Gateway) -> ConsoleSession | None:
-    """Return the session of a request's cookie, count this use, and store it in the scope; None without one."""
+    """Return the session of a request's cookie, count this use, and store it in the scope; None
+    without one.
+    """
     found: ConsoleSession | None = http.scope.get(SESSION)
     if found is None and (token := _token(http)):
         found = http.scope[SESSION] = await gateway.sessions.find(token)
@@ -135,7 +149,9 @@ async def find_session(http: HttpRequest, gateway: Gateway) -> ConsoleSession | 
 
 
 def check_same_origin(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) for a request from any other page than the console's, despite `allowed_origins`."""
+    """Raise `ClientError` (403) for a request from any other page than the console's, despite
+    `allowed_origins`.
+    """
     if HEADER not in http.headers:
         raise _foreign("Requests of the console have the header 'antiphon-console: 1'.")
     _check_page(http)
@@ -144,30 +160,48 @@ def check_same_origin(http: HttpRequest) -> None:
 def is_encrypted(http: HttpRequest) -> bool:
     """Whether the browser connected by TLS, to this server or to a proxy in front.
 
-    The connection itself shows it, or the `Origin` that the browser names, or the header `x-forwarded-proto` of a
-    proxy. The answer only makes a cookie stricter (`Secure`), for the client that sent the request, so a
-    lying client gains nothing: its own browser refuses the cookie.
+    The connection itself shows it, or the `Origin` that the browser names, or the header
+    `x-forwarded-proto` of a proxy. The answer only makes a cookie stricter (`Secure`), for the
+    client that sent the request, so a lying client gains nothing: its own browser refuses the
+    cookie.
     """
     forwarded = http.headers.get(b"x-forwarded-proto", b"").partition(b",")[0].strip().lower()
-    return _has_tls(http) or forwarded == b"https" or http.headers.get(b"origin", b"").startswith(b"https://")
+    return (
+        _has_tls(http)
+        or forwarded == b"https"
+        or http.headers.get(b"origin", b"").startswith(b"https://")
+    )
 
 
 def is_here(http: HttpRequest) -> bool:
-    """Whether a program on this machine sent the request directly, to an address or a name of this machine."""
-    scope, host = http.scope, http.headers.get(b"host")
-    return not is_forwarded(scope["headers"]) and is_local(scope) and (host is None or _is_unique(host))
+    """Whether a program on this machine sent the request directly, to an address or a name of this
+    machine.
+    """
+    scope = http.scope
+    host = http.headers.get(b"host")
+    return (
+        not is_forwarded(scope["headers"])
+        and is_local(scope)
+        and (host is None or _is_unique(host))
+    )
 
 
 def not_signed_in() -> ClientError:
     """Return the error for a caller without a session."""
-    text = "You are not signed in, or your session has ended. Sign in with an API key, or with `antiphon console`."
+    text = (
+        "You are not signed in, or your session has ended. Sign in with an API key, or with "
+        "`antiphon console`."
+    )
     return ClientError(text, status=401, code="not_signed_in", headers=REQUEST_FILE)
 
 
 def lacks(role: Role, key_id: str, param: str | None = None) -> ClientError:
     """Return the error for a key that lacks a role."""
     command = f"antiphon keys update {key_id} --role {role.value}"
-    text = f"This needs an API key with the role `{role.value}`. To give this key the role: `{command}`."
+    text = (
+        f"This needs an API key with the role `{role.value}`. To give this key the role: "
+        f"`{command}`."
+    )
     return ClientError(text, status=403, code="not_allowed", param=param)
 
 
@@ -180,7 +214,8 @@ def _of_key(key: ApiKey) -> Viewer:
 def _token(http: HttpRequest) -> bytes:
     """Return the token in a request's cookie, empty without one.
 
-    With TLS only the cookie with the prefix counts: a server without TLS at the same name can set no such cookie.
+    With TLS only the cookie with the prefix counts: a server without TLS at the same name can set
+    no such cookie.
     """
     pairs = [part.strip().partition(b"=") for part in http.headers.get(b"cookie", b"").split(b";")]
     cookies = {name: value for name, _, value in reversed(pairs)}
@@ -192,13 +227,20 @@ def _has_tls(http: HttpRequest) -> bool:
 
 
 def _check_page(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) if the browser reports that another site's page sent the request."""
+    """Raise `ClientError` (403) if the browser reports that another site's page sent the
+    request.
+    """
     headers = http.headers
     if headers.get(b"sec-fetch-site", b"same-origin") != b"same-origin":
         raise _foreign("Another site sent this request.")
     scheme, _, host = headers.get(b"origin", b"").partition(b"://")
-    if b"origin" in headers and (host != headers.get(b"host") or (_has_tls(http) and scheme != b"https")):
-        raise _foreign("The origin of this page is not this server's. A proxy in front must pass on the header Host.")
+    if b"origin" in headers and (
+        host != headers.get(b"host") or (_has_tls(http) and scheme != b"https")
+    ):
+        raise _foreign(
+            "The origin of this page is not this server's. A proxy in front must pass on the "
+            "header Host."
+        )
 
 
 def _foreign(why: str) -> ClientError:
@@ -207,14 +249,18 @@ def _foreign(why: str) -> ClientError:
 
 
 def _check_here(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) unless a program of this machine sent the request, or the console's page on it."""
+    """Raise `ClientError` (403) unless a program of this machine sent the request, or the console's
+    page on it.
+    """
     if not is_here(http):
         raise ClientError(ADVICE, status=403, code="not_allowed")
     _check_page(http)
 
 
 def _is_unique(host: bytes) -> bool:
-    """Whether a `Host` header is an address, or a name of this machine that no public DNS resolves."""
+    """Whether a `Host` header is an address, or a name of this machine that no public DNS
+    resolves.
+    """
     name = name_of(host)
     try:
         return limits.is_local(name) or bool(ip_address(name))

@@ -1,4 +1,6 @@
-"""`/admin/v1/backends`: the state of the backends over all processes, and the profiles of their models."""
+"""`/admin/v1/backends`: the state of the backends over all processes, and the profiles of their
+models.
+"""
 
 from msgspec import to_builtins
 
@@ -10,9 +12,22 @@ from antiphon.server.request import HttpRequest
 from antiphon.server.resources.operations import status_topic
 
 FOR_READERS = (
-    *("name", "dialect", "health", "rests_for", "in_flight", "concurrency", "waiting", "queue", "models", "loaded"),
+    *(
+        "name",
+        "dialect",
+        "health",
+        "rests_for",
+        "in_flight",
+        "concurrency",
+        "waiting",
+        "queue",
+        "models",
+        "loaded",
+    ),
 )
-"""The fields of a backend that readers see. Errors and prompt changes may come from other tenants' requests."""
+"""The fields of a backend that readers see. Errors and prompt changes may come from other tenants'
+requests.
+"""
 
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:

@@ -1,4 +1,6 @@
-"""`/admin/v1/containers`: the containers of a tenant, or of all, with their files. `/v1` changes the files."""
+"""`/admin/v1/containers`: the containers of a tenant, or of all, with their files. `/v1` changes
+the files.
+"""
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ListContainersQuery, TenantQuery
@@ -14,7 +16,10 @@ ONE = "/admin/v1/containers/{container_id}"
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
     api = _Containers(gateway)
-    return {"/admin/v1/containers": {"GET": api.list}, ONE: {"GET": api.retrieve, "DELETE": api.kill}}
+    return {
+        "/admin/v1/containers": {"GET": api.list},
+        ONE: {"GET": api.retrieve, "DELETE": api.kill},
+    }
 
 
 class _Containers:
@@ -41,13 +46,17 @@ class _Containers:
         Without the role `admin` the tenant is the caller's own, which may delete it by `/v1` too.
         """
         caller = await viewer(http, self._gateway)
-        tenant, container_id = _one_tenant(caller, http), http.path_id("container_id")
+        tenant = _one_tenant(caller, http)
+        container_id = http.path_id("container_id")
         deleted = await self._gateway.containers.delete(tenant, container_id)
         audit("container_killed", key_id=caller.key_id, tenant=tenant, container_id=container_id)
         return json_reply(deleted)
 
 
 def _one_tenant(caller: Viewer, http: HttpRequest) -> str:
-    """Return the tenant of one container, by default the caller's own. Raises `ClientError` (403)."""
+    """Return the tenant of one container, by default the caller's own.
+
+    Raises `ClientError` (403).
+    """
     tenant = caller.tenant_of(decode_query(http.query(), TenantQuery).tenant)
     return caller.tenant if tenant is None else tenant

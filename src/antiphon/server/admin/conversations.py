@@ -1,4 +1,6 @@
-"""`/admin/v1/conversations`: the conversations of a tenant, or of all. `/v1/conversations` has their items."""
+"""`/admin/v1/conversations`: the conversations of a tenant, or of all. `/v1/conversations` has
+their items.
+"""
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ConversationsQuery

@@ -12,10 +12,8 @@ def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
 
     async def get_figures(http: HttpRequest) -> Reply:
-        caller, query = (
-            await viewer(http, gateway),
-            decode_query(http.query(), FiguresParameters, "since", "until", "step"),
-        )
+        caller = await viewer(http, gateway)
+        query = decode_query(http.query(), FiguresParameters, "since", "until", "step")
         return json_reply(await gateway.console.figures(caller.tenant_of(query.tenant), query))
 
     return {"/admin/v1/figures": {"GET": get_figures}}

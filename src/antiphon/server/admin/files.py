@@ -1,4 +1,6 @@
-"""`/admin/v1/files` and `/admin/v1/vector_stores`: those of a tenant, or of all. `/v1` changes and searches them."""
+"""`/admin/v1/files` and `/admin/v1/vector_stores`: those of a tenant, or of all. `/v1` changes and
+searches them.
+"""
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ListFilesQuery, ListStoresQuery, TenantQuery
@@ -55,7 +57,8 @@ class _Lists:
     async def store_files(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         query = decode_query(http.query(), ListStoresQuery)
-        tenant, store_id = _one_tenant(caller, query.tenant), _id(http)
+        tenant = _one_tenant(caller, query.tenant)
+        store_id = _id(http)
         wanted = StoreFilesQuery(after=query.after or None, limit=query.limit)
         found = await self._gateway.file_lists.store_files(tenant, store_id, wanted)
         audit_reading(caller, {tenant}, "vector_store_files", vector_store_id=store_id)
@@ -63,7 +66,10 @@ class _Lists:
 
 
 def _one_tenant(caller: Viewer, wanted: str | None) -> str:
-    """Return the tenant of one vector store, by default the caller's own. Raises `ClientError` (403)."""
+    """Return the tenant of one vector store, by default the caller's own.
+
+    Raises `ClientError` (403).
+    """
     tenant = caller.tenant_of(wanted)
     return caller.tenant if tenant is None else tenant
 

@@ -1,4 +1,6 @@
-"""`/admin/v1/keys`: API keys. Readers see those of their tenant; administrators see all, and change them."""
+"""`/admin/v1/keys`: API keys. Readers see those of their tenant; administrators see all, and change
+them.
+"""
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ChangeKey, CreateKey, RotateKey, TenantQuery
@@ -13,7 +15,8 @@ from antiphon.server.request import HttpRequest
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    api, one = _Keys(gateway), "/admin/v1/keys/{key_id}"
+    api = _Keys(gateway)
+    one = "/admin/v1/keys/{key_id}"
     return {
         "/admin/v1/keys": {"GET": api.list, "POST": api.create},
         one: {"POST": api.change, "DELETE": api.revoke},
@@ -23,7 +26,8 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Keys:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._keys = gateway, gateway.keys
+        self._gateway = gateway
+        self._keys = gateway.keys
 
     async def list(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
@@ -33,14 +37,26 @@ class _Keys:
     async def create(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
         created = await self._keys.create(decode_body(await http.body(), CreateKey))
-        audit("key_created", by=caller.key_id, key_id=created["id"], tenant=created["tenant"], role=created["role"])
+        audit(
+            "key_created",
+            by=caller.key_id,
+            key_id=created["id"],
+            tenant=created["tenant"],
+            role=created["role"],
+        )
         return json_reply(created)
 
     async def change(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
         body = await http.body()
         changed = await self._keys.change(_id(http), decode_body(body, ChangeKey))
-        audit("key_changed", by=caller.key_id, key_id=changed["id"], tenant=changed["tenant"], role=changed["role"])
+        audit(
+            "key_changed",
+            by=caller.key_id,
+            key_id=changed["id"],
+            tenant=changed["tenant"],
+            role=changed["role"],
+        )
         return json_reply(changed)
 
     async def rotate(self, http: HttpRequest) -> Reply:

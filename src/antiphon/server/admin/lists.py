@@ -6,7 +6,10 @@ from antiphon.gateway import JsonObject
 
 
 def listed(data: Sequence[JsonObject], limit: int | None = None) -> JsonObject:
-    """Return a list of objects with ids. One more than `limit` shows that more follow, and is dropped."""
+    """Return a list of objects with ids.
+
+    One more than `limit` shows that more follow, and is dropped.
+    """
     displayed = data[:limit]
     return {
         "object": "list",

@@ -1,4 +1,6 @@
-"""`/admin/v1/reports`: reports of `antiphon verify`. They show how backends fail, so only administrators see them."""
+"""`/admin/v1/reports`: reports of `antiphon verify`. They show how backends fail, so only
+administrators see them.
+"""
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import MatrixQuery
@@ -38,7 +40,8 @@ def resources(gateway: Gateway) -> Resources:
         return json_reply(await gateway.reports.details(http.path_id("report_id")))
 
     async def delete_report(http: HttpRequest) -> Reply:
-        caller, report_id = await admin(http), http.path_id("report_id")
+        caller = await admin(http)
+        report_id = http.path_id("report_id")
         await gateway.reports.delete(report_id)
         audit("report_deleted", by=caller.key_id, report_id=report_id)
         return json_reply({"object": "verify.report", "id": report_id, "deleted": True})

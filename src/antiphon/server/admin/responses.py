@@ -1,4 +1,6 @@
-"""`/admin/v1/responses`: lists, details and changes of responses, for the console and for programs of operators."""
+"""`/admin/v1/responses`: lists, details and changes of responses, for the console and for programs
+of operators.
+"""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -40,7 +42,8 @@ Read = Callable[[Facts], Awaitable[JsonObject]]
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    api, console = _Responses(gateway), gateway.console
+    api = _Responses(gateway)
+    console = gateway.console
     return {
         "/admin/v1/responses": {"GET": api.list},
         "/admin/v1/responses/stream": {"GET": api.stream},
@@ -59,27 +62,38 @@ class _Responses:
         self._watchers = FairScheduler(MOST_WATCHERS, per_tenant=MOST_OF_A_TENANT, leaves_room=True)
 
     async def list(self, http: HttpRequest) -> Reply:
-        caller, query = await self._caller(http), decode_query(http.query(), AdminResponsesQuery)
+        caller = await self._caller(http)
+        query = decode_query(http.query(), AdminResponsesQuery)
         page = await self._gateway.console.page(caller.tenant_of(query.tenant), query)
-        audit_reading(caller, {row["tenant"] for row in page["data"] if row["input"] or row["output"]}, "responses")
+        audit_reading(
+            caller,
+            {row["tenant"] for row in page["data"] if row["input"] or row["output"]},
+            "responses",
+        )
         return json_reply(page)
 
     async def stream(self, http: HttpRequest) -> Reply:
-        caller, query = await self._caller(http), decode_query(http.query(), AdminResponsesQuery)
+        caller = await self._caller(http)
+        query = decode_query(http.query(), AdminResponsesQuery)
         tenant = caller.tenant_of(query.tenant)
         self._gateway.console.check_filters(query.q)
         if not self._watchers.take(caller.tenant):
-            raise AntiphonError.overloaded("Your tenant has too many open lists of the console. Close some of them.")
+            raise AntiphonError.overloaded(
+                "Your tenant has too many open lists of the console. Close some of them."
+            )
         http.cleanup.callback(self._watchers.leave, caller.tenant)
         return stream_reply(FrameStream(self._frames(http, caller, tenant, query.q)))
 
     async def details(self, http: HttpRequest) -> Reply:
-        caller, response_id = await self._caller(http), http.path_id("response_id")
+        caller = await self._caller(http)
+        response_id = http.path_id("response_id")
         found = await self._gateway.console.details(caller.tenant_of(None), response_id)
         return await stored_reply(self._gateway, caller.tenant, found)
 
     def reading(self, read: Read) -> Endpoint:
-        """Return the endpoint that reads content of one response; an access to another tenant's response is logged."""
+        """Return the endpoint that reads content of one response; an access to another tenant's
+        response is logged.
+        """
 
         async def get(http: HttpRequest) -> Reply:
             return await self._read(await self._caller(http), http, read)
@@ -87,12 +101,15 @@ class _Responses:
         return get
 
     async def events(self, http: HttpRequest) -> Reply:
-        caller, query = await self._caller(http), decode_query(http.query(), EventsQuery, "after")
+        caller = await self._caller(http)
+        query = decode_query(http.query(), EventsQuery, "after")
         read = partial(self._gateway.console.events, after=query.after, limit=query.limit)
         return await self._read(caller, http, read)
 
     async def _read(self, caller: Viewer, http: HttpRequest, read: Read) -> Reply:
-        facts = await self._gateway.console.facts(caller.tenant_of(None), http.path_id("response_id"))
+        facts = await self._gateway.console.facts(
+            caller.tenant_of(None), http.path_id("response_id")
+        )
         found = await read(facts)
         audit_reading(caller, [facts.tenant], "response", response_id=facts.id)
         return await stored_reply(self._gateway, caller.tenant, found)

@@ -1,4 +1,6 @@
-"""`/admin/v1/session`: sign in to the console with an API key or a one-time code, describe the session, sign out."""
+"""`/admin/v1/session`: sign in to the console with an API key or a one-time code, describe the
+session, sign out.
+"""
 
 import math
 
@@ -48,16 +50,27 @@ class _Session:
         http.incoming.bound(MOST_BYTES)
         request = decode_body(await http.body(), SignIn)
         if (request.key is None) is (request.code is None):
-            raise ClientError("Send either 'key', an API key, or 'code', a one-time code.", param="key")
+            raise ClientError(
+                "Send either 'key', an API key, or 'code', a one-time code.", param="key"
+            )
         if request.code is not None:
-            key, digest = None, await self._redeem(http, request.code)
+            key = None
+            digest = await self._redeem(http, request.code)
         else:
             key, digest = await self._checked(http, request.key or "")
         if (old := await find_session(http, self._gateway)) is not None:
             await self._gateway.sessions.end(old)
         token, http.scope[SESSION] = await self._gateway.sessions.begin(key, digest)
-        caller = Viewer(Role.ADMIN) if key is None else Viewer(key.role, key.tenant, key.id, key.name)
-        audit("sign_in", key_id=caller.key_id, tenant=caller.tenant, role=caller.role.value, address=_address(http))
+        caller = (
+            Viewer(Role.ADMIN) if key is None else Viewer(key.role, key.tenant, key.id, key.name)
+        )
+        audit(
+            "sign_in",
+            key_id=caller.key_id,
+            tenant=caller.tenant,
+            role=caller.role.value,
+            address=_address(http),
+        )
         return json_reply(await self._displayed(http, caller, key), _cookie(name, token))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
@@ -75,21 +88,30 @@ class _Session:
 
     async def _redeem(self, http: HttpRequest, code: str) -> bytes:
         if not await self._gateway.sessions.redeem(code):
-            raise self._failed(http, "This link has expired or was used. Run `antiphon console` for a new one.")
+            raise self._failed(
+                http, "This link has expired or was used. Run `antiphon console` for a new one."
+            )
         return b""
 
     async def _checked(self, http: HttpRequest, displayed: str) -> tuple[ApiKey, bytes]:
-        """Return the key that a client presents, and its digest. Raises `ClientError`: 401, 403 for its role."""
+        """Return the key that a client presents, and its digest.
+
+        Raises `ClientError`: 401, 403 for its role.
+        """
         gateway = self._gateway
         if not await gateway.known_keys.are_needed():
             gateway.known_keys.forget()  # the key may have been created a moment ago
         if not await gateway.known_keys.are_needed():
-            text = "This server has no API key. Create one with `antiphon keys create --role admin`."
+            text = (
+                "This server has no API key. Create one with `antiphon keys create --role admin`."
+            )
             raise self._failed(http, text)
         digest = await gateway.known_keys.digest(displayed.encode())
         key = await gateway.known_keys.find(digest)
         if key is None:
-            raise self._failed(http, "Incorrect API key provided. Ask the server's operator for a valid key.")
+            raise self._failed(
+                http, "Incorrect API key provided. Ask the server's operator for a valid key."
+            )
         if not key.role.includes(Role.READ):
             raise lacks(Role.READ, key.id)
         return key, digest
@@ -97,13 +119,17 @@ class _Session:
     def _failed(self, http: HttpRequest, text: str) -> ClientError:
         """Return the error for a wrong key or code: 401, or 429 if its address sent many of them.
 
-        A valid key or code signs in nevertheless, since behind a proxy all clients have one address. Both have 256
-        random bits, so guessing is no threat: the limit bounds the audit log.
+        A valid key or code signs in nevertheless, since behind a proxy all clients have one
+        address. Both have 256 random bits, so guessing is no threat: the limit bounds the audit
+        log.
         """
         address = _address(http)
         wait = self._attempts.wait(address)
         if wait > 0:
-            text = f"Too many failed attempts to sign in came from your address. Try again in {math.ceil(wait)} s."
+            text = (
+                "Too many failed attempts to sign in came from your address. Try again in "
+                f"{math.ceil(wait)} s."
+            )
             again = {"retry-after": str(math.ceil(wait))}
             return ClientError(text, status=429, code="too_many_attempts", headers=again)
         self._attempts.add(address)
@@ -111,7 +137,8 @@ class _Session:
         return ClientError(text, status=401, code="invalid_api_key", headers=REQUEST_FILE)
 
     async def _displayed(self, http: HttpRequest, caller: Viewer, key: ApiKey | None) -> JsonObject:
-        gateway, session = self._gateway, http.scope.get(SESSION)
+        gateway = self._gateway
+        session = http.scope.get(SESSION)
         return {
             "object": "session",
             "role": caller.role.value,
@@ -129,16 +156,19 @@ class _Session:
 
 
 def _cookie_name(http: HttpRequest) -> bytes:
-    """Return the name of the cookie for this client. Raises `ClientError` (403) if others could read it.
+    """Return the name of the cookie for this client.
 
-    Without TLS, a session starts only at a name of this machine, and on this machine: then nothing that the browser
-    sends crosses a network.
+    Raises `ClientError` (403) if others could read it.
+
+    Without TLS, a session starts only at a name of this machine, and on this machine: then nothing
+    that the browser sends crosses a network.
     """
     if is_encrypted(http):
         return SECURE_COOKIE
     if not limits.is_local(name_of(http.headers.get(b"host", b""))) and not is_here(http):
         text = (
-            "Sign in by HTTPS, or at http://localhost: others could read your session on the way. An SSH tunnel works."
+            "Sign in by HTTPS, or at http://localhost: others could read your session on the "
+            "way. An SSH tunnel works."
         )
         raise ClientError(text, status=403, code="https_required")
     return COOKIE
@@ -148,11 +178,22 @@ def _cookie(name: bytes, token: str) -> RawHeaders:
     """Return the header that sets the session's cookie, or without a token deletes it."""
     lasts = 7 * DAY if token else 0
     secure = b"; Secure" if name == SECURE_COOKIE else b""
-    value = b"%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s" % (name, token.encode(), lasts, secure)
-    return [(b"set-cookie", value), (b"cache-control", b"no-store")] if token else [(b"set-cookie", value)]
+    value = b"%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s" % (
+        name,
+        token.encode(),
+        lasts,
+        secure,
+    )
+    return (
+        [(b"set-cookie", value), (b"cache-control", b"no-store")]
+        if token
+        else [(b"set-cookie", value)]
+    )
 
 
 def _address(http: HttpRequest) -> str:
-    """Return the address of the connection; clients behind one proxy, and on a Unix socket, share one."""
+    """Return the address of the connection; clients behind one proxy, and on a Unix socket, share
+    one.
+    """
     client = http.scope.get("client")
     return client[0] if client else ""

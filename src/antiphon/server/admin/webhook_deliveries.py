@@ -18,7 +18,9 @@ def resources(gateway: Gateway) -> Resources:
         query = decode_query(http.query(), DeliveriesQuery)
         is_failed = None if query.status is None else query.status == "failed"
         tenant = caller.tenant_of(query.tenant)
-        found = await gateway.deliveries.page(tenant, query.limit + 1, query.after, is_failed=is_failed)
+        found = await gateway.deliveries.page(
+            tenant, query.limit + 1, query.after, is_failed=is_failed
+        )
         return json_reply(listed(found, query.limit))
 
     async def retry_delivery(http: HttpRequest) -> Reply:

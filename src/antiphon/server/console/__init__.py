@@ -3,7 +3,9 @@
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
-"""Where the build of the console puts its files: `index.html`, and `assets` with a hash in each name."""
+"""Where the build of the console puts its files: `index.html`, and `assets` with a hash in each
+name.
+"""
 
 
 def is_built() -> bool:

@@ -1,7 +1,8 @@
 """`/console/`: the single page of the console, and its files.
 
-The page is the same for every path below `/console/`; its script reads the path. It contains no data, so it needs no
-key. It can load files and call endpoints of this server only, and runs no script except its own file.
+The page is the same for every path below `/console/`; its script reads the path. It contains no
+data, so it needs no key. It can load files and call endpoints of this server only, and runs no
+script except its own file.
 """
 
 import re
@@ -18,7 +19,8 @@ from antiphon.server.resources.home_page import STYLE
 from antiphon.server.routes import unknown_url
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; "
     "font-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
@@ -36,7 +38,11 @@ PAGE: RawHeaders = [
     *SAFE,
 ]
 
-ASSET: RawHeaders = [(b"cache-control", b"public, max-age=31536000, immutable"), (b"vary", b"accept-encoding"), *SAFE]
+ASSET: RawHeaders = [
+    (b"cache-control", b"public, max-age=31536000, immutable"),
+    (b"vary", b"accept-encoding"),
+    *SAFE,
+]
 
 NAME = re.compile(r"[A-Za-z0-9_.-]*-[A-Za-z0-9_-]{8,}\.(\w+)")
 """A file of the bundle: its name, a hash of its content, and its kind."""
@@ -95,7 +101,9 @@ def _page_below(root: str) -> Reply:
 
 
 def _asset_named(name: str, *, is_packed: bool) -> Reply | None:
-    """Return a file of the bundle, compressed if such a file exists and `is_packed`; None for any other name."""
+    """Return a file of the bundle, compressed if such a file exists and `is_packed`; None for any
+    other name.
+    """
     found = NAME.fullmatch(name)
     kind = TYPES.get(found[1]) if found else None
     path = console.STATIC / "assets" / name
@@ -119,4 +127,4 @@ NOT_BUILT = f"""<!doctype html>
 <p>In a clone of the repository, <code>make serve</code> builds the console and starts the server.
 A wheel of Antiphon contains the console: <code>pip install antiphon</code>.</p>
 </html>
-""".encode()
+""".encode()  # noqa: E501 - the lines of a text

@@ -1,4 +1,5 @@
-"""`/v1/chat/completions` and `/v1/embeddings`: validated, then forwarded; the answer is returned byte for byte.
+"""`/v1/chat/completions` and `/v1/embeddings`: validated, then forwarded; the answer is returned
+byte for byte.
 
 With `store: true`, a completion is recorded, and can be retrieved.
 """
@@ -22,7 +23,10 @@ from antiphon.gateway import (
     weight_of_chat,
 )
 from antiphon.http_server.asgi import RawHeaders
-from antiphon.protocol.validation.queries import decode_completion_messages_query, decode_completions_query
+from antiphon.protocol.validation.queries import (
+    decode_completion_messages_query,
+    decode_completions_query,
+)
 from antiphon.protocol.validation.validate import (
     LARGE,
     decode_chat_request,
@@ -53,8 +57,11 @@ _PASSED_HEADERS = ("content-type", "cache-control")
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
     chat = _endpoint(gateway, CHAT, decode_chat_request, weight_of_chat)
-    embeddings = _endpoint(gateway, "/embeddings", decode_embeddings_request, lambda request, body: weight_of(body, 0))
-    stored, one = _Stored(gateway), "/v1/chat/completions/{completion_id}"
+    embeddings = _endpoint(
+        gateway, "/embeddings", decode_embeddings_request, lambda request, body: weight_of(body, 0)
+    )
+    stored = _Stored(gateway)
+    one = "/v1/chat/completions/{completion_id}"
     return {
         "/v1/chat/completions": {"POST": chat, "GET": stored.list},
         one: {"GET": stored.retrieve, "POST": stored.update, "DELETE": stored.delete},
@@ -74,9 +81,14 @@ def _endpoint(
         request = await decoded(gateway, http, body, decode)
         await check_redirects(http, request)
         lease = await acquire(
-            gateway, http, request["model"], partial(weigh, request, body), is_large=len(body) > LARGE
+            gateway,
+            http,
+            request["model"],
+            partial(weigh, request, body),
+            is_large=len(body) > LARGE,
         )
-        sent, recorder = request, None
+        sent = request
+        recorder = None
         if request.get("store") and path == CHAT:
             recorder = await gateway.chat_completions.record(
                 request, http.tenant, len(body), is_large=len(body) > LARGE
@@ -89,13 +101,18 @@ def _endpoint(
 
 
 async def check_redirects(http: HttpRequest, request: dict[str, Any]) -> None:
-    """Raise `ClientError` (400) for a parameter by which a key could reach a model that it does not allow, or pays
-    for at the price of another."""
+    """Raise `ClientError` (400) for a parameter by which a key could reach a model that it does not
+    allow, or pays for at the price of another.
+    """
     found = sorted(REDIRECTING & request.keys())
     key = await http.key() if found else None
     if key is None or not (key.limits.models or has_budget(key)):
         return
-    reason = "is restricted to certain models" if key.limits.models else "has a budget, or its tenant has"
+    reason = (
+        "is restricted to certain models"
+        if key.limits.models
+        else "has a budget, or its tenant has"
+    )
     raise redirected(found[0], reason)
 
 
@@ -103,7 +120,8 @@ class _Stored:
     """Stored completions."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._completions = gateway, gateway.chat_completions
+        self._gateway = gateway
+        self._completions = gateway.chat_completions
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_completions_query(http.query())
@@ -115,7 +133,9 @@ class _Stored:
 
     async def update(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_update_completion)
-        return await self._reply(http, await self._completions.update(http.tenant, _id(http), request.metadata))
+        return await self._reply(
+            http, await self._completions.update(http.tenant, _id(http), request.metadata)
+        )
 
     async def delete(self, http: HttpRequest) -> Reply:
         return json_reply(await self._completions.delete(http.tenant, _id(http)))
@@ -123,7 +143,9 @@ class _Stored:
     async def list_messages(self, http: HttpRequest) -> Reply:
         query = decode_completion_messages_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._completions.list_messages(http.tenant, _id(http), query))
+        return await self._reply(
+            http, await self._completions.list_messages(http.tenant, _id(http), query)
+        )
 
     async def _reply(self, http: HttpRequest, value: JsonObject) -> Reply:
         return await stored_reply(self._gateway, http.tenant, value)
@@ -137,9 +159,16 @@ class _PassedOn:
     """An answer on its way to the client; only its tokens are read, and charged to the lease."""
 
     def __init__(
-        self, passing: Passing, request: JsonObject, lease: UsageLease | None, recorder: CompletionRecorder | None
+        self,
+        passing: Passing,
+        request: JsonObject,
+        lease: UsageLease | None,
+        recorder: CompletionRecorder | None,
     ) -> None:
-        self._passing, self._request, self._lease, self._recorder = passing, request, lease, recorder
+        self._passing = passing
+        self._request = request
+        self._lease = lease
+        self._recorder = recorder
         self._tally: Tally | None = None
 
     async def send(self, sink: ReplySink) -> None:
@@ -147,7 +176,9 @@ class _PassedOn:
         self._sink = sink
         try:
             async with DisconnectWatch(sink.receive):
-                await self._passing.run(self if self._recorder is None else self._recorder.into(self))
+                await self._passing.run(
+                    self if self._recorder is None else self._recorder.into(self)
+                )
         finally:
             if self._tally is not None and self._lease is not None:
                 self._lease.report(self._passing.spent(self._tally.usage(self._request)))
@@ -155,7 +186,9 @@ class _PassedOn:
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
         """The answer starts."""
         if self._lease is not None:
-            self._tally = Tally(is_stream=headers.get("content-type", "").startswith("text/event-stream"))
+            self._tally = Tally(
+                is_stream=headers.get("content-type", "").startswith("text/event-stream")
+            )
         await self._sink.start(status, passed_headers(backend, headers))
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
@@ -166,7 +199,11 @@ class _PassedOn:
 
 
 def passed_headers(backend: str, headers: Mapping[str, str]) -> RawHeaders:
-    """Return the headers of a reply that is passed on: its backend, and the backend's headers that clients need."""
-    passed = [(name.encode(), headers[name].encode()) for name in _PASSED_HEADERS if name in headers]
+    """Return the headers of a reply that is passed on: its backend, and the backend's headers that
+    clients need.
+    """
+    passed = [
+        (name.encode(), headers[name].encode()) for name in _PASSED_HEADERS if name in headers
+    ]
     is_stream = headers.get("content-type", "").startswith("text/event-stream")
     return [(BACKEND.encode(), plain_name(backend)), *passed, *([UNBUFFERED] if is_stream else [])]

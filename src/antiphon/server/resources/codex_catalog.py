@@ -1,9 +1,11 @@
-"""The model catalog that Codex reads, from `GET /v1/models?client_version=…` or from its `model_catalog_json`.
+"""The model catalog that Codex reads, from `GET /v1/models?client_version=…` or from its
+`model_catalog_json`.
 
-Found by trial with Codex 0.169: it rejects the whole catalog if an entry lacks `slug`, `display_name`,
-`supported_reasoning_levels`, `shell_type`, `visibility`, `supported_in_api`, `priority`, `support_verbosity`,
-`truncation_policy` or `experimental_supported_tools`, or has neither `base_instructions` nor a template of them. Older
-versions also require `supports_reasoning_summaries`, `supports_parallel_tool_calls` and `base_instructions`.
+Found by trial with Codex 0.169: it rejects the whole catalog if an entry lacks `slug`,
+`display_name`, `supported_reasoning_levels`, `shell_type`, `visibility`, `supported_in_api`,
+`priority`, `support_verbosity`, `truncation_policy` or `experimental_supported_tools`, or has
+neither `base_instructions` nor a template of them. Older versions also require
+`supports_reasoning_summaries`, `supports_parallel_tool_calls` and `base_instructions`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,9 +41,10 @@ line with `-`, an added line with `+`:
 - Obey the `AGENTS.md` files of the folders that you work in, and the user before them.
 - Do not commit, delete or install anything that the task does not need.
 - A question that needs no work gets an answer and no tool call.
+"""  # noqa: E501 - the lines of a text
+"""The instructions of each model, which Codex requires. Codex's own are written for OpenAI's models
+and eleven times as long, more than a small model or a small window can use.
 """
-"""The instructions of each model, which Codex requires. Codex's own are written for OpenAI's models and eleven times as
-long, more than a small model or a small window can use."""
 
 EFFORTS = {
     "low": "Little reasoning, fast answers",
@@ -65,15 +68,20 @@ def catalog(
 ) -> list[JsonObject]:
     """Return the entries of these models.
 
-    Each is a name, its context window in tokens and whether it sees images; these two are None if unknown. A model
-    receives images unless it is known to accept none. `verdicts` has the sentence about whether agents can use a model,
-    by its name, if that was measured.
+    Each is a name, its context window in tokens and whether it sees images; these two are None if
+    unknown. A model receives images unless it is known to accept none. `verdicts` has the sentence
+    about whether agents can use a model, by its name, if that was measured.
     """
     known = verdicts or {}
-    return [_entry(*model, place, known.get(model[0]) or DESCRIPTION) for place, model in enumerate(models)]
+    return [
+        _entry(*model, place, known.get(model[0]) or DESCRIPTION)
+        for place, model in enumerate(models)
+    ]
 
 
-def _entry(model: str, window: int | None, vision: bool | None, place: int, description: str) -> JsonObject:
+def _entry(
+    model: str, window: int | None, vision: bool | None, place: int, description: str
+) -> JsonObject:
     longest = LONGEST_OUTPUT if window is None else min(LONGEST_OUTPUT, window // SHARE_OF_OUTPUT)
     entry: JsonObject = {
         "slug": model,
@@ -81,12 +89,15 @@ def _entry(model: str, window: int | None, vision: bool | None, place: int, desc
         "description": description,
         "base_instructions": INSTRUCTIONS,
         # Without a default level, Codex sends an effort only if its user chose one.
-        "supported_reasoning_levels": [{"effort": name, "description": EFFORTS[name]} for name in EFFORTS],
+        "supported_reasoning_levels": [
+            {"effort": name, "description": EFFORTS[name]} for name in EFFORTS
+        ],
         "supports_reasoning_summaries": True,
         "support_verbosity": False,
         "shell_type": "unified_exec",
         "apply_patch_tool_type": "freeform",
-        # Subagents and MCP tools are found by a search: half of the tokens that their definitions take.
+        # Subagents and MCP tools are found by a search: half of the tokens that their definitions
+        # take.
         "supports_search_tool": True,
         "supports_parallel_tool_calls": True,
         "experimental_supported_tools": [],

@@ -25,7 +25,8 @@ FILE = f"{ONE}/files/{{file_id}}"
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    containers, files = _Containers(gateway), _Files(gateway)
+    containers = _Containers(gateway)
+    files = _Files(gateway)
     return {
         "/v1/containers": {"GET": containers.list, "POST": containers.create},
         ONE: {"GET": containers.retrieve, "DELETE": containers.delete},
@@ -37,7 +38,8 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Containers:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._containers = gateway, gateway.containers
+        self._gateway = gateway
+        self._containers = gateway.containers
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
@@ -46,7 +48,11 @@ class _Containers:
         identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
             identity = await reserve(self._gateway, http, body, CONTAINER)
-        return identity if isinstance(identity, Reply) else json_reply(await self._containers.create(request, identity))
+        return (
+            identity
+            if isinstance(identity, Reply)
+            else json_reply(await self._containers.create(request, identity))
+        )
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_containers_query(http.query())
@@ -62,7 +68,9 @@ class _Containers:
 
 class _Files:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._containers, self._files = gateway, gateway.containers, gateway.container_files
+        self._gateway = gateway
+        self._containers = gateway.containers
+        self._files = gateway.container_files
 
     async def create(self, http: HttpRequest) -> Reply:
         """Accept a form with the content of a file, or JSON with the id of a file."""
@@ -92,7 +100,9 @@ class _Files:
         if isinstance(identity, Reply):
             await form.drop()
             return identity
-        return json_reply(await self._files.add(form.container, form.filename, form.written, identity))
+        return json_reply(
+            await self._files.add(form.container, form.filename, form.written, identity)
+        )
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_container_files_query(http.query())
@@ -100,7 +110,9 @@ class _Files:
         return json_reply(await self._files.list(http.tenant, _id(http), query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
+        return json_reply(
+            await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id"))
+        )
 
     async def delete(self, http: HttpRequest) -> Reply:
         return json_reply(await self._files.delete(http.tenant, _id(http), http.path_id("file_id")))
@@ -116,13 +128,17 @@ class _Form:
     """The form of a new file: its content is written as it arrives."""
 
     def __init__(self, gateway: Gateway, http: HttpRequest, container: StoredContainer) -> None:
-        self._container_files, self._files, self._http = gateway.container_files, gateway.files, http
+        self._container_files = gateway.container_files
+        self._files = gateway.files
+        self._http = http
         self.container = container
         self.filename = ""
         self.written: Written | None = None
 
     async def read(self) -> None:
-        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientDisconnected` if the client disconnects."""
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientDisconnected` if the
+        client disconnects.
+        """
         room = await self._container_files.room(self.container)
         async with aclosing(form_of(self._http, room.size, self._files.retained)) as parts:
             async for part in parts:

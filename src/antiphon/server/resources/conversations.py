@@ -29,7 +29,8 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Conversations:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._conversations = gateway, gateway.conversations
+        self._gateway = gateway
+        self._conversations = gateway.conversations
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
@@ -50,7 +51,9 @@ class _Conversations:
 
     async def update(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_update_conversation)
-        return json_reply(await self._conversations.update(http.tenant, _id(http), request.metadata))
+        return json_reply(
+            await self._conversations.update(http.tenant, _id(http), request.metadata)
+        )
 
     async def delete(self, http: HttpRequest) -> Reply:
         return json_reply(await self._conversations.delete(http.tenant, _id(http)))
@@ -59,23 +62,31 @@ class _Conversations:
         include = decode_include(http.query())
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_add_items)
-        added = self._conversations.add_items(http.tenant, _id(http), request, include, is_large=len(body) > LARGE)
+        added = self._conversations.add_items(
+            http.tenant, _id(http), request, include, is_large=len(body) > LARGE
+        )
         return await stored_reply(self._gateway, http.tenant, await added)
 
     async def list_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
         return await stored_reply(
-            self._gateway, http.tenant, await self._conversations.list_items(http.tenant, _id(http), query)
+            self._gateway,
+            http.tenant,
+            await self._conversations.list_items(http.tenant, _id(http), query),
         )
 
     async def retrieve_item(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
-        item = await self._conversations.retrieve_item(http.tenant, _id(http), http.path_id("item_id"), include)
+        item = await self._conversations.retrieve_item(
+            http.tenant, _id(http), http.path_id("item_id"), include
+        )
         return await stored_reply(self._gateway, http.tenant, item)
 
     async def delete_item(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._conversations.delete_item(http.tenant, _id(http), http.path_id("item_id")))
+        return json_reply(
+            await self._conversations.delete_item(http.tenant, _id(http), http.path_id("item_id"))
+        )
 
 
 def _id(http: HttpRequest) -> str:

@@ -1,4 +1,6 @@
-"""`/v1/files`: content is streamed from a form to the storage, and from the storage to the client."""
+"""`/v1/files`: content is streamed from a form to the storage, and from the storage to the
+client.
+"""
 
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -15,7 +17,15 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
 from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
-from antiphon.server.reply import DisconnectWatch, Reply, ReplySink, Resources, encode_json, json_reply, stream_reply
+from antiphon.server.reply import (
+    DisconnectWatch,
+    Reply,
+    ReplySink,
+    Resources,
+    encode_json,
+    json_reply,
+    stream_reply,
+)
 from antiphon.server.request import HttpRequest
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -23,7 +33,8 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    api, one = _Files(gateway), "/v1/files/{file_id}"
+    api = _Files(gateway)
+    one = "/v1/files/{file_id}"
     return {
         "/v1/files": {"GET": api.list, "POST": api.create},
         one: {"GET": api.retrieve, "DELETE": api.delete},
@@ -32,7 +43,8 @@ def resources(gateway: Gateway) -> Resources:
 
 
 def form_of(http: HttpRequest, most: int, reserved: int) -> AsyncGenerator[FormPart, None]:
-    """Yield the parts of a request's form, with a limit for the bytes of content; few of them are held in memory.
+    """Yield the parts of a request's form, with a limit for the bytes of content; few of them are
+    held in memory.
 
     Raises `ClientError`: 415 if it is not a form, 400 if it is malformed, 413 if it is too large.
     """
@@ -42,7 +54,8 @@ def form_of(http: HttpRequest, most: int, reserved: int) -> AsyncGenerator[FormP
 
 class _Files:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._files = gateway, gateway.files
+        self._gateway = gateway
+        self._files = gateway.files
 
     async def create(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
@@ -55,13 +68,16 @@ class _Files:
             raise
 
     async def _store(self, http: HttpRequest, form: "_Form") -> Reply:
-        request, written = decode_file_form(form.fields), form.written
+        request = decode_file_form(form.fields)
+        written = form.written
         if written is None:
             raise refusals.missing("file")
         identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
             content = [form.filename, written.digest.hex()]
-            identity = await reserve(self._gateway, http, encode_json([form.fields, content]), "file")
+            identity = await reserve(
+                self._gateway, http, encode_json([form.fields, content]), "file"
+            )
         if isinstance(identity, Reply):
             await form.drop()
             return identity
@@ -85,21 +101,28 @@ class _Files:
 
 
 class _Form:
-    """The form of a new file: its content is written as it arrives, before or after the other fields."""
+    """The form of a new file: its content is written as it arrives, before or after the other
+    fields.
+    """
 
     def __init__(self, gateway: Gateway, http: HttpRequest) -> None:
-        self._files, self._http = gateway.files, http
+        self._files = gateway.files
+        self._http = http
         self.fields: dict[str, str] = {}
         self.filename = ""
         self.written: Written | None = None
 
     async def read(self) -> None:
-        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientDisconnected` if the client disconnects."""
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientDisconnected` if the
+        client disconnects.
+        """
         room = await self._files.room(self._http.tenant)
         async with aclosing(form_of(self._http, room.size, self._files.retained)) as parts:
             async for part in parts:
                 if part.name in self.fields or (part.name == "file" and self.written is not None):
-                    raise refusals.invalid(part.name[:100], "the form has several of them. Send one.")
+                    raise refusals.invalid(
+                        part.name[:100], "the form has several of them. Send one."
+                    )
                 if part.name != "file":
                     self.fields[part.name] = await part.text()
                     continue
@@ -115,9 +138,15 @@ class _Form:
 
 
 def content_reply(
-    http: HttpRequest, filename: str, size: int, read: Callable[[int, int], AsyncGenerator[bytes, None]]
+    http: HttpRequest,
+    filename: str,
+    size: int,
+    read: Callable[[int, int], AsyncGenerator[bytes, None]],
 ) -> Reply:
-    """Reply with content of `size` bytes, or with the requested range. Raises `ClientError` (416)."""
+    """Reply with content of `size` bytes, or with the requested range.
+
+    Raises `ClientError` (416).
+    """
     span = range_of(http.headers, size)
     start, end = span or (0, size)
     headers = [
@@ -135,7 +164,10 @@ def filename_of(part: FormPart) -> str:
     """Return the name of a file in a form, cleaned. Raises `ClientError` (400) if it has none."""
     name = clean_filename(part.filename or "")
     if not name:
-        text = "Invalid 'file': the part of the form needs a filename. Send one, such as filename=\"report.pdf\"."
+        text = (
+            "Invalid 'file': the part of the form needs a filename. Send one, such as "
+            'filename="report.pdf".'
+        )
         raise ClientError(text, code="invalid_value", param="file")
     return name
 
@@ -143,8 +175,8 @@ def filename_of(part: FormPart) -> str:
 def range_of(headers: Mapping[bytes, bytes], size: int) -> tuple[int, int] | None:
     """Return the first byte to send and the first that is not; None for all of them.
 
-    An unknown kind of range, or several ranges, mean all bytes. Raises `ClientError` (416) for a range that begins
-    after the end (RFC 9110, section 14).
+    An unknown kind of range, or several ranges, mean all bytes. Raises `ClientError` (416) for a
+    range that begins after the end (RFC 9110, section 14).
     """
     found = _RANGE.fullmatch(headers.get(b"range", b"").decode("latin-1").strip())
     first, last = found.groups() if found else ("", "")
@@ -159,19 +191,30 @@ def range_of(headers: Mapping[bytes, bytes], size: int) -> tuple[int, int] | Non
 
 
 def attachment(filename: str) -> bytes:
-    """Return the header with which a browser saves the content under its name, and never shows it (RFC 6266)."""
-    plain = "".join(mark if mark.isascii() and mark.isprintable() and mark not in '"\\%' else "_" for mark in filename)
+    """Return the header with which a browser saves the content under its name, and never shows it
+    (RFC 6266).
+    """
+    plain = "".join(
+        mark if mark.isascii() and mark.isprintable() and mark not in '"\\%' else "_"
+        for mark in filename
+    )
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}".encode()
 
 
 class FileDownload:
     """Content on its way to the client."""
 
-    def __init__(self, parts: AsyncGenerator[bytes, None], status: int, headers: RawHeaders) -> None:
-        self._parts, self._status, self._headers = parts, status, headers
+    def __init__(
+        self, parts: AsyncGenerator[bytes, None], status: int, headers: RawHeaders
+    ) -> None:
+        self._parts = parts
+        self._status = status
+        self._headers = headers
 
     async def send(self, sink: ReplySink) -> None:
-        """See `ReplyStream`. The first part is read before the head is sent: then an error still has its status."""
+        """See `ReplyStream`. The first part is read before the head is sent: then an error still
+        has its status.
+        """
         async with aclosing(self._parts) as parts, DisconnectWatch(sink.receive):
             part = await anext(parts, b"")
             await sink.start(self._status, self._headers)

@@ -1,7 +1,8 @@
 """`/`: what runs here, as a page for a browser and as a few lines of JSON for a program.
 
-It needs no key, so it shows nothing that a key protects: models appear only if the server needs no key, and the
-address of a backend never. The page's code is loaded by the first request for the page.
+It needs no key, so it shows nothing that a key protects: models appear only if the server needs no
+key, and the address of a backend never. The page's code is loaded by the first request for the
+page.
 """
 
 from antiphon.gateway import Gateway
@@ -13,7 +14,11 @@ from antiphon.version import __version__
 
 
 def resources(
-    gateway: Gateway, *, has_metrics: bool = True, access: WatchAccess | None = None, has_console: bool = False
+    gateway: Gateway,
+    *,
+    has_metrics: bool = True,
+    access: WatchAccess | None = None,
+    has_console: bool = False,
 ) -> Resources:
     """Return the endpoints; `access` decides which clients see links to the status and the metrics.
 
@@ -23,15 +28,28 @@ def resources(
 
     async def get_home(http: HttpRequest) -> Reply:
         if b"text/html" not in http.headers.get(b"accept", b""):
-            about = {"name": "Antiphon", "version": __version__, "openapi": "/openapi.json", "models": "/v1/models"}
+            about = {
+                "name": "Antiphon",
+                "version": __version__,
+                "openapi": "/openapi.json",
+                "models": "/v1/models",
+            }
             return json_reply(about)
         if has_console and console.is_built():
-            return Reply(303, [(b"location", b"console/"), (b"vary", b"accept"), (b"cache-control", b"no-store")], b"")
+            return Reply(
+                303,
+                [(b"location", b"console/"), (b"vary", b"accept"), (b"cache-control", b"no-store")],
+                b"",
+            )
         from antiphon.server.resources.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
 
         needs_key = await gateway.known_keys.are_needed()
         readiness = gateway.readiness
-        is_healthy = gateway.accepts_work and await readiness.store_answers() and await readiness.backend_answers()
+        is_healthy = (
+            gateway.accepts_work
+            and await readiness.store_answers()
+            and await readiness.backend_answers()
+        )
         models = gateway.models.names() if not needs_key else None
         may_watch = watchers.allows(http.scope, needs_key=needs_key)
         body = page(models, is_healthy=is_healthy, has_metrics=has_metrics, may_watch=may_watch)

@@ -1,4 +1,6 @@
-"""The page at `/`: self-contained HTML that loads nothing and runs no script, in the browser's colour scheme."""
+"""The page at `/`: self-contained HTML that loads nothing and runs no script, in the browser's
+colour scheme.
+"""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -20,7 +22,8 @@ code { font-family: ui-monospace, monospace; }
 """
 
 POLICY = (
-    f"default-src 'none'; style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'; "
+    "default-src 'none'; style-src "
+    f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
@@ -45,10 +48,19 @@ WATCHER_LINKS = (("status", "The status of the backends"),)
 METRICS = ("metrics", "Metrics for Prometheus")
 
 
-def page(models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, may_watch: bool) -> bytes:
+def page(
+    models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, may_watch: bool
+) -> bytes:
     """Return the page. `models` is None if the list needs a key."""
-    links = [*LINKS, *(WATCHER_LINKS if may_watch else ()), *([METRICS] if has_metrics and may_watch else [])]
-    items = "\n".join(f'<li><a href="{path}"><code>/{path}</code></a>: {escape(text)}</li>' for path, text in links)
+    links = [
+        *LINKS,
+        *(WATCHER_LINKS if may_watch else ()),
+        *([METRICS] if has_metrics and may_watch else []),
+    ]
+    items = "\n".join(
+        f'<li><a href="{path}"><code>/{path}</code></a>: {escape(text)}</li>'
+        for path, text in links
+    )
     health = "healthy" if is_healthy else "not ready"
     return f"""<!doctype html>
 <html lang="en">
@@ -66,12 +78,15 @@ def page(models: Sequence[str] | None, *, is_healthy: bool, has_metrics: bool, m
 {items}
 </ul>
 </html>
-""".encode()
+""".encode()  # noqa: E501 - the lines of a text
 
 
 def _models(models: Sequence[str] | None) -> str:
     if models is None:
-        return "<p>This server requires an API key. <code>GET /v1/models</code> lists the models that yours allows.</p>"
+        return (
+            "<p>This server requires an API key. <code>GET /v1/models</code> lists the models "
+            "that yours allows.</p>"
+        )
     if not models:
         return "<p>No backend lists a model. <code>antiphon status</code> shows why.</p>"
     names = "\n".join(f"<li><code>{escape(name)}</code></li>" for name in models[:MOST_MODELS])

@@ -1,4 +1,5 @@
-"""`/v1/images/generations` and `/v1/images/edits`: validated, then forwarded; an image by URL returns as base64.
+"""`/v1/images/generations` and `/v1/images/edits`: validated, then forwarded; an image by URL
+returns as base64.
 
 An edit can be a form, which is forwarded unchanged except the model's name.
 """
@@ -13,7 +14,14 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
 from antiphon.server.multipart import FormParser, PartHead, boundary_of
-from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, ReplySink, Resources, stream_reply
+from antiphon.server.reply import (
+    DisconnectWatch,
+    Endpoint,
+    Reply,
+    ReplySink,
+    Resources,
+    stream_reply,
+)
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.chat_completions import check_redirects, passed_headers
 
@@ -23,7 +31,10 @@ MOST_TEXT = 128 * 1024
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    return {f"/v1{path}": {"POST": _endpoint(gateway, path)} for path in ("/images/generations", "/images/edits")}
+    return {
+        f"/v1{path}": {"POST": _endpoint(gateway, path)}
+        for path in ("/images/generations", "/images/edits")
+    }
 
 
 def _endpoint(gateway: Gateway, path: str) -> Endpoint:
@@ -37,8 +48,12 @@ def _endpoint(gateway: Gateway, path: str) -> Endpoint:
             raise refusals.missing("model")
         await check_redirects(http, request)
         text = body if form is None else str(request.get("prompt", "")).encode()
-        lease = await acquire(gateway, http, model, partial(weight_of, text, 0), is_large=len(text) > LARGE)
-        passing = await gateway.passing_images(path, request, http.tenant, lease, form.with_model if form else None)
+        lease = await acquire(
+            gateway, http, model, partial(weight_of, text, 0), is_large=len(text) > LARGE
+        )
+        passing = await gateway.passing_images(
+            path, request, http.tenant, lease, form.with_model if form else None
+        )
         return stream_reply(_PassedOn(passing, lease))
 
     return pass_on
@@ -68,24 +83,32 @@ def read_form(body: bytes, boundary: bytes) -> FormBody:
 
 
 def _fields_of(body: bytes, boundary: bytes) -> JsonObject:
-    parser, head, text = FormParser(boundary), PartHead("", None), bytearray()
+    parser = FormParser(boundary)
+    head = PartHead("", None)
+    text = bytearray()
     found: JsonObject = {}
     for event in parser.feed(body):
         if isinstance(event, bytes):
             if head.filename is None and len(text) + len(event) <= MOST_TEXT:
                 text += event
             elif head.filename is None:
-                raise refusals.too_long(head.name[:100], "string", MOST_TEXT, len(text) + len(event))
+                raise refusals.too_long(
+                    head.name[:100], "string", MOST_TEXT, len(text) + len(event)
+                )
             continue
         _note(found, head, bytes(text))
         if isinstance(event, PartHead):
-            head, text = event, bytearray()
+            head = event
+            text = bytearray()
     parser.finish()
     return found
 
 
 def _note(found: JsonObject, head: PartHead, text: bytes) -> None:
-    """Record a finished part. A repeated field is rejected: a backend could read another copy than the checked one."""
+    """Record a finished part.
+
+    A repeated field is rejected: a backend could read another copy than the checked one.
+    """
     if head.filename is not None:
         found[head.name] = True
     elif head.name:
@@ -115,10 +138,14 @@ def _around_model(body: bytes, boundary: bytes) -> tuple[bytes, bytes]:
 
 
 class _PassedOn:
-    """An answer on its way to the client. The tokens that it reports are charged, without them those of the request."""
+    """An answer on its way to the client.
+
+    The tokens that it reports are charged, without them those of the request.
+    """
 
     def __init__(self, passing: Passing, lease: UsageLease | None) -> None:
-        self._passing, self._lease = passing, lease
+        self._passing = passing
+        self._lease = lease
         self._tally = ImagesTally()
 
     async def send(self, sink: ReplySink) -> None:

@@ -1,4 +1,6 @@
-"""`/v1/models`: the models of all backends. Codex sends `client_version`, and receives its catalog too."""
+"""`/v1/models`: the models of all backends. Codex sends `client_version`, and receives its catalog
+too.
+"""
 
 from collections.abc import Sequence
 
@@ -22,10 +24,13 @@ def resources(gateway: Gateway) -> Resources:
         return json_reply(await gateway.models.retrieve(http.path_params["model"], http.key))
 
     async def delete_model(http: HttpRequest) -> Reply:
-        """Reject it: as at OpenAI, only fine-tuned models of the organization can be deleted; no backend has one."""
+        """Reject it: as at OpenAI, only fine-tuned models of the organization can be deleted; no
+        backend has one.
+        """
         name = (await gateway.models.retrieve(http.path_params["model"], http.key))["id"]
         raise ClientError(
-            f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models of your own "
+            f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models "
+            "of your own "
             "organization can. Its operator can remove it from its backend.",
             status=403,
             code="insufficient_permissions",
@@ -41,4 +46,6 @@ def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:
 
     found = {model: gateway.models.abilities(model) for model in models}
     verdicts = {model: one.verdict for model, one in found.items()}
-    return catalog(((model, one.context_window, one.sees_images) for model, one in found.items()), verdicts)
+    return catalog(
+        ((model, one.context_window, one.sees_images) for model, one in found.items()), verdicts
+    )

@@ -1,4 +1,6 @@
-"""`/openapi.json`, generated from the types that decode the requests, so that the two cannot disagree."""
+"""`/openapi.json`, generated from the types that decode the requests, so that the two cannot
+disagree.
+"""
 
 import re
 from collections.abc import Sequence
@@ -61,10 +63,25 @@ def describe() -> dict[str, Any]:
     from antiphon.server.resources.openapi_prompts import PROMPTS  # noqa: PLC0415 - the same
     from antiphon.server.resources.openapi_vector_stores import VECTOR_STORES  # noqa: PLC0415 - the same
 
-    queries = [ResponsesQuery, RetrieveQuery, StreamQuery, InputItemsQuery, CompletionsQuery, CompletionMessagesQuery]
+    queries = [
+        ResponsesQuery,
+        RetrieveQuery,
+        StreamQuery,
+        InputItemsQuery,
+        CompletionsQuery,
+        CompletionMessagesQuery,
+    ]
     described = (*CONSOLE, *VECTOR_STORES, *CONTAINERS, *PROMPTS)
     of_them = [part for one in described for part in (one.body, one.query) if part is not None]
-    types = [*BODIES, Response, *queries, EndpointsQuery, UsageQuery, FilesQuery, *dict.fromkeys(of_them)]
+    types = [
+        *BODIES,
+        Response,
+        *queries,
+        EndpointsQuery,
+        UsageQuery,
+        FilesQuery,
+        *dict.fromkeys(of_them),
+    ]
     _, components = msgspec.json.schema_components(types, ref_template=REF)
     return {
         "openapi": "3.1.0",
@@ -77,7 +94,9 @@ def describe() -> dict[str, Any]:
             "/v1/models": {"get": _operation("List models", None, [_CLIENT_VERSION])},
             "/v1/models/{model}": {
                 "get": _operation("Get a model", None, [_path_parameter("model")]),
-                "delete": _operation("Delete a model (always rejected)", None, [_path_parameter("model")]),
+                "delete": _operation(
+                    "Delete a model (always rejected)", None, [_path_parameter("model")]
+                ),
             },
             **_completions(components),
             "/v1/embeddings": {"post": _operation("Create embeddings", None, body=_EMBEDDINGS)},
@@ -89,7 +108,11 @@ def describe() -> dict[str, Any]:
             "/healthz": {"get": _operation("Check that the process is alive", None)},
             "/readyz": {"get": _operation("Can it serve", None)},
             "/metrics": {"get": _METRICS},
-            "/status": {"get": _operation("Get the status of the backends, and the tenants that store most", None)},
+            "/status": {
+                "get": _operation(
+                    "Get the status of the backends, and the tenants that store most", None
+                )
+            },
             "/openapi.json": {"get": _operation("This description", None)},
         },
         "components": {"schemas": {**_bodies(components), "Error": _ERROR}},
@@ -154,7 +177,8 @@ def _bodies(components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(components: dict[str, Any]) -> dict[str, Any]:
-    one, key = _path_parameter("response_id"), _KEY
+    one = _path_parameter("response_id")
+    key = _KEY
     query = [*_query(components, "RetrieveQuery"), _STREAM, *_query(components, "StreamQuery")]
     items = [one, *_listing(components)]
     return {
@@ -162,22 +186,35 @@ def _responses(components: dict[str, Any]) -> dict[str, Any]:
             "get": _operation("List responses", None, _query(components, "ResponsesQuery")),
             "post": _operation("Create a response", "Response", [key], _ref("CreateResponse")),
         },
-        "/v1/responses/compact": {"post": _operation("Compact a context", None, None, _ref("CompactRequest"))},
-        "/v1/responses/input_tokens": {"post": _operation("Count input tokens", None, None, _ref("CountInputTokens"))},
+        "/v1/responses/compact": {
+            "post": _operation("Compact a context", None, None, _ref("CompactRequest"))
+        },
+        "/v1/responses/input_tokens": {
+            "post": _operation("Count input tokens", None, None, _ref("CountInputTokens"))
+        },
         "/v1/responses/{response_id}": {
             "get": _operation("Get a response, or its events", "Response", [one, *query]),
             "delete": _operation("Delete a response", None, [one]),
         },
-        "/v1/responses/{response_id}/cancel": {"post": _operation("Cancel a response", "Response", [one])},
-        "/v1/responses/{response_id}/input_items": {"get": _operation("List input items", None, items)},
+        "/v1/responses/{response_id}/cancel": {
+            "post": _operation("Cancel a response", "Response", [one])
+        },
+        "/v1/responses/{response_id}/input_items": {
+            "get": _operation("List input items", None, items)
+        },
     }
 
 
 def _conversations(components: dict[str, Any]) -> dict[str, Any]:
-    one, item, path = _path_parameter("conversation_id"), _path_parameter("item_id"), "/v1/conversations"
-    update, add = _ref("UpdateConversation"), _ref("AddItems")
+    one = _path_parameter("conversation_id")
+    item = _path_parameter("item_id")
+    path = "/v1/conversations"
+    update = _ref("UpdateConversation")
+    add = _ref("AddItems")
     return {
-        path: {"post": _operation("Create a conversation", None, [_KEY], _ref("CreateConversation"))},
+        path: {
+            "post": _operation("Create a conversation", None, [_KEY], _ref("CreateConversation"))
+        },
         f"{path}/{{conversation_id}}": {
             "get": _operation("Get a conversation", None, [one]),
             "post": _operation("Update a conversation", None, [one], update),
@@ -195,9 +232,18 @@ def _conversations(components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _completions(components: dict[str, Any]) -> dict[str, Any]:
-    one, path = _path_parameter("completion_id"), "/v1/chat/completions"
-    metadata = {"name": "metadata", "in": "query", "style": "deepObject", "explode": True, "schema": {"type": "object"}}
-    listing = [part for part in _query(components, "CompletionsQuery") if part["name"] != "metadata"]
+    one = _path_parameter("completion_id")
+    path = "/v1/chat/completions"
+    metadata = {
+        "name": "metadata",
+        "in": "query",
+        "style": "deepObject",
+        "explode": True,
+        "schema": {"type": "object"},
+    }
+    listing = [
+        part for part in _query(components, "CompletionsQuery") if part["name"] != "metadata"
+    ]
     messages = [one, *_query(components, "CompletionMessagesQuery")]
     return {
         path: {
@@ -206,19 +252,27 @@ def _completions(components: dict[str, Any]) -> dict[str, Any]:
         },
         f"{path}/{{completion_id}}": {
             "get": _operation("Get a stored chat completion", None, [one]),
-            "post": _operation("Update a stored chat completion", None, [one], _ref("UpdateChatCompletion")),
+            "post": _operation(
+                "Update a stored chat completion", None, [one], _ref("UpdateChatCompletion")
+            ),
             "delete": _operation("Delete a stored chat completion", None, [one]),
         },
-        f"{path}/{{completion_id}}/messages": {"get": _operation("List messages of its request", None, messages)},
+        f"{path}/{{completion_id}}/messages": {
+            "get": _operation("List messages of its request", None, messages)
+        },
     }
 
 
 def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
-    one, path = _path_parameter("endpoint_id"), "/v1/webhook_endpoints"
-    update, rotate = _ref("UpdateWebhookEndpoint"), _ref("RotateSecret")
+    one = _path_parameter("endpoint_id")
+    path = "/v1/webhook_endpoints"
+    update = _ref("UpdateWebhookEndpoint")
+    rotate = _ref("RotateSecret")
     return {
         path: {
-            "post": _operation("Create a webhook endpoint", None, None, _ref("CreateWebhookEndpoint")),
+            "post": _operation(
+                "Create a webhook endpoint", None, None, _ref("CreateWebhookEndpoint")
+            ),
             "get": _operation("List webhook endpoints", None, _query(components, "EndpointsQuery")),
         },
         f"{path}/{{endpoint_id}}": {
@@ -226,14 +280,19 @@ def _webhooks(components: dict[str, Any]) -> dict[str, Any]:
             "post": _operation("Update a webhook endpoint", None, [one], update),
             "delete": _operation("Delete a webhook endpoint", None, [one]),
         },
-        f"{path}/{{endpoint_id}}/rotate_secret": {"post": _operation("Rotate its secret", None, [one], rotate)},
-        f"{path}/{{endpoint_id}}/test": {"post": _operation("Send a test event", None, [one], _ref("SendTest"))},
+        f"{path}/{{endpoint_id}}/rotate_secret": {
+            "post": _operation("Rotate its secret", None, [one], rotate)
+        },
+        f"{path}/{{endpoint_id}}/test": {
+            "post": _operation("Send a test event", None, [one], _ref("SendTest"))
+        },
         "/v1/webhook_event_types": {"get": _operation("List event types", None)},
     }
 
 
 def _files(components: dict[str, Any]) -> dict[str, Any]:
-    file, upload = _path_parameter("file_id"), _path_parameter("upload_id")
+    file = _path_parameter("file_id")
+    upload = _path_parameter("upload_id")
     create = _operation("Upload a file", None, [_KEY], _form(components, "file", "FileForm"))
     content = _as_content(_operation("Get the content of a file", None, [file]))
     part = _operation("Add a part", None, [upload], _form(components, "data"))
@@ -242,15 +301,22 @@ def _files(components: dict[str, Any]) -> dict[str, Any]:
         body["multipart/form-data"] = body.pop("application/json")
     one = "/v1/uploads/{upload_id}"
     return {
-        "/v1/files": {"get": _operation("List files", None, _query(components, "FilesQuery")), "post": create},
+        "/v1/files": {
+            "get": _operation("List files", None, _query(components, "FilesQuery")),
+            "post": create,
+        },
         "/v1/files/{file_id}": {
             "get": _operation("Get a file", None, [file]),
             "delete": _operation("Delete a file", None, [file]),
         },
         "/v1/files/{file_id}/content": {"get": content},
-        "/v1/uploads": {"post": _operation("Begin an upload in parts", None, [_KEY], _ref("CreateUpload"))},
+        "/v1/uploads": {
+            "post": _operation("Begin an upload in parts", None, [_KEY], _ref("CreateUpload"))
+        },
         f"{one}/parts": {"post": part},
-        f"{one}/complete": {"post": _operation("Complete an upload", None, [upload], _ref("CompleteUpload"))},
+        f"{one}/complete": {
+            "post": _operation("Complete an upload", None, [upload], _ref("CompleteUpload"))
+        },
         f"{one}/cancel": {"post": _operation("Cancel an upload", None, [upload])},
     }
 
@@ -260,14 +326,19 @@ def _edits() -> dict[str, Any]:
     edits = _operation("Edit images", None, body=_IMAGES)
     file = {"type": "string", "contentMediaType": "application/octet-stream"}
     properties = {**_IMAGES["properties"], "image": file, "mask": file}
-    edits["requestBody"]["content"]["multipart/form-data"] = {"schema": {**_IMAGES, "properties": properties}}
+    edits["requestBody"]["content"]["multipart/form-data"] = {
+        "schema": {**_IMAGES, "properties": properties}
+    }
     return edits
 
 
 def _form(components: dict[str, Any], file: str, fields: str = "") -> dict[str, Any]:
     """Return a form with a file and these fields."""
     known = components[fields] if fields else {"properties": {}, "required": []}
-    properties = {file: {"type": "string", "contentMediaType": "application/octet-stream"}, **known["properties"]}
+    properties = {
+        file: {"type": "string", "contentMediaType": "application/octet-stream"},
+        **known["properties"],
+    }
     return {"type": "object", "required": [file, *known["required"]], "properties": properties}
 
 
@@ -275,7 +346,10 @@ def _as_content(operation: dict[str, Any]) -> dict[str, Any]:
     """Return an operation that replies with the content of a file, or with a range of it."""
     operation["parameters"].append(_RANGE)
     operation["responses"]["200"]["content"] = {"application/octet-stream": {}}
-    operation["responses"]["206"] = {"description": "A range of it", "content": {"application/octet-stream": {}}}
+    operation["responses"]["206"] = {
+        "description": "A range of it",
+        "content": {"application/octet-stream": {}},
+    }
     return operation
 
 
@@ -288,16 +362,28 @@ def _described(components: dict[str, Any], endpoints: "Sequence[Described]") -> 
         body = _ref(one.body.__name__) if one.body else None
         operation = _operation(one.summary, None, parameters, body)
         if one.file:
-            operation["requestBody"]["content"]["multipart/form-data"] = {"schema": _form(components, one.file)}
-        paths.setdefault(one.path, {})[one.method] = _as_content(operation) if one.is_content else operation
+            operation["requestBody"]["content"]["multipart/form-data"] = {
+                "schema": _form(components, one.file)
+            }
+        paths.setdefault(one.path, {})[one.method] = (
+            _as_content(operation) if one.is_content else operation
+        )
     return paths
 
 
-_KEY = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 255}}
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
 _CLIENT_VERSION = {"name": "client_version", "in": "query", "schema": {"type": "string"}}
 _RANGE = {"name": "Range", "in": "header", "schema": {"type": "string"}}
 _STREAM = {"name": "stream", "in": "query", "schema": {"type": "boolean"}}
-_INCLUDE = {"name": "include[]", "in": "query", "schema": {"type": "array", "items": {"enum": list(get_args(Include))}}}
+_INCLUDE = {
+    "name": "include[]",
+    "in": "query",
+    "schema": {"type": "array", "items": {"enum": list(get_args(Include))}},
+}
 
 
 def _listing(components: dict[str, Any]) -> list[dict[str, Any]]:
@@ -321,18 +407,27 @@ def _query(components: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _operation(
-    summary: str, reply: str | None, parameters: list[dict[str, Any]] | None = None, body: dict[str, Any] | None = None
+    summary: str,
+    reply: str | None,
+    parameters: list[dict[str, Any]] | None = None,
+    body: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     schema = _ref(reply) if reply else {"type": "object"}
     operation: dict[str, Any] = {
         "summary": summary,
         "responses": {
             "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
-            "default": {"description": "Refused", "content": {"application/json": {"schema": _ref("Error")}}},
+            "default": {
+                "description": "Refused",
+                "content": {"application/json": {"schema": _ref("Error")}},
+            },
         },
     }
     if parameters:
         operation["parameters"] = parameters
     if body:
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": body}},
+        }
     return operation

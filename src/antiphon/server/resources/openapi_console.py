@@ -49,35 +49,74 @@ CONSOLE: Sequence[Described] = (
     Described("get", "/admin/v1/session", "Describe the session"),
     Described("delete", "/admin/v1/session", "Sign out"),
     Described("get", "/admin/v1/responses", "List responses", query=AdminResponsesQuery),
-    Described("get", "/admin/v1/responses/stream", "Follow responses as they change", query=AdminResponsesQuery),
-    Described("get", "/admin/v1/responses/{response_id}", "Get a response's timeline, notes and chain"),
+    Described(
+        "get",
+        "/admin/v1/responses/stream",
+        "Follow responses as they change",
+        query=AdminResponsesQuery,
+    ),
+    Described(
+        "get", "/admin/v1/responses/{response_id}", "Get a response's timeline, notes and chain"
+    ),
     Described("get", "/admin/v1/responses/{response_id}/body", "Get a stored response"),
-    Described("get", "/admin/v1/responses/{response_id}/input_items", "List a response's own input items"),
-    Described("get", "/admin/v1/responses/{response_id}/events", "List stored events", query=EventsQuery),
-    Described("get", "/admin/v1/responses/{response_id}/request", "Get the client's request, reconstructed"),
-    Described("get", "/admin/v1/responses/{response_id}/calls", "List the requests to the backend, reconstructed"),
+    Described(
+        "get", "/admin/v1/responses/{response_id}/input_items", "List a response's own input items"
+    ),
+    Described(
+        "get", "/admin/v1/responses/{response_id}/events", "List stored events", query=EventsQuery
+    ),
+    Described(
+        "get",
+        "/admin/v1/responses/{response_id}/request",
+        "Get the client's request, reconstructed",
+    ),
+    Described(
+        "get",
+        "/admin/v1/responses/{response_id}/calls",
+        "List the requests to the backend, reconstructed",
+    ),
     Described("get", "/admin/v1/figures", "Get figures of responses", query=FiguresParameters),
     Described("get", "/admin/v1/keys", "List API keys", query=TenantQuery),
     Described("post", "/admin/v1/keys", "Create an API key", CreateKey),
     Described("post", "/admin/v1/keys/{key_id}", "Change an API key", ChangeKey),
     Described("delete", "/admin/v1/keys/{key_id}", "Revoke an API key"),
     Described("post", "/admin/v1/keys/{key_id}/rotate", "Replace an API key", RotateKey),
-    Described("get", "/admin/v1/webhook_deliveries", "List webhook deliveries", query=DeliveriesQuery),
-    Described("post", "/admin/v1/webhook_deliveries/{delivery_id}/retry", "Retry a webhook delivery"),
+    Described(
+        "get", "/admin/v1/webhook_deliveries", "List webhook deliveries", query=DeliveriesQuery
+    ),
+    Described(
+        "post", "/admin/v1/webhook_deliveries/{delivery_id}/retry", "Retry a webhook delivery"
+    ),
     Described("get", "/admin/v1/conversations", "List conversations", query=ConversationsQuery),
     Described("get", "/admin/v1/files", "List files", query=ListFilesQuery),
     Described("get", "/admin/v1/vector_stores", "List vector stores", query=ListStoresQuery),
-    Described("get", "/admin/v1/vector_stores/{vector_store_id}", "Get a vector store", query=TenantQuery),
     Described(
-        "get", "/admin/v1/vector_stores/{vector_store_id}/files", "List files with their names", query=ListStoresQuery
+        "get", "/admin/v1/vector_stores/{vector_store_id}", "Get a vector store", query=TenantQuery
+    ),
+    Described(
+        "get",
+        "/admin/v1/vector_stores/{vector_store_id}/files",
+        "List files with their names",
+        query=ListStoresQuery,
     ),
     Described("get", "/admin/v1/containers", "List containers", query=ListContainersQuery),
-    Described("get", "/admin/v1/containers/{container_id}", "Get a container with its files", query=TenantQuery),
-    Described("delete", "/admin/v1/containers/{container_id}", "Kill a container", query=TenantQuery),
+    Described(
+        "get",
+        "/admin/v1/containers/{container_id}",
+        "Get a container with its files",
+        query=TenantQuery,
+    ),
+    Described(
+        "delete", "/admin/v1/containers/{container_id}", "Kill a container", query=TenantQuery
+    ),
     Described("get", "/admin/v1/reports", "List reports of antiphon verify"),
     Described("post", "/admin/v1/reports", "Store a report of antiphon verify", SaveReport),
     Described("get", "/admin/v1/reports/matrix", "Compare reports side by side", query=MatrixQuery),
-    Described("get", "/admin/v1/reports/{report_id}", "Get a report, with the changes since the previous one"),
+    Described(
+        "get",
+        "/admin/v1/reports/{report_id}",
+        "Get a report, with the changes since the previous one",
+    ),
     Described("delete", "/admin/v1/reports/{report_id}", "Delete a report"),
     Described("get", "/admin/v1/backends", "Get the state of the backends"),
 )

@@ -1,8 +1,9 @@
 """Endpoints for monitoring: `/healthz`, `/readyz`, `/metrics` and `/status`.
 
-`/healthz`: the process is alive. `/readyz`: it can serve: its store answers and a backend was reached. `/metrics`: the
-counters of all processes of this server, in Prometheus's text format. `/status`: the state of the backends,
-and the tenants that store most. `server/watchers.py` decides who can read the last two.
+`/healthz`: the process is alive. `/readyz`: it can serve: its store answers and a backend was
+reached. `/metrics`: the counters of all processes of this server, in Prometheus's text format.
+`/status`: the state of the backends, and the tenants that store most. `server/watchers.py` decides
+who can read the last two.
 """
 
 import asyncio
@@ -19,15 +20,25 @@ from antiphon.telemetry.exposition import CONTENT_TYPE, exposition
 from antiphon.telemetry.kinds import Family
 
 STORE_PATIENCE = 2.0
-"""Seconds for the store to report its queues: an unavailable store must not hide the other metrics."""
+"""Seconds for the store to report its queues: an unavailable store must not hide the other
+metrics.
+"""
 
 
 def resources(
-    gateway: Gateway, workers: Workers | None = None, *, has_metrics: bool = True, access: WatchAccess | None = None
+    gateway: Gateway,
+    workers: Workers | None = None,
+    *,
+    has_metrics: bool = True,
+    access: WatchAccess | None = None,
 ) -> Resources:
     """Return the endpoints by path; `workers` are the processes that serve the same port."""
     api = _Operations(gateway, workers, access or WatchAccess())
-    paths = {"/healthz": {"GET": api.is_alive}, "/readyz": {"GET": api.is_ready}, "/status": {"GET": api.get_status}}
+    paths = {
+        "/healthz": {"GET": api.is_alive},
+        "/readyz": {"GET": api.is_ready},
+        "/status": {"GET": api.get_status},
+    }
     return {**paths, "/metrics": {"GET": api.get_metrics}} if has_metrics else paths
 
 
@@ -43,26 +54,35 @@ def status_topic(gateway: Gateway) -> WorkerTopic[Status]:
 
 class _Operations:
     def __init__(self, gateway: Gateway, workers: Workers | None, access: WatchAccess) -> None:
-        self._gateway, self._workers, self._access = gateway, workers, access
+        self._gateway = gateway
+        self._workers = workers
+        self._access = access
 
     async def is_alive(self, http: HttpRequest) -> Reply:
         return json_reply({"status": "ok"})
 
     async def is_ready(self, http: HttpRequest) -> Reply:
-        gateway, readiness = self._gateway, self._gateway.readiness
-        checks = {"store": await readiness.store_answers(), "backends": await readiness.backend_answers()}
+        gateway = self._gateway
+        readiness = self._gateway.readiness
+        checks = {
+            "store": await readiness.store_answers(),
+            "backends": await readiness.backend_answers(),
+        }
         if not await readiness.keys_are_usable():
             checks["keys"] = False
         if not gateway.accepts_work:
             checks["stopping"] = True
         ready = gateway.accepts_work and all(checks.values())
-        return json_reply({"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503)
+        return json_reply(
+            {"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503
+        )
 
     async def get_metrics(self, http: HttpRequest) -> Reply:
         if not await self._may_read(http):
             text = f"The metrics of this server are not shown to this client. {HOW}"
             raise ClientError(text, status=403, code="metrics_not_allowed")
-        gateway, workers = self._gateway, self._workers
+        gateway = self._gateway
+        workers = self._workers
         reported = [gateway.metrics.here(workers.name if workers else "0")]
         reported += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
         with suppress(StoreError, TimeoutError):

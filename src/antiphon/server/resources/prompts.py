@@ -1,4 +1,6 @@
-"""`/v1/prompts`: templates of requests in versions that never change (specification of hosted tools, section 9)."""
+"""`/v1/prompts`: templates of requests in versions that never change (specification of hosted
+tools, section 9).
+"""
 
 from antiphon.gateway import Gateway, JsonObject
 from antiphon.protocol.validation.prompts import (
@@ -28,7 +30,8 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Prompts:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._prompts = gateway, gateway.prompts
+        self._gateway = gateway
+        self._prompts = gateway.prompts
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_prompts_query(http.query())
@@ -55,7 +58,9 @@ class _Prompts:
     async def list_versions(self, http: HttpRequest) -> Reply:
         query = decode_prompts_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._prompts.list_versions(http.tenant, _id(http), query))
+        return await self._reply(
+            http, await self._prompts.list_versions(http.tenant, _id(http), query)
+        )
 
     async def set_default(self, http: HttpRequest) -> Reply:
         version = decode_default_version(await http.body())

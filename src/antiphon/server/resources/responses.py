@@ -1,4 +1,6 @@
-"""`/v1/responses`: create or queue, retrieve or replay, cancel, delete, list input, compact, count (section 1)."""
+"""`/v1/responses`: create or queue, retrieve or replay, cancel, delete, list input, compact, count
+(section 1).
+"""
 
 from msgspec.structs import replace
 
@@ -22,7 +24,12 @@ from antiphon.protocol.validation.queries import (
     decode_stream_query,
     is_true,
 )
-from antiphon.protocol.validation.validate import LARGE, decode_compact_request, decode_count, decode_request
+from antiphon.protocol.validation.validate import (
+    LARGE,
+    decode_compact_request,
+    decode_count,
+    decode_request,
+)
 from antiphon.server.admission import (
     CACHE_HEADER,
     IDEMPOTENCY_HEADER,
@@ -91,7 +98,8 @@ class _Responses:
             return identity
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(http.tenant, request, len(body))
-            requested, is_large = request, len(body) > LARGE
+            requested = request
+            is_large = len(body) > LARGE
         if is_large:
             identity = replace(identity, is_large=True)
         lease = None
@@ -108,7 +116,9 @@ class _Responses:
             if len(body) <= LARGE:
                 stored = body_with_cache(body, requested, request)
             else:
-                stored = await gateway.offload(http.tenant, body_with_cache, body, requested, request)
+                stored = await gateway.offload(
+                    http.tenant, body_with_cache, body, requested, request
+                )
             return await self._enqueue(request, stored, charged_to(identity, lease), lease)
         run = await gateway.create(request, identity)
         if lease is not None:
@@ -120,14 +130,22 @@ class _Responses:
         return json_reply(replace(response, output_text=output_text(response)), run_headers(run))
 
     async def _enqueue(
-        self, request: CreateResponse, body: bytes, identity: RequestIdentity, lease: UsageLease | None
+        self,
+        request: CreateResponse,
+        body: bytes,
+        identity: RequestIdentity,
+        lease: UsageLease | None,
     ) -> Reply:
         queued = await self._gateway.queue.enqueue(request, body, identity)
         if lease is not None:
             lease.hand_over()
         headers = ignored_header(queued.ignored_tools)
         if request.stream:
-            return stream_reply(FrameStream(self._gateway.replays.events(identity.tenant, queued.response.id), headers))
+            return stream_reply(
+                FrameStream(
+                    self._gateway.replays.events(identity.tenant, queued.response.id), headers
+                )
+            )
         return json_reply(queued.response, headers)
 
     async def list(self, http: HttpRequest) -> Reply:
@@ -138,14 +156,23 @@ class _Responses:
         return json_reply(await self._gateway.responses.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        params, response_id = http.query(), _id(http)
+        params = http.query()
+        response_id = _id(http)
         if not is_true(params, "stream"):
-            response = await self._gateway.responses.retrieve(http.tenant, response_id, decode_include(params))
-            return json_reply(response) if type(response) is dict else await self._large(http, response)
+            response = await self._gateway.responses.retrieve(
+                http.tenant, response_id, decode_include(params)
+            )
+            return (
+                json_reply(response)
+                if type(response) is dict
+                else await self._large(http, response)
+            )
         query = decode_stream_query(params)
         await self._gateway.replays.check(http.tenant, response_id)
         after = -1 if query.starting_after is None else query.starting_after
-        frames = self._gateway.replays.events(http.tenant, response_id, after, padding=query.include_obfuscation)
+        frames = self._gateway.replays.events(
+            http.tenant, response_id, after, padding=query.include_obfuscation
+        )
         return stream_reply(FrameStream(frames))
 
     async def delete(self, http: HttpRequest) -> Reply:
@@ -157,7 +184,9 @@ class _Responses:
     async def input_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._large(http, await self._gateway.responses.input_items(http.tenant, _id(http), query))
+        return await self._large(
+            http, await self._gateway.responses.input_items(http.tenant, _id(http), query)
+        )
 
     async def _large(self, http: HttpRequest, value: JsonObject) -> Reply:
         """Reply with an object that may be large."""
@@ -168,7 +197,9 @@ class _Responses:
         request = await decoded(self._gateway, http, body, decode_compact_request)
         if not self._gateway.accepts_work:
             raise going_away()
-        lease = await acquire(self._gateway, http, request.model, lambda: weight_of(body), is_large=len(body) > LARGE)
+        lease = await acquire(
+            self._gateway, http, request.model, lambda: weight_of(body), is_large=len(body) > LARGE
+        )
         watch = () if lease is None else (lease.watch,)
         async with DisconnectWatch(http.receive):
             is_large = len(body) > LARGE
@@ -182,9 +213,13 @@ class _Responses:
             request, body = await self._gateway.prompts.resolve(http.tenant, request, len(body))
         await acquire(self._gateway, http, request.model)
         async with DisconnectWatch(http.receive):
-            count = await self._gateway.count_tokens(request, http.tenant, is_large=len(body) > LARGE)
+            count = await self._gateway.count_tokens(
+                request, http.tenant, is_large=len(body) > LARGE
+            )
         counted = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
-        return json_reply(counted, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")])
+        return json_reply(
+            counted, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")]
+        )
 
 
 def _id(http: HttpRequest) -> str:

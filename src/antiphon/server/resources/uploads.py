@@ -14,7 +14,8 @@ from antiphon.server.resources.files import form_of
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    api, one = _Uploads(gateway), "/v1/uploads/{upload_id}"
+    api = _Uploads(gateway)
+    one = "/v1/uploads/{upload_id}"
     return {
         "/v1/uploads": {"POST": api.create},
         f"{one}/parts": {"POST": api.add_part},
@@ -25,13 +26,17 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Uploads:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._uploads, self._files = gateway, gateway.uploads, gateway.files
+        self._gateway = gateway
+        self._uploads = gateway.uploads
+        self._files = gateway.files
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_create_upload)
         await acquire(self._gateway, http, None)
-        identity: RequestIdentity | Reply = RequestIdentity(http.tenant, self._gateway.new_id("upload"))
+        identity: RequestIdentity | Reply = RequestIdentity(
+            http.tenant, self._gateway.new_id("upload")
+        )
         if IDEMPOTENCY_HEADER in http.headers:
             identity = await reserve(self._gateway, http, body, "upload")
         if isinstance(identity, Reply):
@@ -56,7 +61,9 @@ class _Uploads:
     async def complete(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_complete_upload)
         await acquire(self._gateway, http, None)
-        return json_reply(await self._uploads.complete(http.tenant, http.path_id("upload_id"), request))
+        return json_reply(
+            await self._uploads.complete(http.tenant, http.path_id("upload_id"), request)
+        )
 
     async def cancel(self, http: HttpRequest) -> Reply:
         await http.body()

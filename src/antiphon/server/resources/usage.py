@@ -1,4 +1,6 @@
-"""`GET /v1/usage`: the usage of keys, grouped by key and day or other fields, and the stored bytes of the tenant."""
+"""`GET /v1/usage`: the usage of keys, grouped by key and day or other fields, and the stored bytes
+of the tenant.
+"""
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, JsonObject, Role, UsageFound, usage_object
@@ -28,10 +30,16 @@ def resources(gateway: Gateway) -> Resources:
         if query.tenant is None or query.tenant == http.tenant:
             found = await gateway.usage.find(http.tenant, begin, end, query.group_by)
             stored = await gateway.usage.stored(http.tenant)
-            storage = {"object": "usage.storage", "stored_bytes": stored.size, "max_stored_bytes": stored.most or None}
+            storage = {
+                "object": "usage.storage",
+                "stored_bytes": stored.size,
+                "max_stored_bytes": stored.most or None,
+            }
             return await _listed(gateway, http, found, {"storage": storage})
         await _check_admin(http)
-        found = await gateway.usage.find(None if query.tenant == ALL else query.tenant, begin, end, query.group_by)
+        found = await gateway.usage.find(
+            None if query.tenant == ALL else query.tenant, begin, end, query.group_by
+        )
         return await _listed(gateway, http, found, {})
 
     return {"/v1/usage": {"GET": get_usage}}
@@ -40,25 +48,35 @@ def resources(gateway: Gateway) -> Resources:
 def span(query: UsageQuery, now: float) -> tuple[int, int]:
     """Return the first second of the requested range, and the first second after it."""
     end = int(now) + 1 if query.end_time is None else query.end_time
-    begin = (end - 1) // DAY * DAY - (DAYS - 1) * DAY if query.start_time is None else query.start_time
+    begin = (
+        (end - 1) // DAY * DAY - (DAYS - 1) * DAY if query.start_time is None else query.start_time
+    )
     return begin // DAY * DAY, end
 
 
 async def _check_admin(http: HttpRequest) -> None:
-    """Raise `ClientError` (403) unless the request has the key of an administrator, or the operator's session."""
+    """Raise `ClientError` (403) unless the request has the key of an administrator, or the
+    operator's session.
+    """
     if OPERATOR in http.scope:
         return
     key = await http.key()
     if key is None or key.role is not Role.ADMIN:
-        text = "This API key may not read the usage of other tenants. Use a key with the role `admin`."
+        text = (
+            "This API key may not read the usage of other tenants. Use a key with the role `admin`."
+        )
         raise ClientError(text, status=403, code="not_allowed", param="tenant")
 
 
-async def _listed(gateway: Gateway, http: HttpRequest, found: UsageFound, more: JsonObject) -> Reply:
+async def _listed(
+    gateway: Gateway, http: HttpRequest, found: UsageFound, more: JsonObject
+) -> Reply:
     """Return the reply with this usage; many rows are encoded in a thread."""
 
     def encode() -> bytes:
-        rest = {} if found.rest is None else {"rest": usage_object(found.rest, gateway.usage.currency)}
+        rest = (
+            {} if found.rest is None else {"rest": usage_object(found.rest, gateway.usage.currency)}
+        )
         data = [usage_object(row, gateway.usage.currency) for row in found.rows]
         return encode_json({"object": "list", "data": data, **rest, **more})
 

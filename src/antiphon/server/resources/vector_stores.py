@@ -1,4 +1,6 @@
-"""`/v1/vector_stores`, their files, batches and search (specification of hosted tools, sections 3 and 4)."""
+"""`/v1/vector_stores`, their files, batches and search (specification of hosted tools, sections 3
+and 4).
+"""
 
 from antiphon.gateway import Gateway, JsonObject
 from antiphon.protocol.validation.vector_stores import (
@@ -21,7 +23,9 @@ from antiphon.server.request import HttpRequest
 ONE = "/v1/vector_stores/{vector_store_id}"
 
 IN_PROGRESS = [(b"openai-poll-after-ms", b"250")]
-"""Header of a file that is being ingested: the official SDKs poll again after this time, else after a second."""
+"""Header of a file that is being ingested: the official SDKs poll again after this time, else after
+a second.
+"""
 
 BY_KEYWORDS = [(b"antiphon-search", b"keywords")]
 """Header of results without vectors, because the embedding model does not answer."""
@@ -29,8 +33,11 @@ BY_KEYWORDS = [(b"antiphon-search", b"keywords")]
 
 def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
-    stores, files, batches = _Stores(gateway), _Files(gateway), _Batches(gateway)
-    file, batch = f"{ONE}/files/{{file_id}}", f"{ONE}/file_batches/{{batch_id}}"
+    stores = _Stores(gateway)
+    files = _Files(gateway)
+    batches = _Batches(gateway)
+    file = f"{ONE}/files/{{file_id}}"
+    batch = f"{ONE}/file_batches/{{batch_id}}"
     return {
         "/v1/vector_stores": {"GET": stores.list, "POST": stores.create},
         ONE: {"GET": stores.retrieve, "POST": stores.update, "DELETE": stores.delete},
@@ -50,7 +57,9 @@ class _Part:
     """The base of the classes below."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._stores, self._files = gateway, gateway.vector_stores, gateway.vector_store_files
+        self._gateway = gateway
+        self._stores = gateway.vector_stores
+        self._files = gateway.vector_store_files
 
 
 class _Stores(_Part):
@@ -80,7 +89,9 @@ class _Stores(_Part):
         request = await decoded(self._gateway, http, await http.body(), decode_search)
         await acquire(self._gateway, http, None)
         found, is_by_keywords = await self._stores.search(http.tenant, store_id, request)
-        return await stored_reply(self._gateway, http.tenant, found, BY_KEYWORDS if is_by_keywords else None)
+        return await stored_reply(
+            self._gateway, http.tenant, found, BY_KEYWORDS if is_by_keywords else None
+        )
 
     async def reindex(self, http: HttpRequest) -> Reply:
         return json_reply(await self._stores.reindex(http.tenant, _id(http)))
@@ -88,7 +99,8 @@ class _Stores(_Part):
 
 class _Files(_Part):
     async def list(self, http: HttpRequest) -> Reply:
-        store_id, query = _id(http), decode_store_files_query(http.query())
+        store_id = _id(http)
+        query = decode_store_files_query(http.query())
         await acquire(self._gateway, http, None)
         found = await self._files.list(http.tenant, store_id, query)
         return await stored_reply(self._gateway, http.tenant, found)
@@ -104,7 +116,9 @@ class _Files(_Part):
     async def update(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_update_store_file)
-        return json_reply(await self._files.update(http.tenant, store_id, http.path_id("file_id"), request))
+        return json_reply(
+            await self._files.update(http.tenant, store_id, http.path_id("file_id"), request)
+        )
 
     async def detach(self, http: HttpRequest) -> Reply:
         return json_reply(await self._files.detach(http.tenant, _id(http), http.path_id("file_id")))
@@ -129,7 +143,9 @@ class _Batches(_Part):
         return json_reply(await self._files.cancel_batch(http.tenant, _id(http), _batch(http)))
 
     async def list_files(self, http: HttpRequest) -> Reply:
-        store_id, batch_id, query = _id(http), _batch(http), decode_store_files_query(http.query())
+        store_id = _id(http)
+        batch_id = _batch(http)
+        query = decode_store_files_query(http.query())
         await acquire(self._gateway, http, None)
         found = await self._files.list(http.tenant, store_id, query, batch_id)
         return await stored_reply(self._gateway, http.tenant, found)

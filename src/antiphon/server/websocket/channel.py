@@ -1,4 +1,6 @@
-"""One WebSocket for an ASGI application: receives texts, sends JSON objects (specification section 8)."""
+"""One WebSocket for an ASGI application: receives texts, sends JSON objects (specification section
+8).
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +33,8 @@ class Unheard(Exception):  # noqa: N818 - the client's error is inside
 
     def __init__(self, error: ClientError, code: int) -> None:
         super().__init__(error.message)
-        self.error, self.code = error, code
+        self.error = error
+        self.code = code
 
 
 _encode = msgspec.json.Encoder().encode
@@ -40,12 +43,14 @@ _encode = msgspec.json.Encoder().encode
 class EventChannel:
     """Its methods can be called from several tasks; the messages of one call stay together.
 
-    Sending waits for the client to read, which slows down the sender. Raises `ClientDisconnected` after it
-    disconnected.
+    Sending waits for the client to read, which slows down the sender. Raises `ClientDisconnected`
+    after it disconnected.
     """
 
     def __init__(self, exchange: HttpExchange) -> None:
-        self._exchange, self._receive, self._send = exchange, exchange.receive, exchange.send
+        self._exchange = exchange
+        self._receive = exchange.receive
+        self._send = exchange.send
         self._limit = exchange.limits.body
         self._lock = asyncio.Lock()
 

@@ -1,7 +1,9 @@
-"""WebSocket mode of `/v1/responses`: many responses on one connection, which remembers them (specification section 8).
+"""WebSocket mode of `/v1/responses`: many responses on one connection, which remembers them
+(specification section 8).
 
-`Lanes` decides what starts when, `Recall` what can be continued, `Steering` handles input to a running response;
-this file performs it. The connection is read all the time, so that a disconnect is noticed.
+`Lanes` decides what starts when, `Recall` what can be continued, `Steering` handles input to a
+running response; this file performs it. The connection is read all the time, so that a disconnect
+is noticed.
 """
 
 import asyncio
@@ -47,7 +49,14 @@ from antiphon.server.request import ClientDisconnected, HttpRequest
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, EventChannel, Unheard
 from antiphon.server.websocket.lanes import LaneRequest, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall
-from antiphon.server.websocket.steering import Steering, SteeringRefused, Submission, failed, messages, required_input
+from antiphon.server.websocket.steering import (
+    Steering,
+    SteeringRefused,
+    Submission,
+    failed,
+    messages,
+    required_input,
+)
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.telemetry.context import About, about, begin
 
@@ -87,7 +96,8 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
 def limit_reached() -> ClientError:
     """Return the error for a request on a connection that is too old (specification section 8)."""
     return ClientError(
-        "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.",
+        "Responses websocket connection limit reached (60 minutes). Create a new websocket "
+        "connection to continue.",
         code="websocket_connection_limit_reached",
     )
 
@@ -95,8 +105,12 @@ def limit_reached() -> ClientError:
 class WebSocketConnection:
     """One client's WebSocket, from its acceptance to its end."""
 
-    def __init__(self, gateway: Gateway, http: HttpRequest, channel: EventChannel, account: Account) -> None:
-        self._gateway, self._http, self._channel = gateway, http, channel
+    def __init__(
+        self, gateway: Gateway, http: HttpRequest, channel: EventChannel, account: Account
+    ) -> None:
+        self._gateway = gateway
+        self._http = http
+        self._channel = channel
         self._account = account
         self._forget()
         self._runs: dict[str, tuple[Run, Lane]] = {}
@@ -116,7 +130,11 @@ class WebSocketConnection:
 
     def _forget(self) -> None:
         """Drop messages and responses: references to an ended connection may exist for a while."""
-        self._lanes, self._recall, self._steering = Lanes(), Recall(self._account), Steering(self._account)
+        self._lanes, self._recall, self._steering = (
+            Lanes(),
+            Recall(self._account),
+            Steering(self._account),
+        )
 
     async def _listen(self) -> None:
         received = 0
@@ -134,8 +152,11 @@ class WebSocketConnection:
             await self._close(reportable(error), BROKEN)
 
     async def _watch(self) -> None:
-        """Close the connection when it is too old or the server ends; running responses finish first."""
-        gateway, loop = self._gateway, asyncio.get_running_loop()
+        """Close the connection when it is too old or the server ends; running responses finish
+        first.
+        """
+        gateway = self._gateway
+        loop = asyncio.get_running_loop()
         until = loop.time() + OPEN_FOR
         with gateway.wakes.expect(SOCKETS) as change:
             while gateway.accepts_work and (left := until - loop.time()) > 0:
@@ -172,9 +193,11 @@ class WebSocketConnection:
             self._begin_next()
 
     async def _read(self, body: bytes) -> tuple[dict[str, Any], bytes] | None:
-        """Return a message as data, with the JSON of new tools; None for one that is rejected, as no memory is free.
+        """Return a message as data, with the JSON of new tools; None for one that is rejected, as
+        no memory is free.
 
-        The bytes of a large message are reserved while it waits for a thread; a rejected one does not wait.
+        The bytes of a large message are reserved while it waits for a thread; a rejected one does
+        not wait.
         """
         size = len(body)
         if size <= LARGE:
@@ -208,14 +231,20 @@ class WebSocketConnection:
             raise
 
     async def _steer(self, data: dict[str, Any], size: int) -> None:
-        """End a response early for the client's new input. Raises `ClientError` if no response is named."""
-        target, provided = data.get("previous_response_id"), data.get("input")
+        """End a response early for the client's new input.
+
+        Raises `ClientError` if no response is named.
+        """
+        target = data.get("previous_response_id")
+        provided = data.get("input")
         try:
             steer = await self._decoded(read_steer, data, size)
         except ClientError as error:
             if not isinstance(target, str):
                 raise
-            event: Event = failed("invalid_input", error.message, {"previous_response_id": target, "input": provided})
+            event: Event = failed(
+                "invalid_input", error.message, {"previous_response_id": target, "input": provided}
+            )
             await self._channel.report([event], self._lane_of(target))
         else:
             await self._submit(steer, size)
@@ -227,7 +256,9 @@ class WebSocketConnection:
         try:
             self._steering.submit(submission, is_over=run is not None and run.is_over)
         except SteeringRefused as refused:
-            reported = failed(refused.code, str(refused), {"previous_response_id": target, "input": steer.input})
+            reported = failed(
+                refused.code, str(refused), {"previous_response_id": target, "input": steer.input}
+            )
             await self._channel.report([reported], lane)
             return
         if run is not None:
@@ -249,11 +280,20 @@ class WebSocketConnection:
     async def _answer(self, request: LaneRequest) -> None:
         known = about()
         # Of the socket; that of the response follows.
-        begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id, is_message=True))
+        begin(
+            About(
+                known.request_id,
+                trace_id=known.trace_id,
+                api_key_id=known.api_key_id,
+                is_message=True,
+            )
+        )
         memory = Account(self._gateway.memory, self._http.tenant)
         try:
             if len(request.body) > LARGE:
-                memory.take(weight_of_json(request.body) - len(request.body))  # its bytes are reserved already
+                memory.take(
+                    weight_of_json(request.body) - len(request.body)
+                )  # its bytes are reserved already
             await self._create(request)
         except ClientDisconnected:
             pass  # the reader notices the disconnect
@@ -272,7 +312,9 @@ class WebSocketConnection:
         if requested.data is not None:
             data = requested.data
         else:  # it waited, and was decoded before
-            data, requested.tools = await self._decoded(self._message, requested.body, len(requested.body))
+            data, requested.tools = await self._decoded(
+                self._message, requested.body, len(requested.body)
+            )
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
@@ -282,8 +324,12 @@ class WebSocketConnection:
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             if request.prompt is not None:
-                request, _ = await self._gateway.prompts.resolve(self._http.tenant, request, len(requested.body))
-            run, stated = await self._make(lane, request, generates=create.generates, size=len(requested.body))
+                request, _ = await self._gateway.prompts.resolve(
+                    self._http.tenant, request, len(requested.body)
+                )
+            run, stated = await self._make(
+                lane, request, generates=create.generates, size=len(requested.body)
+            )
         except Exception:
             self._recall.fail(lane, parent)
             raise
@@ -318,7 +364,10 @@ class WebSocketConnection:
     async def _make(
         self, lane: Lane, request: CreateResponse, *, generates: bool = True, size: int = 0
     ) -> tuple[Run, list[Submission]]:
-        """Run one response; return it with the input that it received. Raises `AntiphonError` if nothing was sent."""
+        """Run one response; return it with the input that it received.
+
+        Raises `AntiphonError` if nothing was sent.
+        """
         if not self._gateway.accepts_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
@@ -326,13 +375,17 @@ class WebSocketConnection:
         identity = RequestIdentity(self._http.tenant, is_large=is_large, size=size)
         key = await self._http.key()
         if key is None:
-            return await self._make_granted(lane, request, identity, recalled, None, generates=generates)
+            return await self._make_granted(
+                lane, request, identity, recalled, None, generates=generates
+            )
         weigh = partial(_weight, request)
         if is_large and is_weighed(key):
             weight = await self._gateway.offload(identity.tenant, weigh)
             weigh = partial(Weight, *weight)
         with await self._gateway.lease(key, request.model, weigh) as lease:
-            return await self._make_granted(lane, request, identity, recalled, lease, generates=generates)
+            return await self._make_granted(
+                lane, request, identity, recalled, lease, generates=generates
+            )
 
     async def _make_granted(
         self,
@@ -347,7 +400,8 @@ class WebSocketConnection:
         run = await self._gateway.create(request, identity, recalled=recalled, generates=generates)
         if lease is not None:
             lease.watch(run)
-        run.leave_out_error()  # on a socket an `error` answers a rejected request: clients treat it as the end
+        # on a socket an `error` answers a rejected request: clients treat it as the end
+        run.leave_out_error()
         response_id = run.response.id
         self._runs[response_id] = run, lane
         self._steering.begin(response_id, request)
@@ -364,9 +418,13 @@ class WebSocketConnection:
         return run, stated
 
     async def _settle(self, lane: Lane, run: Run) -> list[Submission]:
-        """A response has ended, and its client will be notified: record whether it can be continued."""
+        """A response has ended, and its client will be notified: record whether it can be
+        continued.
+        """
         response = run.response
-        items = await run.chain_items() if response.status in CHAINABLE and not response.store else None
+        items = (
+            await run.chain_items() if response.status in CHAINABLE and not response.store else None
+        )
         self._runs.pop(response.id, None)
         if response.status in CHAINABLE:
             self._recall.advance(lane, response.id, items)
@@ -376,15 +434,25 @@ class WebSocketConnection:
 
 
 class _Notice:
-    """Sends one response in its lane; keepalives cover a silent backend as in a stream of server-sent events."""
+    """Sends one response in its lane; keepalives cover a silent backend as in a stream of
+    server-sent events.
+    """
 
-    def __init__(self, channel: EventChannel, lane: Lane, run: Run, settle: Callable[[], Awaitable[None]]) -> None:
-        self._channel, self._lane, self._run, self._settle = channel, lane, run, settle
+    def __init__(
+        self, channel: EventChannel, lane: Lane, run: Run, settle: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._channel = channel
+        self._lane = lane
+        self._run = run
+        self._settle = settle
         self._loop = asyncio.get_running_loop()
         self._last: float | None = None
 
     async def serve(self) -> None:
-        async with DisconnectWatch(_never, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
+        async with (
+            DisconnectWatch(_never, self._tick, GRACE - LATE),
+            aclosing(self._run.events()) as batches,
+        ):
             async for batch in batches:
                 if isinstance(batch[-1], TERMINAL):
                     await self._settle()

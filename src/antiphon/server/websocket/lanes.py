@@ -1,4 +1,6 @@
-"""Decides which `response.create` of a connection starts now, and which waits (specification section 8). No I/O."""
+"""Decides which `response.create` of a connection starts now, and which waits (specification
+section 8). No I/O.
+"""
 
 from collections import deque
 from dataclasses import dataclass
@@ -65,7 +67,8 @@ class Lanes:
     def _name(self, lane: str) -> None:
         if lane not in self._names and len(self._names) >= NAMES:
             raise ClientError(
-                f"This WebSocket connection has reached its maximum number of distinct stream IDs ({NAMES}). "
+                "This WebSocket connection has reached its maximum number of distinct stream IDs "
+                f"({NAMES}). "
                 "Reuse an existing stream_id or open a new WebSocket connection.",
                 code="websocket_stream_limit_reached",
                 param="stream_id",
@@ -75,7 +78,8 @@ class Lanes:
     def _check_room(self) -> None:
         if len(self._waiting) >= WAITING:
             raise ClientError(
-                "Too many requests wait on this WebSocket connection. Send more when responses have ended.",
+                "Too many requests wait on this WebSocket connection. Send more when responses "
+                "have ended.",
                 status=429,
                 type="requests",
                 code="too_many_requests",

@@ -1,4 +1,6 @@
-"""The unstored responses of a connection, so that the next request can continue them (specification section 8)."""
+"""The unstored responses of a connection, so that the next request can continue them (specification
+section 8).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +23,8 @@ class _Remembered:
 class Recall:
     """The newest response of each lane, with the context of the next one.
 
-    Only unstored data: stored data is in the store, for every replica and after a reconnect. The bytes of the items are
-    reserved in the account; if it is full, the oldest are dropped.
+    Only unstored data: stored data is in the store, for every replica and after a reconnect. The
+    bytes of the items are reserved in the account; if it is full, the oldest are dropped.
     """
 
     def __init__(self, account: Account) -> None:
@@ -30,8 +32,12 @@ class Recall:
         self._newest: dict[Lane, _Remembered] = {}
 
     def find(self, response_id: str | None) -> Sequence[StoredItem] | None:
-        """Return the context that a response leaves to the next one, from any lane; None if it is not here."""
-        return next((one.items for one in self._newest.values() if one.response_id == response_id), None)
+        """Return the context that a response leaves to the next one, from any lane; None if it is
+        not here.
+        """
+        return next(
+            (one.items for one in self._newest.values() if one.response_id == response_id), None
+        )
 
     def advance(self, lane: Lane, response_id: str, items: Sequence[StoredItem] | None) -> None:
         """Remember the newest response of a lane; `items` is None for a stored one."""
@@ -46,7 +52,9 @@ class Recall:
         self._newest[lane] = _Remembered(response_id, items, size)
 
     def fail(self, lane: Lane, parent_id: str | None) -> None:
-        """A response of this lane that continued that one failed: forget its parent, unless another lane has it."""
+        """A response of this lane that continued that one failed: forget its parent, unless another
+        lane has it.
+        """
         newest = self._newest.get(lane)
         if newest is not None and newest.response_id == parent_id:
             self._forget(lane)

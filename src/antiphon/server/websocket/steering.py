@@ -7,7 +7,11 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import AntiphonError
-from antiphon.protocol.events import ResponseSteerAcceptedEvent, ResponseSteerFailedEvent, ResponseSteerPendingEvent
+from antiphon.protocol.events import (
+    ResponseSteerAcceptedEvent,
+    ResponseSteerFailedEvent,
+    ResponseSteerPendingEvent,
+)
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
@@ -30,14 +34,18 @@ REQUIRED: dict[str, tuple[str, tuple[str, ...]]] = {
     "tool_search_call": ("tool_search_output", ("call_id", "execution")),
     "mcp_approval_request": ("mcp_approval_response", ("approval_request_id",)),
 }
-"""The output that a client owes for each final item of a response: its type, and its identifying fields."""
+"""The output that a client owes for each final item of a response: its type, and its identifying
+fields.
+"""
 
 MESSAGES = {
     "response_not_found": "The response does not belong to this WebSocket connection.",
     "response_already_completed": "The response has completed.",
     "response_not_active": "The response has ended.",
-    "steering_not_supported": "A response in a conversation, or with automatic compaction, cannot be steered.",
-    "too_many_pending_steers": "Too many inputs wait for this response. Send more after it has ended.",
+    "steering_not_supported": "A response in a conversation, or with automatic compaction, cannot "
+    "be steered.",
+    "too_many_pending_steers": "Too many inputs wait for this response. Send more after it has "
+    "ended.",
 }
 
 
@@ -74,7 +82,9 @@ class Submission:
 
     def failed(self, message: str) -> ResponseSteerFailedEvent:
         """Return the event that no response could be generated from it."""
-        return failed("successor_creation_failed", message, {**self.name, "input": self.steer.input})
+        return failed(
+            "successor_creation_failed", message, {**self.name, "input": self.steer.input}
+        )
 
 
 def failed(code: str, message: str, steer: dict[str, Any]) -> ResponseSteerFailedEvent:
@@ -110,7 +120,8 @@ class _Active:
 
 
 class Steering:
-    """The submissions of one connection: they wait for their response to end, or for the client to continue it.
+    """The submissions of one connection: they wait for their response to end, or for the client to
+    continue it.
 
     Their bytes are reserved in the account until `release`.
     """
@@ -127,7 +138,10 @@ class Steering:
         self._active[response_id] = _Active(is_steerable)
 
     def submit(self, submission: Submission, *, is_over: bool = False) -> None:
-        """Accept a submission; `is_over` says that its response is about to end. Raises `SteeringRefused`."""
+        """Accept a submission; `is_over` says that its response is about to end.
+
+        Raises `SteeringRefused`.
+        """
         response_id = submission.steer.previous_response_id
         active = self._active.get(response_id)
         if active is None:

@@ -1,4 +1,6 @@
-"""The contracts of file content: where its bytes are stored, and how runs and jobs read stored files."""
+"""The contracts of file content: where its bytes are stored, and how runs and jobs read stored
+files.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from typing import Protocol
@@ -7,7 +9,10 @@ from antiphon.storage.records.files import StoredFile
 
 
 class BlobStorage(Protocol):
-    """Storage for the content of files: the store, a directory or a bucket. Every method raises `StoreError`."""
+    """Storage for the content of files: the store, a directory or a bucket.
+
+    Every method raises `StoreError`.
+    """
 
     @property
     def retained(self) -> int:
@@ -19,7 +24,10 @@ class BlobStorage(Protocol):
         ...
 
     async def write(self, blob: str, content: AsyncIterable[bytes], tenant: str) -> None:
-        """Write a new blob, durable when this returns. Tenants take turns, so only a few MB are in memory at once."""
+        """Write a new blob, durable when this returns.
+
+        Tenants take turns, so only a few MB are in memory at once.
+        """
         ...
 
     def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
@@ -36,7 +44,8 @@ class BlobStorage(Protocol):
 
 
 class FileReader(Protocol):
-    """The part of file storage that runs and jobs use: find files, read their content, delete unused content.
+    """The part of file storage that runs and jobs use: find files, read their content, delete
+    unused content.
 
     Every method raises `StoreError`.
     """
@@ -45,11 +54,15 @@ class FileReader(Protocol):
         """Return a file of the tenant, or None if it is unknown or has expired."""
         ...
 
-    def read(self, file: StoredFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
+    def read(
+        self, file: StoredFile, start: int = 0, end: int | None = None
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB."""
         ...
 
-    def read_blob(self, tenant: str, blob: str, start: int, end: int) -> AsyncGenerator[bytes, None]:
+    def read_blob(
+        self, tenant: str, blob: str, start: int, end: int
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a blob, like `read`."""
         ...
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 CHUNK = 5 * 1024 * 1024
-"""Size of one part of an upload in bytes: the minimum of S3. The maximum of 10,000 parts allows 48 GB."""
+"""Size of one part of an upload in bytes: the minimum of S3. The maximum of 10,000 parts allows 48
+GB.
+"""
 
 AT_ONCE = 2
 """Maximum number of parts of one upload that are sent concurrently."""
@@ -32,14 +34,18 @@ class BucketBlobs:
     retained = (AT_ONCE + 2) * CHUNK
 
     def __init__(self, objects: "ObjectStore", turns: FairScheduler) -> None:
-        self._objects, self._turns = objects, turns
+        self._objects = objects
+        self._turns = turns
 
     def new_name(self) -> str:
         """See `BlobStorage.new_name`."""
         return new_id("obj")
 
     async def write(self, blob: str, content: AsyncIterable[bytes], tenant: str) -> None:
-        """See `BlobStorage.write`. An object appears only when it is complete; a failed upload is aborted."""
+        """See `BlobStorage.write`.
+
+        An object appears only when it is complete; a failed upload is aborted.
+        """
         cause: list[BaseException] = []
 
         async def noted() -> AsyncGenerator[bytes, None]:
@@ -52,24 +58,35 @@ class BucketBlobs:
 
         try:
             await obstore.put_async(
-                self._objects, blob, noted(), use_multipart=True, chunk_size=CHUNK, max_concurrency=AT_ONCE
+                self._objects,
+                blob,
+                noted(),
+                use_multipart=True,
+                chunk_size=CHUNK,
+                max_concurrency=AT_ONCE,
             )
         except Exception as error:
             if cause:  # raise the content's own exception, not the one that `obstore` made of it
                 raise cause[0] from error
             raise _failed(error) from error
 
-    async def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
+    async def read(
+        self, blob: str, start: int, end: int, tenant: str
+    ) -> AsyncGenerator[bytes, None]:
         """See `BlobStorage.read`."""
         while start < end:
             try:
                 async with turn_of(self._turns, tenant):
-                    found = await obstore.get_range_async(self._objects, blob, start=start, end=min(start + READ, end))
+                    found = await obstore.get_range_async(
+                        self._objects, blob, start=start, end=min(start + READ, end)
+                    )
             except (BaseError, OSError) as error:
                 raise _failed(error) from error
             view = memoryview(found)
             if not view:
-                raise StoreError("The file's content is incomplete: its object in the bucket was changed.")
+                raise StoreError(
+                    "The file's content is incomplete: its object in the bucket was changed."
+                )
             for place in range(0, len(view), BLOB_PART):
                 yield bytes(view[place : place + BLOB_PART])
             start += len(view)
@@ -88,7 +105,9 @@ class BucketBlobs:
 
 
 def open_bucket(name: str, prefix: str, endpoint: str, region: str) -> S3Store:
-    """Return a bucket. The credentials come from `AWS_ACCESS_KEY_ID` and other AWS variables, or from the machine."""
+    """Return a bucket. The credentials come from `AWS_ACCESS_KEY_ID` and other AWS variables, or
+    from the machine.
+    """
     options: dict[str, Any] = {"region": region} if region else {}
     if endpoint:
         options |= {"endpoint": endpoint, "virtual_hosted_style_request": False}

@@ -20,12 +20,15 @@ T = TypeVar("T")
 
 
 class DirectoryBlobs:
-    """See `BlobStorage`. A blob's file receives its final name only when it is completely on disk."""
+    """See `BlobStorage`. A blob's file receives its final name only when it is completely on
+    disk.
+    """
 
     retained = 3 * BLOB_PART
 
     def __init__(self, folder: Path, turns: FairScheduler) -> None:
-        self._folder, self._turns = folder, turns
+        self._folder = folder
+        self._turns = turns
 
     def new_name(self) -> str:
         """See `BlobStorage.new_name`."""
@@ -41,14 +44,20 @@ class DirectoryBlobs:
                     await _on_disk(write_part, file, part, is_last)
         await _on_disk(_publish, unfinished, path)
 
-    async def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
+    async def read(
+        self, blob: str, start: int, end: int, tenant: str
+    ) -> AsyncGenerator[bytes, None]:
         """See `BlobStorage.read`."""
         with await _on_disk(_open, self._path(blob)) as file:
             while start < end:
                 async with turn_of(self._turns, tenant):
-                    part = await _on_disk(os.pread, file.fileno(), min(BLOB_PART, end - start), start)
+                    part = await _on_disk(
+                        os.pread, file.fileno(), min(BLOB_PART, end - start), start
+                    )
                 if not part:
-                    raise StoreError("The file's content is incomplete: its file in the directory was changed.")
+                    raise StoreError(
+                        "The file's content is incomplete: its file in the directory was changed."
+                    )
                 start += len(part)
                 yield part
 
@@ -100,8 +109,8 @@ def _unlink(*paths: Path) -> None:
 async def _on_disk(act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run this in a thread. Raises `StoreError` if the disk fails.
 
-    A cancelled caller still waits for the thread: the thread uses a file descriptor that the caller closes, and the
-    number of a closed descriptor can be reused for another file.
+    A cancelled caller still waits for the thread: the thread uses a file descriptor that the caller
+    closes, and the number of a closed descriptor can be reused for another file.
     """
     work = asyncio.ensure_future(asyncio.to_thread(act, *args, **kwargs))
     try:

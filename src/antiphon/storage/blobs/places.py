@@ -1,4 +1,6 @@
-"""All storage locations of content. New files go to the configured one; the name of a blob encodes its location."""
+"""All storage locations of content. New files go to the configured one; the name of a blob encodes
+its location.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 
@@ -7,13 +9,15 @@ from antiphon.storage.blobs.base import BlobStorage
 
 
 class Places:
-    """See `BlobStorage`. `places` maps prefixes of blob names to storage locations; new blobs go to `chosen`.
+    """See `BlobStorage`. `places` maps prefixes of blob names to storage locations; new blobs go to
+    `chosen`.
 
     So files that were stored before a change of the setting remain readable.
     """
 
     def __init__(self, places: Mapping[str, BlobStorage], chosen: str) -> None:
-        self._places, self._chosen = places, places[chosen]
+        self._places = places
+        self._chosen = places[chosen]
 
     @property
     def retained(self) -> int:
@@ -28,7 +32,9 @@ class Places:
         """See `BlobStorage.write`."""
         await self._of(blob).write(blob, content, tenant)
 
-    async def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
+    async def read(
+        self, blob: str, start: int, end: int, tenant: str
+    ) -> AsyncGenerator[bytes, None]:
         """See `BlobStorage.read`."""
         async for part in self._of(blob).read(blob, start, end, tenant):
             yield part
@@ -46,7 +52,8 @@ class Places:
         place = self._places.get(blob.partition("_")[0])
         if place is None:
             raise StoreError(
-                "The file's content is in a directory or a bucket that the settings no longer name: set file_storage "
+                "The file's content is in a directory or a bucket that the settings no longer "
+                "name: set file_storage "
                 "to its value at the time when the file was stored."
             )
         return place

@@ -1,4 +1,6 @@
-"""Blobs in the store itself, in parts of 1 MiB: in the second SQLite file, or in rows of PostgreSQL."""
+"""Blobs in the store itself, in parts of 1 MiB: in the second SQLite file, or in rows of
+PostgreSQL.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterable
 
@@ -16,7 +18,8 @@ class StoreBlobs:
     retained = 3 * BLOB_PART
 
     def __init__(self, store: Store, turns: FairScheduler) -> None:
-        self._store, self._turns = store, turns
+        self._store = store
+        self._turns = turns
 
     def new_name(self) -> str:
         """See `BlobStorage.new_name`."""
@@ -30,15 +33,23 @@ class StoreBlobs:
                 await self._store.put_blob_part(blob, number, part, is_last=is_last)
             number += 1
 
-    async def read(self, blob: str, start: int, end: int, tenant: str) -> AsyncGenerator[bytes, None]:
+    async def read(
+        self, blob: str, start: int, end: int, tenant: str
+    ) -> AsyncGenerator[bytes, None]:
         """See `BlobStorage.read`."""
         while start < end:
             number, skipped = divmod(start, BLOB_PART)
             async with turn_of(self._turns, tenant):
                 part = await self._store.blob_part(blob, number)
             if part is None or len(part) <= skipped:
-                raise StoreError("The file's content is missing: the file was deleted in the meantime.")
-            piece = part if not skipped and end - start >= len(part) else part[skipped : skipped + end - start]
+                raise StoreError(
+                    "The file's content is missing: the file was deleted in the meantime."
+                )
+            piece = (
+                part
+                if not skipped and end - start >= len(part)
+                else part[skipped : skipped + end - start]
+            )
             start += len(piece)
             yield piece
 

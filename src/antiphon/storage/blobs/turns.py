@@ -7,7 +7,9 @@ from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 
 PARTS_AT_ONCE = 5
-"""Maximum number of concurrent reads and writes of parts; four of one tenant. SQLite writes one at a time."""
+"""Maximum number of concurrent reads and writes of parts; four of one tenant. SQLite writes one at
+a time.
+"""
 
 PARTS_WAITING = 10_000
 """Maximum number of waiting parts. Further parts are rejected immediately."""
@@ -20,7 +22,10 @@ def part_turns() -> FairScheduler:
 
 @asynccontextmanager
 async def turn_of(turns: FairScheduler, tenant: str) -> AsyncGenerator[None, None]:
-    """Wait for the tenant's turn, so that a tenant with many files does not delay others. Raises `StoreError`."""
+    """Wait for the tenant's turn, so that a tenant with many files does not delay others.
+
+    Raises `StoreError`.
+    """
     try:
         async with turns.slot(tenant):
             yield
@@ -28,8 +33,12 @@ async def turn_of(turns: FairScheduler, tenant: str) -> AsyncGenerator[None, Non
         raise StoreError("The store is overloaded: too many file transfers are waiting.") from error
 
 
-async def in_parts(content: AsyncIterable[bytes], size: int) -> AsyncGenerator[tuple[bytes, bool], None]:
-    """Yield content in parts of `size` bytes, each with a flag for the last part, which can be smaller or empty."""
+async def in_parts(
+    content: AsyncIterable[bytes], size: int
+) -> AsyncGenerator[tuple[bytes, bool], None]:
+    """Yield content in parts of `size` bytes, each with a flag for the last part, which can be
+    smaller or empty.
+    """
     pending = bytearray()
     async for piece in content:
         pending += piece

@@ -1,1 +1,3 @@
-"""The operations of a store, as SQL statements without a database. `SqliteStore` and `PostgresStore` run them."""
+"""The operations of a store, as SQL statements without a database. `SqliteStore` and
+`PostgresStore` run them.
+"""

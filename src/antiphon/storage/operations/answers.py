@@ -10,14 +10,18 @@ USED_EVERY = 60
 @writes("keep_answer")
 def put(answer: StoredAnswer) -> Operation[None]:
     """Store an answer. It replaces the tenant's earlier answer with this key."""
-    size, shift = len(answer.key) + len(answer.body), (yield SHIFT)
+    size = len(answer.key) + len(answer.body)
+    shift = yield SHIFT
     times = answer.used_at + shift, answer.expires_at + shift
     yield from query_rows("keep_answer", answer.tenant, answer.key, answer.body, size, *times)
 
 
 @reads("find_answer")
 def find(tenant: str, key: bytes) -> Operation[FoundAnswer | None]:
-    """Return an answer that has not expired, or None. Who returns it to a client records that with `use`."""
+    """Return an answer that has not expired, or None.
+
+    Who returns it to a client records that with `use`.
+    """
     now: int = yield NOW
     row = yield from first("find_answer", tenant, key, now)
     return FoundAnswer(row[0], is_use_due=now - row[1] >= USED_EVERY) if row else None
@@ -31,7 +35,8 @@ def use(tenant: str, key: bytes) -> Operation[None]:
 
 @writes("trim_answers", is_of_all=True, frees=True)
 def trim(most_bytes: int, limit: int) -> Operation[int]:
-    """Delete up to `limit` of the least recently used answers, while all of them use more than `most_bytes`.
+    """Delete up to `limit` of the least recently used answers, while all of them use more than
+    `most_bytes`.
 
     Return the number of deleted answers.
     """

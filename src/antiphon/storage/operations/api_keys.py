@@ -1,8 +1,8 @@
 """API keys, their limits, and their usage.
 
-A limit per minute is stored as one number: the time until which it is used up. A request advances this time by its
-cost, 60 seconds divided by the limit, and is granted if the result is at most one minute from now. So the limit
-recovers steadily, and one statement both checks and takes.
+A limit per minute is stored as one number: the time until which it is used up. A request advances
+this time by its cost, 60 seconds divided by the limit, and is granted if the result is at most one
+minute from now. So the limit recovers steadily, and one statement both checks and takes.
 """
 
 import json
@@ -24,7 +24,15 @@ from antiphon.storage.operations.step import (
     writes,
 )
 from antiphon.storage.records.money import Budget, MoneyClaim, day_of
-from antiphon.storage.records.tenants import ApiKey, BucketState, KeyLimits, Role, UsageField, UsageRecord, UsageRow
+from antiphon.storage.records.tenants import (
+    ApiKey,
+    BucketState,
+    KeyLimits,
+    Role,
+    UsageField,
+    UsageRecord,
+    UsageRow,
+)
 
 MINUTE = 60_000_000
 """One minute in microseconds."""
@@ -83,12 +91,15 @@ def any_at_all() -> Operation[bool]:
 
 
 @writes("take", is_of_all=True)
-def take(key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> Operation[BucketState]:
-    """Take one request and these tokens out of the key's limits, if all limits have room; return the limits' state.
+def take(
+    key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None
+) -> Operation[BucketState]:
+    """Take one request and these tokens out of the key's limits, if all limits have room; return
+    the limits' state.
 
-    A `claim` is taken out of its budgets in the same transaction. However many requests and processes compete, the
-    limits and the budgets are never exceeded. An amount that is larger than a whole limit or budget counts as all
-    of it.
+    A `claim` is taken out of its budgets in the same transaction. However many requests and
+    processes compete, the limits and the budgets are never exceeded. An amount that is larger than
+    a whole limit or budget counts as all of it.
     """
     now: float = yield EXACT_NOW
     if claim is None:
@@ -104,7 +115,9 @@ def take(key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None =
 
 
 def _take_tokens(key_id: str, limits: KeyLimits, tokens: int, now: float) -> Operation[BucketState]:
-    at, today, tokens = int(now * 1_000_000), day_of(now), limits.fit(tokens)
+    at = int(now * 1_000_000)
+    today = day_of(now)
+    tokens = limits.fit(tokens)
     most = NO_LIMIT if limits.tokens_per_day is None else limits.tokens_per_day
     row = yield from first(
         "take_tokens",
@@ -136,19 +149,28 @@ def charge(uses: Sequence[UsageRecord]) -> Operation[None]:
 
 @reads("usage")
 def usage(
-    tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day"), most: int | None = None
+    tenant: str | None,
+    begin: int,
+    end: int,
+    by: Collection[UsageField] = ("key", "day"),
+    most: int | None = None,
 ) -> Operation[list[UsageRow]]:
-    """Return the summed usage of the days (UTC) that start from `begin` up to but excluding `end`, in order.
+    """Return the summed usage of the days (UTC) that start from `begin` up to but excluding `end`,
+    in order.
 
-    Without a `tenant`, include all tenants. If there are more than `most` rows, return those with the most
-    requests.
+    Without a `tenant`, include all tenants. If there are more than `most` rows, return those with
+    the most requests.
     """
     yield from announce_read(UNKNOWN_ITEMS)  # the number of rows to sum up is unknown
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
     query, owner = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
     return [
         UsageRow(*row)
-        for row in (yield from query_rows(query, begin, end, *apart, NO_LIMIT if most is None else most, *owner))
+        for row in (
+            yield from query_rows(
+                query, begin, end, *apart, NO_LIMIT if most is None else most, *owner
+            )
+        )
     ]
 
 
@@ -167,7 +189,9 @@ def _cost(amount: int, per_minute: int | None) -> int:
 
 def _level(is_granted: bool, row: Row, now: int) -> BucketState:
     requests_until, tokens_until, tokens_today = row
-    return BucketState(is_granted, _seconds(requests_until - now), _seconds(tokens_until - now), tokens_today)
+    return BucketState(
+        is_granted, _seconds(requests_until - now), _seconds(tokens_until - now), tokens_today
+    )
 
 
 def _seconds(microseconds: int) -> float:
@@ -175,7 +199,19 @@ def _seconds(microseconds: int) -> float:
 
 
 def _key(row: Row) -> ApiKey:
-    key_id, tenant, name, digest, displayed, created_at, expires_at, revoked_at, old_digest, old_until, *rest = row
+    (
+        key_id,
+        tenant,
+        name,
+        digest,
+        displayed,
+        created_at,
+        expires_at,
+        revoked_at,
+        old_digest,
+        old_until,
+        *rest,
+    ) = row
     models, requests, tokens, tokens_a_day, concurrency, caches, *money = rest
     per_day, per_month, role, tenant_per_day, tenant_per_month = money
     return ApiKey(
@@ -189,7 +225,14 @@ def _key(row: Row) -> ApiKey:
         revoked_at,
         None if old_digest is None else bytes(old_digest),
         old_until,
-        KeyLimits(tuple(json.loads(models)), requests, tokens, tokens_a_day, concurrency, _budget(per_day, per_month)),
+        KeyLimits(
+            tuple(json.loads(models)),
+            requests,
+            tokens,
+            tokens_a_day,
+            concurrency,
+            _budget(per_day, per_month),
+        ),
         bool(caches),
         Role(role),
         _budget(tenant_per_day, tenant_per_month),

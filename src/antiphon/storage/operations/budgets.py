@@ -1,16 +1,26 @@
 """Budgets of keys and tenants: the spent and reserved amounts of the current day and month.
 
-A request locks the rows of its budgets, so concurrent requests of one tenant, in any process, are decided one after the
-other. An operation that locks budgets and the levels of limits locks the budgets first, in the order of their ids.
+A request locks the rows of its budgets, so concurrent requests of one tenant, in any process, are
+decided one after the other. An operation that locks budgets and the levels of limits locks the
+budgets first, in the order of their ids.
 
-Each day starts with the amounts that were recorded as spent, so reservations of a killed process expire the next day.
+Each day starts with the amounts that were recorded as spent, so reservations of a killed process
+expire the next day.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from antiphon.storage.operations.step import Operation, query_many, query_rows, reads, writes
-from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, Period, TenantBudget, day_of, month_of
+from antiphon.storage.records.money import (
+    Budget,
+    ExhaustedBudget,
+    MoneyClaim,
+    Period,
+    TenantBudget,
+    day_of,
+    month_of,
+)
 from antiphon.storage.records.tenants import UsageRecord
 
 Levels = Mapping[str, Mapping[Period, int]]
@@ -24,7 +34,9 @@ def put_tenant(budget: TenantBudget) -> Operation[None]:
         yield from query_rows("delete_tenant_budget", budget.tenant)
         yield from query_rows("close_budget", budget.tenant, "")
     else:
-        yield from query_rows("put_tenant_budget", budget.tenant, budget.budget.per_day, budget.budget.per_month)
+        yield from query_rows(
+            "put_tenant_budget", budget.tenant, budget.budget.per_day, budget.budget.per_month
+        )
 
 
 @reads("tenant_budgets", is_of_all=True)
@@ -39,16 +51,23 @@ def lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
     found = yield from _lock(claim, now)
     old = [account for account, _ in claim.accounts() if account not in found]
     if old:
-        yield from query_many("open_budget", [(claim.tenant, one, day_of(now), month_of(now)) for one in old])
+        yield from query_many(
+            "open_budget", [(claim.tenant, one, day_of(now), month_of(now)) for one in old]
+        )
         found = yield from _lock(claim, now)
     return found
 
 
 def _lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
-    """Lock the rows; return the levels of today's rows. Another replica's day may have started already."""
+    """Lock the rows; return the levels of today's rows.
+
+    Another replica's day may have started already.
+    """
     rows = yield from query_rows("lock_budgets", claim.tenant, claim.key_id)
     return {
-        account: {"day": today, "month": before + today} for account, day, today, before in rows if day >= day_of(now)
+        account: {"day": today, "month": before + today}
+        for account, day, today, before in rows
+        if day >= day_of(now)
     }
 
 
@@ -64,7 +83,9 @@ def exhausted(claim: MoneyClaim, levels: Levels) -> ExhaustedBudget | None:
 
 def spend(claim: MoneyClaim) -> Operation[None]:
     """Add the reservation of a request. Its budgets must be locked."""
-    yield from query_many("spend_budget", [(claim.tenant, account, claim.fit()) for account, _ in claim.accounts()])
+    yield from query_many(
+        "spend_budget", [(claim.tenant, account, claim.fit()) for account, _ in claim.accounts()]
+    )
 
 
 def settle(uses: Iterable[UsageRecord]) -> Operation[None]:

@@ -1,8 +1,8 @@
 """Measures the length of a chain, without walking up parts of it that were measured before.
 
-The ancestors of a response change only when a response is deleted or expires. Each deletion changes the tenant's mark
-in the database, in the same transaction. So a measurement is valid while the mark is the same and no measured response
-has expired. Replicas need not notify each other of deletions.
+The ancestors of a response change only when a response is deleted or expires. Each deletion changes
+the tenant's mark in the database, in the same transaction. So a measurement is valid while the mark
+is the same and no measured response has expired. Replicas need not notify each other of deletions.
 """
 
 import math
@@ -10,18 +10,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from antiphon.storage.operations.step import FEW_ITEMS, NOW, Operation, announce_read, first, query_rows, reads
+from antiphon.storage.operations.step import (
+    FEW_ITEMS,
+    NOW,
+    Operation,
+    announce_read,
+    first,
+    query_rows,
+    reads,
+)
 from antiphon.storage.records.responses import ChainExtent
 
 STEPS = (2, 32)
-"""Responses to read at the end of the chain, first and second try: other servers may have run some of the turns."""
+"""Responses to read at the end of the chain, first and second try: other servers may have run some
+of the turns.
+"""
 
 MOST_KNOWN = 20_000
-"""Maximum number of responses with known ancestors. If there are more, all measurements are dropped."""
+"""Maximum number of responses with known ancestors. If there are more, all measurements are
+dropped.
+"""
 
 
 class KnownChain(NamedTuple):
-    """The measurement of a response's ancestors, or a lower bound, for a chain that began outside conversations."""
+    """The measurement of a response's ancestors, or a lower bound, for a chain that began outside
+    conversations.
+    """
 
     above: ChainExtent
     until: float
@@ -51,13 +65,20 @@ NOTHING = ChainExtent(0, False, is_whole=True)
 
 
 @reads("measure_chain")
-def measure_chain(tenant: str, response_id: str, most: int, measured: Measured) -> Operation[ChainExtent]:
-    """Measure a chain. Earlier measurements in `measured` shorten the walk; the new one is added to it."""
+def measure_chain(
+    tenant: str, response_id: str, most: int, measured: Measured
+) -> Operation[ChainExtent]:
+    """Measure a chain. Earlier measurements in `measured` shorten the walk; the new one is added to
+    it.
+    """
     now: int = yield NOW
     steps: Sequence[_Step] = ()
     known = None
     for count in STEPS:
-        steps = [_Step(*row) for row in (yield from query_rows("steps_up", response_id, tenant, now, count))]
+        steps = [
+            _Step(*row)
+            for row in (yield from query_rows("steps_up", response_id, tenant, now, count))
+        ]
         if not steps:
             return ChainExtent(0, False)
         known = _add_up(tenant, steps, now, measured)
@@ -79,7 +100,9 @@ def _is_enough(above: ChainExtent, most: int) -> bool:
 
 
 def _add_up(tenant: str, steps: Sequence[_Step], now: int, measured: Measured) -> KnownChain | None:
-    """Return the measurement above the first of these responses, or None if the known measurements do not cover it."""
+    """Return the measurement above the first of these responses, or None if the known measurements
+    do not cover it.
+    """
     mark = steps[0].mark
     for place, step in enumerate(steps):
         is_head = step.parent_id is None and step.conversation_id is None
@@ -87,7 +110,9 @@ def _add_up(tenant: str, steps: Sequence[_Step], now: int, measured: Measured) -
         if known is not None and known.mark == mark and known.until > now:
             above = steps[1 : place + 1]
             return KnownChain(
-                _below(known.above, above), min([known.until, *(_end(one.expires_at) for one in above)]), mark
+                _below(known.above, above),
+                min([known.until, *(_end(one.expires_at) for one in above)]),
+                mark,
             )
     return None
 
@@ -97,20 +122,27 @@ def _walk(tenant: str, last: _Step, now: int, most: int) -> Operation[KnownChain
     if last.parent_id is None:
         before = yield from _measure_before(tenant, last.conversation_id, last.conversation_end)
         return KnownChain(ChainExtent(0, True, *before, True), math.inf, last.mark)
-    (row,) = yield from query_rows("measure_chain", last.parent_id, tenant, now, min(most, FEW_ITEMS))
+    (row,) = yield from query_rows(
+        "measure_chain", last.parent_id, tenant, now, min(most, FEW_ITEMS)
+    )
     if row[0] == FEW_ITEMS < most:
         yield from announce_read(most)
         (row,) = yield from query_rows("measure_chain", last.parent_id, tenant, now, most)
     length, conversation_id, conversation_end, expires_at, with_parent, items, size = row
     if conversation_id is not None:
-        more_items, more_size = yield from _measure_before(tenant, conversation_id, conversation_end)
-        items, size = items + more_items, size + more_size
+        more_items, more_size = yield from _measure_before(
+            tenant, conversation_id, conversation_end
+        )
+        items = items + more_items
+        size = size + more_size
     is_whole = bool(length) and length == with_parent + 1
     extent = ChainExtent(length, conversation_id is not None, items, size, is_whole)
     return KnownChain(extent, _end(expires_at), last.mark)
 
 
-def _measure_before(tenant: str, conversation_id: str | None, end: int | None) -> Operation[tuple[int, int]]:
+def _measure_before(
+    tenant: str, conversation_id: str | None, end: int | None
+) -> Operation[tuple[int, int]]:
     """Return the number of a conversation's items before a position, and their bytes."""
     row = yield from first("load_conversation", conversation_id, tenant)
     if row is None:

@@ -18,7 +18,11 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
+from antiphon.storage.records.chat_completions import (
+    CompletionPage,
+    CompletionQuery,
+    StoredCompletion,
+)
 
 BEFORE_ALL = 0
 BEHIND_ALL = 2**63 - 1
@@ -28,10 +32,13 @@ BEHIND_ALL = 2**63 - 1
 @writes("save_completion")
 def save(completion: StoredCompletion) -> Operation[None]:
     """Store a new completion with its messages. It is durable when this returns."""
-    size, expires_at = sum(map(len, completion.messages)), completion.expires_at + (yield SHIFT)
+    size = sum(map(len, completion.messages))
+    expires_at = completion.expires_at + (yield SHIFT)
     values = completion.id, completion.tenant, expires_at, *map(_text, completion.models)
     tags = _tags(msgspec.json.decode(completion.metadata))
-    ((seq,),) = yield from query_rows("put_completion", *values, tags, size, completion.metadata, completion.body)
+    ((seq,),) = yield from query_rows(
+        "put_completion", *values, tags, size, completion.metadata, completion.body
+    )
     rows = [(seq, position, body) for position, body in enumerate(completion.messages)]
     yield from query_many("put_completion_message", rows)
 
@@ -50,7 +57,9 @@ def load(tenant: str, completion_id: str) -> Operation[StoredCompletion | None]:
 
 @writes("update_completion")
 def update(tenant: str, completion_id: str, metadata: bytes) -> Operation[StoredCompletion | None]:
-    """Replace the metadata, a JSON object of strings; return the completion without its messages, or None."""
+    """Replace the metadata, a JSON object of strings; return the completion without its messages,
+    or None.
+    """
     now: int = yield NOW
     tags = _tags(msgspec.json.decode(metadata))
     yield from query_rows("update_completion", completion_id, tenant, now, metadata, tags)
@@ -81,7 +90,9 @@ def page(tenant: str, query: CompletionQuery) -> Operation[CompletionPage]:
     wanted = tenant, place, now, model, _pattern(query.metadata)
     sizes = [row[0] for row in (yield from query_rows(f"{name}_sizes", *wanted, query.limit + 1))]
     count = size = 0
-    while count < min(len(sizes), query.limit) and (not count or size + sizes[count] <= query.most_bytes):
+    while count < min(len(sizes), query.limit) and (
+        not count or size + sizes[count] <= query.most_bytes
+    ):
         size += sizes[count]
         count += 1
     yield from announce_read(count, size)
@@ -100,8 +111,12 @@ def _text(name: str) -> str:
 
 
 def _tags(metadata: Mapping[str, str]) -> str:
-    """Return a digest of each pair, sorted, so that one pattern can find any combination of them."""
-    return ",".join(sorted(sha256(msgspec.json.encode(pair)).hexdigest()[:32] for pair in metadata.items()))
+    """Return a digest of each pair, sorted, so that one pattern can find any combination of
+    them.
+    """
+    return ",".join(
+        sorted(sha256(msgspec.json.encode(pair)).hexdigest()[:32] for pair in metadata.items())
+    )
 
 
 def _pattern(metadata: Mapping[str, str]) -> str:

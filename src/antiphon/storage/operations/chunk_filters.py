@@ -1,4 +1,6 @@
-"""Attribute filters as an SQL condition on `indexed_files`. `search/filters.py` is the reference implementation."""
+"""Attribute filters as an SQL condition on `indexed_files`. `search/filters.py` is the reference
+implementation.
+"""
 
 from typing import Any
 
@@ -32,13 +34,18 @@ class Conditions:
             if kind_of(values[0]) == "flag":
                 return "1 = 0"
             return self._exists(wanted.key, [self._compared(values[0], _SIGNS[wanted.operator])])
-        found = self._exists(wanted.key, [self._compared(one, "=") for one in values]) if values else "1 = 0"
+        found = (
+            self._exists(wanted.key, [self._compared(one, "=") for one in values])
+            if values
+            else "1 = 0"
+        )
         return found if wanted.operator in ("eq", "in") else f"NOT ({found})"
 
     def _exists(self, key: str, conditions: list[str]) -> str:
         # All SQL text is fixed; keys and values are parameters.
         return (
-            "EXISTS (SELECT 1 FROM file_attributes WHERE file_attributes.store = indexed_files.store"  # noqa: S608
+            "EXISTS (SELECT 1 FROM file_attributes WHERE file_attributes.store = "  # noqa: S608 - fixed texts; all values are parameters
+            "indexed_files.store"
             f" AND file_attributes.file_id = indexed_files.file_id AND key = {self._add(key)}"
             f" AND ({' OR '.join(conditions)}))"
         )

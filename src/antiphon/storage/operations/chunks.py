@@ -1,8 +1,8 @@
 """Chunks of files in vector stores: inserted, searched and deleted.
 
-A version of a file is written in parts, which searches do not see, and becomes searchable as a whole when it is
-published. Dropped chunks are hidden from searches immediately. Their rows are deleted later, a few at a time, because
-one file can have 100,000 of them.
+A version of a file is written in parts, which searches do not see, and becomes searchable as a
+whole when it is published. Dropped chunks are hidden from searches immediately. Their rows are
+deleted later, a few at a time, because one file can have 100,000 of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,13 +46,17 @@ from antiphon.storage.records.chunks import (
 from antiphon.storage.records.vector_stores import Ingestion, StoreFile
 
 MAX_REQUESTED = 256
-"""Maximum number of terms of a query that are looked up in the index. Longer queries repeat themselves."""
+"""Maximum number of terms of a query that are looked up in the index. Longer queries repeat
+themselves.
+"""
 
 FEW_CHUNKS = 2_000
 """Maximum number of chunks of a store for searches to count as small reads."""
 
 FEW_VECTORS = 100
-"""Maximum number of vectors for a small read. They are the slowest part of a search: 400 take 4 to 20 ms."""
+"""Maximum number of vectors for a small read. They are the slowest part of a search: 400 take 4 to
+20 ms.
+"""
 
 
 @writes("write_chunks")
@@ -70,36 +74,45 @@ def indexed_file(file: StoreFile) -> IndexedFile:
 
 @writes("put_chunks")
 def put(file: IndexedFile, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool]:
-    """Insert some chunks of a version of a file, hidden until `publish`. Existing rows are unchanged.
+    """Insert some chunks of a version of a file, hidden until `publish`.
 
-    Return False, and insert nothing, if this version is already published or a newer version exists. Run it in one
-    transaction with a check that the file is still in the store: this operation does not know that it was dropped.
+    Existing rows are unchanged.
+
+    Return False, and insert nothing, if this version is already published or a newer version
+    exists. Run it in one transaction with a check that the file is still in the store: this
+    operation does not know that it was dropped.
     """
     store = yield from _store_of(file.tenant, file.store_id)
     newest = yield from first("newest_version", store, file.file_id)
     if newest is not None and newest[0] is not None and newest[0] > file.version:
         return False
-    yield from query_rows("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
+    yield from query_rows(
+        "put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename
+    )
     found = yield from first("indexed_file", store, file.file_id, file.version)
     if found is None or found[1]:
         return False
     if chunks:
         begin = found[0] << POSITION_BITS
-        there = yield from query_rows("chunks_at", begin + chunks[0][0].position, begin + chunks[-1][0].position)
+        there = yield from query_rows(
+            "chunks_at", begin + chunks[0][0].position, begin + chunks[-1][0].position
+        )
         known = {row[0] - begin for row in there}
         new = [chunk for chunk in chunks if chunk[0].position not in known]
         for row, terms in new:
             yield from _put_chunk(store, begin, row, terms)
         rows = [row for row, _ in new]
         yield from query_many("put_signatures", list(_signatures(begin, rows)))
-        count, size = sum(len(terms) for _, terms in new), sum(map(size_of, rows))
+        count = sum(len(terms) for _, terms in new)
+        size = sum(map(size_of, rows))
         yield from query_rows("grow_indexed_file", found[0], len(new), count, size)
     return True
 
 
 @writes("publish_chunks")
 def publish(file: IndexedFile) -> Operation[int | None]:
-    """Publish this version to searches, in place of older versions; return the bytes of its texts and vectors.
+    """Publish this version to searches, in place of older versions; return the bytes of its texts
+    and vectors.
 
     Return None, and change nothing, if a newer version exists.
     """
@@ -107,7 +120,9 @@ def publish(file: IndexedFile) -> Operation[int | None]:
     newest = yield from first("newest_version", store, file.file_id)
     if newest is not None and newest[0] is not None and newest[0] > file.version:
         return None
-    yield from query_rows("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
+    yield from query_rows(
+        "put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename
+    )
     found = yield from first("indexed_file", store, file.file_id, file.version)
     if found is None:
         return None
@@ -120,7 +135,10 @@ def publish(file: IndexedFile) -> Operation[int | None]:
 
 @writes("drop_chunks", frees=True)
 def drop(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
-    """Hide a file of a store, or all its files, from searches immediately. Also drops the attributes."""
+    """Hide a file of a store, or all its files, from searches immediately.
+
+    Also drops the attributes.
+    """
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return
@@ -147,12 +165,16 @@ def set_attributes(
     """Replace the attributes of a file in a store."""
     store = yield from _store_of(tenant, store_id)
     yield from query_rows("delete_attributes", store, file_id)
-    yield from query_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
+    yield from query_many(
+        "put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()]
+    )
 
 
 @writes("dropped_chunks", is_of_all=True, frees=True)
 def dropped(most: int) -> Operation[DroppedChunks | None]:
-    """Return up to `most` chunks of a dropped file, which `sweep` deletes; None if there is no dropped file."""
+    """Return up to `most` chunks of a dropped file, which `sweep` deletes; None if there is no
+    dropped file.
+    """
     found = yield from first("dropped_file")
     if found is None:
         return None
@@ -163,8 +185,11 @@ def dropped(most: int) -> Operation[DroppedChunks | None]:
 
 @writes("sweep_chunks", is_of_all=True, frees=True)
 def sweep(file: DroppedChunks, chunks: Sequence[Termed[int]]) -> Operation[int]:
-    """Delete consecutive chunks of a dropped file; return how many of them another sweep has not deleted meanwhile."""
-    begin, end = chunks[0][0], chunks[-1][0]
+    """Delete consecutive chunks of a dropped file; return how many of them another sweep has not
+    deleted meanwhile.
+    """
+    begin = chunks[0][0]
+    end = chunks[-1][0]
     if not (yield from query_rows("lock_dropped_file", file.number)):
         return 0
     there = {row[0] for row in (yield from query_rows("chunks_at", begin, end))}
@@ -185,18 +210,26 @@ def forget(file: DroppedChunks) -> Operation[None]:
 
 @reads("searched_store")
 def searched_store(tenant: str, store_id: str) -> Operation[SearchedStore | None]:
-    """Return the size of the store as searches see it, or None if no chunk was ever stored for it."""
+    """Return the size of the store as searches see it, or None if no chunk was ever stored for
+    it.
+    """
     row = yield from first("searched_store", store_id, tenant)
     return SearchedStore(*row) if row else None
 
 
 @reads("match_keywords")
 def match_keywords(
-    tenant: str, store_id: str, terms: Sequence[str], filters: Filter | None, most: int, known: TermCounts | None = None
+    tenant: str,
+    store_id: str,
+    terms: Sequence[str],
+    filters: Filter | None,
+    most: int,
+    known: TermCounts | None = None,
 ) -> Operation[KeywordMatches]:
     """Return at most `most` chunks that match the terms best, from the files that pass the filter.
 
-    The counts in `known` are used if the store still has their revision; all other counts are computed.
+    The counts in `known` are used if the store still has their revision; all other counts are
+    computed.
     """
     row = yield from first("searched_store", store_id, tenant)
     if row is None or not row[1]:
@@ -207,19 +240,29 @@ def match_keywords(
     counted = known.counts if known is not None and known.revision == revision else {}
     requested = list(dict.fromkeys(terms))[:MAX_REQUESTED]
     new = {prefixed(store, term): term for term in requested if term not in counted}
-    found = (yield from query_rows("word_counts", msgspec.json.encode(list(new)).decode(), store)) if new else ()
-    counts = {term: counted.get(term, 0) for term in requested} | {new[word]: int(count) for word, count in found}
+    found = (
+        (yield from query_rows("word_counts", msgspec.json.encode(list(new)).decode(), store))
+        if new
+        else ()
+    )
+    counts = {term: counted.get(term, 0) for term in requested} | {
+        new[word]: int(count) for word, count in found
+    }
     corpus = Corpus(chunks, length, counts)
     polled = query_terms(corpus)
     if not polled:
         return KeywordMatches(corpus, revision)
     weights = corpus.weights()
-    weighted = msgspec.json.encode(lexemes(store, {term: weights[term] for term in polled})).decode()
+    weighted = msgspec.json.encode(
+        lexemes(store, {term: weights[term] for term in polled})
+    ).decode()
     conditions = Conditions(5)
     where = conditions.where(filters)
     provided = expression(store, polled), store, most, weighted, MOST_READ
     rows = yield from query_where("match_words", where, *provided, *conditions.values)
-    return KeywordMatches(corpus, revision, [(number, text, length) for number, length, text in rows])
+    return KeywordMatches(
+        corpus, revision, [(number, text, length) for number, length, text in rows]
+    )
 
 
 @reads("found_files")
@@ -232,7 +275,10 @@ def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation
         yield from announce_read(UNKNOWN_ITEMS)
     conditions = Conditions(1)
     where = conditions.where(filters)
-    return frozenset(found[0] for found in (yield from query_where("found_files", where, row[0], *conditions.values)))
+    return frozenset(
+        found[0]
+        for found in (yield from query_where("found_files", where, row[0], *conditions.values))
+    )
 
 
 @reads("signatures")
@@ -245,13 +291,20 @@ def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[S
     if chunks > FEW_CHUNKS:
         yield from announce_read(UNKNOWN_ITEMS)
     files = frozenset(found[0] for found in (yield from query_where("found_files", "", store)))
-    new, parts = files - known, []
+    new = files - known
+    parts = []
     if len(new) > len(files) // 4:
-        parts = [row for row in (yield from query_rows("signatures_of_store", store)) if file_of(row[0]) in new]
+        parts = [
+            row
+            for row in (yield from query_rows("signatures_of_store", store))
+            if file_of(row[0]) in new
+        ]
     else:
         for file in new:
             parts += yield from query_rows("signatures", *_bounds(file))
-    return Signatures(revision, files, tuple((number, count, bytes(body)) for number, count, body in parts))
+    return Signatures(
+        revision, files, tuple((number, count, bytes(body)) for number, count, body in parts)
+    )
 
 
 @reads("vectors")
@@ -265,7 +318,9 @@ def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
 
 @reads("found_chunks")
 def found_chunks(tenant: str, numbers: Sequence[int]) -> Operation[list[FoundChunk]]:
-    """Return the tenant's chunks with these numbers, in this order, without those that are no longer published."""
+    """Return the tenant's chunks with these numbers, in this order, without those that are no
+    longer published.
+    """
     text = (
         "SELECT chunks.seq, file_id, filename, body, store FROM chunks"
         " JOIN indexed_files ON indexed_files.seq = chunks.seq >> 20 WHERE chunks.seq IN ({})"
@@ -297,7 +352,9 @@ def _put_chunk(store: int, begin: int, row: ChunkRow, terms: Sequence[str]) -> O
 
 
 def _signatures(begin: int, rows: Sequence[ChunkRow]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the packed signatures of consecutive rows, with the first number and the number of rows."""
+    """Yield the packed signatures of consecutive rows, with the first number and the number of
+    rows.
+    """
     placed = [(begin + row.position, signature(row.vector)) for row in rows if row.vector]
     runs = groupby(enumerate(placed), key=lambda one: (one[1][0] - one[0], len(one[1][1])))
     for _, run in runs:
@@ -311,7 +368,10 @@ def _bounds(file: int) -> tuple[int, int]:
 
 
 def _query_numbered(text: str, numbers: Sequence[int], *values: str) -> Operation[Sequence[Row]]:
-    """Query chunks by their numbers. Lists are padded to a few lengths, so that statements stay prepared."""
+    """Query chunks by their numbers.
+
+    Lists are padded to a few lengths, so that statements stay prepared.
+    """
     if not numbers:
         return ()
     padded = [*numbers, *[numbers[-1]] * ((1 << (len(numbers) - 1).bit_length()) - len(numbers))]
@@ -321,7 +381,10 @@ def _query_numbered(text: str, numbers: Sequence[int], *values: str) -> Operatio
 
 
 def _columns(value: AttributeValue) -> tuple[str | float | int | None, ...]:
-    return tuple(column_value(value) if kind_of(value) == kind else None for kind in ("text", "number", "flag"))
+    return tuple(
+        column_value(value) if kind_of(value) == kind else None
+        for kind in ("text", "number", "flag")
+    )
 
 
 def _value(columns: Sequence[str | float | int | None]) -> AttributeValue:
@@ -333,6 +396,10 @@ def _value(columns: Sequence[str | float | int | None]) -> AttributeValue:
     return int(number) if float(number).is_integer() else float(number)
 
 
-def _found(row: Row, attributes: Mapping[tuple[int, str], Mapping[str, AttributeValue]]) -> FoundChunk:
+def _found(
+    row: Row, attributes: Mapping[tuple[int, str], Mapping[str, AttributeValue]]
+) -> FoundChunk:
     number, file_id, filename, body, store = row
-    return FoundChunk(number, file_id, filename, number & MOST_CHUNKS - 1, body, attributes[store, file_id])
+    return FoundChunk(
+        number, file_id, filename, number & MOST_CHUNKS - 1, body, attributes[store, file_id]
+    )

@@ -45,16 +45,22 @@ LAST = "conv_z"
 
 @reads("list_conversations")
 def page(tenant: str | None, limit: int, after: str = "") -> Operation[list[StoredConversation]]:
-    """Return up to `limit` conversations of one tenant, or of all tenants, newest first, starting after `after`.
+    """Return up to `limit` conversations of one tenant, or of all tenants, newest first, starting
+    after `after`.
 
     `after` is the id of a conversation, which may have been deleted.
     """
     query, own = ("conversations_of_all", ()) if tenant is None else ("conversations", (tenant,))
-    return [StoredConversation(*row) for row in (yield from query_rows(query, after or LAST, limit, *own))]
+    return [
+        StoredConversation(*row)
+        for row in (yield from query_rows(query, after or LAST, limit, *own))
+    ]
 
 
 @writes("update_conversation")
-def update(tenant: str, conversation_id: str, metadata: bytes) -> Operation[StoredConversation | None]:
+def update(
+    tenant: str, conversation_id: str, metadata: bytes
+) -> Operation[StoredConversation | None]:
     """Replace the metadata; return the conversation, or None."""
     row = yield from first("update_conversation", conversation_id, tenant, metadata)
     return StoredConversation(*row) if row else None
@@ -91,7 +97,9 @@ def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | Non
         return None
     yield from announce_read(row[5], row[6])
     found: list[StoredItem] = []
-    yield from query_in_slices("conversation_items", (conversation_id,), lambda part: found.extend(map(item_of, part)))
+    yield from query_in_slices(
+        "conversation_items", (conversation_id,), lambda part: found.extend(map(item_of, part))
+    )
     return found
 
 
@@ -131,6 +139,8 @@ def _usable(row: Row | None) -> LockResult:
 
 
 def _take(conversation_id: str, row: Row) -> Operation[None]:
-    """Unlock a conversation after the worker of its response expired, because its items are about to change."""
+    """Unlock a conversation after the worker of its response expired, because its items are about
+    to change.
+    """
     if row[1] is not None:
         yield from query_rows("let_go", conversation_id, row[1])

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from itertools import starmap
 
-from antiphon.storage.operations.step import FEW_BYTES, NOW, Operation, Query, Rows, announce_read, query_many, reads
+from antiphon.storage.operations.step import (
+    FEW_BYTES,
+    NOW,
+    Operation,
+    Query,
+    Rows,
+    announce_read,
+    query_many,
+    reads,
+)
 from antiphon.storage.records.jobs import EventFrames, Tail
 
 FRAMES_AT_ONCE = 256
@@ -15,16 +24,21 @@ FRAME_BYTES = 64 * 1024
 
 @reads("tail")
 def tail(tenant: str, response_id: str, after: int) -> Operation[Tail | None]:
-    """Return the events of a response with numbers greater than `after`, or None if the response is unknown.
+    """Return the events of a response with numbers greater than `after`, or None if the response is
+    unknown.
 
     The first frames can begin before `after`; frames that end before it are omitted.
     """
     now: int = yield NOW
-    rows = yield Query("tail", (response_id, tenant, now))  # without `ask`, because this runs frequently
+    rows = yield Query(
+        "tail", (response_id, tenant, now)
+    )  # without `ask`, because this runs frequently
     if not rows:
         return None
     seq, status, is_streamed, generation, item_bytes = rows[0]
-    if item_bytes > FEW_BYTES:  # the events are as large, and SQLite reads a whole row to compare its key
+    if (
+        item_bytes > FEW_BYTES
+    ):  # the events are as large, and SQLite reads a whole row to compare its key
         yield from announce_read(1, item_bytes)
     sizes = yield Query("event_sizes", (seq, after, FRAMES_AT_ONCE))
     frames: Rows = []
@@ -42,7 +56,8 @@ def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
     for each in sizes:
         if count and size + each > FRAME_BYTES:
             break
-        count, size = count + 1, size + each
+        count = count + 1
+        size = size + each
     return count, size
 
 

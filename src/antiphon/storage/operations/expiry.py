@@ -1,4 +1,6 @@
-"""Expired rows of all tenants: counted, and deleted a few at a time. `storage/upkeep.py` decides which, and when."""
+"""Expired rows of all tenants: counted, and deleted a few at a time. `storage/upkeep.py` decides
+which, and when.
+"""
 
 from antiphon.storage.operations.step import NOW, Operation, first, query_rows, reads, writes
 from antiphon.storage.records.responses import PurgeSize
@@ -9,7 +11,9 @@ PURGED_FREELY = 1_000
 
 @writes("purge", is_of_all=True, frees=True)
 def purge(table: str, age: int, limit: int) -> Operation[int]:
-    """Delete up to `limit` rows of a table that ended at least `age` seconds ago; return the number of deleted rows."""
+    """Delete up to `limit` rows of a table that ended at least `age` seconds ago; return the number
+    of deleted rows.
+    """
     now: int = yield NOW
     return len((yield from query_rows(f"purge_{table}", now - age, limit)))
 
@@ -24,7 +28,8 @@ def count(table: str, age: int) -> Operation[int]:
 
 @writes("purge_size", is_of_all=True, frees=True)
 def purge_size(fraction: float) -> Operation[PurgeSize]:
-    """Return how much a purge would delete, and whether that exceeds this fraction of the stored objects.
+    """Return how much a purge would delete, and whether that exceeds this fraction of the stored
+    objects.
 
     Responses and chat completions are counted.
     """

@@ -6,7 +6,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.storage.operations.figures import add_late
-from antiphon.storage.operations.step import NOW, Operation, first, query_many, query_rows, reads, writes
+from antiphon.storage.operations.step import (
+    NOW,
+    Operation,
+    first,
+    query_many,
+    query_rows,
+    reads,
+    writes,
+)
 from antiphon.storage.records.facts import LATE, SUMMED, Facts
 from antiphon.storage.records.responses import StoredResponse
 
@@ -30,10 +38,13 @@ def put(facts: Facts | None) -> Operation[None]:
 def put_new(facts: Sequence[Facts]) -> Operation[None]:
     """Store facts. They replace earlier facts with the same id.
 
-    Facts of a response that began long ago add themselves to the sums: `figures.sum_up` only adds later ones.
+    Facts of a response that began long ago add themselves to the sums: `figures.sum_up` only adds
+    later ones.
     """
     late = 1000 * (yield NOW) - LATE
-    yield from put_all([one if one.began > late or one.ended is None else _summed(one) for one in facts])
+    yield from put_all(
+        [one if one.began > late or one.ended is None else _summed(one) for one in facts]
+    )
 
 
 def _summed(facts: Facts) -> Facts:
@@ -57,7 +68,9 @@ def facts_of(responses: Sequence[StoredResponse]) -> list[Facts]:
 
 
 def facts_row(facts: Facts) -> tuple[Any, ...]:
-    """Return the columns in the order of `put_facts`, without characters that PostgreSQL's text does not accept."""
+    """Return the columns in the order of `put_facts`, without characters that PostgreSQL's text
+    does not accept.
+    """
     row = [getattr(facts, name) for name in COLUMNS]
     for place in TEXTS:
         if "\0" in row[place]:
@@ -74,6 +87,8 @@ def spans(tenant: str, response_id: str) -> Operation[bytes | None]:
 
 @reads("bodies")
 def bodies(tenant: str, response_id: str) -> Operation[bytes | None]:
-    """Return the stored requests that backends received for a response, or None if they were not stored."""
+    """Return the stored requests that backends received for a response, or None if they were not
+    stored.
+    """
     row = yield from first("load_bodies", response_id, tenant)
     return row[0] or None if row else None

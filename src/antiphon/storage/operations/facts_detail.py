@@ -20,26 +20,36 @@ def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None
     own = Statement(tenant)
     own.where(f"id = {own.add(response_id)}")
     own.where("(flags & 32) = 0")
-    rows = yield Composed(f"SELECT {COLUMNS}, spans FROM facts WHERE {' AND '.join(own.conditions)}", tuple(own.values))  # noqa: S608 - fixed parts
+    rows = yield Composed(
+        f"SELECT {COLUMNS}, spans FROM facts WHERE {' AND '.join(own.conditions)}",  # noqa: S608 - fixed texts; all values are parameters
+        tuple(own.values),
+    )
     if not rows:
         return None
     facts = Facts(*rows[0])
     parents = yield _parents(facts)
     children = yield _children(facts)
-    return FactsFamily(facts, [Facts(*row) for row in reversed(parents)], [Facts(*row) for row in children])
+    return FactsFamily(
+        facts, [Facts(*row) for row in reversed(parents)], [Facts(*row) for row in children]
+    )
 
 
 @reads("changed_facts", is_of_all=True)
 def changed(behind: int | None) -> Operation[tuple[int, list[Facts]]]:
-    """Return the facts of all tenants that changed after the position `behind`, oldest first, and the new position.
+    """Return the facts of all tenants that changed after the position `behind`, oldest first, and
+    the new position.
 
-    If `behind` is None, return only the newest position. Facts that another server writes can appear before the
-    returned position: start the next read a little earlier, and skip the facts that you have seen.
+    If `behind` is None, return only the newest position. Facts that another server writes can
+    appear before the returned position: start the next read a little earlier, and skip the facts
+    that you have seen.
     """
     if behind is None:
         row = yield from first("newest_facts")
         return (row[0] or 0) if row else 0, []
-    text = f"SELECT seq, {COLUMNS} FROM facts WHERE seq > $1 AND (flags & 32) = 0 ORDER BY seq LIMIT {MOST_CHANGED}"  # noqa: S608 - fixed parts
+    text = (
+        f"SELECT seq, {COLUMNS} FROM facts WHERE seq > $1 AND (flags & 32) = 0 ORDER BY seq "  # noqa: S608 - fixed texts; all values are parameters
+        f"LIMIT {MOST_CHANGED}"
+    )
     rows = yield Composed(text, (behind,))
     return (rows[-1][0] if rows else behind), [Facts(*row[1:]) for row in rows]
 
@@ -53,15 +63,17 @@ def _parents(facts: Facts) -> Composed:
             WHERE facts.tenant = $2 AND up.step < {CHAIN}
         )
         SELECT {COLUMNS} FROM up JOIN facts ON facts.id = up.parent
-        WHERE facts.tenant = $2 AND (facts.flags & 32) = 0 ORDER BY up.step""",  # noqa: S608 - fixed parts
+        WHERE facts.tenant = $2 AND (facts.flags & 32) = 0 ORDER BY up.step""",  # noqa: E501, S608 - fixed parts
         (facts.previous_response_id, facts.tenant),
     )
 
 
 def _children(facts: Facts) -> Composed:
-    """Read the children with the index of parents: the tenant is an expression, so its index is not used."""
+    """Read the children with the index of parents: the tenant is an expression, so its index is not
+    used.
+    """
     return Composed(
         f"""SELECT {COLUMNS} FROM facts WHERE previous_response_id = $1 AND previous_response_id <> ''
-        AND tenant || '' = $2 AND (flags & 32) = 0 ORDER BY began, seq LIMIT {CHAIN}""",  # noqa: S608 - fixed parts
+        AND tenant || '' = $2 AND (flags & 32) = 0 ORDER BY began, seq LIMIT {CHAIN}""",  # noqa: E501, S608 - fixed parts
         (facts.id, facts.tenant),
     )

@@ -1,15 +1,30 @@
 """Lists of facts with filters. Each list is one statement, assembled from fixed parts.
 
-A list reads a limited number of rows. If the page is not full by then, the result states how far the list was read, and
-the next page continues from there. So the cost of a filter without an index is bounded.
+A list reads a limited number of rows. If the page is not full by then, the result states how far
+the list was read, and the next page continues from there. So the cost of a filter without an index
+is bounded.
 """
 
 from collections.abc import Sequence
 
 from antiphon.query.response_filters import AnyOf, Condition, Filters
 from antiphon.storage.operations.facts import LISTED
-from antiphon.storage.operations.facts_where import Statement, add_filters, any_of, most_read, with_key_ids
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, Rows, announce_read, first, reads
+from antiphon.storage.operations.facts_where import (
+    Statement,
+    add_filters,
+    any_of,
+    most_read,
+    with_key_ids,
+)
+from antiphon.storage.operations.step import (
+    UNKNOWN_ITEMS,
+    Operation,
+    Row,
+    Rows,
+    announce_read,
+    first,
+    reads,
+)
 from antiphon.storage.records.facts import Facts, FactsPage, FactsQuery
 
 INDEXED = {"model", "key", "status"}
@@ -24,7 +39,10 @@ Place = tuple[int, int]
 
 @reads("list_facts")
 def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
-    """Return one page of facts, ordered by the start of the responses. If `tenant` is None, include all tenants."""
+    """Return one page of facts, ordered by the start of the responses.
+
+    If `tenant` is None, include all tenants.
+    """
     filters = yield from with_key_ids(query.filters, tenant)
     if not (filters.is_empty and query.descending):
         yield from announce_read(UNKNOWN_ITEMS)  # it may compare many rows
@@ -58,7 +76,10 @@ def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
 
 
 def _uses_an_index(filters: Filters, *, of_all: bool) -> bool:
-    """Return whether an index finds exactly the matching rows. Across all tenants, there is only an index of times."""
+    """Return whether an index finds exactly the matching rows.
+
+    Across all tenants, there is only an index of times.
+    """
     conditions = filters.conditions
     if of_all and conditions:
         return False
@@ -74,12 +95,24 @@ def _has_index(condition: Condition) -> bool:
 class _Reading:
     """Reads a list in steps of several rows."""
 
-    def __init__(self, tenant: str | None, filters: Filters, bounds: list[tuple[Place, str]], descending: bool) -> None:
-        self._tenant, self._filters, self._bounds = tenant, filters, bounds
-        self._order, self._behind, self._to = ("DESC", "<", ">=") if descending else ("ASC", ">", "<=")
+    def __init__(
+        self,
+        tenant: str | None,
+        filters: Filters,
+        bounds: list[tuple[Place, str]],
+        descending: bool,
+    ) -> None:
+        self._tenant = tenant
+        self._filters = filters
+        self._bounds = bounds
+        self._order, self._behind, self._to = (
+            ("DESC", "<", ">=") if descending else ("ASC", ">", "<=")
+        )
 
     def place_of(self, count: int) -> Operation[Place | None]:
-        """Return the place of the row with this number, counted from here, or None if there are fewer rows."""
+        """Return the place of the row with this number, counted from here, or None if there are
+        fewer rows.
+        """
         rows = yield from self._begin().query("began, seq", self._order, 1, skip=count - 1)
         return (rows[0][0], rows[0][1]) if rows else None
 
@@ -97,7 +130,8 @@ class _Reading:
 
     def _begin(self) -> Statement:
         """Return a statement with the conditions that an index can use."""
-        statement, filters = Statement(self._tenant), self._filters
+        statement = Statement(self._tenant)
+        filters = self._filters
         statement.where("(flags & 32) = 0")
         for place, operator in self._bounds:
             _place(statement, place, operator)
@@ -113,7 +147,9 @@ class _Reading:
 
 def _place(statement: Statement, place: Place, operator: str) -> None:
     """Add the start or the end of the rows."""
-    statement.where(f"(began, seq) {operator} ({statement.add(place[0])}, {statement.add(place[1])})")
+    statement.where(
+        f"(began, seq) {operator} ({statement.add(place[0])}, {statement.add(place[1])})"
+    )
 
 
 def _facts(rows: Sequence[Row]) -> list[Facts]:

@@ -1,4 +1,6 @@
-"""Filters of lists and figures, as conditions of one statement that is assembled from fixed parts."""
+"""Filters of lists and figures, as conditions of one statement that is assembled from fixed
+parts.
+"""
 
 from typing import Any
 
@@ -21,7 +23,10 @@ CHEAP = 4
 
 
 class Statement:
-    """The conditions of a statement, and its parameters. Without a tenant, it reads the rows of all tenants."""
+    """The conditions of a statement, and its parameters.
+
+    Without a tenant, it reads the rows of all tenants.
+    """
 
     def __init__(self, tenant: str | None) -> None:
         self.values: list[Any] = []
@@ -38,13 +43,21 @@ class Statement:
 
     def query(self, columns: str, order: str, limit: int, *, skip: int = 0) -> Operation[Rows]:
         """Read rows of `facts`, ordered by the start of their responses."""
-        where, behind = " AND ".join(self.conditions or ["true"]), f" LIMIT {self.add(limit)}"
+        where = " AND ".join(self.conditions or ["true"])
+        behind = f" LIMIT {self.add(limit)}"
         if skip:
             behind += f" OFFSET {self.add(skip)}"
         order = f"ORDER BY began {order}, seq {order}{behind}"
-        return (yield from query_composed(f"SELECT {columns} FROM facts WHERE {where} {order}", tuple(self.values)))  # noqa: S608 - fixed parts
+        return (
+            yield from query_composed(
+                f"SELECT {columns} FROM facts WHERE {where} {order}",  # noqa: S608 - fixed texts; all values are parameters
+                tuple(self.values),
+            )
+        )
 
-    def query_grouped(self, table: str, groups: str, columns: str, behind: str = "") -> Operation[Rows]:
+    def query_grouped(
+        self, table: str, groups: str, columns: str, behind: str = ""
+    ) -> Operation[Rows]:
         """Read columns of all rows of each group. Each row begins with the columns of its group."""
         where = " AND ".join(self.conditions or ["true"])
         text = f"SELECT {groups}, {columns} FROM {table} WHERE {where} GROUP BY {groups} {behind}"  # noqa: S608 - fixed parts
@@ -60,7 +73,9 @@ def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> N
 
 
 def most_read(rows: int, filters: Filters) -> int:
-    """Return how many rows to compare with filters: at most `rows`, and fewer if each is compared with many texts."""
+    """Return how many rows to compare with filters: at most `rows`, and fewer if each is compared
+    with many texts.
+    """
     return max(1, rows * CHEAP // max(CHEAP, filters.comparisons))
 
 
@@ -100,7 +115,9 @@ def _condition(statement: Statement, condition: Condition, tenant: str | None) -
 def any_of(statement: Statement, condition: AnyOf) -> str:
     """Return the condition that a field equals one of some texts."""
     if condition.field == "tool":
-        found = [f"tools <> replace(tools, {statement.add(f' {one} ')}, '')" for one in condition.values]
+        found = [
+            f"tools <> replace(tools, {statement.add(f' {one} ')}, '')" for one in condition.values
+        ]
     else:
         found = [_text(statement, TEXT_FIELDS[condition.field], one) for one in condition.values]
         if condition.field == "status" and "completed" not in condition.values:
@@ -127,4 +144,4 @@ def _chain(statement: Statement, response_id: str, tenant: str | None) -> str:
             WHERE up.step < {CHAIN}{own}
         )
         SELECT id FROM up
-    )"""  # noqa: S608 - fixed parts
+    )"""  # noqa: E501, S608 - fixed parts

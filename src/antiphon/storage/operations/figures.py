@@ -1,9 +1,10 @@
-"""Figures of responses, from sums by minute, hour and four hours if the sums can answer the query, else from facts.
+"""Figures of responses, from sums by minute, hour and four hours if the sums can answer the query,
+else from facts.
 
-Once a response has ended, it is added to the sums of the minute, the hour and the four hours in which it began.
-`sum_up` adds the facts of past minutes, some at a time. It runs with a delay of `BEHIND`, so that most responses have
-ended by then. The flag `SUMMED` marks a response that ended later: the write of its facts adds it to the sums in the
-same transaction.
+Once a response has ended, it is added to the sums of the minute, the hour and the four hours in
+which it began. `sum_up` adds the facts of past minutes, some at a time. It runs with a delay of
+`BEHIND`, so that most responses have ended by then. The flag `SUMMED` marks a response that ended
+later: the write of its facts adds it to the sums in the same transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,13 +42,19 @@ from antiphon.storage.records.figures import (
 )
 
 BEHIND = 120
-"""Seconds after which responses are summed. A response that took half as long is late (`records.facts.LATE`)."""
+"""Seconds after which responses are summed. A response that took half as long is late
+(`records.facts.LATE`).
+"""
 
 AT_ONCE = 2_000
-"""Maximum number of responses that one step sums, so that a write takes only about ten milliseconds."""
+"""Maximum number of responses that one step sums, so that a write takes only about ten
+milliseconds.
+"""
 
 BY_HOUR = 86_400
-"""Seconds. Figures of longer periods are read from the sums of hours, or of four hours if these fit the spans."""
+"""Seconds. Figures of longer periods are read from the sums of hours, or of four hours if these fit
+the spans.
+"""
 
 ROWS_PER_GROUP = 5
 """Maximum number of rows to read for each group of a reply: a group has one row for each status."""
@@ -59,7 +66,9 @@ CELLS = [f"{name}{place}" for name in HISTOGRAMS for place in range(BUCKETS)]
 KEY = ("part", "step", "tenant", "time", "model", "backend", "key_id", "status")
 
 BY_MODEL, BY_KEY = PARTS = (0, 1)
-"""The parts of the sums: by model and backend, and by key. Each response is in one row of each part."""
+"""The parts of the sums: by model and backend, and by key. Each response is in one row of each
+part.
+"""
 
 NAMED = {BY_MODEL: "model, backend, ''", BY_KEY: "'', '', key_id"}
 """The model, backend and key columns of each part's rows."""
@@ -91,7 +100,7 @@ def _adding(part: int, step: int, where: str) -> str:
         SELECT {part}, {step}, tenant, began / {step * 1000} * {step}, {NAMED[part]}, status, {FROM_FACTS}
         FROM facts WHERE {where}
         GROUP BY tenant, began / {step * 1000} * {step}, {NAMED[part].replace("'', ", "").replace(", ''", "")}, status
-        ON CONFLICT ({", ".join(KEY)}) DO UPDATE SET {", ".join(sums)}"""  # noqa: S608 - fixed parts
+        ON CONFLICT ({", ".join(KEY)}) DO UPDATE SET {", ".join(sums)}"""  # noqa: E501, S608 - fixed parts
 
 
 _UNSUMMED = f"(flags & {SUMMED}) = 0 AND ended IS NOT NULL"
@@ -155,10 +164,14 @@ def sum_up() -> Operation[bool]:
 
 @reads("figures")
 def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
-    """Return figures of ended responses of one tenant, or of all tenants. Deleted responses are included."""
+    """Return figures of ended responses of one tenant, or of all tenants.
+
+    Deleted responses are included.
+    """
     yield from announce_read(UNKNOWN_ITEMS)
     filters = yield from with_key_ids(query.filters, tenant)
-    found, reading = FiguresFound(), _Reading(tenant, query, filters)
+    found = FiguresFound()
+    reading = _Reading(tenant, query, filters)
     part = _part_for(query.by, filters)
     if part is not None:
         row = yield from first("summed")
@@ -173,10 +186,14 @@ def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
 
 
 def _part_for(by: str, filters: Filters) -> int | None:
-    """Return the part of the sums that supports these filters and groups, or None if only facts support them."""
+    """Return the part of the sums that supports these filters and groups, or None if only facts
+    support them.
+    """
     if filters.words or not all(isinstance(one, AnyOf) for one in filters.conditions):
         return None
-    fields = {one.field for one in filters.conditions if isinstance(one, AnyOf)} | ({by} if by else set())
+    fields = {one.field for one in filters.conditions if isinstance(one, AnyOf)} | (
+        {by} if by else set()
+    )
     return next((part for part in PARTS if fields <= FIELDS[part]), None)
 
 
@@ -186,8 +203,11 @@ class _Reading:
     def __init__(self, tenant: str | None, query: FiguresQuery, filters: Filters) -> None:
         since = max(query.since, (filters.since or 0) // 1000)
         until = query.until if filters.until is None else min(query.until, filters.until // 1000)
-        self._tenant, self._query, self._filters = tenant, query, filters
-        self._since, self._until = since, until
+        self._tenant = tenant
+        self._query = query
+        self._filters = filters
+        self._since = since
+        self._until = until
 
     def sums(self, found: FiguresFound, part: int) -> Operation[None]:
         """Add the figures from a part of the sums."""
@@ -209,21 +229,39 @@ class _Reading:
         yield from self._add(found, statement, "facts", "began / 1000", FROM_FACTS)
 
     def earliest(self) -> Operation[int | None]:
-        """Return the time from which facts are read if there are more than one query may read, or None."""
+        """Return the time from which facts are read if there are more than one query may read, or
+        None.
+        """
         statement = Statement(self._tenant)
         statement.where(f"began >= {statement.add(self._since * 1000)}")
         statement.where(f"began < {statement.add(self._until * 1000)}")
-        rows = yield from statement.query("began", "DESC", 1, skip=most_read(self._query.most_read, self._filters))
+        rows = yield from statement.query(
+            "began", "DESC", 1, skip=most_read(self._query.most_read, self._filters)
+        )
         return rows[0][0] // 1000 + 1 if rows else None
 
-    def _add(self, found: FiguresFound, statement: Statement, table: str, time: str, columns: str) -> Operation[None]:
-        """Add the sums of rows, once by span and once by group. Grouping by both together would return many rows."""
-        step, by = self._query.step, self._query.by
-        rows = yield from statement.query_grouped(table, f"{time} / {step} * {step}, status", columns)
+    def _add(
+        self, found: FiguresFound, statement: Statement, table: str, time: str, columns: str
+    ) -> Operation[None]:
+        """Add the sums of rows, once by span and once by group.
+
+        Grouping by both together would return many rows.
+        """
+        step = self._query.step
+        by = self._query.by
+        rows = yield from statement.query_grouped(
+            table, f"{time} / {step} * {step}, status", columns
+        )
         _take(found.spans, rows)
         if by:
-            most = f"ORDER BY 3 DESC LIMIT {statement.add(ROWS_PER_GROUP * (self._query.most_groups + 1))}"
-            _take(found.groups, (yield from statement.query_grouped(table, f"{GROUPS[by]}, status", columns, most)))
+            most = (
+                "ORDER BY 3 DESC LIMIT "
+                f"{statement.add(ROWS_PER_GROUP * (self._query.most_groups + 1))}"
+            )
+            _take(
+                found.groups,
+                (yield from statement.query_grouped(table, f"{GROUPS[by]}, status", columns, most)),
+            )
 
 
 def _take(totals: dict[Any, Figures], rows: Rows) -> None:
@@ -232,10 +270,14 @@ def _take(totals: dict[Any, Figures], rows: Rows) -> None:
 
 
 def _stretches(since: int, until: int, span: int) -> list[tuple[int, int, int]]:
-    """Return the sums that cover a period with spans of this length: the step, start and end of each."""
+    """Return the sums that cover a period with spans of this length: the step, start and end of
+    each.
+    """
     if until - since <= BY_HOUR:
         return [(MINUTE, since // MINUTE * MINUTE, until)]
-    begin, low, high = since // HOUR * HOUR, -(-since // FOUR_HOURS) * FOUR_HOURS, until // FOUR_HOURS * FOUR_HOURS
+    begin = since // HOUR * HOUR
+    low = -(-since // FOUR_HOURS) * FOUR_HOURS
+    high = until // FOUR_HOURS * FOUR_HOURS
     if span % FOUR_HOURS:
         return [(HOUR, begin, until)]
     return [(HOUR, begin, low), (FOUR_HOURS, low, high), (HOUR, high, until)]
@@ -245,4 +287,10 @@ def _figures(status: str, sums: Row) -> Figures:
     count, received, cached, sent, reasoning, cost, *counts = sums
     cells = list(map(int, counts))  # PostgreSQL returns sums as decimals
     tokens = (int(received), int(cached), int(sent), int(reasoning))
-    return Figures({status: int(count)}, *tokens, None if cost is None else int(cost), cells[:BUCKETS], cells[BUCKETS:])
+    return Figures(
+        {status: int(count)},
+        *tokens,
+        None if cost is None else int(cost),
+        cells[:BUCKETS],
+        cells[BUCKETS:],
+    )

@@ -6,7 +6,9 @@ from antiphon.storage.records.files import FileText
 
 @writes("keep_file_text")
 def put(text: FileText) -> Operation[None]:
-    """Store the text of a file's content. It replaces the tenant's earlier text of the same content.
+    """Store the text of a file's content.
+
+    It replaces the tenant's earlier text of the same content.
 
     The text is deleted with the last of the tenant's files that have this content.
     """

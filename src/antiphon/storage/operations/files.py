@@ -1,8 +1,9 @@
 """Files and their blobs. Every operation treats an expired file as unknown.
 
-The order of the steps makes a crash harmless. `begin` records the name of a blob, then the bytes are written, then
-`put` makes a file use the blob. A recorded blob without a user becomes stale after a time. The process that claims a
-stale blob deletes its bytes, then its record. So no bytes exist without a record, and no file exists without bytes.
+The order of the steps makes a crash harmless. `begin` records the name of a blob, then the bytes
+are written, then `put` makes a file use the blob. A recorded blob without a user becomes stale
+after a time. The process that claims a stale blob deletes its bytes, then its record. So no bytes
+exist without a record, and no file exists without bytes.
 """
 
 from collections.abc import Sequence
@@ -35,8 +36,9 @@ def put(
 
     `reply` is stored for the `Idempotency-Key` that was reserved under the id `reserved`.
 
-    If the tenant has another file with the same content, the returned file uses the blob of that file, and its own
-    blob becomes stale. Raises `StoreError` if the blob was not begun, or is stale.
+    If the tenant has another file with the same content, the returned file uses the blob of that
+    file, and its own blob becomes stale. Raises `StoreError` if the blob was not begun, or is
+    stale.
     """
     if not (yield from reserve(file.tenant, file.size, quota)):
         return None
@@ -46,7 +48,10 @@ def put(
 
 
 def reserve(tenant: str, size: int, quota: FileQuota) -> Operation[bool]:
-    """Add one file to the tenant's count, unless that would exceed the quota. The count is always exact."""
+    """Add one file to the tenant's count, unless that would exceed the quota.
+
+    The count is always exact.
+    """
     if quota.files < 1 or size > quota.size:
         return False
     return bool((yield from query_rows("reserve_files", tenant, size, quota.files, quota.size)))
@@ -58,7 +63,9 @@ def place(file: StoredFile) -> Operation[StoredFile]:
     if row is None:
         used = yield from query_rows("use_blob", file.blob, file.tenant, file.digest)
         if not used:
-            raise StoreError("The upload took too long, and its data was deleted. Upload the file again.")
+            raise StoreError(
+                "The upload took too long, and its data was deleted. Upload the file again."
+            )
         blob: str = file.blob
     else:
         (blob,) = row
@@ -79,9 +86,14 @@ def load(tenant: str, file_id: str) -> Operation[StoredFile | None]:
 
 @writes("delete_file", frees=True)
 def delete(tenant: str, file_id: str) -> Operation[bool]:
-    """Delete the file; its blob becomes stale unless another file uses it. Return False if the file is unknown."""
+    """Delete the file; its blob becomes stale unless another file uses it.
+
+    Return False if the file is unknown.
+    """
     now: int = yield NOW
-    yield from query_rows("lock_stores_of_file", file_id)  # stores before files, the same order as in `attach`
+    yield from query_rows(
+        "lock_stores_of_file", file_id
+    )  # stores before files, the same order as in `attach`
     if not (yield from query_rows("delete_file", file_id, tenant, now)):
         return False
     yield from forget_file(file_id)
@@ -100,7 +112,9 @@ def page(tenant: str | None, query: FileQuery) -> Operation[FilePage]:
             return FilePage(is_unknown=True)
         places["after"] = row[0]
     yield from announce_read(query.limit)
-    rows, has_more = yield from part_of_list(f"files{scope}", own, (now, query.purpose), query, places)
+    rows, has_more = yield from part_of_list(
+        f"files{scope}", own, (now, query.purpose), query, places
+    )
     return FilePage(tuple(map(_file, rows)), has_more)
 
 
@@ -113,7 +127,10 @@ def use(tenant: str) -> Operation[FileUse]:
 
 @writes("begin_blob")
 def begin(tenant: str, blob: str, hold: int) -> Operation[None]:
-    """Record a blob before its bytes are written. It becomes stale after `hold` seconds unless it is used."""
+    """Record a blob before its bytes are written.
+
+    It becomes stale after `hold` seconds unless it is used.
+    """
     yield from query_rows("begin_blob", blob, tenant, (yield NOW) + hold)
 
 
@@ -125,7 +142,10 @@ def spare(tenant: str, blob: str) -> Operation[None]:
 
 @writes("claim_stale_blobs", is_of_all=True, frees=True)
 def claim_stale(limit: int) -> Operation[Sequence[str]]:
-    """Claim and return stale blobs. Nothing can use them from now on: delete their bytes, then `forget_blobs`."""
+    """Claim and return stale blobs.
+
+    Nothing can use them from now on: delete their bytes, then `forget_blobs`.
+    """
     now: int = yield NOW
     return [row[0] for row in (yield from query_rows("claim_stale_blobs", now, limit))]
 
@@ -138,7 +158,9 @@ def forget(blobs: Sequence[str]) -> Operation[None]:
 
 @writes("postpone_blobs", is_of_all=True, frees=True)
 def postpone(blobs: Sequence[str], delay: int) -> Operation[None]:
-    """Make claimed blobs claimable again after `delay` seconds, because their bytes could not be deleted."""
+    """Make claimed blobs claimable again after `delay` seconds, because their bytes could not be
+    deleted.
+    """
     stale_at = (yield NOW) + delay
     yield from query_many("postpone_blob", [(blob, stale_at) for blob in blobs])
 

@@ -6,7 +6,16 @@ from antiphon.storage.operations import responses
 from antiphon.storage.operations.step import Operation, query_rows, reads
 
 TABLES = (
-    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions", "facts"),
+    *(
+        "responses",
+        "items",
+        "events",
+        "jobs",
+        "conversations",
+        "conversation_items",
+        "chat_completions",
+        "facts",
+    ),
     *("keys", "deliveries", "answers", "api_keys", "files"),
 )
 
@@ -18,7 +27,10 @@ def check() -> Operation[None]:
 
 
 def try_to_write(value: bytes) -> Operation[None]:
-    """Write a value to a separate row, only to prove that writing works. The value must differ from the last one."""
+    """Write a value to a separate row, only to prove that writing works.
+
+    The value must differ from the last one.
+    """
     yield from query_rows("try_to_write", value)
 
 

@@ -1,6 +1,15 @@
 """`Idempotency-Key`s."""
 
-from antiphon.storage.operations.step import NOW, Changed, Operation, Row, first, query_rows, reads, writes
+from antiphon.storage.operations.step import (
+    NOW,
+    Changed,
+    Operation,
+    Row,
+    first,
+    query_rows,
+    reads,
+    writes,
+)
 from antiphon.storage.records.tenants import KeyReservation, StoredReply
 
 RETAINED = 86_400
@@ -8,10 +17,16 @@ RETAINED = 86_400
 
 
 @writes("reserve")
-def reserve(tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Operation[KeyReservation]:
-    """Reserve a key for a response that the worker will run, unless it is reserved; return the reservation."""
+def reserve(
+    tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str
+) -> Operation[KeyReservation]:
+    """Reserve a key for a response that the worker will run, unless it is reserved; return the
+    reservation.
+    """
     now: int = yield NOW
-    reserved = yield from query_rows("reserve", tenant, key, fingerprint, response_id, worker, now, now - RETAINED)
+    reserved = yield from query_rows(
+        "reserve", tenant, key, fingerprint, response_id, worker, now, now - RETAINED
+    )
     if reserved and reserved[0][0]:
         yield from query_rows("revive", worker)  # it had expired, but is active
     row = yield from first("find_key", tenant, key, now - RETAINED)

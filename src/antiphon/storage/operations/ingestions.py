@@ -6,19 +6,31 @@ import msgspec
 
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.leases import QUEUE
-from antiphon.storage.operations.step import Changed, Operation, Query, first, query_rows, reads, writes
+from antiphon.storage.operations.step import (
+    Changed,
+    Operation,
+    Query,
+    first,
+    query_rows,
+    reads,
+    writes,
+)
 from antiphon.storage.operations.vector_stores import chunks_of_files, drop_unfinished, file_of
 from antiphon.storage.records.vector_stores import Ingestion, StoreFile
 
 CHUNKS = 11
 """The column of a store's row with the number of its chunks."""
 
-TOO_MANY = "The vector store would have more than {most:,} chunks. Put the file into another vector store."
+TOO_MANY = (
+    "The vector store would have more than {most:,} chunks. Put the file into another vector store."
+)
 
 
 @reads("has_ingestions", is_of_all=True)
 def is_waiting() -> Operation[bool]:
-    """Return whether a file of any tenant waits for ingestion: it has no owner, or its owner has expired."""
+    """Return whether a file of any tenant waits for ingestion: it has no owner, or its owner has
+    expired.
+    """
     return bool((yield Query("waiting_ingestion", ())))
 
 
@@ -26,12 +38,14 @@ def is_waiting() -> Operation[bool]:
 def claim(worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Operation[Ingestion | None]:
     """Assign the next waiting file to the worker; return None if no file waits.
 
-    A file waits if it has no owner or its owner has expired. The next file is the oldest one of the tenant with the
-    fewest files in progress. Tenants with `per_tenant` files in progress at this worker are skipped,
-    and so are released files of stores with an embedding model in `paused`.
+    A file waits if it has no owner or its owner has expired. The next file is the oldest one of the
+    tenant with the fewest files in progress. Tenants with `per_tenant` files in progress at this
+    worker are skipped, and so are released files of stores with an embedding model in `paused`.
     """
     yield Query("lock_worker", (QUEUE,))
-    row = yield from first("next_ingestion", worker, per_tenant, "\n".join(["", *paused, ""]) if paused else "")
+    row = yield from first(
+        "next_ingestion", worker, per_tenant, "\n".join(["", *paused, ""]) if paused else ""
+    )
     if row is None:
         return None
     seq, is_lost = row
@@ -49,9 +63,11 @@ def claim(worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Operation
 
 @writes("complete_ingestion")
 def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
-    """Publish the `count` new chunks in place of the old ones; return False if the version is outdated.
+    """Publish the `count` new chunks in place of the old ones; return False if the version is
+    outdated.
 
-    If the store would then have more than `most` chunks, the ingestion fails instead, in the same transaction.
+    If the store would then have more than `most` chunks, the ingestion fails instead, in the same
+    transaction.
     """
     file = ingestion.file
     row = yield from first("lock_vector_store", file.store_id, file.tenant)
@@ -60,7 +76,8 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
         return False
     if row[CHUNKS] - file_of(known).chunks + count > most:
         return (yield from fail(ingestion, "invalid_file", TOO_MANY.format(most=most)))
-    chunks, attributes = chunks_of_files(), msgspec.json.decode(file_of(known).attributes)
+    chunks = chunks_of_files()
+    attributes = msgspec.json.decode(file_of(known).attributes)
     usage_bytes = yield from chunks.publish(chunks.indexed_file(file))
     if usage_bytes is None:
         return False
@@ -71,7 +88,10 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
 
 @writes("fail_ingestion")
 def fail(ingestion: Ingestion, code: str, message: str) -> Operation[bool]:
-    """Mark an ingestion as failed; return False if the version is outdated. Older chunks are kept."""
+    """Mark an ingestion as failed; return False if the version is outdated.
+
+    Older chunks are kept.
+    """
     file = ingestion.file
     yield from query_rows("lock_vector_store", file.store_id, file.tenant)
     if not (yield from query_rows("fail_ingestion", ingestion.seq, file.version, code, message)):
@@ -86,7 +106,10 @@ def _is_newest(file: StoreFile, known: StoreFile) -> bool:
 
 @writes("release_ingestion", is_of_all=True)
 def release(worker: str, seq: int) -> Operation[None]:
-    """Return one of the worker's files to the queue. The chunks that were written for it are never published."""
+    """Return one of the worker's files to the queue.
+
+    The chunks that were written for it are never published.
+    """
     if (yield from query_rows("release_ingestion", seq, worker)):
         yield Changed([INGESTIONS])
 

@@ -1,4 +1,6 @@
-"""Blobs that items refer to. A blob is kept as long as a response or a conversation has an item that refers to it."""
+"""Blobs that items refer to. A blob is kept as long as a response or a conversation has an item
+that refers to it.
+"""
 
 from antiphon.storage.operations.step import Operation, query_rows, reads
 from antiphon.storage.records.responses import StoredItem
@@ -11,7 +13,9 @@ def use_by_response(seq: int, tenant: str, item: StoredItem) -> Operation[None]:
 
 def use_by_conversation(conversation_id: str, tenant: str, item: StoredItem) -> Operation[None]:
     """Keep the blob of a new conversation item until the item is deleted."""
-    yield from query_rows("use_blob_by_conversation", item.blob, tenant, item.blob_size, conversation_id, item.id)
+    yield from query_rows(
+        "use_blob_by_conversation", item.blob, tenant, item.blob_size, conversation_id, item.id
+    )
 
 
 def drop(conversation_id: str, item_id: str) -> Operation[None]:

@@ -1,7 +1,7 @@
 """Background work: the queue, and the fence of each job.
 
-The row of a response is its job: it waits in the queue, has one owner, and is fenced by a version. `leases.py` has the
-workers that own jobs, `event_log.py` the events of a response.
+The row of a response is its job: it waits in the queue, has one owner, and is fenced by a version.
+`leases.py` has the workers that own jobs, `event_log.py` the events of a response.
 """
 
 import json
@@ -56,14 +56,17 @@ from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, StoredReply
 
 AT_ONCE, DUE, IDLE = range(3)
-"""The ranks of waiting jobs, as `next_waiting` orders them: those that are not deferred, those that can no longer wait
-for an idle slot, and those that need one."""
+"""The ranks of waiting jobs, as `next_waiting` orders them: those that are not deferred, those that
+can no longer wait for an idle slot, and those that need one.
+"""
 
 MOST_RELATED = 256
 """Waiting jobs among which one that continues a recent job is searched."""
 
 NEARLY = 100
-"""Free places in a queue below which requests are queued one at a time: more than can be queued concurrently."""
+"""Free places in a queue below which requests are queued one at a time: more than can be queued
+concurrently.
+"""
 
 
 @writes("enqueue")
@@ -79,19 +82,24 @@ def enqueue(
 ) -> Operation[LockResult]:
     """Store a queued response with its request, and lock its conversation.
 
-    Nothing is stored if the result is `BUSY` (another response holds the conversation's lock), `UNKNOWN` (the
-    conversation does not exist) or `FULL` (the tenant already has `most` waiting jobs; None means no limit). The
-    limit also holds for concurrent requests, and separately for deferred jobs and for others.
+    Nothing is stored if the result is `BUSY` (another response holds the conversation's lock),
+    `UNKNOWN` (the conversation does not exist) or `FULL` (the tenant already has `most` waiting
+    jobs; None means no limit). The limit also holds for concurrent requests, and separately for
+    deferred jobs and for others.
     """
     yield Changed([response.id, JOBS])
     shift: int = yield SHIFT
     response = dated(response, shift)
     if most is not None and (
-        yield from _is_full("count_deferred" if deferral.begin_by else "count_waiting", response.tenant, most)
+        yield from _is_full(
+            "count_deferred" if deferral.begin_by else "count_waiting", response.tenant, most
+        )
     ):
         return LockResult.FULL
     if response.conversation_id is not None:
-        outcome = yield from leases.hold(response.tenant, response.conversation_id, response.id, None)
+        outcome = yield from leases.hold(
+            response.tenant, response.conversation_id, response.id, None
+        )
         if outcome is not LockResult.DONE:
             return outcome
         # The end of the conversation is only certain from now on.
@@ -103,7 +111,9 @@ def enqueue(
     size = event_log.size_of(frames)
     reserved = (taken.key_id, taken.tokens, size, taken.cost, json.dumps(taken.models))
     waits = deferral.begin_by and deferral.begin_by + shift, deferral.continuation
-    yield from query_rows("put_job", seq, response.tenant, event_log.next_number(frames), request, *reserved, *waits)
+    yield from query_rows(
+        "put_job", seq, response.tenant, event_log.next_number(frames), request, *reserved, *waits
+    )
     yield from event_log.append(seq, frames)
     yield from facts.put(response.facts)
     return LockResult.DONE
@@ -125,21 +135,22 @@ def _is_full(count: str, tenant: str, most: int) -> Operation[bool]:
 def claim(
     worker: str, per_tenant: int, per_tenant_here: int | None = None, slots: Slots = ONE_SLOT
 ) -> Operation[Job | None]:
-    """Assign the next waiting job to the worker and mark it as in progress; return None if no job waits.
+    """Assign the next waiting job to the worker and mark it as in progress; return None if no job
+    waits.
 
-    A job waits if it has no owner or its owner has expired. The next job is the oldest one of the tenant with the
-    fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in progress at all workers, or
-    `per_tenant_here` at this worker (None means no limit), and an API key with as many jobs in progress as its
-    limit for concurrent requests.
+    A job waits if it has no owner or its owner has expired. The next job is the oldest one of the
+    tenant with the fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in
+    progress at all workers, or `per_tenant_here` at this worker (None means no limit), and an API
+    key with as many jobs in progress as its limit for concurrent requests.
 
-    A deferred job is never next while another job could be claimed. It uses an idle slot before its `begin_by`,
-    and any free slot afterwards; the most urgent of a tenant is first. A job that is not deferred ignores the jobs
-    in idle slots: if it needs the slot of one, or its place in the limit of the tenant or of the key, that job
-    returns to the queue. Of the jobs of a tenant's key, those that continue a `recent` one are first, unless a
-    deferred job is due.
+    A deferred job is never next while another job could be claimed. It uses an idle slot before its
+    `begin_by`, and any free slot afterwards; the most urgent of a tenant is first. A job that is
+    not deferred ignores the jobs in idle slots: if it needs the slot of one, or its place in the
+    limit of the tenant or of the key, that job returns to the queue. Of the jobs of a tenant's key,
+    those that continue a `recent` one are first, unless a deferred job is due.
 
-    A job of an expired worker loses the events since the last `save`, and its `lost`
-    counter is incremented. A large job is returned without its request and its items, and flagged as partial:
+    A job of an expired worker loses the events since the last `save`, and its `lost` counter is
+    incremented. A large job is returned without its request and its items, and flagged as partial:
     `find_job` returns all of it.
     """
     # Without `query_rows`, because this runs frequently.
@@ -157,7 +168,11 @@ def claim(
         return None
     yield from leases.revive(worker, claimed)
     over = (slots.free <= 0, *limits_reached)
-    if rank == AT_ONCE and any(over) and (returned := (yield from _make_room(worker, tenant, key, over))):
+    if (
+        rank == AT_ONCE
+        and any(over)
+        and (returned := (yield from _make_room(worker, tenant, key, over)))
+    ):
         yield Changed([*returned, JOBS])
     if is_lost:
         yield Changed([row[0] for row in (yield from leases.drop_unfinished(seq))])
@@ -166,7 +181,9 @@ def claim(
     return (yield from _job(found[0], few=True)) if found else None
 
 
-def _related(tenant: str, key: str, rank: int, recent: Collection[tuple[str, str]]) -> Operation[int | None]:
+def _related(
+    tenant: str, key: str, rank: int, recent: Collection[tuple[str, str]]
+) -> Operation[int | None]:
     """Return the oldest waiting job of a tenant's key that continues a recent one, or None."""
     if all(owner != tenant for owner, _ in recent):
         return None
@@ -183,10 +200,11 @@ def _make_room(worker: str, tenant: str, key: str, over: Sequence[int]) -> Opera
 def to_return(rows: Sequence[Row], over: Sequence[int]) -> list[int]:
     """Return the fewest jobs that must end to leave room for another one; of equals, the newest.
 
-    A row is a job in an idle slot, and whether it counts for each limit: the slots of the worker, the tenant's jobs,
-    the key's. `over` says which of these limits is reached.
+    A row is a job in an idle slot, and whether it counts for each limit: the slots of the worker,
+    the tenant's jobs, the key's. `over` says which of these limits is reached.
     """
-    open_limits, found = {place for place, is_over in enumerate(over) if is_over}, []
+    open_limits = {place for place, is_over in enumerate(over) if is_over}
+    found = []
     while open_limits and rows:
         seq, *counts = max(rows, key=lambda row: sum(row[1 + place] for place in open_limits))
         relieved = {place for place in open_limits if counts[place]}
@@ -212,7 +230,8 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     yield from event_log.append(row[0], progress.frames)
     before = len(job.response.input)
     rows = [
-        (row[0], before + index, 1, item.id, sealed_column(item.sealed), item.body) for index, item in progress.output
+        (row[0], before + index, 1, item.id, sealed_column(item.sealed), item.body)
+        for index, item in progress.output
     ]
     yield from query_many("put_item", rows)
     return replace(
@@ -234,10 +253,11 @@ def finish(
     append: bool = False,
     announcement: Announcement | None = None,
 ) -> Operation[bool]:
-    """End a job with the final state of its response; return False, and store nothing, if `job` is outdated.
+    """End a job with the final state of its response; return False, and store nothing, if `job` is
+    outdated.
 
-    Stores the response as `save` does, its last events, and a delivery to each webhook endpoint of the tenant that
-    subscribes to the announcement, all in one transaction.
+    Stores the response as `save` does, its last events, and a delivery to each webhook endpoint of
+    the tenant that subscribes to the announcement, all in one transaction.
     """
     yield Changed([response.id])
     shift: int = yield SHIFT
@@ -246,10 +266,14 @@ def finish(
     if row is None:
         return False
     seq, log_bytes = row
-    drops_log = bool(job.next_number) and not response.is_streamed  # no client replays the events of its open items
+    drops_log = (
+        bool(job.next_number) and not response.is_streamed
+    )  # no client replays the events of its open items
     stored = 0 if drops_log else log_bytes
     sizes = stored + event_log.size_of(frames), *extent_of(response.input, response.output)
-    yield from query_rows("end_response", seq, response.status, response.body, response.expires_at, *sizes)
+    yield from query_rows(
+        "end_response", seq, response.status, response.body, response.expires_at, *sizes
+    )
     yield from query_rows("drop_output", seq)
     yield from query_many("put_item", [row for row in item_rows(seq, response) if row[2]])
     for item in response.output:
@@ -262,7 +286,9 @@ def finish(
     yield from leave_conversation(response, position, append)
     yield from facts.put(response.facts)
     if announcement is not None:
-        yield from announce(response.tenant, replace(announcement, created_at=announcement.created_at + shift))
+        yield from announce(
+            response.tenant, replace(announcement, created_at=announcement.created_at + shift)
+        )
     return True
 
 
@@ -297,7 +323,19 @@ def _is_large(row: Row) -> bool:
 
 def _job(row: Row, few: bool) -> Operation[Job | None]:
     """Create a job from its row. With `few`, omit the large parts of a large job."""
-    _, response_id, tenant, request, version, next_number, stored_number, attempt, lost, called, *rest = row[:16]
+    (
+        _,
+        response_id,
+        tenant,
+        request,
+        version,
+        next_number,
+        stored_number,
+        attempt,
+        lost,
+        called,
+        *rest,
+    ) = row[:16]
     key_id, tokens, cost, models, uses_idle, continuation = rest
     is_partial = few and _is_large(row)
     response = yield from load_at(
@@ -315,6 +353,12 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
     if is_partial:
         partial = replace(response, input=(), output=(), is_partial=True)
         return replace(
-            job, response=partial, request=b"", called=b"", is_partial=True, items=row[-3], size=row[-2] + row[-1]
+            job,
+            response=partial,
+            request=b"",
+            called=b"",
+            is_partial=True,
+            items=row[-3],
+            size=row[-2] + row[-1],
         )
     return job

@@ -1,14 +1,24 @@
-"""What workers own: jobs, locks of conversations and idempotency keys, and the heartbeats that keep them.
+"""What workers own: jobs, locks of conversations and idempotency keys, and the heartbeats that keep
+them.
 
-A worker is identified by a name. Its heartbeat shows that it is alive. If the heartbeat stops, other workers can call
-`expire_worker`. An expired worker keeps its jobs until other workers claim them, and its next heartbeat makes it alive
-again.
+A worker is identified by a name. Its heartbeat shows that it is alive. If the heartbeat stops,
+other workers can call `expire_worker`. An expired worker keeps its jobs until other workers claim
+them, and its next heartbeat makes it alive again.
 """
 
 from collections.abc import Mapping
 
 from antiphon.storage.changes import INGESTIONS, JOBS
-from antiphon.storage.operations.step import Changed, Operation, Row, Rows, first, query_rows, reads, writes
+from antiphon.storage.operations.step import (
+    Changed,
+    Operation,
+    Row,
+    Rows,
+    first,
+    query_rows,
+    reads,
+    writes,
+)
 from antiphon.storage.records.jobs import LockResult
 
 QUEUE = ""
@@ -16,7 +26,9 @@ QUEUE = ""
 
 
 @writes("lock")
-def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
+def hold(
+    tenant: str, conversation_id: str, response_id: str, worker: str | None
+) -> Operation[LockResult]:
     """Lock the conversation for a response that the worker runs."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None:
@@ -29,7 +41,10 @@ def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None
 
 
 def revive(worker: str | None, rows: Rows) -> Operation[None]:
-    """Make an expired worker alive again when it acquires something. The last column is whether it had expired."""
+    """Make an expired worker alive again when it acquires something.
+
+    The last column is whether it had expired.
+    """
     if worker is not None and rows and rows[0][-1]:
         yield from query_rows("revive", worker)
 
@@ -56,18 +71,23 @@ def beat(worker: str) -> Operation[None]:
 
 @reads("heartbeats", is_of_all=True)
 def beats() -> Operation[Mapping[str, int]]:
-    """Return the last heartbeat of each unexpired worker that owns anything. It changes while a worker is alive."""
+    """Return the last heartbeat of each unexpired worker that owns anything.
+
+    It changes while a worker is alive.
+    """
     rows = yield from query_rows("beats")
     return {row[0]: row[1] for row in rows}
 
 
 @writes("expire_worker", is_of_all=True)
 def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
-    """Release everything that a worker owns, if its last heartbeat is still `beat`; return False if it is not.
+    """Release everything that a worker owns, if its last heartbeat is still `beat`; return False if
+    it is not.
 
-    Other workers can then claim its jobs, conversations and idempotency keys. The worker can still finish jobs that
-    no other worker has claimed. `beat` is None if the worker itself calls this when it stops: its jobs wait again,
-    without counting an attempt, and everything else is released.
+    Other workers can then claim its jobs, conversations and idempotency keys. The worker can still
+    finish jobs that no other worker has claimed. `beat` is None if the worker itself calls this
+    when it stops: its jobs wait again, without counting an attempt, and everything else is
+    released.
     """
     changed = yield from (retire(worker) if beat is None else expire(worker, beat))
     if changed:
@@ -76,7 +96,9 @@ def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
 
 
 def expire(worker: str, beat: int) -> Operation[list[str] | None]:
-    """Release a dead worker's leases; return the responses of its jobs, or None if the worker is alive."""
+    """Release a dead worker's leases; return the responses of its jobs, or None if the worker is
+    alive.
+    """
     query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
     if not (yield from query_rows(query, *values)):
         return None

@@ -13,12 +13,19 @@ MOST_LESSONS = 1_000
 def put(lessons: Sequence[StoredLesson], since: int) -> Operation[None]:
     """Store lessons. Each replaces the same lesson about the same model for the same tenant.
 
-    Lessons about the same backends are deleted if they were learned before `since`, or exceed `MOST_LESSONS`.
+    Lessons about the same backends are deleted if they were learned before `since`, or exceed
+    `MOST_LESSONS`.
     """
     shift: int = yield SHIFT
     for one in lessons:
         yield from query_rows(
-            "put_lesson", one.place, one.model, one.tenant, one.name, one.stated, one.learned_at + shift
+            "put_lesson",
+            one.place,
+            one.model,
+            one.tenant,
+            one.name,
+            one.stated,
+            one.learned_at + shift,
         )
     for place in sorted({one.place for one in lessons}):
         yield from query_rows("trim_lessons", place, since + shift, MOST_LESSONS)
@@ -26,7 +33,9 @@ def put(lessons: Sequence[StoredLesson], since: int) -> Operation[None]:
 
 @reads("lessons", is_of_all=True)
 def every(since: int) -> Operation[list[StoredLesson]]:
-    """Return the lessons that were learned from `since` on, by place and model, the oldest first."""
+    """Return the lessons that were learned from `since` on, by place and model, the oldest
+    first.
+    """
     shift: int = yield SHIFT
     rows = yield from query_rows("lessons", since + shift)
     return [StoredLesson(*row) for row in rows]

@@ -25,15 +25,21 @@ class PartQuery(Protocol):
 
 
 def part(
-    name: str, key: tuple[Any, ...], more: tuple[Any, ...], query: PartQuery, places: Mapping[str, int]
+    name: str,
+    key: tuple[Any, ...],
+    more: tuple[Any, ...],
+    query: PartQuery,
+    places: Mapping[str, int],
 ) -> Operation[tuple[Rows, bool]]:
     """Return the part of a list between `after` and `before`, and whether there is more.
 
-    The statements `{name}_up` and `{name}_down` have the parameters `key`, the numbers that bound the part, the
-    number of rows, and `more`. With only `before`, the part ends directly before that id, and is read backwards.
+    The statements `{name}_up` and `{name}_down` have the parameters `key`, the numbers that bound
+    the part, the number of rows, and `more`. With only `before`, the part ends directly before that
+    id, and is read backwards.
     """
     is_backwards = "before" in places and "after" not in places
-    low, high = BEFORE_ALL, BEHIND_ALL
+    low = BEFORE_ALL
+    high = BEHIND_ALL
     for bound, place in places.items():
         if (bound == "after") is query.descending:
             high = place

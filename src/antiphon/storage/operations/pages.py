@@ -1,7 +1,9 @@
-"""Pages of long lists: a response's complete input, a conversation's items, and a chat completion's messages.
+"""Pages of long lists: a response's complete input, a conversation's items, and a chat completion's
+messages.
 
-Only the returned rows are read. A list is a sequence of segments, each with the items of one response, conversation or
-completion by position. A pager reads from the segments, which come in the requested order, until its page is complete.
+Only the returned rows are read. A list is a sequence of segments, each with the items of one
+response, conversation or completion by position. A pager reads from the segments, which come in the
+requested order, until its page is complete.
 """
 
 import re
@@ -24,8 +26,9 @@ from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItem
 
 BEFORE_ALL = -1
 BEHIND_ALL = 2**31 - 1
-"""A position that is greater than that of any item: a response cannot have more items, and a conversation in practice
-will not."""
+"""A position that is greater than that of any item: a response cannot have more items, and a
+conversation in practice will not.
+"""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 """The index of a message in its id."""
@@ -46,9 +49,12 @@ class ResponseHead(NamedTuple):
 
 @dataclass(slots=True)
 class _Segment:
-    """Items of `table` that belong to `key`, between two positions, both excluded. `size` is at least their bytes.
+    """Items of `table` that belong to `key`, between two positions, both excluded.
 
-    `after` and `before` are the positions of the items in the query's bounds, if this segment has them.
+    `size` is at least their bytes.
+
+    `after` and `before` are the positions of the items in the query's bounds, if this segment has
+    them.
     """
 
     table: str
@@ -77,7 +83,9 @@ class _Pager:
         self._waits_for_before = self.query.before is not None
 
     def is_done(self) -> bool:
-        """Whether no further segment matters: the page is complete, and both bounds were found in the list."""
+        """Whether no further segment matters: the page is complete, and both bounds were found in
+        the list.
+        """
         has_all = self.has_more or self._is_past_before
         return has_all and not self._waits_for_after and not self._waits_for_before
 
@@ -97,11 +105,13 @@ class _Pager:
                 segment.low = segment.after
         elif self._waits_for_after:
             if segment.before is not None:  # `before` comes ahead of `after`, so the page is empty
-                self._waits_for_before, self._is_past_before = False, True
+                self._waits_for_before = False
+                self._is_past_before = True
             return
         was_past = self._is_past_before
         if self._waits_for_before and segment.before is not None:
-            self._waits_for_before, self._is_past_before = False, True
+            self._waits_for_before = False
+            self._is_past_before = True
             if self.query.descending:
                 segment.low = segment.before
             else:
@@ -140,8 +150,13 @@ def head(tenant: str, response_id: str) -> Operation[ResponseHead | None]:
 
 
 @reads("input_page")
-def input_page(tenant: str, head: ResponseHead, query: PageQuery, length: int) -> Operation[StoredItemPage]:
-    """Return one page of a response's complete input. `length` is that of its chain, or 0 if the chain has no head."""
+def input_page(
+    tenant: str, head: ResponseHead, query: PageQuery, length: int
+) -> Operation[StoredItemPage]:
+    """Return one page of a response's complete input.
+
+    `length` is that of its chain, or 0 if the chain has no head.
+    """
     now: int = yield NOW
     pager = _Pager(query)
     own = yield from _own(head, query)
@@ -157,7 +172,9 @@ def input_page(tenant: str, head: ResponseHead, query: PageQuery, length: int) -
     if length and head.previous_response_id is not None:
         yield from announce_read(length)
         rows = list((yield from _walk(tenant, head.previous_response_id, now, query, length)))
-    conversation = (rows[-1][2], rows[-1][3]) if rows else (head.conversation_id, head.conversation_end)
+    conversation = (
+        (rows[-1][2], rows[-1][3]) if rows else (head.conversation_id, head.conversation_end)
+    )
     yield from _see_conversation(pager, tenant, *conversation)
     for row in reversed(rows):
         if pager.is_done():
@@ -169,8 +186,13 @@ def input_page(tenant: str, head: ResponseHead, query: PageQuery, length: int) -
 
 
 @reads("conversation_page")
-def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Operation[StoredItemPage | None]:
-    """Return one page of the items, or None if the conversation is unknown. Reads little more than it returns."""
+def conversation_page(
+    tenant: str, conversation_id: str, query: PageQuery
+) -> Operation[StoredItemPage | None]:
+    """Return one page of the items, or None if the conversation is unknown.
+
+    Reads little more than it returns.
+    """
     segment = yield from _conversation(tenant, conversation_id, BEHIND_ALL, query)
     if segment is None:
         return None
@@ -180,7 +202,9 @@ def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Op
 
 
 @reads("completion_messages")
-def completion_messages(tenant: str, completion_id: str, query: PageQuery) -> Operation[StoredItemPage | None]:
+def completion_messages(
+    tenant: str, completion_id: str, query: PageQuery
+) -> Operation[StoredItemPage | None]:
     """Return one page of a completion's messages, or None if the completion is unknown.
 
     The id of a message is the completion's id, `-`, and the message's index in the request.
@@ -206,10 +230,15 @@ def _message_place(seq: int, completion_id: str, message_id: str | None) -> Oper
     return row[0] if row else None
 
 
-def _see_chain(pager: _Pager, tenant: str, response_id: str, now: int) -> Operation[tuple[str | None, int | None]]:
-    """Walk up a chain as far as needed; return the conversation of its head, if the walk reaches it."""
+def _see_chain(
+    pager: _Pager, tenant: str, response_id: str, now: int
+) -> Operation[tuple[str | None, int | None]]:
+    """Walk up a chain as far as needed; return the conversation of its head, if the walk reaches
+    it.
+    """
     at: str | None = response_id
-    block, seen = BLOCK, 0
+    block = BLOCK
+    seen = 0
     row: Row = (None,) * 4
     while at is not None and not pager.is_done():
         rows = yield from _walk(tenant, at, now, pager.query, block)
@@ -225,9 +254,13 @@ def _see_chain(pager: _Pager, tenant: str, response_id: str, now: int) -> Operat
     return (row[2], row[3]) if not pager.is_done() else (None, None)
 
 
-def _walk(tenant: str, response_id: str, now: int, query: PageQuery, most: int) -> Operation[list[Row]]:
+def _walk(
+    tenant: str, response_id: str, now: int, query: PageQuery, most: int
+) -> Operation[list[Row]]:
     sign = -1 if query.descending else 1
-    rows = yield from query_rows("walk_up", response_id, tenant, now, most, sign, query.after, query.before)
+    rows = yield from query_rows(
+        "walk_up", response_id, tenant, now, most, sign, query.after, query.before
+    )
     return list(rows)
 
 
@@ -250,7 +283,9 @@ def _own(head: ResponseHead, query: PageQuery) -> Operation[_Segment]:
     return segment
 
 
-def _see_conversation(pager: _Pager, tenant: str, conversation_id: str | None, end: int | None) -> Operation[None]:
+def _see_conversation(
+    pager: _Pager, tenant: str, conversation_id: str | None, end: int | None
+) -> Operation[None]:
     if conversation_id is None or end is None:
         return
     segment = yield from _conversation(tenant, conversation_id, end, pager.query)
@@ -258,7 +293,9 @@ def _see_conversation(pager: _Pager, tenant: str, conversation_id: str | None, e
         yield from pager.see(segment)
 
 
-def _conversation(tenant: str, conversation_id: str, end: int, query: PageQuery) -> Operation[_Segment | None]:
+def _conversation(
+    tenant: str, conversation_id: str, end: int, query: PageQuery
+) -> Operation[_Segment | None]:
     """Return a conversation's items before a position, or None if the conversation is unknown."""
     row = yield from first("load_conversation", conversation_id, tenant)
     if row is None:

@@ -8,14 +8,19 @@ from antiphon.storage.records.profiles import StoredProfile
 def put(profile: StoredProfile) -> Operation[None]:
     """Store a profile. It replaces the profile of the same model at the same place."""
     probed_at = profile.probed_at + (yield SHIFT)
-    yield from query_rows("put_profile", profile.place, profile.model, profile.digest, profile.body, probed_at)
+    yield from query_rows(
+        "put_profile", profile.place, profile.model, profile.digest, profile.body, probed_at
+    )
 
 
 @reads("profiles", is_of_all=True)
 def every() -> Operation[list[StoredProfile]]:
     """Return all profiles, by place and model."""
     rows = yield from query_rows("profiles")
-    return [StoredProfile(place, model, digest, bytes(body), at) for place, model, digest, body, at in rows]
+    return [
+        StoredProfile(place, model, digest, bytes(body), at)
+        for place, model, digest, body, at in rows
+    ]
 
 
 @writes("delete_profile", is_of_all=True, frees=True)

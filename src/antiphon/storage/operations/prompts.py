@@ -12,8 +12,12 @@ LONGEST = 9
 
 
 @writes("create_prompt")
-def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: int) -> Operation[StoredPrompt | None]:
-    """Store a new prompt with its version 1, the default; return None if the tenant already has `most` versions."""
+def create(
+    tenant: str, prompt_id: str, template: bytes, created_at: int, most: int
+) -> Operation[StoredPrompt | None]:
+    """Store a new prompt with its version 1, the default; return None if the tenant already has
+    `most` versions.
+    """
     created_at += yield SHIFT
     if (yield from _is_full(tenant, most)):
         return None

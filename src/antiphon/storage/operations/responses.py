@@ -1,4 +1,6 @@
-"""Responses and items: converting rows to values and back, walking up a chain, and ending a response."""
+"""Responses and items: converting rows to values and back, walking up a chain, and ending a
+response.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,20 +30,26 @@ from antiphon.storage.records.tenants import StoredReply
 
 
 @writes("save")
-def save(response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None) -> Operation[bool]:
+def save(
+    response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None
+) -> Operation[bool]:
     """Store or replace a response that has ended; see `Store.save`."""
     yield Changed([response.id])
     return (yield from save_dated(dated(response, (yield SHIFT)), append, reply))
 
 
 def dated(response: StoredResponse, shift: int) -> StoredResponse:
-    """Return a response with its expiry time converted from this process's clock to the store's clock."""
+    """Return a response with its expiry time converted from this process's clock to the store's
+    clock.
+    """
     if not shift or response.expires_at is None:
         return response
     return replace(response, expires_at=response.expires_at + shift)
 
 
-def save_dated(response: StoredResponse, append: bool, reply: StoredReply | None) -> Operation[bool]:
+def save_dated(
+    response: StoredResponse, append: bool, reply: StoredReply | None
+) -> Operation[bool]:
     """Store a response with a time of the store's clock."""
     position = yield from locked_position(response)
     has_lost_lock = position is None and response.conversation_id is not None
@@ -73,8 +81,11 @@ def locked_position(response: StoredResponse) -> Operation[int | None]:
     return row[0] if row is not None and row[1] == response.id else None
 
 
-def leave_conversation(response: StoredResponse, position: int | None, append: bool) -> Operation[None]:
-    """Unlock a response's conversation, and with `append` first append the items at its end, `position`.
+def leave_conversation(
+    response: StoredResponse, position: int | None, append: bool
+) -> Operation[None]:
+    """Unlock a response's conversation, and with `append` first append the items at its end,
+    `position`.
 
     Does nothing without a position: it has no conversation, or lost the lock.
     """
@@ -86,10 +97,16 @@ def leave_conversation(response: StoredResponse, position: int | None, append: b
     yield from query_rows("let_go", response.conversation_id, response.id)
 
 
-def append_items(conversation_id: str, position: int, items: Sequence[StoredItem], tenant: str) -> Operation[None]:
-    """Append items to a conversation at its end, `position`. No other operation changes it concurrently."""
+def append_items(
+    conversation_id: str, position: int, items: Sequence[StoredItem], tenant: str
+) -> Operation[None]:
+    """Append items to a conversation at its end, `position`.
+
+    No other operation changes it concurrently.
+    """
     rows = [
-        (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
+        (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body)
+        for i, item in enumerate(items)
     ]
     yield from query_many("put_conversation_item", rows)
     for item in items:
@@ -99,11 +116,17 @@ def append_items(conversation_id: str, position: int, items: Sequence[StoredItem
 
 
 def answer(reply: StoredReply | None, response_id: str) -> Operation[bool]:
-    """Store the reply for an idempotency key; return False if the key is no longer reserved for that response."""
+    """Store the reply for an idempotency key; return False if the key is no longer reserved for
+    that response.
+    """
     if reply is None:
         return True
     return bool(
-        (yield from query_rows("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body))
+        (
+            yield from query_rows(
+                "put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body
+            )
+        )
     )
 
 
@@ -111,15 +134,17 @@ def answer(reply: StoredReply | None, response_id: str) -> Operation[bool]:
 def load(tenant: str, response_id: str, *, few: bool = False) -> Operation[StoredResponse | None]:
     """Return the response with its input and output in order, or None if it is unknown.
 
-    With `few`, a response with many or large items is returned without them, flagged as partial. A large body is
-    omitted too.
+    With `few`, a response with many or large items is returned without them, flagged as partial. A
+    large body is omitted too.
     """
     return (yield from load_at(tenant, response_id, (yield NOW), few))
 
 
 def load_at(tenant: str, response_id: str, now: int, few: bool) -> Operation[StoredResponse | None]:
     """Return a response as `load` does, if it has not expired at this time."""
-    rows = yield from query_rows("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
+    rows = yield from query_rows(
+        "load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE
+    )
     if not rows:
         return None
     sides: Sides = [], []
@@ -161,22 +186,29 @@ def delete(tenant: str, response_id: str) -> Operation[bool]:
 
 
 @reads("history")
-def history(tenant: str, response_id: str, extent: ChainExtent | None = None) -> Operation[list[StoredItem] | None]:
+def history(
+    tenant: str, response_id: str, extent: ChainExtent | None = None
+) -> Operation[list[StoredItem] | None]:
     """Return all items of the chain that ends in this response, oldest first.
 
-    The list has each ancestor's input and output, down to this response's own input and output. If the oldest
-    response ran in a conversation, the items that the conversation had at that time come first. Return None if this
-    response or any ancestor is unknown, or if the chain is a cycle. The time is linear in the length of the chain.
-    `extent` is the result of `measure_chain`, if the caller has it.
+    The list has each ancestor's input and output, down to this response's own input and output. If
+    the oldest response ran in a conversation, the items that the conversation had at that time come
+    first. Return None if this response or any ancestor is unknown, or if the chain is a cycle. The
+    time is linear in the length of the chain. `extent` is the result of `measure_chain`, if the
+    caller has it.
     """
     now: int = yield NOW
     if extent is None:
         ((length, items, size),) = yield from query_rows("history_extent", response_id, tenant, now)
     else:
-        length, items, size = extent.length, extent.items, extent.size
+        length = extent.length
+        items = extent.items
+        size = extent.size
     yield from announce_read(max(length, items), size)
     turns: Turns = {}
-    yield from query_in_slices("history", (response_id, tenant, now), lambda part: gather_turns(turns, part))
+    yield from query_in_slices(
+        "history", (response_id, tenant, now), lambda part: gather_turns(turns, part)
+    )
     found = linked(response_id, turns)
     if found is None:
         return None
@@ -186,7 +218,9 @@ def history(tenant: str, response_id: str, extent: ChainExtent | None = None) ->
     yield from _announce_conversation(conversation_id, tenant)
     before: list[StoredItem] = []
     values = (conversation_id, tenant, conversation_end)
-    yield from query_in_slices("conversation_before", values, lambda part: before.extend(map(item_of, part)))
+    yield from query_in_slices(
+        "conversation_before", values, lambda part: before.extend(map(item_of, part))
+    )
     return [*before, *items_found]
 
 
@@ -200,13 +234,17 @@ def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]
 def find_item(tenant: str, item_id: str, *, few: bool = False) -> Operation[StoredItem | None]:
     """Return the stored item with this id, else a conversation's item with it, else None.
 
-    Clients send items back with their ids, and can change them, so several responses can contain different items
-    with one id. The oldest of those that are left is returned: the first in the response that was saved first.
+    Clients send items back with their ids, and can change them, so several responses can contain
+    different items with one id. The oldest of those that are left is returned: the first in the
+    response that was saved first.
 
     With `few`, a large item is returned as a `LargeItem`.
     """
     now: int = yield NOW
-    for query, values in (("find_item", (item_id, tenant, now)), ("find_conversation_item", (item_id, tenant))):
+    for query, values in (
+        ("find_item", (item_id, tenant, now)),
+        ("find_conversation_item", (item_id, tenant)),
+    ):
         row = yield from first(query, *values, FEW_BYTES)
         if row is None:
             continue
@@ -271,7 +309,19 @@ def item_of(row: Row) -> StoredItem:
 
 def response_of(row: Row, sides: Sides) -> StoredResponse:
     """Create a response from the first row of `load` and its items."""
-    key, created_at, status, parent, body, tenant, conversation, end, expires_at, is_stored, is_streamed = row[:11]
+    (
+        key,
+        created_at,
+        status,
+        parent,
+        body,
+        tenant,
+        conversation,
+        end,
+        expires_at,
+        is_stored,
+        is_streamed,
+    ) = row[:11]
     return StoredResponse(
         id=key,
         created_at=created_at,
@@ -302,7 +352,9 @@ def gather_turns(turns: Turns, rows: Rows) -> None:
 
 
 def linked(id: str, turns: Turns) -> tuple[list[StoredItem], str | None, int | None] | None:
-    """Link the turns of a chain; return all items and the head's conversation, or None if there is no head."""
+    """Link the turns of a chain; return all items and the head's conversation, or None if there is
+    no head.
+    """
     way_up: list[list[StoredItem]] = []
     at: str | None = id
     row: Row = ()

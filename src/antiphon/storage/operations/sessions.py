@@ -1,15 +1,16 @@
 """Console sessions, and the one-time codes that start them, by the digests of their secrets.
 
-They belong to the server, not to a tenant. Callers pass times of this process's clock; they are stored as times of the
-store's clock.
+They belong to the server, not to a tenant. Callers pass times of this process's clock; they are
+stored as times of the store's clock.
 """
 
 from antiphon.storage.operations.step import NOW, SHIFT, Operation, first, query_rows, reads, writes
 from antiphon.storage.records.sessions import ConsoleSession
 
 MOST_OF_A_KEY = 100
-"""Maximum number of sessions of one key. Anyone with the key can sign in any number of times; the most recently used
-sessions are kept."""
+"""Maximum number of sessions of one key. Anyone with the key can sign in any number of times; the
+most recently used sessions are kept.
+"""
 
 
 @writes("put_session", is_of_all=True)
@@ -53,6 +54,9 @@ def put_code(digest: bytes, expires_at: int) -> Operation[None]:
 
 @writes("redeem_code", is_of_all=True)
 def redeem_code(digest: bytes) -> Operation[bool]:
-    """Delete a code; return False if it is unknown or has expired. Only one of concurrent callers receives True."""
+    """Delete a code; return False if it is unknown or has expired.
+
+    Only one of concurrent callers receives True.
+    """
     now: int = yield NOW
     return bool((yield from query_rows("redeem_code", digest, now)))

@@ -1,6 +1,12 @@
 """The storage that tenants use: sums that triggers in the database keep up to date."""
 
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, announce_read, query_rows, reads
+from antiphon.storage.operations.step import (
+    UNKNOWN_ITEMS,
+    Operation,
+    announce_read,
+    query_rows,
+    reads,
+)
 from antiphon.storage.records.tenants import StorageUse, TenantSize
 
 
@@ -8,10 +14,11 @@ from antiphon.storage.records.tenants import StorageUse, TenantSize
 def stored_bytes(tenant: str) -> Operation[int]:
     """Return the number of bytes that a tenant has stored.
 
-    Counted are responses, conversations, their items, event logs, jobs with their requests and records of running
-    calls, and replies stored for an `Idempotency-Key`.
+    Counted are responses, conversations, their items, event logs, jobs with their requests and
+    records of running calls, and replies stored for an `Idempotency-Key`.
 
-    The number is always exact, and read in constant time: each transaction that changes the data also updates it.
+    The number is always exact, and read in constant time: each transaction that changes the data
+    also updates it.
     """
     ((size,),) = yield from query_rows("stored_bytes", tenant)
     return int(size)
@@ -19,7 +26,8 @@ def stored_bytes(tenant: str) -> Operation[int]:
 
 @reads("storage_use", is_of_all=True)
 def storage_use(limit: int) -> Operation[StorageUse]:
-    """Return the bytes that all tenants have stored, and the `limit` largest tenants (at least one).
+    """Return the bytes that all tenants have stored, and the `limit` largest tenants (at least
+    one).
 
     The numbers are exact and consistent. The time grows with the number of tenants.
     """

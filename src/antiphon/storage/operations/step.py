@@ -1,10 +1,12 @@
-"""The form of an operation: a generator that yields statements, receives their rows, and returns its result.
+"""The form of an operation: a generator that yields statements, receives their rows, and returns
+its result.
 
-An operation runs in one transaction, which is rolled back if it raises. It can be run again from the start.
+An operation runs in one transaction, which is rolled back if it raises. It can be run again from
+the start.
 
-What callers of a store use is a `Read` or a `Write`: `await store.read(files.load, tenant, file_id)`. Its first
-argument is the tenant of the rows, or a record with it; None stands for all tenants. Databases with row security show
-it no other rows.
+What callers of a store use is a `Read` or a `Write`: `await store.read(files.load, tenant,
+file_id)`. Its first argument is the tenant of the rows, or a record with it; None stands for all
+tenants. Databases with row security show it no other rows.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -36,7 +38,10 @@ Rows = Sequence[Row]
 
 
 class QueryInSlices(Struct, frozen=True):
-    """One statement that can return many rows. `take` is called with each slice of them; nothing is sent back."""
+    """One statement that can return many rows.
+
+    `take` is called with each slice of them; nothing is sent back.
+    """
 
     query: str
     values: tuple[Any, ...]
@@ -44,14 +49,19 @@ class QueryInSlices(Struct, frozen=True):
 
 
 class Composed(Struct, frozen=True):
-    """The complete text of one statement, assembled from fixed parts, with its parameters. Its rows are sent back."""
+    """The complete text of one statement, assembled from fixed parts, with its parameters.
+
+    Its rows are sent back.
+    """
 
     text: str
     values: tuple[Any, ...]
 
 
 class QueryWhere(Struct, frozen=True):
-    """One statement by name, with a condition, assembled from fixed parts, as its `{where}`. Its rows are sent back.
+    """One statement by name, with a condition, assembled from fixed parts, as its `{where}`.
+
+    Its rows are sent back.
 
     `values` are the parameters of the statement, followed by those of the condition.
     """
@@ -67,18 +77,24 @@ class Now(Struct, frozen=True):
     exact: bool = False
 
 
-NOW, EXACT_NOW = Now(), Now(exact=True)
+NOW = Now()
+EXACT_NOW = Now(exact=True)
 
 
 class Shift(Struct, frozen=True):
-    """Asks for what is added to a time of this process's clock to have the store's time: whole seconds."""
+    """Asks for what is added to a time of this process's clock to have the store's time: whole
+    seconds.
+    """
 
 
 SHIFT = Shift()
 
 
 class Changed(Struct, frozen=True):
-    """Names what the operation changes: who waits for it is notified after the commit. Nothing is sent back."""
+    """Names what the operation changes: who waits for it is notified after the commit.
+
+    Nothing is sent back.
+    """
 
     names: Sequence[str]
 
@@ -86,8 +102,8 @@ class Changed(Struct, frozen=True):
 class ReadSize(Struct, frozen=True):
     """How many rows, and bytes of them, the following statements will read.
 
-    A large read runs where it does not block others. The operation then starts again from the beginning, so it must
-    announce its size before it reads. Nothing is sent back.
+    A large read runs where it does not block others. The operation then starts again from the
+    beginning, so it must announce its size before it reads. Nothing is sent back.
     """
 
     items: int
@@ -113,7 +129,10 @@ SLICE = 250
 
 
 class LargeReadError(Exception):
-    """An operation announced a large read: run it elsewhere, from the start. This is not a failure of the store."""
+    """An operation announced a large read: run it elsewhere, from the start.
+
+    This is not a failure of the store.
+    """
 
 
 Statement = Query | QueryMany | QueryInSlices | QueryWhere | Composed
@@ -127,7 +146,9 @@ class _Named(Generic[P, R_co]):
     __slots__ = ("begin", "is_of_all", "name")
 
     def __init__(self, begin: Callable[P, Operation[R_co]], name: str, *, is_of_all: bool) -> None:
-        self.begin, self.name, self.is_of_all = begin, name, is_of_all
+        self.begin = begin
+        self.name = name
+        self.is_of_all = is_of_all
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Operation[R_co]:
         """Begin it as a part of another operation."""
@@ -141,24 +162,37 @@ class Read(_Named[P, R_co]):
 
 
 class Write(_Named[P, R_co]):
-    """An operation that writes. One that `frees` space, or revokes a key, must succeed on a full disk."""
+    """An operation that writes.
+
+    One that `frees` space, or revokes a key, must succeed on a full disk.
+    """
 
     __slots__ = ("frees",)
 
-    def __init__(self, begin: Callable[P, Operation[R_co]], name: str, *, is_of_all: bool, frees: bool) -> None:
+    def __init__(
+        self, begin: Callable[P, Operation[R_co]], name: str, *, is_of_all: bool, frees: bool
+    ) -> None:
         super().__init__(begin, name, is_of_all=is_of_all)
         self.frees = frees
 
 
-def reads(name: str, *, is_of_all: bool = False) -> Callable[[Callable[P, Operation[R]]], Read[P, R]]:
-    """Make a function a `Read`. One that `is_of_all` tenants has no tenant as its first argument."""
+def reads(
+    name: str, *, is_of_all: bool = False
+) -> Callable[[Callable[P, Operation[R]]], Read[P, R]]:
+    """Make a function a `Read`.
+
+    One that `is_of_all` tenants has no tenant as its first argument.
+    """
     return lambda begin: Read(begin, name, is_of_all=is_of_all)
 
 
 def writes(
     name: str, *, is_of_all: bool = False, frees: bool = False
 ) -> Callable[[Callable[P, Operation[R]]], Write[P, R]]:
-    """Make a function a `Write`. One that `is_of_all` tenants has no tenant as its first argument."""
+    """Make a function a `Write`.
+
+    One that `is_of_all` tenants has no tenant as its first argument.
+    """
     return lambda begin: Write(begin, name, is_of_all=is_of_all, frees=frees)
 
 
@@ -191,7 +225,9 @@ def announce_read(items: int, size: int = 0) -> Operation[None]:
     yield ReadSize(items, size)
 
 
-def query_in_slices(query: str, values: tuple[Any, ...], take: Callable[[Rows], None]) -> Operation[None]:
+def query_in_slices(
+    query: str, values: tuple[Any, ...], take: Callable[[Rows], None]
+) -> Operation[None]:
     """Run one statement and process its rows, a slice at a time."""
     yield QueryInSlices(query, values, take)
 

@@ -1,4 +1,6 @@
-"""Operations on uploads in parts. Triggers drop the parts of an ended upload, and release its reservation."""
+"""Operations on uploads in parts. Triggers drop the parts of an ended upload, and release its
+reservation.
+"""
 
 from collections.abc import Sequence
 
@@ -11,11 +13,20 @@ from antiphon.storage.records.tenants import StoredReply
 
 
 @writes("create_upload")
-def create(upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None) -> Operation[bool]:
+def create(
+    upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None
+) -> Operation[bool]:
     """Store a new upload and reserve its bytes; return False if it exceeds the tenant's quota."""
     if not (yield from files.reserve(upload.tenant, upload.size, quota)):
         return False
-    values = upload.id, upload.tenant, upload.filename, upload.purpose, upload.size, upload.mime_type
+    values = (
+        upload.id,
+        upload.tenant,
+        upload.filename,
+        upload.purpose,
+        upload.size,
+        upload.mime_type,
+    )
     expires_at = upload.expires_at + (yield SHIFT)
     yield from query_rows("put_upload", *values, upload.created_at, expires_at, upload.lifetime)
     yield from answer(reply, upload.id)
@@ -24,7 +35,10 @@ def create(upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = N
 
 @reads("load_upload")
 def load(tenant: str, upload_id: str) -> Operation[StoredUpload | None]:
-    """Return the upload, or None. A pending upload has the status `expired` after its expiry time."""
+    """Return the upload, or None.
+
+    A pending upload has the status `expired` after its expiry time.
+    """
     now: int = yield NOW
     row = yield from first("load_upload", upload_id, tenant, now)
     return StoredUpload(*row) if row else None
@@ -34,7 +48,8 @@ def load(tenant: str, upload_id: str) -> Operation[StoredUpload | None]:
 def put_part(part: StoredPart) -> Operation[bool]:
     """Store a part of a pending upload. The blob of the part must already be written.
 
-    Return False if the upload is not pending, or if its parts together would exceed the announced size.
+    Return False if the upload is not pending, or if its parts together would exceed the announced
+    size.
     """
     now: int = yield NOW
     room = yield from first("grow_upload", part.upload, part.tenant, part.size, now)
@@ -44,7 +59,9 @@ def put_part(part: StoredPart) -> Operation[bool]:
     used = yield from query_rows("use_blob", part.blob, part.tenant, b"")
     if not used:
         raise StoreError("The part took too long, and its data was deleted. Upload the part again.")
-    yield from query_rows("put_upload_part", part.id, part.upload, part.tenant, part.size, part.blob, part.created_at)
+    yield from query_rows(
+        "put_upload_part", part.id, part.upload, part.tenant, part.size, part.blob, part.created_at
+    )
     return True
 
 
@@ -63,7 +80,10 @@ def cancel(tenant: str, upload_id: str) -> Operation[bool]:
 
 @writes("complete_upload")
 def complete(file: StoredFile, upload_id: str) -> Operation[StoredFile | None]:
-    """Turn a pending upload into the file, and drop its parts; return None if it is not pending. See `files.put`."""
+    """Turn a pending upload into the file, and drop its parts; return None if it is not pending.
+
+    See `files.put`.
+    """
     now: int = yield NOW
     ended = yield from query_rows("end_upload", upload_id, file.tenant, now, "completed", file.id)
     return (yield from files.place(file)) if ended else None

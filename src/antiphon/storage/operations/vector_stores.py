@@ -1,4 +1,6 @@
-"""Vector stores, the files in them, and batches of files. Their ingestion queue is in `ingestions.py`."""
+"""Vector stores, the files in them, and batches of files. Their ingestion queue is in
+`ingestions.py`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -51,7 +53,9 @@ def create(store: StoredVectorStore, files: Sequence[NewAttachment] = ()) -> Ope
     values = store.id, store.tenant, store.created_at, store.created_at, store.days, _expiry(store)
     texts = _bytes(store.name), _bytes(store.description), store.metadata, store.embedding_model
     ((seq,),) = yield from query_rows("put_vector_store", *values, *texts)
-    yield from query_many("put_store_file", [_new(seq, store.tenant, one, names, store.created_at) for one in files])
+    yield from query_many(
+        "put_store_file", [_new(seq, store.tenant, one, names, store.created_at) for one in files]
+    )
     if files:
         yield Changed([INGESTIONS])
     return DONE
@@ -86,8 +90,13 @@ def page(tenant: str | None, query: StorePageQuery) -> Operation[VectorStorePage
 
 
 @writes("update_vector_store")
-def update(tenant: str, store_id: str, changes: Mapping[str, Any]) -> Operation[StoredVectorStore | None]:
-    """Change `name`, `metadata` or `days`; return the store, or None. New `days` count from the last activity."""
+def update(
+    tenant: str, store_id: str, changes: Mapping[str, Any]
+) -> Operation[StoredVectorStore | None]:
+    """Change `name`, `metadata` or `days`; return the store, or None.
+
+    New `days` count from the last activity.
+    """
     now: int = yield NOW
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None:
@@ -113,7 +122,10 @@ def use(tenant: str, store_ids: Sequence[str]) -> Operation[None]:
 
 @writes("delete_vector_store", frees=True)
 def delete(tenant: str, store_id: str) -> Operation[bool]:
-    """Delete a vector store with its chunks; return False if it is unknown. The files themselves are kept."""
+    """Delete a vector store with its chunks; return False if it is unknown.
+
+    The files themselves are kept.
+    """
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None:
         return False
@@ -128,8 +140,8 @@ def attach(
 ) -> Operation[Attached]:
     """Attach all of these files or none of them, as a batch if `batch` has an id.
 
-    A file that is already in the store keeps its row and receives the new attributes. It is ingested again if its
-    chunking differs, or if it failed or was cancelled.
+    A file that is already in the store keeps its row and receives the new attributes. It is
+    ingested again if its chunking differs, or if it failed or was cancelled.
     """
     now: int = yield NOW
     row = yield from first("lock_vector_store", store_id, tenant)
@@ -140,7 +152,8 @@ def attach(
     names, unknown = yield from _names(tenant, files, now)
     if unknown:
         return Attached(AttachResult.UNKNOWN_FILE, unknown)
-    seq, new = row[-1], []
+    seq = row[-1]
+    new = []
     for one in files:
         known = yield from first("store_file", seq, one.file_id)
         if known is None:
@@ -149,7 +162,9 @@ def attach(
             yield from _attach_again(seq, file_of(known), one)
     yield from query_many("put_store_file", new)
     if batch_id is not None:
-        ((batch,),) = yield from query_rows("put_store_batch", batch_id, seq, tenant, now, len(files))
+        ((batch,),) = yield from query_rows(
+            "put_store_batch", batch_id, seq, tenant, now, len(files)
+        )
         yield from query_many("put_batch_file", [(batch, one.file_id) for one in files])
     yield from query_rows("use_vector_store", store_id, tenant, now)
     if files:
@@ -173,7 +188,9 @@ def file(tenant: str, store_id: str, file_id: str) -> Operation[StoreFile | None
 
 
 @reads("store_file_page")
-def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None = None) -> Operation[StoreFilePage]:
+def files(
+    tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None = None
+) -> Operation[StoreFilePage]:
     """Return one page of the files of a vector store, or of a batch."""
     row = yield from first("find_vector_store", store_id, tenant)
     if row is None:
@@ -186,19 +203,25 @@ def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | Non
             if found is None:
                 return StoreFilePage(unknown=name)
             places[name] = found[-1]
-    table, key = "store_files", store
+    table = "store_files"
+    key = store
     if batch_id is not None:
         batch = yield from first("store_batch", batch_id, store)
         if batch is None:
             return StoreFilePage()
-        table, key = "batch_files", batch[-1]
+        table = "batch_files"
+        key = batch[-1]
     rows, has_more = yield from part(table, (key,), (query.status,), query, places)
     return StoreFilePage([file_of(row) for row in rows], has_more)
 
 
 @writes("update_store_file")
-def set_attributes(tenant: str, store_id: str, file_id: str, attributes: bytes) -> Operation[StoreFile | None]:
-    """Replace the attributes of a file in a store, even during its ingestion; return it, or None."""
+def set_attributes(
+    tenant: str, store_id: str, file_id: str, attributes: bytes
+) -> Operation[StoreFile | None]:
+    """Replace the attributes of a file in a store, even during its ingestion; return it, or
+    None.
+    """
     row = yield from first("lock_vector_store", store_id, tenant)
     found = (yield from first("store_file", row[-1], file_id)) if row else None
     if row is None or found is None:
@@ -213,12 +236,17 @@ def _set_attributes(seq: int, file: StoreFile, attributes: bytes) -> Operation[N
     yield from query_rows("set_file_attributes", seq, file.file_id, attributes)
     if file.live_version is not None:
         decoded = msgspec.json.decode(attributes)
-        yield from chunks_of_files().set_attributes(file.tenant, file.store_id, file.file_id, decoded)
+        yield from chunks_of_files().set_attributes(
+            file.tenant, file.store_id, file.file_id, decoded
+        )
 
 
 @writes("detach_file", frees=True)
 def detach(tenant: str, store_id: str, file_id: str) -> Operation[bool]:
-    """Remove a file from a store with its chunks; return False if it is unknown. The file itself is kept."""
+    """Remove a file from a store with its chunks; return False if it is unknown.
+
+    The file itself is kept.
+    """
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None or not (yield from first("store_file", row[-1], file_id)):
         return False
@@ -253,7 +281,10 @@ def batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | N
 
 @writes("cancel_store_batch", frees=True)
 def cancel_batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
-    """Cancel the unfinished files of a batch; return the batch, or None. Finished files are unchanged."""
+    """Cancel the unfinished files of a batch; return the batch, or None.
+
+    Finished files are unchanged.
+    """
     row = yield from first("lock_vector_store", store_id, tenant)
     found = (yield from first("store_batch", batch_id, row[-1])) if row else None
     if row is None or found is None:
@@ -271,15 +302,22 @@ def _batch(store_id: str, store: int, batch_id: str) -> Operation[StoreBatch | N
     if row is None:
         return None
     _, created_at, total, is_cancelled, seq = row
-    counted: dict[str, int] = {row[0]: row[1] for row in (yield from query_rows("batch_counts", seq))}
+    counted: dict[str, int] = {
+        row[0]: row[1] for row in (yield from query_rows("batch_counts", seq))
+    }
     left = total - sum(counted.values())
-    counted["cancelled"] = counted.get("cancelled", 0) + left  # files that were removed from the store
-    return StoreBatch(batch_id, store_id, created_at, bool(is_cancelled), StoreFileCounts(**counted, total=total))
+    counted["cancelled"] = (
+        counted.get("cancelled", 0) + left
+    )  # files that were removed from the store
+    return StoreBatch(
+        batch_id, store_id, created_at, bool(is_cancelled), StoreFileCounts(**counted, total=total)
+    )
 
 
 @writes("reindex_vector_store")
 def reindex(tenant: str, store_id: str, embedding_model: str) -> Operation[int | None]:
-    """Ingest all files of a store again, with vectors of this model; return their number, or None if it is unknown.
+    """Ingest all files of a store again, with vectors of this model; return their number, or None
+    if it is unknown.
 
     Searches see the old chunks of each file until the new ones are complete.
     """
@@ -317,8 +355,13 @@ def drop_chunks(tenant: str, store_id: str, file_id: str | None) -> Operation[No
     yield from chunks_of_files().drop(tenant, store_id, file_id)
 
 
-def drop_unfinished(tenant: str, store_id: str, file_id: str, live_version: int | None) -> Operation[None]:
-    """Drop the chunks that an ended ingestion wrote for a file. Searches still see its live version."""
+def drop_unfinished(
+    tenant: str, store_id: str, file_id: str, live_version: int | None
+) -> Operation[None]:
+    """Drop the chunks that an ended ingestion wrote for a file.
+
+    Searches still see its live version.
+    """
     if live_version is None:
         yield from drop_chunks(tenant, store_id, file_id)
     else:
@@ -326,12 +369,20 @@ def drop_unfinished(tenant: str, store_id: str, file_id: str, live_version: int 
 
 
 def chunks_of_files() -> Any:
-    """Return the module with the operations on chunks. It is only loaded by servers with vector stores."""
+    """Return the module with the operations on chunks.
+
+    It is only loaded by servers with vector stores.
+    """
     return import_module("antiphon.storage.operations.chunks")
 
 
-def _names(tenant: str, files: Sequence[NewAttachment], now: int) -> Operation[tuple[Mapping[str, str], str]]:
-    """Return the filenames by id, and the first unknown id. The files cannot be deleted until the transaction ends."""
+def _names(
+    tenant: str, files: Sequence[NewAttachment], now: int
+) -> Operation[tuple[Mapping[str, str], str]]:
+    """Return the filenames by id, and the first unknown id.
+
+    The files cannot be deleted until the transaction ends.
+    """
     names: dict[str, str] = {}
     for file_id in sorted({one.file_id for one in files}):
         row = yield from first("attachable_file", file_id, tenant, now)
@@ -340,14 +391,27 @@ def _names(tenant: str, files: Sequence[NewAttachment], now: int) -> Operation[t
     return names, next((one.file_id for one in files if one.file_id not in names), "")
 
 
-def _new(seq: int, tenant: str, new: NewAttachment, names: Mapping[str, str], now: int) -> tuple[Any, ...]:
+def _new(
+    seq: int, tenant: str, new: NewAttachment, names: Mapping[str, str], now: int
+) -> tuple[Any, ...]:
     cut = new.attributes, new.chunk_tokens, new.overlap_tokens, new.key_id
     return seq, new.file_id, tenant, names[new.file_id], now, *cut
 
 
 def store_of(row: Row, now: int) -> StoredVectorStore:
     """Create a store from its row."""
-    store_id, tenant, created_at, name, description, metadata, days, last_active_at, expires_at, model = row[:10]
+    (
+        store_id,
+        tenant,
+        created_at,
+        name,
+        description,
+        metadata,
+        days,
+        last_active_at,
+        expires_at,
+        model,
+    ) = row[:10]
     usage_bytes, chunk_count, in_progress, completed, failed, cancelled, _ = row[10:]
     total = in_progress + completed + failed + cancelled
     return StoredVectorStore(

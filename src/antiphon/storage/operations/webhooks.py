@@ -70,7 +70,13 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
     """Add a delivery to the outbox for each endpoint that subscribes to the event."""
     wanting = [one for one in (yield from endpoints(tenant)) if event.type in one.event_types]
     rows = [
-        (f"wh_{event.id.partition('_')[2]}_{number}", one.id, event.type, event.body, event.created_at)
+        (
+            f"wh_{event.id.partition('_')[2]}_{number}",
+            one.id,
+            event.type,
+            event.body,
+            event.created_at,
+        )
         for number, one in enumerate(wanting)
     ]
     yield from query_many("announce", rows)
@@ -105,7 +111,9 @@ def _due_of_many(limit: int, now: int) -> Operation[list[DueDelivery]]:
 
 
 def in_turns(things: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return the things with their tenants: the first of every tenant, then the second of every tenant, and so on."""
+    """Return the things with their tenants: the first of every tenant, then the second of every
+    tenant, and so on.
+    """
     rounds = zip_longest(*([(tenant, one) for one in own] for tenant, own in things.items()))
     return [pair for one in rounds for pair in one if pair is not None]
 
@@ -128,7 +136,10 @@ def delivered(delivery_id: str) -> Operation[None]:
 
 @writes("postpone", is_of_all=True)
 def postpone(delivery_id: str, due_at: int | None, error: str) -> Operation[None]:
-    """Schedule the next attempt for `due_at`; None marks the delivery as failed. `error` describes the failure."""
+    """Schedule the next attempt for `due_at`; None marks the delivery as failed.
+
+    `error` describes the failure.
+    """
     if due_at is None:
         yield from query_rows("give_up", delivery_id, (yield NOW), error)
     else:
@@ -166,15 +177,21 @@ LAST = "wh_z"
 def page(
     tenant: str | None, limit: int, after: str = "", *, is_failed: bool | None = None
 ) -> Operation[list[Delivery]]:
-    """Return up to `limit` deliveries of one tenant, or of all tenants, newest first, starting after `after`.
+    """Return up to `limit` deliveries of one tenant, or of all tenants, newest first, starting
+    after `after`.
 
-    `is_failed` selects either the failed or the waiting deliveries. `after` is the id of a delivery, which may have
-    been deleted.
+    `is_failed` selects either the failed or the waiting deliveries. `after` is the id of a
+    delivery, which may have been deleted.
     """
-    yield from announce_read(UNKNOWN_ITEMS)  # the number of rows that the conditions exclude is unknown
+    yield from announce_read(
+        UNKNOWN_ITEMS
+    )  # the number of rows that the conditions exclude is unknown
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""
-    return [_delivery(row) for row in (yield from query_rows("delivery_page", after or LAST, state, limit, *own))]
+    return [
+        _delivery(row)
+        for row in (yield from query_rows("delivery_page", after or LAST, state, limit, *own))
+    ]
 
 
 def _endpoint(row: Row) -> WebhookEndpoint:

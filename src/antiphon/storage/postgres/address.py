@@ -1,4 +1,6 @@
-"""Reads the URL of a database, in libpq's form, for the driver: its parameters, and passwords that are not encoded."""
+"""Reads the URL of a database, in libpq's form, for the driver: its parameters, and passwords that
+are not encoded.
+"""
 
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -10,7 +12,9 @@ CONNECT_TIMEOUT = 5.0
 """Seconds, unless the URL has `connect_timeout`."""
 
 POOLERS = {("pooler", "transaction"), ("pgbouncer", "true")}
-"""Parameters that declare a pooler in transaction mode in front of the database: Antiphon's own, and Prisma's."""
+"""Parameters that declare a pooler in transaction mode in front of the database: Antiphon's own,
+and Prisma's.
+"""
 
 READ_HERE = frozenset({"pooler", "pgbouncer", "schema", "connect_timeout"})
 
@@ -43,7 +47,9 @@ IGNORED = frozenset(
         "statement_cache_size",
     ]
 )
-"""Parameters of libpq, and of other clients, that the driver does not have. Others are settings of the database."""
+"""Parameters of libpq, and of other clients, that the driver does not have. Others are settings of
+the database.
+"""
 
 
 class Address(Struct, frozen=True):
@@ -51,7 +57,9 @@ class Address(Struct, frozen=True):
 
     dsn: str
     is_pooled: bool
-    """Whether a pooler in transaction mode, without prepared statements, is in front of the database."""
+    """Whether a pooler in transaction mode, without prepared statements, is in front of the
+    database.
+    """
     connect_timeout: float | None
     """Seconds; None for no limit."""
     ignored: tuple[str, ...]
@@ -61,14 +69,18 @@ class Address(Struct, frozen=True):
 def read_address(url: str) -> Address:
     """Return the parts of a URL for the driver. Raises `ConfigError`, which does not quote the URL.
 
-    A password may contain `@`, `/`, `?`, `#` and `:` as they are: the last `@` before the parameters ends it.
+    A password may contain `@`, `/`, `?`, `#` and `:` as they are: the last `@` before the
+    parameters ends it.
     """
     scheme, _, rest = url.partition("://")
     whole, _, query = rest.rpartition("?")
     options = parse_qsl(query, keep_blank_values=True)
-    is_query = all(name.isidentifier() for name, _ in options) and ("@" in whole or "@" not in query)
+    is_query = all(name.isidentifier() for name, _ in options) and (
+        "@" in whole or "@" not in query
+    )
     if not (whole and is_query):
-        whole, options = rest, []
+        whole = rest
+        options = []
     credentials, at, place = whole.rpartition("@")
     user, colon, password = credentials.partition(":")
     place, slash, database = place.partition("/")

@@ -24,7 +24,9 @@ _MARK = "CREATE TABLE IF NOT EXISTS antiphon_migrations (number INTEGER NOT NULL
 
 
 async def prepare(pool: "asyncpg.Pool[Any]", displayed: str, *, is_written: bool = False) -> None:
-    """Check the schema and migrate it. Raises `ConfigError` if it is newer than this Antiphon, or cannot be used.
+    """Check the schema and migrate it.
+
+    Raises `ConfigError` if it is newer than this Antiphon, or cannot be used.
 
     With `is_written`, also raises it if the role lacks a right that a server needs.
     """
@@ -39,12 +41,19 @@ async def prepare(pool: "asyncpg.Pool[Any]", displayed: str, *, is_written: bool
             if is_written:
                 await check_rights(connection, displayed)
     except TROUBLE as error:
-        reason = str(error).partition("\n")[0] if isinstance(error, asyncpg.PostgresError) else store_error(error)
+        reason = (
+            str(error).partition("\n")[0]
+            if isinstance(error, asyncpg.PostgresError)
+            else store_error(error)
+        )
         raise ConfigError(f"store: {displayed} cannot be used: {reason}") from error
 
 
 async def check_not_earlier(connection: Any, displayed: str) -> None:
-    """Raise `ConfigError` for a database that was created before the first release. `displayed` is its URL."""
+    """Raise `ConfigError` for a database that was created before the first release.
+
+    `displayed` is its URL.
+    """
     if await connection.fetchval(_EARLIER):
         raise ConfigError(f"store: {displayed} {EARLIER_STORE}")
 
@@ -58,17 +67,23 @@ async def version(connection: Any) -> int:
 
 
 async def migrate(connection: Any, scripts: Sequence[str]) -> None:
-    """Run the migrations that this database does not have. A process that dies leaves no partial migration."""
+    """Run the migrations that this database does not have.
+
+    A process that dies leaves no partial migration.
+    """
     while await version(connection) < len(scripts):
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
             await connection.execute(SEE, EVERY_TENANT, True)
             await connection.execute(_MARK)
-            # Checked again under the lock, in the table itself: another process may have migrated in the meantime.
+            # Checked again under the lock, in the table itself: another process may have migrated
+            # in the meantime.
             done = await connection.fetchval(_VERSION)
             if done < len(scripts):
                 await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
-                await connection.execute("INSERT INTO antiphon_migrations (number) VALUES ($1)", done + 1)
+                await connection.execute(
+                    "INSERT INTO antiphon_migrations (number) VALUES ($1)", done + 1
+                )
 
 
 CHANNEL = "antiphon"
@@ -97,7 +112,8 @@ _PASSING = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
-    asyncpg.ReadOnlySQLTransactionError,  # connected to a standby: another server is now the primary
+    # connected to a standby: another server is now the primary
+    asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InvalidCachedStatementError,  # another process has migrated the schema
     asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
@@ -146,7 +162,9 @@ EVERY_TENANT = "*"
 
 
 def tenant_setting(tenant: str | None) -> str:
-    """Return the statement that sets the tenant for row security (`postgres/0001_schema/01_responses.sql`)."""
+    """Return the statement that sets the tenant for row security
+    (`postgres/0001_schema/01_responses.sql`).
+    """
     return EVERY_TENANT if tenant is None else f"={tenant}"
 
 
@@ -164,15 +182,20 @@ class TenantConnection(asyncpg.Connection):  # type: ignore[misc]
             self._seen = reported
 
     async def see_here(self, tenant: str | None) -> None:
-        """Make only this tenant's rows visible until the end of the transaction, when the connection may change."""
+        """Make only this tenant's rows visible until the end of the transaction, when the
+        connection may change.
+        """
         await self.fetch(SEE, tenant_setting(tenant), True)
 
 
 async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
     """Return the URL without user information, and a pool of connections. Raises `ConfigError`."""
-    displayed, address = redacted(url), read_address(url)
+    displayed = redacted(url)
+    address = read_address(url)
     if address.ignored:
-        log.info("store: these parameters of the URL have no effect: %s.", ", ".join(address.ignored))
+        log.info(
+            "store: these parameters of the URL have no effect: %s.", ", ".join(address.ignored)
+        )
     try:
         pool = await asyncpg.create_pool(
             address.dsn,
@@ -195,11 +218,15 @@ async def settle(connection: Any) -> None:
 
     A process that stops in the middle of a transaction must not block others by its locks.
     """
-    await connection.execute(f"SET idle_in_transaction_session_timeout = {int(STATEMENT_TIMEOUT * 1000)}")
+    await connection.execute(
+        f"SET idle_in_transaction_session_timeout = {int(STATEMENT_TIMEOUT * 1000)}"
+    )
 
 
 async def _as_it_is(connection: Any) -> None:
-    """Do not reset the connection: nothing is set on it, and a reset would cost another round trip."""
+    """Do not reset the connection: nothing is set on it, and a reset would cost another round
+    trip.
+    """
 
 
 def _reason(error: BaseException) -> str:
@@ -215,7 +242,9 @@ def _reason(error: BaseException) -> str:
 
 
 async def listen(url: str, receive: Callable[[str], None]) -> None:
-    """Call `receive` with the notifications of other replicas, forever, and with an empty text after a possible gap."""
+    """Call `receive` with the notifications of other replicas, forever, and with an empty text
+    after a possible gap.
+    """
     address = read_address(url)
     while True:
         try:
@@ -225,13 +254,17 @@ async def listen(url: str, receive: Callable[[str], None]) -> None:
             finally:
                 connection.terminate()
         except TROUBLE as error:
-            log.debug("Disconnected from the notifications of other replicas; reconnecting: %s", error)
+            log.debug(
+                "Disconnected from the notifications of other replicas; reconnecting: %s", error
+            )
         await asyncio.sleep(LISTEN_AGAIN)
 
 
 async def _listen(connection: Any, receive: Callable[[str], None]) -> None:
     ended = asyncio.Event()
     connection.add_termination_listener(lambda _: ended.set())
-    await connection.add_listener(CHANNEL, lambda _connection, _pid, _channel, payload: receive(payload))
+    await connection.add_listener(
+        CHANNEL, lambda _connection, _pid, _channel, payload: receive(payload)
+    )
     receive("")
     await ended.wait()

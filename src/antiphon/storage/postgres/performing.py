@@ -34,10 +34,14 @@ class Attempt:
     """One attempt to run an operation."""
 
     is_decided: bool = False
-    """Whether the commit was sent: if its reply is lost, it is unknown whether the operation was committed."""
+    """Whether the commit was sent: if its reply is lost, it is unknown whether the operation was
+    committed.
+    """
 
 
-async def use(connection: Any, act: Callable[[Any, Attempt], Awaitable[Any]], attempt: Attempt) -> Any:
+async def use(
+    connection: Any, act: Callable[[Any, Attempt], Awaitable[Any]], attempt: Attempt
+) -> Any:
     """Run an operation over a connection. The connection is closed if it can no longer be used."""
     try:
         return await act(connection, attempt)
@@ -77,7 +81,9 @@ async def _request(connection: Any, step: Statement | ReadSize, is_patient: bool
     elif isinstance(step, Composed):
         rows = await connection.fetch(step.text, *step.values)
     elif isinstance(step, QueryWhere):
-        rows = await connection.fetch(QUERIES[step.query].replace("{where}", step.where), *step.values)
+        rows = await connection.fetch(
+            QUERIES[step.query].replace("{where}", step.where), *step.values
+        )
     elif isinstance(step, QueryMany):
         await connection.executemany(QUERIES[step.query], step.rows)
     elif isinstance(step, QueryInSlices):
@@ -88,7 +94,10 @@ async def _request(connection: Any, step: Statement | ReadSize, is_patient: bool
 
 
 async def _take(rows: Rows, take: Callable[[Rows], None]) -> None:
-    """Convert rows to values, in slices that let the event loop run. The driver decodes rows in the same way."""
+    """Convert rows to values, in slices that let the event loop run.
+
+    The driver decodes rows in the same way.
+    """
     for start in range(0, len(rows), SLICE):
         if start:
             await asyncio.sleep(0)

@@ -11,10 +11,13 @@ from antiphon.storage.sql import QUERIES
 
 
 class PostgresPulse:
-    """See `Pulse`. The first heartbeat opens the connection, and the next one after a failure reopens it."""
+    """See `Pulse`. The first heartbeat opens the connection, and the next one after a failure
+    reopens it.
+    """
 
     def __init__(self, url: str, worker: str) -> None:
-        self._url, self._worker = url, worker
+        self._url = url
+        self._worker = worker
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: Any = None
 
@@ -32,7 +35,9 @@ class PostgresPulse:
         """See `Pulse.close`."""
         self._drop()
         if self._loop is not None:
-            self._loop.run_until_complete(asyncio.sleep(0))  # the transport closes in the next step of the loop
+            self._loop.run_until_complete(
+                asyncio.sleep(0)
+            )  # the transport closes in the next step of the loop
             self._loop.close()
             self._loop = None
 
@@ -46,7 +51,9 @@ class PostgresPulse:
                 statement_cache_size=0,
             )
             await settle(self._connection)
-        async with self._connection.transaction():  # behind a pooler, a connection lasts for one transaction
+        async with (
+            self._connection.transaction()
+        ):  # behind a pooler, a connection lasts for one transaction
             await self._connection.execute(QUERIES["beat"], self._worker)
 
     def _drop(self) -> None:

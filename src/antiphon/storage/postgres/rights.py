@@ -1,4 +1,6 @@
-"""The privileges that a server's database role needs, derived from the statements that it executes."""
+"""The privileges that a server's database role needs, derived from the statements that it
+executes.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +12,9 @@ from antiphon.storage.operations.figures import ADD_ONE, ADD_SPAN
 from antiphon.storage.sql import migrations, queries_of
 
 OPTIONAL = {"put_api_key", "put_tenant_budget", "delete_tenant_budget", "close_budget", "put_code"}
-"""Statements that only the command line and the console use. A server starts without the privileges for them."""
+"""Statements that only the command line and the console use. A server starts without the privileges
+for them.
+"""
 
 _TABLE = re.compile(r"CREATE TABLE (\w+)")
 _RIGHTS = {
@@ -29,7 +33,10 @@ SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege(name, 
 
 
 async def check_rights(connection: Any, displayed: str) -> None:
-    """Raise a `ConfigError` with the privileges that the role lacks. `displayed` is the URL of the database."""
+    """Raise a `ConfigError` with the privileges that the role lacks.
+
+    `displayed` is the URL of the database.
+    """
     lacks = []
     for right, tables in needed().items():
         if missing := [row[0] for row in await connection.fetch(_MISSING, sorted(tables), right)]:
@@ -37,7 +44,8 @@ async def check_rights(connection: Any, displayed: str) -> None:
     if lacks:
         role = await connection.fetchval("SELECT current_user")
         raise ConfigError(
-            f"store: {displayed} cannot be used: the role '{role}' lacks privileges: {'; '.join(lacks)}. Grant "
+            f"store: {displayed} cannot be used: the role '{role}' lacks privileges: "
+            f"{'; '.join(lacks)}. Grant "
             "them, or "
             "use a role that has them."
         )

@@ -31,15 +31,20 @@ placed AS (
         AS given (response, position, is_output, id, sealed, body)
     JOIN new ON new.id = given.response
 )
-"""
+"""  # noqa: E501 - the lines of a text
 
 _END = "SELECT id FROM new"
 
 
 def _with_facts() -> str:
-    """Return the statement for responses with facts. If a response already existed, its facts are not stored."""
+    """Return the statement for responses with facts.
+
+    If a response already existed, its facts are not stored.
+    """
     into, _, rest = QUERIES["put_facts"].partition("VALUES")
-    types = ["text" if place in TEXTS else "bigint" for place in range(len(COLUMNS) - 2)] + ["bytea"] * 2
+    types = ["text" if place in TEXTS else "bigint" for place in range(len(COLUMNS) - 2)] + [
+        "bytea"
+    ] * 2
     arrays = ", ".join(f"${20 + place}::{one}[]" for place, one in enumerate(types))
     return f"""{_SAVE},
 noted AS (
@@ -47,18 +52,22 @@ noted AS (
     {rest[rest.index("ON CONFLICT") :]}
 )
 {_END}
-"""  # noqa: S608 - made of constants alone
+"""  # noqa: E501, S608 - made of constants alone
 
 
 _SAVE_WITH_FACTS = _with_facts()
 
 
 async def save_together(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
-    """Insert responses with distinct ids; return the ids that were new. Existing responses are unchanged."""
+    """Insert responses with distinct ids; return the ids that were new.
+
+    Existing responses are unchanged.
+    """
     columns = list(zip(*map(response_row, responses), strict=True))
     items = [(response.id, *row[1:]) for response in responses for row in item_rows(0, response)]
     item_columns = list(zip(*items, strict=True)) if items else [()] * 6
-    query, values = _SAVE + _END, list(map(list, chain(columns, item_columns)))
+    query = _SAVE + _END
+    values = list(map(list, chain(columns, item_columns)))
     if noted := facts_of(responses):
         query = _SAVE_WITH_FACTS
         values += map(list, zip(*map(facts_row, noted), strict=True))

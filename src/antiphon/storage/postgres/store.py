@@ -1,8 +1,9 @@
 """The store in a PostgreSQL database, which many replicas can share.
 
-Plain saves that arrive together share one statement; every other operation is a separate transaction. Replicas notify
-each other of changes with LISTEN and NOTIFY on a separate connection. Behind a pooler that does not forward
-notifications, everything still works, because each waiting task also polls.
+Plain saves that arrive together share one statement; every other operation is a separate
+transaction. Replicas notify each other of changes with LISTEN and NOTIFY on a separate connection.
+Behind a pooler that does not forward notifications, everything still works, because each waiting
+task also polls.
 """
 
 import asyncio
@@ -48,8 +49,9 @@ BATCH = 256
 """Maximum number of responses in one statement."""
 
 BATCH_ITEMS, BATCH_BYTES = 2_500, 2 * 1024 * 1024
-"""Maximum number of items in one statement, and of their bytes: the driver encodes them in one step. A response that
-exceeds them is saved alone."""
+"""Maximum number of items in one statement, and of their bytes: the driver encodes them in one
+step. A response that exceeds them is saved alone.
+"""
 
 MOST_WAITING = 10_000
 """Maximum number of saves that wait for a slow database. Further saves are rejected immediately."""
@@ -58,7 +60,9 @@ PATIENCE = 5.0
 """Seconds that an operation waits for a connection."""
 
 SLOW = 5.0
-"""Maximum seconds for reading the database's clock. Half of the time taken is the uncertainty of the result."""
+"""Maximum seconds for reading the database's clock. Half of the time taken is the uncertainty of
+the result.
+"""
 
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
@@ -68,7 +72,9 @@ _Save = tuple[StoredResponse, asyncio.Future[None]]
 class PostgresStore(Store):
     """A `Store` in PostgreSQL. Create it with `await PostgresStore.open`."""
 
-    def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock, reads: FairScheduler | None = None) -> None:
+    def __init__(
+        self, url: str, pool: "asyncpg.Pool[Any]", now: Clock, reads: FairScheduler | None = None
+    ) -> None:
         super().__init__(url, now)
         self._pool = pool
         self._reads = reads or shared_reads()
@@ -92,10 +98,10 @@ class PostgresStore(Store):
     ) -> "PostgresStore":
         """Open `postgresql://user@host/database` and migrate an older schema.
 
-        `connections` is the maximum number of this process's connections, in addition to one that listens. `reads` is
-        the scheduler that shares large reads between tenants. Raises `ConfigError` if the database is unreachable,
-        refuses the connection, or is from a newer Antiphon; with `is_written`, also if its role lacks a privilege that
-        a server needs.
+        `connections` is the maximum number of this process's connections, in addition to one that
+        listens. `reads` is the scheduler that shares large reads between tenants. Raises
+        `ConfigError` if the database is unreachable, refuses the connection, or is from a newer
+        Antiphon; with `is_written`, also if its role lacks a privilege that a server needs.
         """
         displayed, pool = await connect(url, connections)
         try:
@@ -111,7 +117,9 @@ class PostgresStore(Store):
         """See `Store.on_change`."""
         super().on_change(listener)
         if self._listening is None:
-            self._listening = asyncio.get_running_loop().create_task(listen(self._dsn, self._receive))
+            self._listening = asyncio.get_running_loop().create_task(
+                listen(self._dsn, self._receive)
+            )
 
     def pulse(self, worker: str) -> Pulse | None:
         """See `Store.pulse`."""
@@ -135,7 +143,9 @@ class PostgresStore(Store):
         self._refuse_closed()
 
         async def read(connection: Any, _: Attempt) -> tuple[float, float]:
-            async with connection.transaction():  # behind a pooler, a connection lasts for one transaction
+            async with (
+                connection.transaction()
+            ):  # behind a pooler, a connection lasts for one transaction
                 before = self.clock.process_now()
                 theirs = float(await connection.fetchval(_CLOCK))
                 after = self.clock.process_now()
@@ -175,7 +185,8 @@ class PostgresStore(Store):
         try:
             while self._saves:
                 count = max(1, _fitting([response for response, _ in self._saves[:BATCH]]))
-                batch, self._saves = self._saves[:count], self._saves[count:]
+                batch = self._saves[:count]
+                self._saves = self._saves[count:]
                 try:
                     await self._together([response for response, _ in batch])
                 except StoreError as error:
@@ -187,7 +198,10 @@ class PostgresStore(Store):
             self._is_saving = False
 
     async def _one_by_one(self, batch: Sequence[_Save], trouble: StoreError) -> None:
-        """Save each response alone. If one has invalid data, only that one fails; if the database fails, all fail."""
+        """Save each response alone.
+
+        If one has invalid data, only that one fails; if the database fails, all fail.
+        """
         is_everybodys = len(batch) == 1 or not is_about_data(trouble)
         for response, future in batch:
             try:
@@ -244,7 +258,9 @@ class PostgresStore(Store):
     async def _read_by(self, read: Callable[[Any], Awaitable[R]], tenant: str | None) -> R:
         """Read over a connection, with any statements."""
         self._refuse_closed()
-        if self._is_pooled:  # a prepared statement is only valid on its connection, which lasts for a transaction
+        if (
+            self._is_pooled
+        ):  # a prepared statement is only valid on its connection, which lasts for a transaction
             return await self._in_transaction(read, tenant)
 
         async def perform(connection: Any, _: Attempt) -> R:
@@ -276,7 +292,9 @@ class PostgresStore(Store):
         return result
 
     async def _retrying(self, act: Callable[[Any, "Attempt"], Awaitable[Any]]) -> Any:
-        """Retry after a conflict or a broken connection, unless the operation may have been committed."""
+        """Retry after a conflict or a broken connection, unless the operation may have been
+        committed.
+        """
         for left in reversed(range(TRIES)):
             attempt = Attempt()
             try:
@@ -299,7 +317,8 @@ class PostgresStore(Store):
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # the waiting caller receives it; without one, there is nothing to report
+            # the waiting caller receives it; without one, there is nothing to report
+            task.exception()
 
     def _announce(self, changed: str) -> None:
         super()._announce(changed)
@@ -311,7 +330,8 @@ class PostgresStore(Store):
     async def _notify(self) -> None:
         """Notify the other replicas of all pending changes together."""
         await asyncio.sleep(0)
-        news, self._news = self._news, []
+        news = self._news
+        self._news = []
         try:
             async with self._pool.acquire(timeout=5) as connection:
                 report = "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id"

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 class StoredCompletion:
     """One chat completion.
 
-    `body` is the completion's JSON without its metadata; `metadata` is a JSON object. `models` are two names: the
-    backend's and the one that the client requested. `messages` are the JSON objects of the request's messages. They
-    are empty when a completion is read, because messages have their own pages.
+    `body` is the completion's JSON without its metadata; `metadata` is a JSON object. `models` are
+    two names: the backend's and the one that the client requested. `messages` are the JSON objects
+    of the request's messages. They are empty when a completion is read, because messages have their
+    own pages.
     """
 
     id: str
@@ -25,10 +26,11 @@ class StoredCompletion:
 
 @dataclass(frozen=True, slots=True)
 class CompletionQuery:
-    """Which completions to list: up to `limit` and `most_bytes`, but at least one, in the order of storage.
+    """Which completions to list: up to `limit` and `most_bytes`, but at least one, in the order of
+    storage.
 
-    `after` is the id of the completion before the page. `model` matches either name of a completion. `metadata`
-    matches a completion that has all of these pairs.
+    `after` is the id of the completion before the page. `model` matches either name of a
+    completion. `metadata` matches a completion that has all of these pairs.
     """
 
     limit: int
@@ -41,7 +43,9 @@ class CompletionQuery:
 
 @dataclass(frozen=True, slots=True)
 class CompletionPage:
-    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then empty."""
+    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then
+    empty.
+    """
 
     completions: Sequence[StoredCompletion] = ()
     has_more: bool = False

@@ -8,7 +8,9 @@ from antiphon.search.filters import AttributeValue
 
 POSITION_BITS = 20
 MOST_CHUNKS = 1 << POSITION_BITS
-"""Maximum number of chunks of a file. A chunk's number combines the file's number and the chunk's position."""
+"""Maximum number of chunks of a file. A chunk's number combines the file's number and the chunk's
+position.
+"""
 
 
 def file_of(number: int) -> int:
@@ -18,7 +20,9 @@ def file_of(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """One chunk of a file. `vector` is normalized, in little-endian 16-bit floats, or None without embeddings."""
+    """One chunk of a file. `vector` is normalized, in little-endian 16-bit floats, or None without
+    embeddings.
+    """
 
     position: int
     """The position of the chunk in its file, from 0."""
@@ -34,7 +38,10 @@ def size_of(row: ChunkRow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """Identifies one version of one file in one vector store. A higher version replaces a lower one."""
+    """Identifies one version of one file in one vector store.
+
+    A higher version replaces a lower one.
+    """
 
     tenant: str
     store_id: str
@@ -57,7 +64,8 @@ class DroppedChunks:
 
 @dataclass(frozen=True, slots=True)
 class SearchedStore:
-    """The published contents of a vector store: its number, its chunks, and the number of terms in them.
+    """The published contents of a vector store: its number, its chunks, and the number of terms in
+    them.
 
     `revision` is incremented by each change.
     """
@@ -92,7 +100,8 @@ class KeywordMatches:
 class Signatures:
     """Signatures of a store's vectors: the files that have them, and the new signatures in parts.
 
-    A part has the number of its first chunk, the number of consecutive chunks, and their concatenated signatures.
+    A part has the number of its first chunk, the number of consecutive chunks, and their
+    concatenated signatures.
     """
 
     revision: int

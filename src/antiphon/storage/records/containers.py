@@ -8,7 +8,10 @@ ContainerStatus = Literal["running", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class StoredContainer:
-    """One container: a name for files that outlive every kernel. Its kernel, if it has one, runs at one worker."""
+    """One container: a name for files that outlive every kernel.
+
+    Its kernel, if it has one, runs at one worker.
+    """
 
     id: str
     tenant: str
@@ -16,7 +19,9 @@ class StoredContainer:
     created_at: int
     last_active_at: int
     idle_minutes: int
-    """Minutes without use after which it expires. Its files are then deleted; its row stays readable."""
+    """Minutes without use after which it expires. Its files are then deleted; its row stays
+    readable.
+    """
     memory_limit: str = "1g"
     network_policy: str = ""
     """The `network_policy` as JSON, or empty if the request had none."""
@@ -59,7 +64,9 @@ class StoredContainerFile:
 
 @dataclass(frozen=True, slots=True)
 class ContainerQuery:
-    """Which containers, or which files of a container, to list: up to `limit`, in the order of creation."""
+    """Which containers, or which files of a container, to list: up to `limit`, in the order of
+    creation.
+    """
 
     limit: int
     after: str | None = None

@@ -1,4 +1,6 @@
-"""Facts about responses: one narrow row per response, without bodies, and the spans of its timeline."""
+"""Facts about responses: one narrow row per response, without bodies, and the spans of its
+timeline.
+"""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -8,13 +10,21 @@ from msgspec.json import encode
 
 from antiphon.query.response_filters import Filters
 
-STREAM, BACKGROUND, WEBSOCKET, CACHED, STORED, DELETED, SUMMED, HAS_MESSAGE = (1 << bit for bit in range(8))
+STREAM, BACKGROUND, WEBSOCKET, CACHED, STORED, DELETED, SUMMED, HAS_MESSAGE = (
+    1 << bit for bit in range(8)
+)
 """Bits of `Facts.flags`. `HAS_MESSAGE`: the response failed, and `output` is its error message."""
 
 WINDOWS = {"2h": 1 << 8, "8h": 1 << 9}
 """Bits of `Facts.flags`, by the `completion_window` of a deferred background response."""
 
-FLAGS = {"background": BACKGROUND, "cached": CACHED, "stored": STORED, "stream": STREAM, "websocket": WEBSOCKET}
+FLAGS = {
+    "background": BACKGROUND,
+    "cached": CACHED,
+    "stored": STORED,
+    "stream": STREAM,
+    "websocket": WEBSOCKET,
+}
 """The boolean filters, and their bits."""
 
 TEXT_FIELDS = {
@@ -33,20 +43,28 @@ WORDS = 160
 
 
 MOST_READ = 50_000
-"""Maximum number of rows that one list compares with filters, so that no list takes longer than about 50 ms."""
+"""Maximum number of rows that one list compares with filters, so that no list takes longer than
+about 50 ms.
+"""
 
 
 def pair_of(name: str, value: str) -> str:
-    """Return a metadata pair as `Facts.tags` stores it: a digest of 16 characters and a semicolon."""
+    """Return a metadata pair as `Facts.tags` stores it: a digest of 16 characters and a
+    semicolon.
+    """
     return f"{sha256(encode((name, value))).hexdigest()[:16]};"
 
 
 LATE = 60_000
-"""Milliseconds after which an ending response has the flag `SUMMED`: it adds itself to the sums of its minute."""
+"""Milliseconds after which an ending response has the flag `SUMMED`: it adds itself to the sums of
+its minute.
+"""
 
 
 class Facts(Struct, frozen=True, gc=False):
-    """Facts about one response. Times are in milliseconds; `began` and `ended` count from the epoch.
+    """Facts about one response.
+
+    Times are in milliseconds; `began` and `ended` count from the epoch.
 
     An absent text is empty and an absent number is 0; None means that the value is not yet known.
     """
@@ -87,13 +105,19 @@ class Facts(Struct, frozen=True, gc=False):
     input: str
     """The beginning of the newest user message. Empty if the response is not stored."""
     output: str
-    """The beginning of the output text, or of the error message. Empty if the response is not stored."""
+    """The beginning of the output text, or of the error message. Empty if the response is not
+    stored.
+    """
     cost: int | None
     """In nano-units; None if the model has no price."""
     spans: bytes = b""
-    """The timeline as JSON: its start time, its spans and its output items. Empty if no model or tool was called."""
+    """The timeline as JSON: its start time, its spans and its output items. Empty if no model or
+    tool was called.
+    """
     bodies: bytes = b""
-    """The requests to backends as a JSON list, compressed with zstd. Empty if they are not stored."""
+    """The requests to backends as a JSON list, compressed with zstd. Empty if they are not
+    stored.
+    """
 
 
 class FactsQuery(Struct, frozen=True, gc=False):
@@ -112,10 +136,12 @@ class FactsQuery(Struct, frozen=True, gc=False):
 
 
 class FactsPage(Struct, frozen=True, gc=False):
-    """One page of facts, without their spans. `unknown` is the value of `after` or `before` that is not in the list.
+    """One page of facts, without their spans.
 
-    If the search stopped before the end of the list, `read_to` is the id of the last compared row, and the next page
-    starts after it.
+    `unknown` is the value of `after` or `before` that is not in the list.
+
+    If the search stopped before the end of the list, `read_to` is the id of the last compared row,
+    and the next page starts after it.
     """
 
     facts: Sequence[Facts] = ()
@@ -125,7 +151,9 @@ class FactsPage(Struct, frozen=True, gc=False):
 
 
 class FactsFamily(Struct, frozen=True, gc=False):
-    """The facts of a response with its spans, and the facts of its chain: parents from the oldest, and children."""
+    """The facts of a response with its spans, and the facts of its chain: parents from the oldest,
+    and children.
+    """
 
     facts: Facts
     parents: Sequence[Facts] = ()

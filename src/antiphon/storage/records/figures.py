@@ -11,7 +11,26 @@ from antiphon.query.response_filters import Filters
 from antiphon.storage.records.facts import MOST_READ
 
 BOUNDS = (
-    *(10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000),
+    *(
+        10,
+        20,
+        30,
+        50,
+        75,
+        100,
+        150,
+        200,
+        300,
+        500,
+        750,
+        1_000,
+        1_500,
+        2_000,
+        3_000,
+        5_000,
+        7_500,
+        10_000,
+    ),
     *(15_000, 30_000, 60_000, 120_000, 300_000),
 )
 """Upper bounds, in milliseconds, of the buckets of a histogram."""
@@ -53,8 +72,8 @@ class Figures(Struct):
 class FiguresQuery(Struct, frozen=True):
     """Which figures to read: of responses that began from `since` up to but excluding `until`.
 
-    `since` and `until` are seconds since the epoch. `step` is the length of a time span in seconds. `by` is a name in
-    `GROUPS`, or empty.
+    `since` and `until` are seconds since the epoch. `step` is the length of a time span in seconds.
+    `by` is a name in `GROUPS`, or empty.
     """
 
     since: int
@@ -71,8 +90,9 @@ class FiguresQuery(Struct, frozen=True):
 class FiguresFound(Struct):
     """Figures by the start of each time span (only of spans with responses), and by group.
 
-    `rest` combines the groups that are not among the largest; None if `groups` has all groups. `partial_since` is set
-    if earlier responses were not read: the figures are complete from this time on (seconds since the epoch).
+    `rest` combines the groups that are not among the largest; None if `groups` has all groups.
+    `partial_since` is set if earlier responses were not read: the figures are complete from this
+    time on (seconds since the epoch).
     """
 
     spans: dict[int, Figures] = field(default_factory=dict)
@@ -82,14 +102,16 @@ class FiguresFound(Struct):
 
 
 def quantile(counts: Sequence[int], share: float) -> int | None:
-    """Return the milliseconds below which this share of a histogram lies, or None if the histogram is empty.
+    """Return the milliseconds below which this share of a histogram lies, or None if the histogram
+    is empty.
 
     The values within a bucket are assumed to be evenly distributed.
     """
     total = sum(counts)
     if not total:
         return None
-    rank, below = share * total, 0
+    rank = share * total
+    below = 0
     for place, count in enumerate(counts):
         if count and below + count >= rank:
             low = BOUNDS[place - 1] if place else 0
@@ -127,16 +149,23 @@ def add(total: Figures, one: Figures) -> None:
 
 
 def bounded(found: FiguresFound, most: int) -> FiguresFound:
-    """Keep the `most` largest groups. The figures of the other groups are the total minus the kept groups."""
+    """Keep the `most` largest groups.
+
+    The figures of the other groups are the total minus the kept groups.
+    """
     if len(found.groups) > most:
         largest = sorted(found.groups.items(), key=lambda pair: pair[1].responses, reverse=True)
         found.groups = dict(largest[:most])
-        found.rest = _without(total_of(list(found.spans.values())), total_of(list(found.groups.values())))
+        found.rest = _without(
+            total_of(list(found.spans.values())), total_of(list(found.groups.values()))
+        )
     return found
 
 
 def _without(total: Figures, part: Figures) -> Figures:
-    counts = {status: count - part.by_status.get(status, 0) for status, count in total.by_status.items()}
+    counts = {
+        status: count - part.by_status.get(status, 0) for status, count in total.by_status.items()
+    }
     return Figures(
         {status: count for status, count in counts.items() if count},
         total.input_tokens - part.input_tokens,

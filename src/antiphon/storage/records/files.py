@@ -8,7 +8,10 @@ BLOB_PART = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file. `filename` is the client's file name, sanitized. It is never a path on the server."""
+    """One file. `filename` is the client's file name, sanitized.
+
+    It is never a path on the server.
+    """
 
     id: str
     """`file-` and 22 characters of base62."""
@@ -20,7 +23,9 @@ class StoredFile:
     digest: bytes
     """SHA-256 of the content."""
     blob: str
-    """The name of the content in the blob storage. A tenant's files with the same content share one blob."""
+    """The name of the content in the blob storage. A tenant's files with the same content share one
+    blob.
+    """
     created_at: int
     expires_at: int | None
     """When the file expires; None means never."""
@@ -41,7 +46,9 @@ class FileQuery:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then empty."""
+    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then
+    empty.
+    """
 
     files: tuple[StoredFile, ...] = ()
     has_more: bool = False
@@ -58,7 +65,9 @@ class FileQuota:
 
 @dataclass(frozen=True, slots=True)
 class FileUse:
-    """The storage that one tenant uses: the number of files and pending uploads, and their bytes."""
+    """The storage that one tenant uses: the number of files and pending uploads, and their
+    bytes.
+    """
 
     files: int
     size: int
@@ -66,7 +75,10 @@ class FileUse:
 
 @dataclass(frozen=True, slots=True)
 class StoredUpload:
-    """A file that is uploaded in parts. Until it is completed, it reserves `size` bytes of the tenant's quota."""
+    """A file that is uploaded in parts.
+
+    Until it is completed, it reserves `size` bytes of the tenant's quota.
+    """
 
     id: str
     tenant: str

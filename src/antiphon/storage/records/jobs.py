@@ -10,7 +10,9 @@ from antiphon.storage.records.responses import StoredItem, StoredResponse
 
 
 class EventFrames(Struct, frozen=True):
-    """Consecutive events as clients receive them: `body` has the server-sent events numbered `first` to `last`."""
+    """Consecutive events as clients receive them: `body` has the server-sent events numbered
+    `first` to `last`.
+    """
 
     first: int
     last: int
@@ -36,8 +38,8 @@ NOTHING_RESERVED = Reservation()
 class Job:
     """The work on a background response, as seen by a worker that may write to it.
 
-    `response` has the finished output items. `version` is the fence: each write states the version that the worker
-    has seen, and creates a new version.
+    `response` has the finished output items. `version` is the fence: each write states the version
+    that the worker has seen, and creates a new version.
     """
 
     response: StoredResponse
@@ -45,7 +47,9 @@ class Job:
     """The request body, as the client sent it."""
     version: int
     next_number: int
-    """The number of the next event. All lower numbers were assigned, including those of deleted events."""
+    """The number of the next event. All lower numbers were assigned, including those of deleted
+    events.
+    """
     stored_number: int
     """The number of the first event that is deleted if this attempt ends."""
     attempt: int
@@ -56,7 +60,9 @@ class Job:
     called: bytes = b""
     """The last record of the job's running calls."""
     is_partial: bool = False
-    """Whether the job was read without its request, its items and `called`, because they are large."""
+    """Whether the job was read without its request, its items and `called`, because they are
+    large.
+    """
     items: int = 0
     size: int = 0
     """Of a partial job: the number of the omitted items, and the bytes of everything omitted."""
@@ -74,9 +80,13 @@ class Deferral(Struct, frozen=True):
     """How long a job can wait for an idle slot, and which jobs it continues."""
 
     begin_by: int = 0
-    """The time, in seconds since the epoch, from which it can use any slot; 0 if it never waits for an idle one."""
+    """The time, in seconds since the epoch, from which it can use any slot; 0 if it never waits for
+    an idle one.
+    """
     continuation: str = ""
-    """What related jobs of a tenant have in common: a digest of the client's name for them; empty without one."""
+    """What related jobs of a tenant have in common: a digest of the client's name for them; empty
+    without one.
+    """
 
 
 SOONEST = Deferral()
@@ -86,7 +96,9 @@ class Slots(Struct, frozen=True):
     """The slots of a worker that claims a job, for deferred jobs, and which jobs it ran last."""
 
     free: int = 1
-    """Slots that no job uses. A job that is not deferred can also have one that is used as an idle slot."""
+    """Slots that no job uses. A job that is not deferred can also have one that is used as an idle
+    slot.
+    """
     idle: int = 1
     """Slots that a deferred job may use before it is due."""
     idle_per_tenant: int = 1_000_000
@@ -102,9 +114,9 @@ ONE_SLOT = Slots()
 class Progress:
     """The progress of a background response since the last call.
 
-    `output` has the finished items, each with its output index. With `save`, everything so far survives the end of this
-    attempt; if the work starts again, the events since the last `save` are deleted. `called` is always stored, and
-    replaces the earlier record.
+    `output` has the finished items, each with its output index. With `save`, everything so far
+    survives the end of this attempt; if the work starts again, the events since the last `save` are
+    deleted. `called` is always stored, and replaces the earlier record.
     """
 
     frames: Sequence[EventFrames] = ()
@@ -115,7 +127,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The number of waiting jobs (without an owner), and of deliveries that are neither received nor failed."""
+    """The number of waiting jobs (without an owner), and of deliveries that are neither received
+    nor failed.
+    """
 
     jobs: int
     """Without those that are deferred."""
@@ -131,7 +145,9 @@ class Tail(Struct, frozen=True):
     status: str
     is_streamed: bool
     generation: int
-    """How often unfinished events were deleted. If it changed, a reader may have seen events that no longer exist."""
+    """How often unfinished events were deleted. If it changed, a reader may have seen events that
+    no longer exist.
+    """
     frames: Sequence[EventFrames]
 
 

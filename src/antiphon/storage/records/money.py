@@ -1,4 +1,6 @@
-"""Budgets of keys and tenants. Amounts are nano-units of the operator's currency: integers, so that sums are exact."""
+"""Budgets of keys and tenants. Amounts are nano-units of the operator's currency: integers, so that
+sums are exact.
+"""
 
 import calendar
 import time
@@ -47,7 +49,9 @@ class MoneyClaim:
     """The budget of the key's tenant."""
 
     def accounts(self) -> Iterator[tuple[str, Budget]]:
-        """Yield each budget with the id of its account in the store, in the order in which the store locks them."""
+        """Yield each budget with the id of its account in the store, in the order in which the
+        store locks them.
+        """
         if self.shared is not None:
             yield "", self.shared
         if self.own is not None:
@@ -55,7 +59,9 @@ class MoneyClaim:
 
     def fit(self) -> int:
         """Return the part of the cost to reserve: at most a whole budget."""
-        return min([self.cost, *(most for _, budget in self.accounts() for _, most in budget.limits())])
+        return min(
+            [self.cost, *(most for _, budget in self.accounts() for _, most in budget.limits())]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ class StoredPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptListQuery:
-    """Which prompts, or which versions of a prompt, to list: up to `limit`, in the order of creation."""
+    """Which prompts, or which versions of a prompt, to list: up to `limit`, in the order of
+    creation.
+    """
 
     limit: int
     after: str | None = None

@@ -12,21 +12,25 @@ from antiphon.storage.records.facts import Facts
 class StoredItem:
     """One stored item.
 
-    `body` is the item's JSON as clients see it. `sealed` is its `encrypted_content`, or None. It is stored separately
-    because only clients that request it receive it. Ids contain no NUL.
+    `body` is the item's JSON as clients see it. `sealed` is its `encrypted_content`, or None. It is
+    stored separately because only clients that request it receive it. Ids contain no NUL.
     """
 
     id: str
     body: bytes
     sealed: str | None = None
     blob: str | None = field(default=None, compare=False)
-    """The tenant's blob that the body refers to. It is kept as long as the item. Never read back."""
+    """The tenant's blob that the body refers to. It is kept as long as the item. Never read
+    back.
+    """
     blob_size: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class LargeItem(StoredItem):
-    """An item that was read without its body and its sealed content, which have `size` bytes together."""
+    """An item that was read without its body and its sealed content, which have `size` bytes
+    together.
+    """
 
     size: int = 0
 
@@ -35,8 +39,9 @@ class LargeItem(StoredItem):
 class StoredResponse:
     """One response with its own new input and its output, without its history.
 
-    `body` is the response object's JSON with an empty `output`; `status` overrides the status in the body.
-    `previous_response_id` is the id of its parent in the chain, or None for the first response.
+    `body` is the response object's JSON with an empty `output`; `status` overrides the status in
+    the body. `previous_response_id` is the id of its parent in the chain, or None for the first
+    response.
     """
 
     id: str
@@ -49,25 +54,33 @@ class StoredResponse:
     tenant: str = ""
     conversation_id: str | None = None
     conversation_end: int | None = None
-    """The position in the conversation at which its own items begin. The items before it are its history."""
+    """The position in the conversation at which its own items begin. The items before it are its
+    history.
+    """
     expires_at: int | None = None
     """When the response expires; None means that it is kept until it is deleted."""
     is_stored: bool = True
-    """False for background responses with `store: false`. They can be polled, but no request can refer to them."""
+    """False for background responses with `store: false`. They can be polled, but no request can
+    refer to them.
+    """
     is_streamed: bool = False
     """Whether its events are stored, so that they can be replayed."""
     is_partial: bool = False
     """Whether it was read without its items, because they are many."""
     facts: Facts | None = field(default=None, compare=False)
-    """Its facts for lists and timelines, stored in the same transaction. Never read back with it."""
+    """Its facts for lists and timelines, stored in the same transaction. Never read back with
+    it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ChainExtent:
-    """The number of responses in a chain, and whether one of them (only the first can) belongs to a conversation.
+    """The number of responses in a chain, and whether one of them (only the first can) belongs to a
+    conversation.
 
-    `items` counts all items of the history, including those of the conversation, and `size` the bytes of their bodies
-    and sealed contents. `is_whole` means that the measurement reached the head of the chain.
+    `items` counts all items of the history, including those of the conversation, and `size` the
+    bytes of their bodies and sealed contents. `is_whole` means that the measurement reached the
+    head of the chain.
     """
 
     length: int
@@ -81,7 +94,8 @@ class ChainExtent:
 class PageQuery:
     """Which items of a list to read: up to `limit` items and `most_bytes`, but at least one item.
 
-    `after` and `before` are ids of items, in the requested order. If several items have the same id, the first counts.
+    `after` and `before` are ids of items, in the requested order. If several items have the same
+    id, the first counts.
     """
 
     limit: int
@@ -117,9 +131,14 @@ class StoredConversation:
 
 
 class PurgeSize(Struct, frozen=True):
-    """The size of a purge of stored responses: `expired` of about `total`. Counting stops once there are too many."""
+    """The size of a purge of stored responses: `expired` of about `total`.
+
+    Counting stops once there are too many.
+    """
 
     expired: int
     total: int
     is_too_large: bool
-    """Whether the purge exceeds both the allowed fraction and the number of responses that any purge can delete."""
+    """Whether the purge exceeds both the allowed fraction and the number of responses that any
+    purge can delete.
+    """

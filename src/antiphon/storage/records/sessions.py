@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class ConsoleSession:
     """A signed-in browser. `digest` is the digest of its token; the token itself is not stored.
 
-    `key_digest` is the digest of the API key that signed in, or empty for an operator's session, which was started with
-    a one-time code.
+    `key_digest` is the digest of the API key that signed in, or empty for an operator's session,
+    which was started with a one-time code.
     """
 
     digest: bytes

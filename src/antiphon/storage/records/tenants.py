@@ -12,7 +12,10 @@ from antiphon.storage.records.money import Budget, ExhaustedBudget
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """The result of a request with an `Idempotency-Key`: JSON or events. An empty body means: replay the event log."""
+    """The result of a request with an `Idempotency-Key`: JSON or events.
+
+    An empty body means: replay the event log.
+    """
 
     tenant: str
     key: str
@@ -22,7 +25,10 @@ class StoredReply:
 
 @dataclass(frozen=True, slots=True)
 class KeyReservation:
-    """A used `Idempotency-Key`. `fingerprint` identifies the request; `reply` is None while the request runs."""
+    """A used `Idempotency-Key`.
+
+    `fingerprint` identifies the request; `reply` is None while the request runs.
+    """
 
     fingerprint: bytes
     response_id: str
@@ -43,7 +49,9 @@ class StoredAnswer:
 
 
 class FoundAnswer(Struct, frozen=True):
-    """The body of a cached answer, and whether its use is to be recorded: not again soon after the last time."""
+    """The body of a cached answer, and whether its use is to be recorded: not again soon after the
+    last time.
+    """
 
     body: bytes
     is_use_due: bool
@@ -51,7 +59,9 @@ class FoundAnswer(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """An event for webhooks: its id, its type (such as `response.completed`), and the JSON to deliver."""
+    """An event for webhooks: its id, its type (such as `response.completed`), and the JSON to
+    deliver.
+    """
 
     id: str
     type: str
@@ -61,7 +71,10 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEndpoint:
-    """A destination for events. Until `old_secret_until`, `old_secret` signs them in addition to `secret`."""
+    """A destination for events.
+
+    Until `old_secret_until`, `old_secret` signs them in addition to `secret`.
+    """
 
     id: str
     tenant: str
@@ -85,7 +98,10 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The delivery of one event to one endpoint. `attempts` counts started ones; the last sets `failed_at`."""
+    """The delivery of one event to one endpoint.
+
+    `attempts` counts started ones; the last sets `failed_at`.
+    """
 
     id: str
     endpoint: WebhookEndpoint
@@ -114,7 +130,16 @@ class KeyLimits:
 
     def fit(self, tokens: int) -> int:
         """Return the number of tokens to reserve: at most a whole limit."""
-        return min([tokens, *(most for most in (self.tokens_per_minute, self.tokens_per_day) if most is not None)])
+        return min(
+            [
+                tokens,
+                *(
+                    most
+                    for most in (self.tokens_per_minute, self.tokens_per_day)
+                    if most is not None
+                ),
+            ]
+        )
 
 
 class Role(StrEnum):
@@ -135,7 +160,8 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key. The key itself is not stored: `digest` is its HMAC, and `displayed` is the part that lists show.
+    """An API key. The key itself is not stored: `digest` is its HMAC, and `displayed` is the part
+    that lists show.
 
     Until `old_until`, `old_digest` is valid too.
     """
@@ -155,15 +181,18 @@ class ApiKey:
     """Whether its requests use the cache, unless a request itself says otherwise."""
     role: Role = Role.USE
     tenant_budget: Budget | None = None
-    """The budget that all keys of its tenant share. It is stored with the tenant, not with the key."""
+    """The budget that all keys of its tenant share. It is stored with the tenant, not with the
+    key.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class BucketState:
     """The remaining room in a key's limits, and whether one more request was granted.
 
-    The limits per minute recover steadily. `requests_in` and `tokens_in` are the seconds until a limit is fully
-    available again, so 60 means that nothing is left. They can exceed 60 if a response used more than it reserved.
+    The limits per minute recover steadily. `requests_in` and `tokens_in` are the seconds until a
+    limit is fully available again, so 60 means that nothing is left. They can exceed 60 if a
+    response used more than it reserved.
     """
 
     is_granted: bool
@@ -229,7 +258,10 @@ class TenantSize(Struct, frozen=True):
 
 
 class StorageUse(Struct, frozen=True):
-    """The bytes that all tenants have stored. `tenants` is the number of tenants that have stored anything."""
+    """The bytes that all tenants have stored.
+
+    `tenants` is the number of tenants that have stored anything.
+    """
 
     largest: Sequence[TenantSize]
     """The tenants that have stored the most, in descending order."""

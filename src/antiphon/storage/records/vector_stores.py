@@ -10,7 +10,10 @@ FileStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class StoreFileCounts:
-    """The number of files with each status. `total` of a batch is the number of files when it was created."""
+    """The number of files with each status.
+
+    `total` of a batch is the number of files when it was created.
+    """
 
     in_progress: int = 0
     completed: int = 0
@@ -23,8 +26,8 @@ class StoreFileCounts:
 class StoredVectorStore:
     """One vector store. `metadata` is a JSON object of strings.
 
-    It expires after `days` without activity; None means never. It then loses its files and stays readable.
-    `embedding_model` generates the vectors of its chunks; empty if it has no vectors.
+    It expires after `days` without activity; None means never. It then loses its files and stays
+    readable. `embedding_model` generates the vectors of its chunks; empty if it has no vectors.
     """
 
     id: str
@@ -47,8 +50,8 @@ class StoredVectorStore:
 class StoreFile:
     """A file in a vector store. `attributes` is a JSON object of strings, numbers and booleans.
 
-    Searches see the chunks of `live_version`, whatever the status is; None if no version is published. `version` is the
-    fence: only one worker can complete a version.
+    Searches see the chunks of `live_version`, whatever the status is; None if no version is
+    published. `version` is the fence: only one worker can complete a version.
     """
 
     store_id: str
@@ -82,7 +85,10 @@ class NewAttachment:
 
 @dataclass(frozen=True, slots=True)
 class StoreBatch:
-    """Files that were attached to a store together. Files that were removed since count as cancelled."""
+    """Files that were attached to a store together.
+
+    Files that were removed since count as cancelled.
+    """
 
     id: str
     store_id: str
@@ -95,8 +101,8 @@ class StoreBatch:
 class Ingestion:
     """The work on one version of a file in a store. One worker owns it.
 
-    `lost` counts the workers that died during this work. `embedding_model` is the store's; empty if its chunks have no
-    vectors.
+    `lost` counts the workers that died during this work. `embedding_model` is the store's; empty if
+    its chunks have no vectors.
     """
 
     seq: int
@@ -131,7 +137,8 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class StorePageQuery:
-    """Which vector stores, or which files of a vector store, to list: up to `limit`, in the order of creation.
+    """Which vector stores, or which files of a vector store, to list: up to `limit`, in the order
+    of creation.
 
     `after` is the id before the page. `before` is the id directly behind the page.
     """
@@ -145,7 +152,9 @@ class StorePageQuery:
 
 @dataclass(frozen=True, slots=True)
 class VectorStorePage:
-    """One page of the list. `unknown` is the value of `after` or `before` that is not in the list."""
+    """One page of the list. `unknown` is the value of `after` or `before` that is not in the
+    list.
+    """
 
     stores: Sequence[StoredVectorStore] = ()
     has_more: bool = False

@@ -1,8 +1,10 @@
-"""The SQL, in files: named queries that both databases share, and numbered migrations for each database.
+"""The SQL, in files: named queries that both databases share, and numbered migrations for each
+database.
 
-A query is a line `-- name --`, comment lines that explain it, and one statement with parameters `$1`, `$2`.
-`{where}` in a statement is replaced by a condition that is assembled from fixed parts (`QueryWhere`).
-A migration is `NNNN_what.sql`, numbered from 0001 without a gap, or a folder `NNNN_what` with its parts in order.
+A query is a line `-- name --`, comment lines that explain it, and one statement with parameters
+`$1`, `$2`. `{where}` in a statement is replaced by a condition that is assembled from fixed parts
+(`QueryWhere`). A migration is `NNNN_what.sql`, numbered from 0001 without a gap, or a folder
+`NNNN_what` with its parts in order.
 """
 
 import re
@@ -16,22 +18,39 @@ _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+(?:\.sql)?")
 
 AREAS = (
-    *("responses", "jobs", "conversations", "chat_completions", "keys", "webhooks", "secrets", "answers", "api_keys"),
+    *(
+        "responses",
+        "jobs",
+        "conversations",
+        "chat_completions",
+        "keys",
+        "webhooks",
+        "secrets",
+        "answers",
+        "api_keys",
+    ),
     *("budgets", "sessions"),
     *("clock", "sizes", "profiles", "lessons", "facts", "reports", "files", "file_texts"),
     *("vector_stores", "chunks", "containers", "container_counts", "prompts", "item_blobs"),
 )
 
 OWN_AREAS = ("words",)
-"""Queries with the same names but different SQL in each database: `sqlite/words.sql`, `postgres/words.sql`."""
+"""Queries with the same names but different SQL in each database: `sqlite/words.sql`,
+`postgres/words.sql`.
+"""
 
 
 def parse(text: str) -> dict[str, str]:
-    """Return the statements in `text` by name. Raises `ValueError` for a name without statement, or a duplicate."""
+    """Return the statements in `text` by name.
+
+    Raises `ValueError` for a name without statement, or a duplicate.
+    """
     parts = _NAME.split(text)[1:]
     queries: dict[str, str] = {}
     for name, chunk in zip(parts[::2], parts[1::2], strict=True):
-        statement = "\n".join(line for line in chunk.splitlines() if line and not line.startswith("--"))
+        statement = "\n".join(
+            line for line in chunk.splitlines() if line and not line.startswith("--")
+        )
         if not statement or name in queries:
             raise ValueError(f"query {name}: " + ("defined twice" if statement else "no statement"))
         queries[name] = statement
@@ -39,7 +58,10 @@ def parse(text: str) -> dict[str, str]:
 
 
 def migrations(database: str) -> Sequence[str]:
-    """Return the scripts that migrate an empty database to the newest schema, in order. The first has the number 1."""
+    """Return the scripts that migrate an empty database to the newest schema, in order.
+
+    The first has the number 1.
+    """
     scripts = sorted(
         (int(match[1]), _script(entry))
         for entry in (_FOLDER / database).iterdir()
@@ -62,5 +84,7 @@ QUERIES = parse("\n".join((_FOLDER / f"{area}.sql").read_text("utf-8") for area 
 @cache
 def queries_of(database: str) -> Mapping[str, str]:
     """Return all named queries for a database: `sqlite` or `postgres`."""
-    own = parse("\n".join((_FOLDER / database / f"{area}.sql").read_text("utf-8") for area in OWN_AREAS))
+    own = parse(
+        "\n".join((_FOLDER / database / f"{area}.sql").read_text("utf-8") for area in OWN_AREAS)
+    )
     return {**QUERIES, **own}

@@ -1,6 +1,7 @@
 """Copies the database file while servers use it, and restores copies.
 
-A copy is one file without a write-ahead log. It appears under its name only when it is complete, verified and on disk.
+A copy is one file without a write-ahead log. It appears under its name only when it is complete,
+verified and on disk.
 """
 
 import os
@@ -26,13 +27,18 @@ _ALONGSIDE = ("-wal", "-shm", "-journal")
 
 
 def back_up(store: Path, to: Path) -> int:
-    """Copy a store to a new file; return the size of the copy in bytes. Servers continue to read and write.
+    """Copy a store to a new file; return the size of the copy in bytes.
 
-    The copy is a consistent snapshot of everything that was stored before the copy began. Raises `ConfigError` if the
-    store does not exist, the target file exists, or the copy fails or is damaged.
+    Servers continue to read and write.
+
+    The copy is a consistent snapshot of everything that was stored before the copy began. Raises
+    `ConfigError` if the store does not exist, the target file exists, or the copy fails or is
+    damaged.
     """
     if to.exists():
-        raise ConfigError(f"backup: {to} exists. Choose another file: a backup never overwrites a file.")
+        raise ConfigError(
+            f"backup: {to} exists. Choose another file: a backup never overwrites a file."
+        )
     _check_exists(store, "store")
     with _part_of(to) as part:
         _copy(store, part)
@@ -44,13 +50,16 @@ def back_up(store: Path, to: Path) -> int:
 def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
     """Replace a store with a backup; return the new path of the old store, if there was one.
 
-    Raises `ConfigError`, and changes nothing, if the backup is damaged, belongs to another program or to a newer
-    Antiphon, if a server uses the store, or if the store exists and `replaces` is false.
+    Raises `ConfigError`, and changes nothing, if the backup is damaged, belongs to another program
+    or to a newer Antiphon, if a server uses the store, or if the store exists and `replaces` is
+    false.
     """
     _check_exists(backup, "backup")
     _check(backup, backup)
     if store.exists() and not replaces:
-        raise ConfigError(f"store: {store} exists. Use --replace to replace it; the old file is kept next to it.")
+        raise ConfigError(
+            f"store: {store} exists. Use --replace to replace it; the old file is kept next to it."
+        )
     store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _part_of(store) as part:
         _copy(backup, part)
@@ -63,7 +72,10 @@ def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
 
 @contextmanager
 def _part_of(path: Path) -> Iterator[Path]:
-    """Provide an empty temporary file next to `path`. It is removed at the end unless it was published."""
+    """Provide an empty temporary file next to `path`.
+
+    It is removed at the end unless it was published.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.touch(mode=0o600, exist_ok=False)
@@ -86,10 +98,15 @@ def _publish(part: Path, path: Path) -> None:
 
 @contextmanager
 def _alone(store: Path) -> Iterator[None]:
-    """Lock other programs out of a store while it is replaced. Raises `ConfigError` if a server uses the store."""
+    """Lock other programs out of a store while it is replaced.
+
+    Raises `ConfigError` if a server uses the store.
+    """
     if not store.exists():
         if left := [one for one in _alongside(store) if one.exists()]:
-            raise ConfigError(f"store: {left[0]} belongs to another database. Move it away, then restore again.")
+            raise ConfigError(
+                f"store: {left[0]} belongs to another database. Move it away, then restore again."
+            )
         yield
         return
     with closing(_connect(store, WRITES)) as connection:
@@ -99,17 +116,26 @@ def _alone(store: Path) -> Iterator[None]:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.DatabaseError as error:
             # A damaged store, which can be the reason for the restore, is kept as it is.
-            is_alone = error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            is_alone = error.sqlite_errorcode & 0xFF not in (
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_LOCKED,
+            )
         if not is_alone:
-            raise ConfigError(f"store: {store} is in use. Stop every server and command that uses it first.")
+            raise ConfigError(
+                f"store: {store} is in use. Stop every server and command that uses it first."
+            )
         yield
 
 
 def _rename_old(store: Path) -> Path | None:
-    """Give the old file a second name, so that the store exists at all times; return the name, or None."""
+    """Give the old file a second name, so that the store exists at all times; return the name, or
+    None.
+    """
     if not store.exists():
         return None
-    stored = store.with_name(f"{store.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+    stored = store.with_name(
+        f"{store.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
+    )
     stored.hardlink_to(store)
     for one in _alongside(store):  # files of a damaged store
         with suppress(FileNotFoundError):
@@ -118,17 +144,23 @@ def _rename_old(store: Path) -> Path | None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy all pages in one step. A copy in several steps would restart with each write of a server."""
+    """Copy all pages in one step.
+
+    A copy in several steps would restart with each write of a server.
+    """
     with closing(_connect(source, READS)) as old, closing(_connect(target, WRITES)) as new:
         old.backup(new)
         new.execute("PRAGMA journal_mode = DELETE")
 
 
 def _check(path: Path, displayed: Path) -> None:
-    """Raise `ConfigError` unless the file is an intact Antiphon database, not newer than this program."""
+    """Raise `ConfigError` unless the file is an intact Antiphon database, not newer than this
+    program.
+    """
     try:
         with closing(_connect(path, READS)) as connection:
-            number, newest = version(connection), len(migrations("sqlite"))
+            number = version(connection)
+            newest = len(migrations("sqlite"))
             if is_earlier(connection):
                 raise ConfigError(f"{displayed} {EARLIER}.")
             if not (number and is_ours(connection)):

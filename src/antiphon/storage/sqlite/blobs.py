@@ -1,8 +1,10 @@
-"""The second SQLite file: the content of files, in rows of 1 MiB, next to the database with all other data.
+"""The second SQLite file: the content of files, in rows of 1 MiB, next to the database with all
+other data.
 
-So the first file stays small and quick to back up, and a large upload never delays a save of a response. The file is
-opened on first use. Parts are committed one by one without waiting for the disk. The commit of the last part waits for
-the disk and makes all parts durable, because they are in the same log.
+So the first file stays small and quick to back up, and a large upload never delays a save of a
+response. The file is opened on first use. Parts are committed one by one without waiting for the
+disk. The commit of the last part waits for the disk and makes all parts durable, because they are
+in the same log.
 """
 
 import asyncio
@@ -39,7 +41,9 @@ CREATE TABLE IF NOT EXISTS blob_parts (
     UNIQUE (blob, number)
 )
 """
-"""The schema of the file: one table with row IDs. Without row IDs, writing would take half as much time again."""
+"""The schema of the file: one table with row IDs. Without row IDs, writing would take half as much
+time again.
+"""
 
 _CHECKPOINT_PAGES = 1024
 """Number of log pages (16 KiB each) after which the log is checkpointed into the file."""
@@ -50,10 +54,16 @@ T = TypeVar("T")
 
 
 class BlobFile:
-    """Parts of blobs in a file, or in memory if there is no path. Every method raises `StoreError`."""
+    """Parts of blobs in a file, or in memory if there is no path.
 
-    def __init__(self, path: Path | None, busy_timeout: float = 5.0, reserve: Reserve | None = None) -> None:
-        self._path, self._busy_timeout = path, busy_timeout
+    Every method raises `StoreError`.
+    """
+
+    def __init__(
+        self, path: Path | None, busy_timeout: float = 5.0, reserve: Reserve | None = None
+    ) -> None:
+        self._path = path
+        self._busy_timeout = busy_timeout
         self._reserve = reserve or Reserve(None)
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="antiphon-blob-write")
         self._reading = self._writing
@@ -69,7 +79,8 @@ class BlobFile:
     async def part(self, blob: str, number: int) -> bytes | None:
         """Return a part, or None."""
         return await self._run(
-            self._reading, lambda: rows.perform_alone(self._connection(), Act(files.part, _CLOCK, (blob, number)))
+            self._reading,
+            lambda: rows.perform_alone(self._connection(), Act(files.part, _CLOCK, (blob, number))),
         )
 
     async def delete(self, blob: str, limit: int) -> int:
@@ -79,7 +90,8 @@ class BlobFile:
     async def check(self) -> str:
         """Check every page and index; return `ok`, or the first problem."""
         return await self._run(
-            self._writing, lambda: str(self._connection().execute("PRAGMA integrity_check(1)").fetchone()[0])
+            self._writing,
+            lambda: str(self._connection().execute("PRAGMA integrity_check(1)").fetchone()[0]),
         )
 
     async def close(self) -> None:
@@ -123,7 +135,9 @@ class BlobFile:
         return self._delete_some(blob, limit)
 
     def _delete_some(self, blob: str, limit: int) -> int:
-        (removed,) = rows.perform(self._connection(), [Act(files.delete_parts, _CLOCK, (blob, limit))])
+        (removed,) = rows.perform(
+            self._connection(), [Act(files.delete_parts, _CLOCK, (blob, limit))]
+        )
         return int(removed)
 
     def _connection(self) -> sqlite3.Connection:
@@ -136,10 +150,14 @@ class BlobFile:
     def _connect(self) -> sqlite3.Connection:
         if self._path is not None:
             make_file(self._path)
-        connection = connect(":memory:" if self._path is None else str(self._path), self._busy_timeout)
+        connection = connect(
+            ":memory:" if self._path is None else str(self._path), self._busy_timeout
+        )
         if reason := foreign(connection):
             connection.close()
-            raise StoreError("The store cannot be used.") from ConfigError(f"{self._path} {reason}.")
+            raise StoreError("The store cannot be used.") from ConfigError(
+                f"{self._path} {reason}."
+            )
         connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

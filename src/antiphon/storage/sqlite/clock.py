@@ -1,8 +1,9 @@
-"""Detects whether this process's clock agrees with the clocks of the other servers that share an SQLite file.
+"""Detects whether this process's clock agrees with the clocks of the other servers that share an
+SQLite file.
 
-A file has no clock, so the servers write their time into it. A server does not write its own time if it differs from
-the time that another server keeps updating. A time that no server updates is outdated: this server then trusts its own
-clock.
+A file has no clock, so the servers write their time into it. A server does not write its own time
+if it differs from the time that another server keeps updating. A time that no server updates is
+outdated: this server then trusts its own clock.
 """
 
 import math
@@ -15,7 +16,9 @@ WRITE_EVERY = 60.0
 """Seconds after which a server writes its time without a request."""
 
 QUERY_INTERVAL = 5.0
-"""Seconds between the requests of a server that disagrees: it requests that the others write their time."""
+"""Seconds between the requests of a server that disagrees: it requests that the others write their
+time.
+"""
 
 ALONE = 30.0
 """Seconds without a reply after which this server assumes that it is the only one."""
@@ -23,7 +26,10 @@ ALONE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ClockVerdict:
-    """The result of checking the written time. `skew` is in seconds ahead of the others, None while it is unknown."""
+    """The result of checking the written time.
+
+    `skew` is in seconds ahead of the others, None while it is unknown.
+    """
 
     skew: float | None
     writes: bool = False
@@ -31,13 +37,18 @@ class ClockVerdict:
 
 
 class ClockMarks:
-    """Evaluates the written time on each check. `now` is the wall clock, `ticks` a monotonic clock, in seconds."""
+    """Evaluates the written time on each check.
+
+    `now` is the wall clock, `ticks` a monotonic clock, in seconds.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._mark: tuple[float, str] | None = None
         self._least, self._most = -math.inf, math.inf
-        """Bounds of the skew when this time was first read. Its age is known within the interval of two checks."""
+        """Bounds of the skew when this time was first read. Its age is known within the interval of
+        two checks.
+        """
         self._ahead = 0.0
         """How far the wall clock was ahead of the monotonic clock then."""
         self._polled = self._wrote = self._requested_at = -math.inf
@@ -46,18 +57,24 @@ class ClockMarks:
         self._requested = 0
         self._is_live = False
 
-    def judge(self, mark: tuple[float, str], requested: int, now: float, ticks: float) -> ClockVerdict:
+    def judge(
+        self, mark: tuple[float, str], requested: int, now: float, ticks: float
+    ) -> ClockVerdict:
         """Evaluate the written time and the number of requests for updates."""
-        is_requested, self._requested = self._mark is not None and requested != self._requested, requested
+        is_requested = self._mark is not None and requested != self._requested
+        self._requested = requested
         if not mark[1]:
             return self._write(now, ticks)
         if mark != self._mark:
             self._see(mark, now, ticks)
         self._polled = ticks
         moved = now - ticks - self._ahead  # this clock was set since then
-        least, most = self._least + moved, self._most + moved
+        least = self._least + moved
+        most = self._most + moved
         skew = min(max(0.0, least), most)
-        is_old = least == -math.inf and most > MOST  # or its writer's clock is behind: the next update will show
+        is_old = (
+            least == -math.inf and most > MOST
+        )  # or its writer's clock is behind: the next update will show
         agrees = abs(skew) <= MOST and not is_old
         if not agrees:
             return self._doubt(skew, now, ticks)
@@ -79,10 +96,16 @@ class ClockMarks:
         self._is_live = self._mark is not None and mark[1] != self._name
         self._least = now - mark[0] - (ticks - self._polled)
         self._most = now - mark[0]
-        self._mark, self._ahead, self._doubted = mark, now - ticks, math.inf
+        self._mark = mark
+        self._ahead = now - ticks
+        self._doubted = math.inf
 
     def _write(self, now: float, ticks: float) -> ClockVerdict:
-        self._mark, self._least, self._most = (now, self._name), 0.0, 0.0
+        self._mark = (now, self._name)
+        self._least = 0.0
+        self._most = 0.0
         self._polled = self._wrote = ticks
-        self._ahead, self._doubted, self._is_live = now - ticks, math.inf, False
+        self._ahead = now - ticks
+        self._doubted = math.inf
+        self._is_live = False
         return ClockVerdict(0.0, writes=True)

@@ -1,4 +1,6 @@
-"""Finds, checks and opens the database file. An unusable file is rejected before anything is written to it."""
+"""Finds, checks and opens the database file. An unusable file is rejected before anything is
+written to it.
+"""
 
 import errno
 import sqlite3
@@ -30,7 +32,8 @@ def version(connection: sqlite3.Connection) -> int:
 def is_ours(connection: sqlite3.Connection) -> bool:
     """Return whether the database is empty or was created by `migrate`."""
     return (
-        _id(connection) == APPLICATION_ID or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        _id(connection) == APPLICATION_ID
+        or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     )
 
 
@@ -59,8 +62,9 @@ def _id(connection: sqlite3.Connection) -> int:
 def migrate(connection: sqlite3.Connection, scripts: Sequence[str]) -> None:
     """Run the migrations that this database does not have. The first migration has the number 1.
 
-    The connection must not open transactions automatically (`isolation_level=None`). Raises `sqlite3.Error` if a
-    migration fails: its changes are rolled back, and the migrations before it are kept.
+    The connection must not open transactions automatically (`isolation_level=None`). Raises
+    `sqlite3.Error` if a migration fails: its changes are rolled back, and the migrations before it
+    are kept.
     """
     while version(connection) < len(scripts):
         with connection:
@@ -117,13 +121,21 @@ _REFUSALS = {
 def path_of(url: str) -> Path | None:
     """Return the file that a store's URL names, or None for a store in memory.
 
-    `sqlite:///absolute/path` and `sqlite:///~/path/in/the/home/folder` are files; `sqlite://` and `sqlite:///:memory:`
-    are in memory. The path is used literally: it is not percent-decoded and cannot be followed by options. Raises
-    `ConfigError` for any other URL.
+    `sqlite:///absolute/path` and `sqlite:///~/path/in/the/home/folder` are files; `sqlite://` and
+    `sqlite:///:memory:` are in memory. The path is used literally: it is not percent-decoded and
+    cannot be followed by options. Raises `ConfigError` for any other URL.
     """
     scheme, _, rest = url.partition("://")
-    if scheme != "sqlite" or (rest and not rest.startswith("/")) or rest == "/" or set(rest) & {"?", "\0"}:
-        raise ConfigError(f"store: {redacted(url)} is not a valid store URL; use sqlite:///absolute/path, or sqlite://")
+    if (
+        scheme != "sqlite"
+        or (rest and not rest.startswith("/"))
+        or rest == "/"
+        or set(rest) & {"?", "\0"}
+    ):
+        raise ConfigError(
+            f"store: {redacted(url)} is not a valid store URL; use sqlite:///absolute/path, or "
+            "sqlite://"
+        )
     if rest in ("", "/:memory:"):
         return None
     if rest.startswith("/~"):
@@ -146,10 +158,13 @@ def open_memory() -> sqlite3.Connection:
 
 
 def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """Return one connection for writes and one for reads. Create the file if needed, with owner-only permissions.
+    """Return one connection for writes and one for reads.
 
-    `busy_timeout` is how many seconds the writing connection waits for other programs; the reading connection never
-    waits. Raises `ConfigError` with the path and the reason if the file cannot be used.
+    Create the file if needed, with owner-only permissions.
+
+    `busy_timeout` is how many seconds the writing connection waits for other programs; the reading
+    connection never waits. Raises `ConfigError` with the path and the reason if the file cannot be
+    used.
     """
     until = time.monotonic() + _PATIENCE * busy_timeout
     while True:
@@ -159,7 +174,8 @@ def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqli
             # Without space the first connection cannot create the log, and so not even a deletion.
             if _is_without_space(error.__cause__) and Reserve(reserve_next_to(path)).release():
                 continue
-            # Other processes that start or were killed hold short locks on the file for which SQLite does not wait.
+            # Other processes that start or were killed hold short locks on the file for which
+            # SQLite does not wait.
             if not _is_busy(error.__cause__) or time.monotonic() > until:
                 raise
             time.sleep(_PAUSE)
@@ -171,7 +187,11 @@ def _is_busy(error: BaseException | None) -> bool:
 
 def _is_without_space(error: BaseException | None) -> bool:
     if isinstance(error, sqlite3.Error):
-        return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+        return error.sqlite_errorcode & 0xFF in (
+            sqlite3.SQLITE_FULL,
+            sqlite3.SQLITE_IOERR,
+            sqlite3.SQLITE_CANTOPEN,
+        )
     return isinstance(error, OSError) and error.errno == errno.ENOSPC
 
 
@@ -181,7 +201,9 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
             make_file(path)
             writer = opened.enter_context(closing(connect(str(path), busy_timeout)))
             with writer:
-                writer.execute("BEGIN")  # one consistent check: another process may be creating the same file
+                writer.execute(
+                    "BEGIN"
+                )  # one consistent check: another process may be creating the same file
                 _check(writer, path)
             _check_blobs(path)
             _prepare(writer, path)
@@ -189,7 +211,9 @@ def _open(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqlite3.
         except OSError as error:
             raise ConfigError(f"store: {path} cannot be opened: {error.strerror}") from error
         except sqlite3.Error as error:
-            raise _refused(path, _REFUSALS.get(error.sqlite_errorcode & 0xFF, f"cannot be used: {error}")) from error
+            raise _refused(
+                path, _REFUSALS.get(error.sqlite_errorcode & 0xFF, f"cannot be used: {error}")
+            ) from error
         opened.pop_all()
     return writer, reader
 
@@ -221,9 +245,14 @@ def connect(name: str, busy_timeout: float = 0.0) -> sqlite3.Connection:
 
     It waits so many seconds for other programs.
     """
-    # Opened in one thread and used in another. The caller ensures that only one thread at a time uses it.
+    # Opened in one thread and used in another. The caller ensures that only one thread at a time
+    # uses it.
     connection = sqlite3.connect(
-        name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=ForkSafeConnection
+        name,
+        timeout=busy_timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=ForkSafeConnection,
     )
     forks.opened(connection)
     connection.execute("PRAGMA foreign_keys = ON")
@@ -238,7 +267,8 @@ def make_file(path: Path) -> None:
         raise _refused(path, "is a folder; use the path of a file in it")
     for folder in reversed(path.parents):
         folder.mkdir(mode=0o700, exist_ok=True)
-    # Never open an existing file: closing any of its descriptors drops the locks of other stores of this process.
+    # Never open an existing file: closing any of its descriptors drops the locks of other stores of
+    # this process.
     if not path.exists():
         path.touch(mode=0o600)
 
@@ -249,7 +279,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise _refused(path, EARLIER_STORE)
     if not is_ours(connection):
         raise _refused(path, "belongs to another program")
-    number, newest = version(connection), len(migrations("sqlite"))
+    number = version(connection)
+    newest = len(migrations("sqlite"))
     if number > newest:
         raise _refused(path, newer(number, newest))
     if path.stat().st_size <= _READ_THROUGH:
@@ -259,11 +290,13 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_blobs(path: Path) -> None:
-    """Check the content file, if there is one, without writing to it: else the first upload would fail.
+    """Check the content file, if there is one, without writing to it: else the first upload would
+    fail.
 
     A damaged one is no reason not to serve what is in the store's own file.
     """
-    alongside, reason = blobs_next_to(path), ""
+    alongside = blobs_next_to(path)
+    reason = ""
     if alongside.exists():
         url = f"{alongside.absolute().as_uri()}?mode=ro"
         with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as connection:
@@ -274,10 +307,14 @@ def _check_blobs(path: Path) -> None:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute(f"PRAGMA user_version = {version(connection)}")  # fails if the file is read-only
+    connection.execute(
+        f"PRAGMA user_version = {version(connection)}"
+    )  # fails if the file is read-only
     connection.execute("ROLLBACK")
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise _refused(path, "is on a file system without shared memory, which the write-ahead log requires")
+        raise _refused(
+            path, "is on a file system without shared memory, which the write-ahead log requires"
+        )
     _settle(connection)
     migrate(connection, migrations("sqlite"))
 

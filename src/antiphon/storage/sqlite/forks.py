@@ -1,9 +1,10 @@
 """Makes it safe to open a database in a forked child, even a database that the parent has open.
 
-SQLite keeps mutexes and the state of its file locks per process. A child that is forked while another thread is inside
-SQLite waits forever for a mutex. A child that inherits an open connection assumes that it holds the file locks of its
-parent, but it does not: its commits are lost once the parent deletes the write-ahead log. So a fork waits until no
-thread is inside SQLite, and the child closes the inherited connections.
+SQLite keeps mutexes and the state of its file locks per process. A child that is forked while
+another thread is inside SQLite waits forever for a mutex. A child that inherits an open connection
+assumes that it holds the file locks of its parent, but it does not: its commits are lost once the
+parent deletes the write-ahead log. So a fork waits until no thread is inside SQLite, and the child
+closes the inherited connections.
 """
 
 import os
@@ -36,7 +37,10 @@ class Forks:
         """The locks of threads that did not leave SQLite in time."""
 
     def new_gate(self) -> threading.Lock:
-        """Return a lock that one thread holds while it is inside SQLite. Only a fork competes for it."""
+        """Return a lock that one thread holds while it is inside SQLite.
+
+        Only a fork competes for it.
+        """
         gate = threading.Lock()
         self._gates.add(gate)
         return gate
@@ -63,7 +67,8 @@ class Forks:
     def end_in_child(self) -> None:
         """Close the inherited connections, unless a thread of the parent was inside SQLite.
 
-        The parent's locks prevent SQLite from writing here, and closing the connection releases none of them.
+        The parent's locks prevent SQLite from writing here, and closing the connection releases
+        none of them.
         """
         if not self._busy:
             for connection in list(self._connections):
@@ -75,4 +80,6 @@ class Forks:
 forks = Forks()
 """Those of this process."""
 
-os.register_at_fork(before=forks.begin, after_in_parent=forks.end, after_in_child=forks.end_in_child)
+os.register_at_fork(
+    before=forks.begin, after_in_parent=forks.end, after_in_child=forks.end_in_child
+)

@@ -1,8 +1,9 @@
 """The parameters of a statement in SQLite's style.
 
-Statements number their parameters, `$1`, `$2`. To SQLite such a parameter has a name and takes a dictionary, and Python
-3.12.0 to 3.12.3 treat `?1` in the same way. A dictionary would be made for every statement, so numbers become plain
-`?`, and the values are sorted only where the numbers are not 1, 2, 3 in this order.
+Statements number their parameters, `$1`, `$2`. To SQLite such a parameter has a name and takes a
+dictionary, and Python 3.12.0 to 3.12.3 treat `?1` in the same way. A dictionary would be made for
+every statement, so numbers become plain `?`, and the values are sorted only where the numbers are
+not 1, 2, 3 in this order.
 """
 
 import re
@@ -34,6 +35,8 @@ def marked(text: str) -> Marked:
 
 
 def bound(text: str, values: Sequence[Any]) -> tuple[str, Sequence[Any]]:
-    """Return a statement in SQLite's style, and the values of `$1`, `$2` in the order of its parameters."""
+    """Return a statement in SQLite's style, and the values of `$1`, `$2` in the order of its
+    parameters.
+    """
     plain, sort = marked(text)
     return plain, sort(values) if sort else values

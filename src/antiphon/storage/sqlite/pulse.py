@@ -13,15 +13,20 @@ PATIENCE = 5.0
 """Seconds that a heartbeat waits for other writers."""
 
 POLL_INTERVAL = 0.001
-"""Seconds between two attempts. SQLite itself waits up to 0.1 s, and would rarely hit the moment between two
-commits of a busy writer."""
+"""Seconds between two attempts. SQLite itself waits up to 0.1 s, and would rarely hit the moment
+between two commits of a busy writer.
+"""
 
 
 class SqlitePulse:
-    """See `Pulse`. `connect` opens a connection that does not wait for others. The first heartbeat opens it."""
+    """See `Pulse`. `connect` opens a connection that does not wait for others.
+
+    The first heartbeat opens it.
+    """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], worker: str) -> None:
-        self._connect, self._worker = connect, worker
+        self._connect = connect
+        self._worker = worker
         self._connection: sqlite3.Connection | None = None
         self._gate = forks.new_gate()
 

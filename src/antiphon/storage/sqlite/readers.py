@@ -1,4 +1,5 @@
-"""Threads for large reads. Each has its own connection, so that it blocks neither the event loop nor the writer.
+"""Threads for large reads. Each has its own connection, so that it blocks neither the event loop
+nor the writer.
 
 A fair scheduler decides how many reads run concurrently, and which tenant is next.
 """
@@ -26,12 +27,17 @@ class Readers:
     def __init__(self, connect: Callable[[], sqlite3.Connection], reads: FairScheduler) -> None:
         self._connect = connect
         self._reads = reads
-        self._threads = ThreadPoolExecutor(reads.capacity or None, thread_name_prefix="antiphon-read")
+        self._threads = ThreadPoolExecutor(
+            reads.capacity or None, thread_name_prefix="antiphon-read"
+        )
         self._own = threading.local()
         self._open: list[sqlite3.Connection] = []
 
     async def read(self, act: Act[R], tenant: str) -> R:
-        """Run an operation on a consistent snapshot of the database. Raises `sqlite3.Error` and `StoreError`."""
+        """Run an operation on a consistent snapshot of the database.
+
+        Raises `sqlite3.Error` and `StoreError`.
+        """
         try:
             await self._reads.enter(tenant)
         except NoRoomError as error:
@@ -60,4 +66,5 @@ class Readers:
     def _end(self, tenant: str, done: "asyncio.Future[Any]") -> None:
         self._reads.leave(tenant)
         with suppress(asyncio.CancelledError):
-            done.exception()  # retrieved, so that asyncio does not log it if the caller was cancelled
+            # retrieved, so that asyncio does not log it if the caller was cancelled
+            done.exception()

@@ -1,8 +1,10 @@
-"""A file that reserves space on the store's disk, so that deletions still work once the disk is full.
+"""A file that reserves space on the store's disk, so that deletions still work once the disk is
+full.
 
-A full disk refuses a deletion like any other write, since SQLite first adds it to the log. The first deletion, change
-of an API key or purge that fails for it releases the reserve: its file stays, empty. All processes that use the store
-then refuse other writes, which would only use the space up, until the disk has enough space for the reserve again.
+A full disk refuses a deletion like any other write, since SQLite first adds it to the log. The
+first deletion, change of an API key or purge that fails for it releases the reserve: its file
+stays, empty. All processes that use the store then refuse other writes, which would only use the
+space up, until the disk has enough space for the reserve again.
 """
 
 import errno
@@ -23,7 +25,9 @@ _WITHOUT_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reserve:
-    """The reserve of one store; none for a store in memory, which has no path, or before the first `save`."""
+    """The reserve of one store; none for a store in memory, which has no path, or before the first
+    `save`.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -36,7 +40,10 @@ class Reserve:
             os.truncate(self._path, 0)
         except OSError:
             return False
-        log.error("The store's disk is full. Deletions, changes of API keys and purges use the reserve; see `status`.")
+        log.error(
+            "The store's disk is full. Deletions, changes of API keys and purges use the reserve; "
+            "see `status`."
+        )
         return True
 
     def save(self) -> bool:
@@ -58,7 +65,9 @@ class Reserve:
         return True
 
     def refill(self) -> bool:
-        """Return whether writes may continue: the reserve was not released, or the disk has room for it again."""
+        """Return whether writes may continue: the reserve was not released, or the disk has room
+        for it again.
+        """
         if self._path is None:
             return True
         try:  # before each transaction, so without further calls
@@ -83,7 +92,9 @@ def reserve_next_to(path: Path) -> Path:
 
 
 def _fill(path: Path) -> None:
-    """Create the file under another name first: a part of a reserve must not look like one that was released."""
+    """Create the file under another name first: a part of a reserve must not look like one that was
+    released.
+    """
     unfinished = path.with_name(f"{path.name}.part-{os.getpid()}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:

@@ -1,8 +1,9 @@
 """Runs operations on an SQLite connection, within its open transaction.
 
-The writer passes several operations of a kind together, so that plain saves can be combined. Python's SQLite module
-releases the GIL once for each row that it steps over, and a busy event loop is slow to return it. So 64 responses with
-their items are stored by two statements with many rows, instead of hundreds with one row.
+The writer passes several operations of a kind together, so that plain saves can be combined.
+Python's SQLite module releases the GIL once for each row that it steps over, and a busy event loop
+is slow to return it. So 64 responses with their items are stored by two statements with many rows,
+instead of hundreds with one row.
 """
 
 import sqlite3
@@ -39,8 +40,8 @@ A = TypeVar("A")
 Doing = Callable[[sqlite3.Connection, Sequence[A]], Iterable[R]]
 """Runs with several arguments and returns one result for each, in order.
 
-A sequence means that it has run with all of them. An iterator runs with an argument when its result is taken, so that
-the writer can end a transaction in between.
+A sequence means that it has run with all of them. An iterator runs with an argument when its result
+is taken, so that the writer can end a transaction in between.
 """
 
 _PARAMETERS_AT_ONCE = 999  # the lowest limit of any build of SQLite
@@ -94,7 +95,11 @@ def _put_facts(connection: sqlite3.Connection, facts: Sequence[Facts]) -> None:
 @cache
 def statement(query: str) -> str:
     """Return a query in SQLite's dialect: rows are not locked, because there is one writer."""
-    return queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
+    return (
+        queries_of("sqlite")[query]
+        .replace(" FOR UPDATE SKIP LOCKED", "")
+        .replace(" FOR UPDATE", "")
+    )
 
 
 def run(connection: sqlite3.Connection, act: Act[R], is_patient: bool = True) -> R:
@@ -144,7 +149,8 @@ def _perform_other(
 
 @cache
 def _with_seq() -> str:
-    """Return `put_response` with explicit row numbers: many new rows can be numbered before they are inserted.
+    """Return `put_response` with explicit row numbers: many new rows can be numbered before they
+    are inserted.
 
     Replacing a response deletes its old items, because the foreign key cascades.
     """
@@ -156,10 +162,12 @@ def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any
     start = 0
     while start < len(rows):
         most = _PARAMETERS_AT_ONCE // len(rows[0])
-        # A power of two, so that the statements of all sizes stay in the cache of prepared statements.
+        # A power of two, so that the statements of all sizes stay in the cache of prepared
+        # statements.
         size = 1 << min(most, len(rows) - start).bit_length() - 1
         connection.execute(
-            _of_many_rows(query, size, len(rows[0])), list(chain.from_iterable(rows[start : start + size]))
+            _of_many_rows(query, size, len(rows[0])),
+            list(chain.from_iterable(rows[start : start + size])),
         )
         start += size
 

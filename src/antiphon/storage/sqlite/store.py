@@ -1,8 +1,9 @@
 """The store in one SQLite file, with a write-ahead log, one writing thread and concurrent reads.
 
-Small reads run in the event loop's thread, because they take less time than a switch to another thread, and in WAL mode
-no writer delays them. A read that announces a larger size (`ReadSize`) runs in a thread of `Readers`. A store in memory
-has only one connection, so all its reads run in the writing thread.
+Small reads run in the event loop's thread, because they take less time than a switch to another
+thread, and in WAL mode no writer delays them. A read that announces a larger size (`ReadSize`) runs
+in a thread of `Readers`. A store in memory has only one connection, so all its reads run in the
+writing thread.
 """
 
 import asyncio
@@ -25,7 +26,14 @@ from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
-from antiphon.storage.sqlite.file import blobs_next_to, open_file, open_memory, open_reader, open_writer, path_of
+from antiphon.storage.sqlite.file import (
+    blobs_next_to,
+    open_file,
+    open_memory,
+    open_reader,
+    open_writer,
+    path_of,
+)
 from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
@@ -44,7 +52,9 @@ POLL_INTERVAL = 0.2
 
 
 def ticks() -> float:
-    """Return the seconds of a monotonic clock, if possible one that continues while the machine sleeps."""
+    """Return the seconds of a monotonic clock, if possible one that continues while the machine
+    sleeps.
+    """
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -67,7 +77,9 @@ class SqliteStore(Store):
         self._file = None if path is None else _identity(path)
         self._renew = renew
         self._reserve = Reserve(None if path is None else reserve_next_to(path))
-        self._writer = Writer(writer, None if renew is None else partial(renew, busy_timeout), self._reserve)
+        self._writer = Writer(
+            writer, None if renew is None else partial(renew, busy_timeout), self._reserve
+        )
         self._reader = reader
         self._name = ids.new_id("store")
         self._marks = ClockMarks(self._name)
@@ -78,15 +90,21 @@ class SqliteStore(Store):
 
     @classmethod
     def open(
-        cls, url: str, *, busy_timeout: float = 5.0, now: Clock = ids.now, reads: FairScheduler | None = None
+        cls,
+        url: str,
+        *,
+        busy_timeout: float = 5.0,
+        now: Clock = ids.now,
+        reads: FairScheduler | None = None,
     ) -> "SqliteStore":
-        """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for a temporary store in memory.
+        """Open `sqlite:///absolute/path`, `sqlite:///~/path`, or `sqlite://` for a temporary store
+        in memory.
 
-        The file and its folders are created if they do not exist, with owner-only permissions, and an older schema is
-        migrated. `busy_timeout` is how many seconds a write waits for another program that is writing. `reads` is the
-        scheduler that shares large reads between tenants.
-        Raises `ConfigError`, without changes, if the URL is invalid or the file is a folder, read-only, locked,
-        damaged, from another program, or from a newer Antiphon.
+        The file and its folders are created if they do not exist, with owner-only permissions, and
+        an older schema is migrated. `busy_timeout` is how many seconds a write waits for another
+        program that is writing. `reads` is the scheduler that shares large reads between tenants.
+        Raises `ConfigError`, without changes, if the URL is invalid or the file is a folder,
+        read-only, locked, damaged, from another program, or from a newer Antiphon.
         """
         path = path_of(url)
         if path is None:
@@ -95,10 +113,15 @@ class SqliteStore(Store):
         with forks.new_gate():
             writer, reader = open_file(path, busy_timeout)
         readers = Readers(partial(open_reader, path), reads or shared_reads())
-        return cls(url, writer, reader, now, partial(open_writer, path), busy_timeout, path, readers)
+        return cls(
+            url, writer, reader, now, partial(open_writer, path), busy_timeout, path, readers
+        )
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        """See `Store.on_change`. A store in a file checks for writes of other processes several times a second."""
+        """See `Store.on_change`.
+
+        A store in a file checks for writes of other processes several times a second.
+        """
         super().on_change(listener)
         if self._polling is None and self._reader is not None:
             self._polling = asyncio.get_running_loop().create_task(self._poll())
@@ -123,12 +146,16 @@ class SqliteStore(Store):
     async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
         """See `Store.put_blob_part`. Content is stored in a separate file."""
         await self._observed(
-            "put_blob_part", "write", lambda: self._blob_file().put(blob, number, data, is_last=is_last)
+            "put_blob_part",
+            "write",
+            lambda: self._blob_file().put(blob, number, data, is_last=is_last),
         )
 
     async def blob_part(self, blob: str, number: int) -> bytes | None:
         """See `Store.blob_part`."""
-        return await self._observed("blob_part", "read", lambda: self._blob_file().part(blob, number))
+        return await self._observed(
+            "blob_part", "read", lambda: self._blob_file().part(blob, number)
+        )
 
     async def delete_blob_parts(self, blob: str) -> None:
         """See `Store.delete_blob_parts`."""
@@ -143,7 +170,9 @@ class SqliteStore(Store):
         if self._blobs is None:
             from antiphon.storage.sqlite.blobs import BlobFile  # noqa: PLC0415 - only if files are stored
 
-            self._blobs = BlobFile(None if self._path is None else blobs_next_to(self._path), reserve=self._reserve)
+            self._blobs = BlobFile(
+                None if self._path is None else blobs_next_to(self._path), reserve=self._reserve
+            )
         return self._blobs
 
     async def merge_words(self) -> None:
@@ -178,11 +207,14 @@ class SqliteStore(Store):
         now = self.clock.process_now()
         verdict = self._marks.judge((at, writer), requested, now, ticks())
         if verdict.writes:
-            await self._perform_write(Act(clock.write, self.clock, (now, self._name)), None, frees=True)
+            await self._perform_write(
+                Act(clock.write, self.clock, (now, self._name)), None, frees=True
+            )
         elif verdict.requests_time:
             await self._perform_write(Act(clock.request, self.clock), None, frees=True)
         if verdict.skew is not None:
-            # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
+            # It is unknown which clock is right, so nothing expires before both clocks agree that
+            # it has.
             self.clock.correct(verdict.skew, min(0.0, -verdict.skew))
         return verdict.skew
 
@@ -195,7 +227,8 @@ class SqliteStore(Store):
     async def _search_room(self) -> bool:
         """Check the disk, and keep the reserve, which a store that no server uses does not need."""
         if self._writer.found_full:
-            self._writer.found_full, self._is_disk_full = False, True
+            self._writer.found_full = False
+            self._is_disk_full = True
         return await asyncio.to_thread(self._reserve.save) and await super()._search_room()
 
     def _save_plainly(self, response: StoredResponse) -> Awaitable[None]:
@@ -231,11 +264,16 @@ class SqliteStore(Store):
             raise store_error(error) from error
 
     async def _poll(self) -> None:
-        """Notify listeners when `data_version` changes. Commits of the writing connection itself do not change it."""
+        """Notify listeners when `data_version` changes.
+
+        Commits of the writing connection itself do not change it.
+        """
         seen: int | None = None
         while True:
             with suppress(StoreError):
-                found = await self._writer.submit(rows.data_version, None, frees=True)  # it only reads
+                found = await self._writer.submit(
+                    rows.data_version, None, frees=True
+                )  # it only reads
                 if seen not in (None, found):
                     self._announce("")
                 seen = found

@@ -1,7 +1,8 @@
-"""Merges the parts of the keyword index, to which every transaction that changes it adds one, in steps of a few ms.
+"""Merges the parts of the keyword index, to which every transaction that changes it adds one, in
+steps of a few ms.
 
-By default, the index merges within such a transaction, up to 200 ms at a time. A merge that is interrupted is continued
-after the next change.
+By default, the index merges within such a transaction, up to 200 ms at a time. A merge that is
+interrupted is continued after the next change.
 """
 
 import sqlite3
@@ -11,7 +12,9 @@ PAGES = 16
 """Pages of 4 KB that one step writes."""
 
 MOST_STEPS = 8
-"""Steps after one change. It needs two to four; more would let one tenant's old parts delay its next change."""
+"""Steps after one change. It needs two to four; more would let one tenant's old parts delay its
+next change.
+"""
 
 _UNCHANGED = 2
 """Changes that SQLite counts for a step below which nothing was left to merge."""

@@ -2,39 +2,42 @@
 
 Theory of operation.
 
-SQLite permits one writer, and each commit waits for the disk. So all writes of a process go through one queue to one
-thread. While a commit waits for the disk, more writes arrive, and they share the next commit. The event loop pays for
-a future and a queue entry, and is woken once per batch.
+SQLite permits one writer, and each commit waits for the disk. So all writes of a process go through
+one queue to one thread. While a commit waits for the disk, more writes arrive, and they share the
+next commit. The event loop pays for a future and a queue entry, and is woken once per batch.
 
     submit ──> queue ── at most `_BATCH` ───> commit ──> resolve the futures
                             ^                      └─ those that came too late: the next transaction
                             └─ after a shared batch, wait `_PAUSE`: more arrive, in fewer and larger batches
 
-A transaction takes no further job once it has run for `LONGEST`, so the first write of a batch hardly waits for the
-last. How a batch is committed:
+A transaction takes no further job once it has run for `LONGEST`, so the first write of a batch
+hardly waits for the last. How a batch is committed:
 
 1. Together: jobs of one kind as statements with many rows, which is the fast way.
-2. If that fails because of a job, nothing of it remains, and all are done again, each within a savepoint. So only the
-   job that is at fault fails.
-3. If it fails because of the disk or of a lock (`_TROUBLE`), each job would fail, so all of them do.
+2. If that fails because of a job, nothing of it remains, and all are done again, each within a
+   savepoint. So only the job that is at fault fails.
+3. If it fails because of the disk or of a lock (`_TROUBLE`), each job would fail, so all of them
+   do.
 
 Errors of the disk change more than one batch:
 
-- A full disk: SQLite needs space even to delete. The first job that frees space releases the `reserve`. From then on
-  jobs are committed one by one: those that free space are done, and others are refused, in every process, until there
-  is enough space for the reserve again.
-- An I/O error: after a failed write the kernel may have dropped data, so the old handle is not reliable. The thread
-  continues with a new connection. If it cannot be opened, the next error tries again.
+- A full disk: SQLite needs space even to delete. The first job that frees space releases the
+  `reserve`. From then on jobs are committed one by one: those that free space are done, and others
+  are refused, in every process, until there is enough space for the reserve again.
+- An I/O error: after a failed write the kernel may have dropped data, so the old handle is not
+  reliable. The thread continues with a new connection. If it cannot be opened, the next error tries
+  again.
 
 What holds always:
 
 - A future is resolved after the commit, never before: what was acknowledged is on disk.
 - Jobs are done in the order of their arrival, and each takes effect once or not at all.
-- Cancelling a future does not undo a job: its client may have disconnected while the disk was writing.
+- Cancelling a future does not undo a job: its client may have disconnected while the disk was
+  writing.
 - An error of the disk fails all jobs of a commit, so the first result shows it.
 - No more than `MOST_WAITING` jobs wait. An overloaded store says so at once.
 - The thread holds its gate while it is inside SQLite, and a fork waits for that (`forks.py`).
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
 import sqlite3
@@ -58,12 +61,16 @@ _SLICE = 64  # maximum jobs that are done together: a transaction can end after 
 _PAUSE = 0.001  # seconds to collect jobs: fewer, larger batches cost a busy event loop less
 
 LONGEST = 0.02
-"""Seconds after which a transaction takes no further job: the first does not wait long for the last."""
+"""Seconds after which a transaction takes no further job: the first does not wait long for the
+last.
+"""
 
 _SHORT = 256  # pages of the log after which it is checkpointed, once the disk was full
 
 MOST_WAITING = 10_000
-"""Maximum number of waiting jobs. Further jobs are rejected immediately, which bounds memory and waiting time."""
+"""Maximum number of waiting jobs. Further jobs are rejected immediately, which bounds memory and
+waiting time.
+"""
 
 _TROUBLE = {
     sqlite3.SQLITE_BUSY: "The store is busy: another program is writing to it.",
@@ -96,11 +103,15 @@ def disk_full() -> StoreError:
 
 
 def _code(error: BaseException) -> int:
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF  # the other bits are details of the same error
+    return (
+        getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    )  # the other bits are details of the same error
 
 
 def _is_of_the_disk(result: Any) -> bool:
-    return isinstance(result, StoreError) and _code(result.__cause__ or result) == sqlite3.SQLITE_IOERR
+    return (
+        isinstance(result, StoreError) and _code(result.__cause__ or result) == sqlite3.SQLITE_IOERR
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -112,10 +123,13 @@ class _Job:
 
 
 class Writer:
-    """Runs operations in the order of their arrival. A failed operation does not affect others. Owns the connection.
+    """Runs operations in the order of their arrival.
 
-    After a disk error it continues with a new connection from `renew`: after a failed write the kernel may have dropped
-    data, so the old handle is not reliable. On a full disk, only operations that free space may use the `reserve`.
+    A failed operation does not affect others. Owns the connection.
+
+    After a disk error it continues with a new connection from `renew`: after a failed write the
+    kernel may have dropped data, so the old handle is not reliable. On a full disk, only operations
+    that free space may use the `reserve`.
     """
 
     def __init__(
@@ -131,15 +145,18 @@ class Writer:
         """Whether the disk was full since this was last set to False."""
         self._gate = forks.new_gate()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        # A daemon thread, so that a program can exit without closing its store: acknowledged writes are on disk.
+        # A daemon thread, so that a program can exit without closing its store: acknowledged writes
+        # are on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
         self._thread.start()
 
     def submit(self, act: Doing[A, R], argument: A, *, frees: bool = False) -> asyncio.Future[R]:
-        """Return a future for the operation's result, set after its commit. Cancelling it does not undo the operation.
+        """Return a future for the operation's result, set after its commit.
 
-        If it `frees` space, or revokes a key, it is performed on a full disk too. Raises `StoreError` if too many
-        writes are waiting.
+        Cancelling it does not undo the operation.
+
+        If it `frees` space, or revokes a key, it is performed on a full disk too. Raises
+        `StoreError` if too many writes are waiting.
         """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         if self._jobs.qsize() >= MOST_WAITING:
@@ -169,7 +186,9 @@ class Writer:
 
     def _open_again(self) -> None:
         if self._renew is not None:
-            with suppress(sqlite3.Error):  # the old connection stays, and the next error tries again
+            with suppress(
+                sqlite3.Error
+            ):  # the old connection stays, and the next error tries again
                 connection = self._renew()
                 self._connection.close()
                 self._connection = connection
@@ -187,10 +206,15 @@ class Writer:
         return jobs
 
     def _commit_in_room(self, jobs: Sequence[_Job]) -> Sequence[Any]:
-        """Commit like `_commit`. On a full disk, release the reserve for a job that frees space, and refuse others."""
+        """Commit like `_commit`.
+
+        On a full disk, release the reserve for a job that frees space, and refuse others.
+        """
         if self._reserve.refill():
             results = self._commit(jobs)
-            is_full = isinstance(results[0], StoreError) and results[0].is_disk_full  # fails all of a commit
+            is_full = (
+                isinstance(results[0], StoreError) and results[0].is_disk_full
+            )  # fails all of a commit
             self.found_full |= is_full
             if not (is_full and any(job.frees for job in jobs) and self._reserve.release()):
                 return results
@@ -198,7 +222,9 @@ class Writer:
         return self._commit(jobs[:1]) if jobs[0].frees else [disk_full()]
 
     def _commit(self, jobs: Sequence[_Job]) -> Sequence[Any]:
-        """Return the outcome of each job, its result or the `StoreError`: of the first ones, if all take too long."""
+        """Return the outcome of each job, its result or the `StoreError`: of the first ones, if all
+        take too long.
+        """
         try:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -216,7 +242,9 @@ class Writer:
             return [store_error(error) for _ in jobs]
 
     def _together(self, jobs: Sequence[_Job]) -> Iterator[Sequence[Any]]:
-        """Yield the results of what has just been done: a job that is done twice would undo another process's write."""
+        """Yield the results of what has just been done: a job that is done twice would undo another
+        process's write.
+        """
         for act, group in groupby(jobs, key=lambda job: job.act):
             arguments = [job.argument for job in group]
             for start in range(0, len(arguments), _SLICE):
@@ -240,7 +268,9 @@ class Writer:
 
 
 def make_room(connection: sqlite3.Connection) -> None:
-    """Empty the log into the file after the reserve was released, and keep the log short from now on."""
+    """Empty the log into the file after the reserve was released, and keep the log short from now
+    on.
+    """
     with suppress(sqlite3.Error):
         connection.execute(f"PRAGMA wal_autocheckpoint = {_SHORT}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,1 +1,3 @@
-"""OpenTelemetry traces of requests, model calls and tool calls. Loaded only if a collector is configured."""
+"""OpenTelemetry traces of requests, model calls and tool calls. Loaded only if a collector is
+configured.
+"""

@@ -14,10 +14,17 @@ from antiphon.version import __version__
 
 
 class Traces:
-    """Traces of one process, from now until `close`. `observer` receives responses, `around` wraps requests."""
+    """Traces of one process, from now until `close`.
 
-    def __init__(self, processor: SpanProcessor, names: ModelNames, *, content: bool = False) -> None:
-        self._provider = TracerProvider(resource=_resource(), id_generator=Ids(), shutdown_on_exit=False)
+    `observer` receives responses, `around` wraps requests.
+    """
+
+    def __init__(
+        self, processor: SpanProcessor, names: ModelNames, *, content: bool = False
+    ) -> None:
+        self._provider = TracerProvider(
+            resource=_resource(), id_generator=Ids(), shutdown_on_exit=False
+        )
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("antiphon", __version__)
         self.observer = Tracing(self._tracer, names, content=content)
@@ -34,7 +41,8 @@ class Traces:
 def traces_to(url: str, names: ModelNames, *, content: bool = False) -> Traces:
     """Return traces that are sent to the collector at this URL, which ends in `/v1/traces`.
 
-    The variables of the OpenTelemetry SDK configure it (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER` and so on).
+    The variables of the OpenTelemetry SDK configure it (`OTEL_EXPORTER_OTLP_HEADERS`,
+    `OTEL_TRACES_SAMPLER` and so on).
     """
     return Traces(BatchSpanProcessor(OTLPSpanExporter(url)), names, content=content)
 

@@ -1,4 +1,6 @@
-"""Converts messages to the format of the GenAI conventions; used only if content in traces is enabled."""
+"""Converts messages to the format of the GenAI conventions; used only if content in traces is
+enabled.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +20,12 @@ DEFINED = ("type", "name", "description", "parameters")
 
 
 def input_messages(body: Mapping[str, Any]) -> str:
-    """Return the input of a backend request, by either API, as `gen_ai.input.messages`: a JSON string."""
-    messages = [{"role": one["role"], "parts": list(_parts(one))} for one in body.get("messages", ())]
+    """Return the input of a backend request, by either API, as `gen_ai.input.messages`: a JSON
+    string.
+    """
+    messages = [
+        {"role": one["role"], "parts": list(_parts(one))} for one in body.get("messages", ())
+    ]
     items = [_item(one) for one in body.get("input", ()) if isinstance(one, dict)]
     return json.dumps(messages + items)
 
@@ -79,7 +85,11 @@ def _output(call_id: Any, output: Any) -> Part:
 def _created(item: Item) -> Iterator[Part]:
     match item:
         case Message(content=[*content]):
-            yield from ({"type": "text", "content": one.text} for one in content if isinstance(one, OutputText))
+            yield from (
+                {"type": "text", "content": one.text}
+                for one in content
+                if isinstance(one, OutputText)
+            )
         case FunctionCall(call_id=call_id, name=name, arguments=arguments):
             yield _call(call_id, name, arguments)
         case CustomToolCall(call_id=call_id, name=name, input=provided):

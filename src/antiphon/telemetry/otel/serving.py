@@ -1,4 +1,6 @@
-"""A span for every request: continues the trace of the caller, and is the parent of all work for it."""
+"""A span for every request: continues the trace of the caller, and is the parent of all work for
+it.
+"""
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextvars import ContextVar
@@ -7,7 +9,14 @@ from typing import Any
 from opentelemetry import context as contexts
 from opentelemetry.context import Context
 from opentelemetry.propagators.textmap import Getter
-from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, format_trace_id, set_span_in_context
+from opentelemetry.trace import (
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    format_trace_id,
+    set_span_in_context,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from antiphon.telemetry.context import About, about, begin
@@ -43,10 +52,14 @@ def carriage(span: Span) -> dict[str, str]:
 
 
 class TracedRequests:
-    """An ASGI application around this project's. A span has the route, not the path, which can contain any text."""
+    """An ASGI application around this project's.
+
+    A span has the route, not the path, which can contain any text.
+    """
 
     def __init__(self, app: AsgiApp, tracer: Tracer) -> None:
-        self._app, self._tracer = app, tracer
+        self._app = app
+        self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request within a span of its own; on a WebSocket each response has one."""
@@ -82,7 +95,9 @@ class TracedRequests:
             _finish(span, method, getattr(scope.get("route"), "path_format", ""), status)
 
     def _start(self, method: str, context: Context) -> Span:
-        return self._tracer.start_span(method, context, SpanKind.SERVER, {"http.request.method": method})
+        return self._tracer.start_span(
+            method, context, SpanKind.SERVER, {"http.request.method": method}
+        )
 
 
 def _finish(span: Span, method: str, route: str, status: int) -> None:
@@ -102,7 +117,9 @@ class _Headers(Getter[Scope]):
     """Reads an ASGI scope's headers."""
 
     def get(self, carrier: Scope, key: str) -> list[str] | None:
-        return [value.decode("latin-1") for name, value in carrier["headers"] if name == key.encode()] or None
+        return [
+            value.decode("latin-1") for name, value in carrier["headers"] if name == key.encode()
+        ] or None
 
     def keys(self, carrier: Scope) -> Sequence[str]:  # type: ignore[override]
         return [name.decode("latin-1") for name, _ in carrier["headers"]]

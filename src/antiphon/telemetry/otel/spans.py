@@ -1,7 +1,9 @@
-"""Spans of responses, model calls and tool calls, by the GenAI semantic conventions as of autumn 2026.
+"""Spans of responses, model calls and tool calls, by the GenAI semantic conventions as of autumn
+2026.
 
-Their names still change (https://github.com/open-telemetry/semantic-conventions-genai), so they are in this file
-only. A span never contains content, or a name that a client invented, unless `content` is set.
+Their names still change (https://github.com/open-telemetry/semantic-conventions-genai), so they are
+in this file only. A span never contains content, or a name that a client invented, unless `content`
+is set.
 """
 
 import hashlib
@@ -58,21 +60,31 @@ PARAMETERS = {
 LARGEST = 2**63
 """Numbers of this size or more cannot be sent to a collector."""
 
-FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "content_filter": "content_filter"}
+FINISH_REASONS = {
+    "completed": "stop",
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+}
 
 BACKGROUND = "background response"
 MESSAGE = "response.create"
-"""Names of the spans of responses without an HTTP request that waits: in the background, and on a WebSocket."""
+"""Names of the spans of responses without an HTTP request that waits: in the background, and on a
+WebSocket.
+"""
 
 
 def place_of(response_id: str) -> SpanContext:
     """Return the root span id of a background response.
 
-    It is derived from the response's id, so that the request that queues it can link to it, whichever process runs it.
+    It is derived from the response's id, so that the request that queues it can link to it,
+    whichever process runs it.
     """
     digest = hashlib.sha256(response_id.encode()).digest()
-    trace_id, span_id = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:24], "big")
-    return SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    trace_id = int.from_bytes(digest[:16], "big")
+    span_id = int.from_bytes(digest[16:24], "big")
+    return SpanContext(
+        trace_id, span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED)
+    )
 
 
 class Ids(RandomIdGenerator):
@@ -92,10 +104,14 @@ class Ids(RandomIdGenerator):
 
 
 class Tracing(Observer):
-    """Creates the spans. `names` decides which models are exported by name, `content` whether spans contain content."""
+    """Creates the spans. `names` decides which models are exported by name, `content` whether spans
+    contain content.
+    """
 
     def __init__(self, tracer: Tracer, names: ModelNames, *, content: bool = False) -> None:
-        self._tracer, self._names, self._content = tracer, names, content
+        self._tracer = tracer
+        self._names = names
+        self._content = content
         self._responses: dict[ResponseRecord, Span] = {}
         self._calls: dict[ObservedCall, _Request] = {}
         self._uses: dict[ToolUse, Span] = {}
@@ -106,16 +122,23 @@ class Tracing(Observer):
             span.add_link(place_of(response_id))
 
     def began(self, record: ResponseRecord) -> None:
-        """See `Observer.began`; an HTTP request's span is that of the response that it waits for."""
+        """See `Observer.began`; an HTTP request's span is that of the response that it waits
+        for.
+        """
         span = None if record.is_background else serving.get()
         if span is None:
-            span = self._begin_background(record) if record.is_background else self._begin(MESSAGE, SpanKind.SERVER)
+            span = (
+                self._begin_background(record)
+                if record.is_background
+                else self._begin(MESSAGE, SpanKind.SERVER)
+            )
             note(trace_id=format_trace_id(span.get_span_context().trace_id))
         self._responses[record] = span
 
     def requested(self, call: ObservedCall) -> None:
         """See `Observer.requested`; the backend receives the trace context of the call."""
-        model, url = self._model(call), urlsplit(call.target.backend.url)
+        model = self._model(call)
+        url = urlsplit(call.target.backend.url)
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": call.operation,
             "gen_ai.provider.name": _provider(call),
@@ -123,7 +146,10 @@ class Tracing(Observer):
             "antiphon.backend": call.backend,
         }
         if url.hostname:
-            attributes |= {"server.address": url.hostname, "server.port": url.port or _port(url.scheme)}
+            attributes |= {
+                "server.address": url.hostname,
+                "server.port": url.port or _port(url.scheme),
+            }
         kind = SpanKind.CLIENT if url.hostname else SpanKind.INTERNAL
         span = self._begin(f"{call.operation} {model}", kind, attributes, self._within(call.record))
         carried.set(carriage(span))
@@ -138,15 +164,21 @@ class Tracing(Observer):
         """See `Observer.spoke`."""
         if call.body.get("stream"):
             requested = self._calls[call]
-            requested.span.set_attribute("gen_ai.response.time_to_first_chunk", time.monotonic() - requested.since)
+            requested.span.set_attribute(
+                "gen_ai.response.time_to_first_chunk", time.monotonic() - requested.since
+            )
 
     def answered(self, call: ObservedCall) -> None:
         """See `Observer.answered`."""
         requested = self._calls.pop(call)
         span = requested.span
         if call.ending is not None:
-            reason = "tool_calls" if call.has_calls else FINISH_REASONS.get(call.ending.outcome, "stop")
-            span.set_attribute("gen_ai.response.finish_reasons", [reason if call.error is None else "error"])
+            reason = (
+                "tool_calls" if call.has_calls else FINISH_REASONS.get(call.ending.outcome, "stop")
+            )
+            span.set_attribute(
+                "gen_ai.response.finish_reasons", [reason if call.error is None else "error"]
+            )
             if (usage := call.ending.usage) is not None:
                 span.set_attributes(_tokens(usage))
             if call.record is not None and self._content and span.is_recording():
@@ -164,7 +196,9 @@ class Tracing(Observer):
         if use.call_id is not None:
             attributes["gen_ai.tool.call.id"] = use.call_id
         within = self._within(use.record)
-        self._uses[use] = self._begin(f"execute_tool {use.name}", SpanKind.INTERNAL, attributes, within)
+        self._uses[use] = self._begin(
+            f"execute_tool {use.name}", SpanKind.INTERNAL, attributes, within
+        )
 
     def returned(self, use: ToolUse) -> None:
         """See `Observer.returned`."""
@@ -172,11 +206,13 @@ class Tracing(Observer):
 
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
-        span, response = self._responses.pop(record), record.response
+        span = self._responses.pop(record)
+        response = record.response
         span.set_attribute("gen_ai.response.id", response.id)
         span.set_attribute("gen_ai.response.model", self._names.of(response.model))
         span.set_attribute(
-            "antiphon.response.status", response.status if record.outcome == "refused" else record.outcome
+            "antiphon.response.status",
+            response.status if record.outcome == "refused" else record.outcome,
         )
         if record.cache is not None:
             span.set_attribute("antiphon.cache", record.cache)
@@ -189,10 +225,14 @@ class Tracing(Observer):
             span.end()
 
     def _begin_background(self, record: ResponseRecord) -> Span:
-        """Begin at the span that the queuing request links to; a resumed one continues from there."""
+        """Begin at the span that the queuing request links to; a resumed one continues from
+        there.
+        """
         place = place_of(record.response.id)
         if record.is_resumed:
-            return self._begin(BACKGROUND, SpanKind.CONSUMER, within=set_span_in_context(NonRecordingSpan(place)))
+            return self._begin(
+                BACKGROUND, SpanKind.CONSUMER, within=set_span_in_context(NonRecordingSpan(place))
+            )
         token = Ids.settled.set(place)
         try:
             return self._begin(BACKGROUND, SpanKind.CONSUMER, within=Context())
@@ -200,7 +240,11 @@ class Tracing(Observer):
             Ids.settled.reset(token)
 
     def _begin(
-        self, name: str, kind: SpanKind, attributes: Mapping[str, Any] | None = None, within: Context | None = None
+        self,
+        name: str,
+        kind: SpanKind,
+        attributes: Mapping[str, Any] | None = None,
+        within: Context | None = None,
     ) -> Span:
         return self._tracer.start_span(name, within, kind, attributes)
 
@@ -218,7 +262,11 @@ class _Request:
     """A call in progress: its span, its start, and the number of items before it."""
 
     def __init__(self, span: Span, call: ObservedCall) -> None:
-        self.span, self.since, self.created = span, time.monotonic(), len(call.record.output()) if call.record else 0
+        self.span, self.since, self.created = (
+            span,
+            time.monotonic(),
+            len(call.record.output()) if call.record else 0,
+        )
 
 
 def _provider(call: ObservedCall) -> str:
@@ -240,8 +288,9 @@ def _parameters(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stated(report: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
-    """Return the request, empty if it cannot be shown: a client's Chat Completions request is passed on
-    unchanged, with any content."""
+    """Return the request, empty if it cannot be shown: a client's Chat Completions request is
+    passed on unchanged, with any content.
+    """
     try:
         return report(body)
     except (LookupError, TypeError, AttributeError, ValueError):

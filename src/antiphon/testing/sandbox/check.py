@@ -2,8 +2,8 @@
 
     await check_sandbox(Bubblewrap())
 
-Each promise is a function; its docstring is reported if the promise is broken. Isolation is not checked: attack your
-sandbox as `tests/system/sandbox` does.
+Each promise is a function; its docstring is reported if the promise is broken. Isolation is not
+checked: attack your sandbox as `tests/system/sandbox` does.
 """
 
 import asyncio
@@ -82,14 +82,18 @@ async def _variables_stay(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _last_value(sandbox: Sandbox, machine: Machine) -> None:
-    """`value` is the `repr` of the last expression; it is empty for None, and without an expression."""
+    """`value` is the `repr` of the last expression; it is empty for None, and without an
+    expression.
+    """
     _same((await machine.run_code("'a' + 'b'", SECONDS)).value, "'ab'")
     for code in ("None", "x = 1", ""):
         _same((await machine.run_code(code, SECONDS)).value, "")
 
 
 async def _printed(sandbox: Sandbox, machine: Machine) -> None:
-    """Output of code is in `printed`, and so is the traceback of an exception; the machine continues."""
+    """Output of code is in `printed`, and so is the traceback of an exception; the machine
+    continues.
+    """
     result = await machine.run_code("print('first')\nprint('second')", SECONDS)
     _same((result.printed, result.ending), ("first\nsecond\n", "completed"))
     result = await machine.run_code("print('before')\n1 / 0", SECONDS)
@@ -106,16 +110,23 @@ async def _output_is_cut(sandbox: Sandbox, machine: Machine) -> None:
 
 async def _files_out(sandbox: Sandbox, machine: Machine) -> None:
     """`files` returns the regular files that code wrote, `read` their content up to a limit."""
-    await machine.run_code("import os\nopen('a.txt', 'w').write('written')\nos.mkdir('folder')", SECONDS)
+    await machine.run_code(
+        "import os\nopen('a.txt', 'w').write('written')\nos.mkdir('folder')", SECONDS
+    )
     found = await _found(machine)
     _same({name: file.size for name, file in found.items()}, {"a.txt": 7})
-    _same((await _content(machine, "a.txt"), await _content(machine, "a.txt", 3)), (b"written", b"wri"))
+    _same(
+        (await _content(machine, "a.txt"), await _content(machine, "a.txt", 3)),
+        (b"written", b"wri"),
+    )
     await _refused(_content(machine, "missing.txt"), SandboxError)
 
 
 async def _versions(sandbox: Sandbox, machine: Machine) -> None:
     """The version of a file changes when the file does, and only then."""
-    await machine.run_code("open('a.txt', 'w').write('written')\nopen('b.txt', 'w').write('stays')", SECONDS)
+    await machine.run_code(
+        "open('a.txt', 'w').write('written')\nopen('b.txt', 'w').write('stays')", SECONDS
+    )
     before = await _found(machine)
     await machine.run_code("open('a.txt', 'w').write('another text')", SECONDS)
     after = await _found(machine)
@@ -124,7 +135,9 @@ async def _versions(sandbox: Sandbox, machine: Machine) -> None:
 
 
 async def _files_in(sandbox: Sandbox, machine: Machine) -> None:
-    """`put` writes a file for code to read, and replaces one of the same name; too large files are rejected."""
+    """`put` writes a file for code to read, and replaces one of the same name; too large files are
+    rejected.
+    """
     await machine.put("a b.csv", _parts(b"a,", b"b\n"))
     _same((await machine.run_code("open('a b.csv').read()", SECONDS)).value, repr("a,b\n"))
     await machine.put("a b.csv", _parts(b"new"))

@@ -21,7 +21,9 @@ class TooLargeError(Exception):
 
 
 class UnfetchedError(Exception):
-    """A file could not be fetched from its URL; the message is a sentence with the reason, for the model."""
+    """A file could not be fetched from its URL; the message is a sentence with the reason, for the
+    model.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,18 @@ class BlobContent(Protocol):
         ...
 
     async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> WrittenBlob:
-        """Write a new blob of at most `most` bytes as its content arrives. Raises `TooLargeError`, and its errors."""
+        """Write a new blob of at most `most` bytes as its content arrives.
+
+        Raises `TooLargeError`, and its errors.
+        """
         ...
 
     async def drop(self, tenant: str, blob: str) -> None:
         """Delete a blob that is not needed after all."""
         ...
 
-    def fetched(self, tenant: str, url: str, most: int) -> AbstractAsyncContextManager[FetchedContent]:
+    def fetched(
+        self, tenant: str, url: str, most: int
+    ) -> AbstractAsyncContextManager[FetchedContent]:
         """Load a file of at most `most` bytes from its URL into memory. Raises `UnfetchedError`."""
         ...

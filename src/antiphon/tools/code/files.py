@@ -22,7 +22,10 @@ REMOVE_SECONDS = 10.0
 
 FULL = "the container has no room for it. Delete files in /mnt/data that are no longer needed."
 CHANGING = "a process of the container deleted or replaced it while it was read."
-NO_ROOM = "The new files were not kept: the container has no room for them. Delete files that are no longer needed."
+NO_ROOM = (
+    "The new files were not kept: the container has no room for them. Delete files that are "
+    "no longer needed."
+)
 
 
 @dataclass(slots=True)
@@ -47,10 +50,18 @@ class MachineFiles:
     """Copies files between the store and machines."""
 
     def __init__(
-        self, containers: Store, content: BlobContent, quota: ContainerQuota, new_id: NewId, clock: Clock
+        self,
+        containers: Store,
+        content: BlobContent,
+        quota: ContainerQuota,
+        new_id: NewId,
+        clock: Clock,
     ) -> None:
-        self._containers, self._content, self._quota = containers, content, quota
-        self._new_id, self._now = new_id, clock
+        self._containers = containers
+        self._content = content
+        self._quota = quota
+        self._new_id = new_id
+        self._now = clock
 
     async def stored(self, tenant: str, container_id: str) -> list[StoredContainerFile]:
         """Return all files of a container. Raises `StoreError`."""
@@ -58,14 +69,20 @@ class MachineFiles:
         after: str | None = None
         while True:
             query = ContainerQuery(self._quota.files, after, descending=False)
-            page = await self._containers.read(stored_containers.file_page, tenant, container_id, query)
+            page = await self._containers.read(
+                stored_containers.file_page, tenant, container_id, query
+            )
             found += page.files
             if not (page.has_more and page.files):
                 return found
             after = page.files[-1].id
 
-    async def of_tool(self, tenant: str, container_id: str, file_ids: Iterable[str]) -> list[StoredContainerFile]:
-        """Return files of the tenant as files of a container, not stored yet; without deleted ones."""
+    async def of_tool(
+        self, tenant: str, container_id: str, file_ids: Iterable[str]
+    ) -> list[StoredContainerFile]:
+        """Return files of the tenant as files of a container, not stored yet; without deleted
+        ones.
+        """
         found = [await self._content.find(tenant, one) for one in file_ids]
         return [
             self.row(
@@ -80,17 +97,26 @@ class MachineFiles:
         ]
 
     async def copy_in(self, kernel: ContainerKernel, stored: Sequence[StoredContainerFile]) -> None:
-        """Copy the container's stored files into the machine. Raises `SandboxError`, `StoreError`."""
+        """Copy the container's stored files into the machine.
+
+        Raises `SandboxError`, `StoreError`.
+        """
         wanted = {name_of(file): file for file in stored}
         await _remove(kernel, [name for name in kernel.copies if name not in wanted])
-        changed = [name for name, file in wanted.items() if _is_other(kernel.copies.get(name), file)]
+        changed = [
+            name for name, file in wanted.items() if _is_other(kernel.copies.get(name), file)
+        ]
         for name in changed:
             file = wanted[name]
             try:
-                await kernel.machine.put(name, self._content.read(kernel.tenant, file.blob, file.size))
+                await kernel.machine.put(
+                    name, self._content.read(kernel.tenant, file.blob, file.size)
+                )
             except ValueError:
                 log.warning(
-                    "Code cannot read the file %s of its container: the file's name is not valid there.", file.id
+                    "Code cannot read the file %s of its container: the file's name is not valid "
+                    "there.",
+                    file.id,
                 )
                 continue
             kernel.copies[name] = Copy(file.id, file.blob, file.size, "")
@@ -99,8 +125,13 @@ class MachineFiles:
                 if found.name in changed:
                     kernel.copies[found.name].version = found.version
 
-    async def copy_out(self, kernel: ContainerKernel, holder: str, figures: Sequence[bytes]) -> Outcome:
-        """Store what a call changed, and its figures. Raises `LostHoldError`, `SandboxError`, `StoreError`."""
+    async def copy_out(
+        self, kernel: ContainerKernel, holder: str, figures: Sequence[bytes]
+    ) -> Outcome:
+        """Store what a call changed, and its figures.
+
+        Raises `LostHoldError`, `SandboxError`, `StoreError`.
+        """
         found = await kernel.machine.files()
         if kernel.machine.is_alive and len(found) < self._quota.files:
             await self._forget(kernel, {one.name for one in found})
@@ -126,35 +157,63 @@ class MachineFiles:
         removed = [name for name in kernel.copies if name not in found]
         if removed:
             file_ids = [kernel.copies.pop(name).file_id for name in removed]
-            await self._containers.write(stored_containers.delete_files, kernel.tenant, kernel.container_id, file_ids)
+            await self._containers.write(
+                stored_containers.delete_files, kernel.tenant, kernel.container_id, file_ids
+            )
 
     async def write(
         self, kernel: ContainerKernel, path: str, content: AsyncIterable[bytes], most: int
     ) -> StoredContainerFile:
-        """Write the content of a file; return its row. Raises `TooLargeError`, and the errors of the content."""
+        """Write the content of a file; return its row.
+
+        Raises `TooLargeError`, and the errors of the content.
+        """
         written = await self._content.write(kernel.tenant, content, most)
         return self.row(kernel.tenant, kernel.container_id, path, written, "assistant")
 
     def row(
-        self, tenant: str, container_id: str, path: str, content: WrittenBlob, source: Literal["user", "assistant"]
+        self,
+        tenant: str,
+        container_id: str,
+        path: str,
+        content: WrittenBlob,
+        source: Literal["user", "assistant"],
     ) -> StoredContainerFile:
         """Return the row of a file. The path of a figure has the id of its file."""
         file_id = self._new_id("cfile")
         path = path or f"{DATA}/{file_id}.png"
         return StoredContainerFile(
-            file_id, tenant, container_id, path, content.size, content.blob, source, int(self._now())
+            file_id,
+            tenant,
+            container_id,
+            path,
+            content.size,
+            content.blob,
+            source,
+            int(self._now()),
         )
 
     async def _store(self, kernel: ContainerKernel, holder: str, writing: "_Writing") -> None:
-        """Store the rows of the written files, and record the files of the machine as they are stored now."""
+        """Store the rows of the written files, and record the files of the machine as they are
+        stored now.
+        """
         if not writing.rows:
             return
         stored = await self._containers.write(
-            stored_containers.put_files, kernel.tenant, kernel.container_id, writing.rows, self._quota, holder
+            stored_containers.put_files,
+            kernel.tenant,
+            kernel.container_id,
+            writing.rows,
+            self._quota,
+            holder,
         )
         if stored is None:
             if not await self._containers.write(
-                stored_containers.renew_hold, kernel.tenant, kernel.container_id, holder, HOLD_SECONDS
+                stored_containers.renew_hold,
+                kernel.tenant,
+                kernel.container_id,
+                holder,
+                HOLD_SECONDS,
             ):
                 raise LostHoldError
             await self._drop(writing)
@@ -165,7 +224,9 @@ class MachineFiles:
             version = writing.versions.get(file.path)
             if version is not None:
                 kernel.copies[name] = Copy(file.id, file.blob, file.size, version)
-            writing.outcome.created.append(CreatedFile(kernel.container_id, file.id, file.path, name, version is None))
+            writing.outcome.created.append(
+                CreatedFile(kernel.container_id, file.id, file.path, name, version is None)
+            )
 
     async def _drop(self, writing: "_Writing") -> None:
         for row in writing.rows:
@@ -177,7 +238,9 @@ class _Writing:
     """Writes the content of new files, as long as they fit into the container."""
 
     def __init__(self, files: MachineFiles, kernel: ContainerKernel, room: _Room) -> None:
-        self._files, self._kernel, self._room = files, kernel, room
+        self._files = files
+        self._kernel = kernel
+        self._room = room
         self.rows: list[StoredContainerFile] = []
         """Files with written content."""
         self.versions: dict[str, str] = {}
@@ -201,7 +264,9 @@ class _Writing:
             return
         path = f"{DATA}/{found.name}"
         try:
-            row = await self._files.write(self._kernel, path, self._kernel.machine.read(found.name, room + 1), room)
+            row = await self._files.write(
+                self._kernel, path, self._kernel.machine.read(found.name, room + 1), room
+            )
         except TooLargeError:
             self._leave_out(found)
             return

@@ -1,4 +1,6 @@
-"""One call at a time in a container: in this process by a queue, between processes by a lease in the store."""
+"""One call at a time in a container: in this process by a queue, between processes by a lease in
+the store.
+"""
 
 import asyncio
 from collections import Counter
@@ -17,7 +19,9 @@ HOLD_SECONDS = 20.0
 """Seconds after which the lease of a lost worker expires."""
 
 RENEW_EVERY = 5.0
-"""Seconds between two renewals; also the maximum time until a call in a deleted container is ended."""
+"""Seconds between two renewals; also the maximum time until a call in a deleted container is
+ended.
+"""
 
 WAIT_SECONDS = 600.0
 """Seconds that a call waits for the calls before it in its container."""
@@ -33,7 +37,9 @@ class ContainerBusyError(Exception):
 
 
 class LostHoldError(Exception):
-    """The container was deleted or has expired during the call, or the store was unreachable for too long."""
+    """The container was deleted or has expired during the call, or the store was unreachable for
+    too long.
+    """
 
 
 class Queues:
@@ -72,19 +78,29 @@ class Hold:
     """The lease of one call on a container, between all processes."""
 
     def __init__(self, containers: Store, tenant: str, container_id: str, worker: str) -> None:
-        self._containers, self._tenant, self._container_id, self._worker = containers, tenant, container_id, worker
+        self._containers = containers
+        self._tenant = tenant
+        self._container_id = container_id
+        self._worker = worker
         self.holder = new_id("hold")
 
     async def begin(self) -> StoredContainer | None:
-        """Acquire the container when no other call uses it; return its previous state, None if unknown or expired.
+        """Acquire the container when no other call uses it; return its previous state, None if
+        unknown or expired.
 
         Raises `ContainerBusyError`, `StoreError`.
         """
         loop = asyncio.get_running_loop()
-        until, pause = loop.time() + WAIT_SECONDS, FIRST_PAUSE
+        until = loop.time() + WAIT_SECONDS
+        pause = FIRST_PAUSE
         while True:
             found = await self._containers.write(
-                stored_containers.hold, self._tenant, self._container_id, self.holder, self._worker, HOLD_SECONDS
+                stored_containers.hold,
+                self._tenant,
+                self._container_id,
+                self.holder,
+                self._worker,
+                HOLD_SECONDS,
             )
             if found is None or not found.is_busy:
                 return found
@@ -94,11 +110,14 @@ class Hold:
             pause = min(LONGEST_PAUSE, 1.5 * pause)
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of the work, and renew the lease meanwhile. If the lease is lost, the work is cancelled.
+        """Return the result of the work, and renew the lease meanwhile.
+
+        If the lease is lost, the work is cancelled.
 
         Raises `LostHoldError`, and errors of the work. In every case, the work has then ended.
         """
-        working, renewing = asyncio.ensure_future(work), asyncio.ensure_future(self._renew())
+        working = asyncio.ensure_future(work)
+        renewing = asyncio.ensure_future(self._renew())
         try:
             await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
             if working.done():
@@ -118,11 +137,19 @@ class Hold:
             await asyncio.sleep(RENEW_EVERY)
             try:
                 if not await self._containers.write(
-                    stored_containers.renew_hold, self._tenant, self._container_id, self.holder, HOLD_SECONDS
+                    stored_containers.renew_hold,
+                    self._tenant,
+                    self._container_id,
+                    self.holder,
+                    HOLD_SECONDS,
                 ):
                     return
             except StoreError as error:
-                log.warning("Cannot renew the lease on the container '%s' for a call: %s", self._container_id, error)
+                log.warning(
+                    "Cannot renew the lease on the container '%s' for a call: %s",
+                    self._container_id,
+                    error,
+                )
                 if loop.time() + RENEW_EVERY >= until:
                     return
             else:
@@ -131,8 +158,15 @@ class Hold:
     async def end(self) -> None:
         """Let the next call begin, also if this one does not hold the lease."""
         ending = asyncio.ensure_future(
-            self._containers.write(stored_containers.end_hold, self._tenant, self._container_id, self.holder)
+            self._containers.write(
+                stored_containers.end_hold, self._tenant, self._container_id, self.holder
+            )
         )
         await ended(ending)
         if not ending.cancelled() and (error := ending.exception()) is not None:
-            log.warning("The container '%s' stays locked for up to %.0f s: %s", self._container_id, HOLD_SECONDS, error)
+            log.warning(
+                "The container '%s' stays locked for up to %.0f s: %s",
+                self._container_id,
+                HOLD_SECONDS,
+                error,
+            )

@@ -1,4 +1,6 @@
-"""Files and images in the user's messages, which are copied into the container before the first call after them."""
+"""Files and images in the user's messages, which are copied into the container before the first
+call after them.
+"""
 
 import asyncio
 import mimetypes
@@ -53,7 +55,8 @@ class _NotCopiedError(Exception):
 
 
 def new_parts(items: Sequence[InputItem], container_id: str) -> list[Part]:
-    """Return the files in the user's messages after the newest call that was completed in the container, in order.
+    """Return the files in the user's messages after the newest call that was completed in the
+    container, in order.
 
     Earlier ones were copied before that call: code may have deleted them since.
     """
@@ -84,13 +87,23 @@ def _is_file(part: Any) -> TypeGuard[Part]:
 class InputCopies:
     """Copies the files in messages into containers."""
 
-    def __init__(self, containers: Store, files: MachineFiles, content: BlobContent, quota: ContainerQuota) -> None:
-        self._containers, self._files, self._content, self._quota = containers, files, content, quota
+    def __init__(
+        self, containers: Store, files: MachineFiles, content: BlobContent, quota: ContainerQuota
+    ) -> None:
+        self._containers = containers
+        self._files = files
+        self._content = content
+        self._quota = quota
 
     async def copy(
-        self, container: StoredContainer, parts: Sequence[Part], stored: Sequence[StoredContainerFile], holder: str
+        self,
+        container: StoredContainer,
+        parts: Sequence[Part],
+        stored: Sequence[StoredContainerFile],
+        holder: str,
     ) -> Inputs:
-        """Store these files in a container in addition to the `stored` ones, as long as they fit into it.
+        """Store these files in a container in addition to the `stored` ones, as long as they fit
+        into it.
 
         Raises `LostHoldError`, `StoreError`.
         """
@@ -110,10 +123,16 @@ class InputCopies:
         if not inputs.rows:
             return
         rows = await self._containers.write(
-            stored_containers.put_files, container.tenant, container.id, inputs.rows, self._quota, holder
+            stored_containers.put_files,
+            container.tenant,
+            container.id,
+            inputs.rows,
+            self._quota,
+            holder,
         )
         if rows is not None:
-            inputs.rows, inputs.written = [*rows], []
+            inputs.rows = [*rows]
+            inputs.written = []
             return
         if not await self._containers.write(
             stored_containers.renew_hold, container.tenant, container.id, holder, HOLD_SECONDS
@@ -121,7 +140,9 @@ class InputCopies:
             raise LostHoldError
         await self._drop(container, inputs)
         left_out = {row.path for row in inputs.rows}
-        inputs.left_out += [(path.removeprefix(f"{DATA}/"), FULL) for path in inputs.paths if path in left_out]
+        inputs.left_out += [
+            (path.removeprefix(f"{DATA}/"), FULL) for path in inputs.paths if path in left_out
+        ]
         inputs.paths = [path for path in inputs.paths if path not in left_out]
         inputs.rows = []
 
@@ -142,7 +163,10 @@ class _Placing:
         stored: Sequence[StoredContainerFile],
         quota: ContainerQuota,
     ) -> None:
-        self._files, self._content, self._tenant, self._container_id = files, content, container.tenant, container.id
+        self._files = files
+        self._content = content
+        self._tenant = container.tenant
+        self._container_id = container.id
         self._known = {file.path: file for file in stored}
         self._room = quota.size - sum(file.size for file in stored)
         self._places = quota.files - len(stored)
@@ -217,7 +241,9 @@ class _Placing:
     async def _is_same(self, known: StoredContainerFile, size: int, digest: str) -> bool:
         if known.size != size:
             return False
-        return (await _measured(self._content.read(self._tenant, known.blob, known.size)))[1] == digest
+        return (await _measured(self._content.read(self._tenant, known.blob, known.size)))[
+            1
+        ] == digest
 
     def _check_room(self, size: int) -> None:
         if self._places < 1 or self._room < size:
@@ -257,7 +283,8 @@ class _Base64:
 
 
 async def _measured(pieces: AsyncIterable[bytes]) -> tuple[int, str]:
-    size, digest = 0, sha256()
+    size = 0
+    digest = sha256()
     async for piece in pieces:
         size += len(piece)
         digest.update(piece)

@@ -1,4 +1,6 @@
-"""The machines of this process: at most one per container, kept running between calls while there is capacity."""
+"""The machines of this process: at most one per container, kept running between calls while there
+is capacity.
+"""
 
 import asyncio
 import time
@@ -15,7 +17,9 @@ from antiphon.storage.store import Store
 from antiphon.tools.code.options import SMALLEST
 
 POLL_INTERVAL = 30.0
-"""Seconds between two checks for kernels that are idle for too long, or have lost their container."""
+"""Seconds between two checks for kernels that are idle for too long, or have lost their
+container.
+"""
 
 MOST_KERNELS = 200
 """Machines of all tenants together that one process keeps running."""
@@ -23,7 +27,9 @@ MOST_KERNELS = 200
 CLOSED = "This server is shutting down."
 
 SPARE_DISK = 16 * 1024 * 1024
-"""Bytes of a machine's disk beyond those of its files: the stored files must always fit in again."""
+"""Bytes of a machine's disk beyond those of its files: the stored files must always fit in
+again.
+"""
 
 START_SECONDS = 60.0
 """Seconds that the start of a machine can take."""
@@ -48,7 +54,9 @@ class ContainerKernel:
     tenant: str
     machine: Machine
     calls: int
-    """The number of the container's newest call that the machine has run: another worker can run later ones."""
+    """The number of the container's newest call that the machine has run: another worker can run
+    later ones.
+    """
     idle_seconds: float
     used_at: float
     is_busy: bool = True
@@ -85,10 +93,13 @@ class Kernels:
         is_wanted: Callable[[str], bool] = lambda container_id: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._sandbox, self._containers = sandbox, containers
-        self._per_tenant, self._memory_max = per_tenant, MEMORY[memory_max]
+        self._sandbox = sandbox
+        self._containers = containers
+        self._per_tenant = per_tenant
+        self._memory_max = MEMORY[memory_max]
         self._quota = quota
-        self._is_wanted, self._clock = is_wanted, clock
+        self._is_wanted = is_wanted
+        self._clock = clock
         self._live: dict[str, ContainerKernel] = {}
         self._starting: Counter[str] = Counter()
         self._watch: _Watch | None = None
@@ -105,13 +116,16 @@ class Kernels:
         return sum(kernel.machine.memory() for kernel in self._live.values())
 
     def note_call(self, container: StoredContainer) -> None:
-        """Record that a call of this process holds the container, and the container's previous state."""
+        """Record that a call of this process holds the container, and the container's previous
+        state.
+        """
         kernel = self._live.get(container.id)
         if kernel is not None and kernel.calls == container.calls:
             kernel.calls += 1
 
     def find(self, container: StoredContainer) -> ContainerKernel | None:
-        """Return the machine with the variables of the container, None if it is lost or in another process.
+        """Return the machine with the variables of the container, None if it is lost or in another
+        process.
 
         The call was recorded. The machine is busy from now on, until `rest` or `end`.
         """
@@ -124,7 +138,9 @@ class Kernels:
         return kernel
 
     async def start(self, container: StoredContainer) -> ContainerKernel:
-        """Return a new machine, without files. Raises `SandboxError`, also after `close`, and `TimeoutError`.
+        """Return a new machine, without files.
+
+        Raises `SandboxError`, also after `close`, and `TimeoutError`.
 
         If the container already has a machine here, that is out of date, and is ended.
         """
@@ -142,7 +158,9 @@ class Kernels:
             self._starting[container.tenant] -= 1
         self._begin_watch()
         idle = 60.0 * container.idle_minutes
-        kernel = ContainerKernel(container.id, container.tenant, machine, container.calls + 1, idle, self._clock())
+        kernel = ContainerKernel(
+            container.id, container.tenant, machine, container.calls + 1, idle, self._clock()
+        )
         kernel.has_lost = container.calls > 0
         self._live[container.id] = kernel
         return kernel
@@ -158,7 +176,9 @@ class Kernels:
         await kernel.machine.close()
 
     async def poll_once(self) -> None:
-        """End machines that are idle for too long, broken, replaced by another server, or have lost their container."""
+        """End machines that are idle for too long, broken, replaced by another server, or have lost
+        their container.
+        """
         now = self._clock()
         for kernel in [one for one in self._live.values() if self._is_idle(one)]:
             if now - kernel.used_at >= kernel.idle_seconds or not await self._is_newest(kernel):
@@ -171,7 +191,11 @@ class Kernels:
         if not kernel.machine.is_alive:
             return False
         container = await find_container(self._containers, kernel.tenant, kernel.container_id)
-        return container is not None and container.status == "running" and container.calls == kernel.calls
+        return (
+            container is not None
+            and container.status == "running"
+            and container.calls == kernel.calls
+        )
 
     async def _end_idle(self, kernel: ContainerKernel) -> None:
         """End a machine unless a call has begun to use it meanwhile."""
@@ -179,9 +203,13 @@ class Kernels:
             await self.end(kernel)
 
     async def _make_room(self, tenant: str) -> None:
-        """End the machines that were idle for longest, of the tenant and then of all, until one more has room."""
+        """End the machines that were idle for longest, of the tenant and then of all, until one
+        more has room.
+        """
         while self._count(tenant) >= self._per_tenant:
-            if not await self._end_oldest(one for one in self._live.values() if one.tenant == tenant):
+            if not await self._end_oldest(
+                one for one in self._live.values() if one.tenant == tenant
+            ):
                 break
         while len(self._live) + self._starting.total() >= MOST_KERNELS:
             if not await self._end_oldest(self._live.values()):
@@ -195,13 +223,22 @@ class Kernels:
         resting = [one for one in kernels if not one.is_busy]
         if not resting:
             return False
-        await self.end(min(resting, key=lambda one: (self._is_wanted(one.container_id), one.used_at)))
+        await self.end(
+            min(resting, key=lambda one: (self._is_wanted(one.container_id), one.used_at))
+        )
         return True
 
     def _limits(self, container: StoredContainer) -> MachineLimits:
-        wanted = next((size for name, size in MEMORY.items() if name == container.memory_limit), MEMORY[SMALLEST])
-        memory, size, files = min(wanted, self._memory_max), self._quota.size, self._quota.files
-        return MachineLimits(memory, file_size=size, disk=size + SPARE_DISK, files=files, owner=container.tenant)
+        wanted = next(
+            (size for name, size in MEMORY.items() if name == container.memory_limit),
+            MEMORY[SMALLEST],
+        )
+        memory = min(wanted, self._memory_max)
+        size = self._quota.size
+        files = self._quota.files
+        return MachineLimits(
+            memory, file_size=size, disk=size + SPARE_DISK, files=files, owner=container.tenant
+        )
 
     def _begin_watch(self) -> None:
         if self._watch is None:

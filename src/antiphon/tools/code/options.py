@@ -1,4 +1,6 @@
-"""The options of `code_interpreter` and hosted `shell` tools (hosted tools, sections 6, 7 and 11)."""
+"""The options of `code_interpreter` and hosted `shell` tools (hosted tools, sections 6, 7 and
+11).
+"""
 
 import re
 from collections.abc import Mapping
@@ -46,7 +48,9 @@ def read_options(tool: Tool, memory_max: MemoryLimit = "64g", path: str = "tools
     raise refusals.unsupported(path)
 
 
-def _of_container(container: str | Mapping[str, Any], memory_max: MemoryLimit, path: str) -> CodeOptions:
+def _of_container(
+    container: str | Mapping[str, Any], memory_max: MemoryLimit, path: str
+) -> CodeOptions:
     if isinstance(container, str):
         return CodeOptions(_checked_id(container, path))
     if container.get("type") is None:
@@ -63,7 +67,9 @@ def _of_environment(environment: Any, memory_max: MemoryLimit, path: str) -> Cod
     if kind == "container_auto":
         return _auto(environment, memory_max, path)
     if kind != "container_reference":
-        raise refusals.invalid_value(f"{path}.type", str(kind), ["container_auto", "container_reference", "local"])
+        raise refusals.invalid_value(
+            f"{path}.type", str(kind), ["container_auto", "container_reference", "local"]
+        )
     for name in environment:
         if name not in _REFERENCE:
             raise refusals.unknown(refusals.below(path, name))
@@ -96,7 +102,8 @@ def _checked_id(container_id: str, path: str) -> str:
     if not _CONTAINER_ID.fullmatch(container_id):
         raise refusals.invalid(
             path,
-            f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
+            f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, "
+            "but this value "
             "contained "
             "additional characters.",
         )

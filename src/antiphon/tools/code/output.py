@@ -1,4 +1,6 @@
-"""The output of a call for the client, and for the model: both are bounded, and neither is trusted."""
+"""The output of a call for the client, and for the model: both are bounded, and neither is
+trusted.
+"""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +11,9 @@ from antiphon.protocol.untrusted import CODE, framed, visible
 from antiphon.sandbox.contract import CodeResult, CommandResult
 
 MOST_FOR_MODEL = 100_000
-"""Characters of the output of one call that the model reads; the middle of a longer output is omitted."""
+"""Characters of the output of one call that the model reads; the middle of a longer output is
+omitted.
+"""
 MAX_DISPLAYED = 1024 * 1024
 """Characters of the output of one call that its item contains."""
 MOST_FIGURES = 20
@@ -51,10 +55,15 @@ def figures_of(result: CodeResult) -> list[bytes]:
 
 
 def outputs_of(result: CodeResult, figures: Iterable[bytes]) -> list[dict[str, Any]]:
-    """Return the `outputs` of an item, in the order of a notebook: printed text, figures, the last value."""
+    """Return the `outputs` of an item, in the order of a notebook: printed text, figures, the last
+    value.
+    """
     printed = [_logs(result.printed)] if result.printed else []
     value = [_logs(result.value)] if result.value else []
-    images = [{"type": "image", "url": f"data:image/png;base64,{base64.b64encode(one).decode()}"} for one in figures]
+    images = [
+        {"type": "image", "url": f"data:image/png;base64,{base64.b64encode(one).decode()}"}
+        for one in figures
+    ]
     return [*printed, *images, *value]
 
 
@@ -67,7 +76,11 @@ def text_of_code(result: CodeResult, notes: Sequence[str]) -> str:
     text = "\n".join(filter(None, (result.printed.rstrip(), result.value.rstrip())))
     displayed = visible(cut(text, MOST_FOR_MODEL))
     left = len(result.figures) - len(figures_of(result))
-    figures = f"{left} figures are omitted: they are too many, too large, or no PNG images." if left else ""
+    figures = (
+        f"{left} figures are omitted: they are too many, too large, or no PNG images."
+        if left
+        else ""
+    )
     output = framed(displayed, CODE) if displayed else ""
     if not output and result.ending == "completed":
         output = NOTHING_PRINTED
@@ -87,7 +100,9 @@ def displayed_command(result: CommandResult) -> Mapping[str, Any]:
 
 
 KILLED = 137
-"""The exit code of a command that was ended with its machine: 128 and the signal's number, as shells report it."""
+"""The exit code of a command that was ended with its machine: 128 and the signal's number, as
+shells report it.
+"""
 
 
 def text_of_commands(results: Sequence[CommandResult], notes: Sequence[str]) -> str:
@@ -124,9 +139,18 @@ def notes_of_files(files: Sequence[CreatedFile], left_out: Sequence[str]) -> lis
 
 
 def notes_of_inputs(paths: Sequence[str], left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the sentences that name the files of messages in the container, and those that are not in it."""
-    notes = [f"Files of the user in the container: {', '.join(map(_displayed, paths))}."] if paths else []
-    notes += [f"The user's file {_displayed(name)} was not copied: {why}" for name, why in left_out[:MOST_NAMED]]
+    """Return the sentences that name the files of messages in the container, and those that are not
+    in it.
+    """
+    notes = (
+        [f"Files of the user in the container: {', '.join(map(_displayed, paths))}."]
+        if paths
+        else []
+    )
+    notes += [
+        f"The user's file {_displayed(name)} was not copied: {why}"
+        for name, why in left_out[:MOST_NAMED]
+    ]
     if len(left_out) > MOST_NAMED:
         notes.append(f"{len(left_out) - MOST_NAMED} more files of the user were not copied.")
     return notes

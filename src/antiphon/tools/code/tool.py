@@ -1,4 +1,6 @@
-"""`code_interpreter` and hosted `shell`, for all requests of this process (hosted tools, sections 6 and 7)."""
+"""`code_interpreter` and hosted `shell`, for all requests of this process (hosted tools, sections 6
+and 7).
+"""
 
 import asyncio
 from collections import Counter
@@ -40,36 +42,50 @@ SHORTEST_PAUSE = 1.0
 """Seconds of pauses in a call of which the model is informed."""
 
 SPARE_SECONDS = 15.0
-"""Seconds beyond its time limit after which a call fails if its machine has not reported the end."""
+"""Seconds beyond its time limit after which a call fails if its machine has not reported the
+end.
+"""
 
 NAME = "auto"
 """The name of containers that a tool creates."""
 
 LOST_VARIABLES = (
-    "Before this call, the variables and imports of earlier calls were lost, since their process had ended. The files "
+    "Before this call, the variables and imports of earlier calls were lost, since their process "
+    "had ended. The files "
     "in /mnt/data are the same. Define again what you still need."
 )
 _STORED = "All variables and imports are lost. The files in /mnt/data are kept."
 _ENDINGS = {
     "timeout": "The call was stopped at its time limit of {seconds:g} seconds. " + _STORED,
-    "memory": "The call was stopped because it used more memory than its container has, {memory}. " + _STORED,
+    "memory": "The call was stopped because it used more memory than its container has, {memory}. "
+    + _STORED,
     "lost": "The process of the container ended during the call. " + _STORED,
 }
 PAUSED = (
-    "During the call, its processes were paused for {paused:.0f} s in all: the code of this tenant used more than its "
-    "share of the CPU ({cpu:.0f} CPU seconds in this call). Use fewer processes at once, or do less in one call. The "
+    "During the call, its processes were paused for {paused:.0f} s in all: the code of this "
+    "tenant used more than its "
+    "share of the CPU ({cpu:.0f} CPU seconds in this call). Use fewer processes at once, or do "
+    "less in one call. The "
     "operator of the server sets the share by code_cores_per_tenant."
 )
-FILES_LOST = "Files that this call changed could not be read any more: their earlier content is kept."
+FILES_LOST = (
+    "Files that this call changed could not be read any more: their earlier content is kept."
+)
 OVERLOADED = "The call was not run: too many calls are waiting on this server. Try again later."
 BUSY = "The call was not run: other calls used its container for too long. Try again later."
-EXPIRED = "The call was not run: its container has expired or was deleted. The next response gets a new container."
+EXPIRED = (
+    "The call was not run: its container has expired or was deleted. The next response gets "
+    "a new container."
+)
 NO_CONTAINERS = (
-    "The call was not run: no container could be created, because the limit of running containers is reached, or the "
+    "The call was not run: no container could be created, because the limit of running containers "
+    "is reached, or the "
     "files of the tool are too large for one. Delete containers that are no longer needed."
 )
 LOST_HOLD = "The call was ended: its container was deleted or has expired. Its files were deleted."
-NO_STORE = "The call failed: the store is unreachable. Whether files of the call were kept is not known."
+NO_STORE = (
+    "The call failed: the store is unreachable. Whether files of the call were kept is not known."
+)
 SLOW = "The call failed: its container did not respond in time. " + _STORED
 
 
@@ -90,16 +106,20 @@ class CallError(Exception):
 
     def __init__(self, reason: str, message: str, *, is_rejection: bool = False) -> None:
         super().__init__(message)
-        self.reason, self.is_rejection = reason, is_rejection
+        self.reason = reason
+        self.is_rejection = is_rejection
 
 
 def call_turns(limits: CodeLimits) -> FairScheduler:
     """Return the scheduler of a process's calls: one tenant alone leaves a slot free for the next.
 
-    A tenant runs no more calls than it has kernels, so that a call always finds a kernel to replace.
+    A tenant runs no more calls than it has kernels, so that a call always finds a kernel to
+    replace.
     """
     running = limits.running or 2 * whole_cores()
-    return FairScheduler(running, WAITING, per_tenant=min(limits.kernels_per_tenant, max(1, running - 1)))
+    return FairScheduler(
+        running, WAITING, per_tenant=min(limits.kernels_per_tenant, max(1, running - 1))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +149,15 @@ class CodeTools:
         clock: Clock = now,
     ) -> None:
         self._limits = limits = limits or CodeLimits()
-        self._containers, self._worker, self._new_id, self._now = containers, worker, ids, clock
+        self._containers = containers
+        self._worker = worker
+        self._new_id = ids
+        self._now = clock
         self._content = content
         self._quota = quota = ContainerQuota(limits.containers_per_tenant, MOST_FILES, MOST_BYTES)
         self._queues = Queues()
-        per_tenant, most = limits.kernels_per_tenant, limits.memory_max
+        per_tenant = limits.kernels_per_tenant
+        most = limits.memory_max
         self._kernels = Kernels(sandbox, containers, per_tenant, most, quota, self._queues.has)
         self._files = MachineFiles(containers, content, quota, ids, clock)
         self._inputs = InputCopies(containers, self._files, content, quota)
@@ -142,15 +166,30 @@ class CodeTools:
 
     def state(self, sandbox: str) -> CodeState:
         """Return the current state; `sandbox` is its name in the settings."""
-        usage, kernels = self._turns.usage, self._kernels
-        calls, rejections = dict(self._calls), dict(self._rejections)
-        return CodeState(sandbox, "", kernels.live, usage.in_use, usage.waiting, kernels.memory, calls, rejections)
+        usage = self._turns.usage
+        kernels = self._kernels
+        calls = dict(self._calls)
+        rejections = dict(self._rejections)
+        return CodeState(
+            sandbox,
+            "",
+            kernels.live,
+            usage.in_use,
+            usage.waiting,
+            kernels.memory,
+            calls,
+            rejections,
+        )
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) for invalid fields, or for features that containers here do not have."""
+        """Raise `ClientError` (400) for invalid fields, or for features that containers here do not
+        have.
+        """
         read_options(tool, self._limits.memory_max, path)
 
-    async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
+    async def container_for(
+        self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str
+    ) -> str:
         """See `ContainerTools.container_for`."""
         options = read_options(tool, self._limits.memory_max)
         if options.container_id:
@@ -158,7 +197,9 @@ class CodeTools:
             return options.container_id
         for file_id in options.file_ids:
             if await self._content.find(tenant, file_id) is None:
-                raise ClientError(f"No such File object: {file_id[:100]}", status=404, param="tools")
+                raise ClientError(
+                    f"No such File object: {file_id[:100]}", status=404, param="tools"
+                )
         if newest:
             found = await find_container(self._containers, tenant, newest, is_used=True)
             if found is not None and found.status == "running":
@@ -175,12 +216,15 @@ class CodeTools:
     async def run(self, use: Use) -> ToolResult:
         """Run one call, after all calls before it in its container."""
         try:
-            options, work = read_options(use.tool, self._limits.memory_max), work_of(use.name, use.arguments)
+            options = read_options(use.tool, self._limits.memory_max)
+            work = work_of(use.name, use.arguments)
             return await self._run(use, _Call(options, work, use.conversation))
         except InvalidArgumentsError as error:
             failure = CallError("invalid", f"The call was not run: {error}", is_rejection=True)
         except ClientError as error:
-            failure = CallError("invalid", f"The call was not run: {error.message}", is_rejection=True)
+            failure = CallError(
+                "invalid", f"The call was not run: {error.message}", is_rejection=True
+            )
         except CallError as error:
             failure = error
         (self._rejections if failure.is_rejection else self._calls)[failure.reason] += 1
@@ -216,7 +260,10 @@ class CodeTools:
             await hold.end()
 
     async def _begin(self, hold: Hold, use: Use, options: CodeOptions) -> StoredContainer:
-        """Acquire the container; the first call creates the one that the server chose. Raises `CallError`."""
+        """Acquire the container; the first call creates the one that the server chose.
+
+        Raises `CallError`.
+        """
         found = await hold.begin()
         if found is None:
             await self._create(use, options)
@@ -226,7 +273,8 @@ class CodeTools:
         return found
 
     async def _create(self, use: Use, options: CodeOptions) -> None:
-        tenant, container_id = use.tenant, use.container_id
+        tenant = use.tenant
+        container_id = use.container_id
         is_chosen = bool(options.container_id)
         if is_chosen or await find_container(self._containers, tenant, container_id) is not None:
             raise CallError("gone", EXPIRED, is_rejection=True)
@@ -259,7 +307,10 @@ class CodeTools:
     async def _in_kernel(
         self, kernel: ContainerKernel, container: StoredContainer, holder: str, call: _Call
     ) -> ToolResult:
-        """Run a call with the container's files. If it fails, the machine is ended with everything that runs in it."""
+        """Run a call with the container's files.
+
+        If it fails, the machine is ended with everything that runs in it.
+        """
         is_stored = False
         try:
             async with asyncio.timeout(COPY_SECONDS):
@@ -281,7 +332,9 @@ class CodeTools:
     async def _stored(
         self, container: StoredContainer, holder: str, call: _Call
     ) -> tuple[list[StoredContainerFile], list[str]]:
-        """Return the files of the container, with those of the tool and of new messages, and notes for the model."""
+        """Return the files of the container, with those of the tool and of new messages, and notes
+        for the model.
+        """
         stored = await self._with_tool_files(container, call.options, holder)
         parts = new_parts(call.conversation(), container.id)
         if not parts:
@@ -292,14 +345,17 @@ class CodeTools:
     async def _with_tool_files(
         self, container: StoredContainer, options: CodeOptions, holder: str
     ) -> list[StoredContainerFile]:
-        tenant, container_id = container.tenant, container.id
+        tenant = container.tenant
+        container_id = container.id
         stored = await self._files.stored(tenant, container_id)
         paths = [file.path for file in stored]
         missing = [one for one in options.file_ids if not any(f"/{one}-" in path for path in paths)]
         files = await self._files.of_tool(tenant, container_id, missing)
         if files:
             put = stored_containers.put_files
-            saved = await self._containers.write(put, tenant, container_id, files, self._quota, holder)
+            saved = await self._containers.write(
+                put, tenant, container_id, files, self._quota, holder
+            )
             stored += saved or ()
         return stored
 
@@ -330,8 +386,16 @@ class CodeTools:
             kernel.has_lost = False
         if done.spent.paused >= SHORTEST_PAUSE:
             notes.append(PAUSED.format(paused=done.spent.paused, cpu=done.spent.cpu))
-        is_failed, spent = done.ending != "completed", done.spent
-        return ToolResult(done.text(notes), done.fields, is_failed, files=created, cpu=spent.cpu, paused=spent.paused)
+        is_failed = done.ending != "completed"
+        spent = done.spent
+        return ToolResult(
+            done.text(notes),
+            done.fields,
+            is_failed,
+            files=created,
+            cpu=spent.cpu,
+            paused=spent.paused,
+        )
 
     async def close(self) -> None:
         """End every machine. Files are retained."""

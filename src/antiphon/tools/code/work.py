@@ -68,7 +68,8 @@ class Code:
         """See `Work.run`."""
         result = await machine.run_code(self.code, seconds)
         figures = figures_of(result)
-        text, fields = partial(text_of_code, result), {"outputs": outputs_of(result, figures)}
+        text = partial(text_of_code, result)
+        fields = {"outputs": outputs_of(result, figures)}
         return Done(result.ending, fields, text, figures, result.spent)
 
 
@@ -85,9 +86,12 @@ class ShellCommands:
     needs_variables: bool = False
 
     async def run(self, machine: Machine, seconds: float) -> Done:
-        """See `Work.run`. All commands together have at most `seconds`; after that no command is started."""
+        """See `Work.run`. All commands together have at most `seconds`; after that no command is
+        started.
+        """
         loop = asyncio.get_running_loop()
-        until, results = loop.time() + seconds, list[CommandResult]()
+        until = loop.time() + seconds
+        results = list[CommandResult]()
         for command in self.commands:
             left = until - loop.time()
             if left <= 0:
@@ -127,14 +131,19 @@ def _code(arguments: Mapping[str, Any]) -> Code:
 def _commands(arguments: Mapping[str, Any]) -> ShellCommands:
     provided = arguments.get("commands")
     commands = [provided] if isinstance(provided, str) else provided
-    if not isinstance(commands, list) or not commands or not all(isinstance(one, str) for one in commands):
+    if (
+        not isinstance(commands, list)
+        or not commands
+        or not all(isinstance(one, str) for one in commands)
+    ):
         raise InvalidArgumentsError("`shell` needs `commands`, a list of texts.")
     if len(commands) > MOST_COMMANDS:
         raise InvalidArgumentsError(f"`shell` runs at most {MOST_COMMANDS} commands in one call.")
     if any("\0" in one for one in commands):
         raise InvalidArgumentsError("A command of `shell` has a NUL character.")
     _check_length(sum(map(len, commands)))
-    milliseconds, output = _number(arguments.get("timeout_ms")), _number(arguments.get("max_output_length"))
+    milliseconds = _number(arguments.get("timeout_ms"))
+    output = _number(arguments.get("max_output_length"))
     most = MAX_DISPLAYED // (2 * len(commands))
     return ShellCommands(
         commands,
@@ -145,11 +154,16 @@ def _commands(arguments: Mapping[str, Any]) -> ShellCommands:
 
 
 def _number(value: Any) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+    return (
+        value
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+        else None
+    )
 
 
 def _check_length(length: int) -> None:
     if length > LONGEST_CODE:
         raise InvalidArgumentsError(
-            f"The call has {length} characters, and at most {LONGEST_CODE} are accepted. Write data to a file instead."
+            f"The call has {length} characters, and at most {LONGEST_CODE} are accepted. Write "
+            "data to a file instead."
         )

@@ -1,4 +1,6 @@
-"""The options of a `file_search` tool (hosted tools, sections 5 and 11), which the protocol layer does not parse."""
+"""The options of a `file_search` tool (hosted tools, sections 5 and 11), which the protocol layer
+does not parse.
+"""
 
 import math
 import re
@@ -68,7 +70,8 @@ def _check_id(store_id: str, path: str) -> None:
     if not _STORE_ID.fullmatch(store_id):
         raise refusals.invalid(
             path,
-            f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
+            f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, "
+            "but this value "
             "contained "
             "additional characters.",
         )

@@ -1,4 +1,6 @@
-"""Turns the chunks of a search into passages for the model: neighbors joined, up to the available size."""
+"""Turns the chunks of a search into passages for the model: neighbors joined, up to the available
+size.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -30,7 +32,9 @@ def key_of(passage: ChunkHit) -> str:
 
 
 def _cut(hit: ChunkHit, most: int) -> ChunkHit:
-    """Return the beginning of a chunk that does not fit whole, so that a model with a small window reads something."""
+    """Return the beginning of a chunk that does not fit whole, so that a model with a small window
+    reads something.
+    """
     text = hit.text
     while text and (tokens := estimate_tokens(text)) > most:
         text = text[: min(len(text) - 1, len(text) * most // tokens)]

@@ -20,9 +20,12 @@ LONGEST_QUERY = 8_000
 _LONGEST_NAME = 255
 
 NOTHING = "The search found nothing."
-BY_KEYWORDS = "Only keywords could be matched now, not meanings. Search for words that the files contain."
+BY_KEYWORDS = (
+    "Only keywords could be matched now, not meanings. Search for words that the files contain."
+)
 HOW_TO_CITE = (
-    "When you use a passage, cite it right behind what you take from it, before the full stop, by its number in "
+    "When you use a passage, cite it right behind what you take from it, before the full stop, by "
+    "its number in "
     "brackets, as in [1]. Write no list of sources."
 )
 
@@ -41,15 +44,22 @@ class FileSearch:
         read_options(tool, path)
 
     async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
-        """Raise `ClientError`: 404 for a store that the tenant does not have, 400 for one that has expired."""
+        """Raise `ClientError`: 404 for a store that the tenant does not have, 400 for one that has
+        expired.
+        """
         await self._search.check(tenant, read_options(tool).store_ids)
 
     async def run(self, use: Use) -> ToolResult:
         """Search for the model's queries."""
-        options, queries = read_options(use.tool), _queries(use.arguments)
+        options = read_options(use.tool)
+        queries = _queries(use.arguments)
         if not queries:
-            return _result("The search was not made: `file_search` needs `queries`.", queries, is_failed=True)
-        request = SearchRequest(use.tenant, options.store_ids, queries, options.most, options.filters, options.ranking)
+            return _result(
+                "The search was not made: `file_search` needs `queries`.", queries, is_failed=True
+            )
+        request = SearchRequest(
+            use.tenant, options.store_ids, queries, options.most, options.filters, options.ranking
+        )
         try:
             found = await self._search.search(request)
         except AntiphonError as error:
@@ -63,7 +73,8 @@ class FileSearch:
 
 
 def _queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    several, one = arguments.get("queries"), arguments.get("query")
+    several = arguments.get("queries")
+    one = arguments.get("query")
     provided = [*(several if isinstance(several, list) else [several]), one]
     queries = (" ".join(each.split())[:LONGEST_QUERY] for each in provided if isinstance(each, str))
     return tuple(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
@@ -74,7 +85,11 @@ def _report(use: Use, found: SearchResults) -> ToolResult:
     passages, left = passages_of(found.hits, use.window)
     numbers = SourceNumbers(use.sources)
     entries = [_entry(numbers, passage) for passage in passages]
-    parts = ["The search found:", framed("\n\n".join(entries), FILES), HOW_TO_CITE] if entries else [NOTHING]
+    parts = (
+        ["The search found:", framed("\n\n".join(entries), FILES), HOW_TO_CITE]
+        if entries
+        else [NOTHING]
+    )
     by_keywords = BY_KEYWORDS if found.by_keywords else ""
     text = "\n".join(filter(None, [*parts, _left_out(left), by_keywords, _failures(found)]))
     return _result(text, found.queries, found.hits, numbers.new)
@@ -90,11 +105,17 @@ def _entry(numbers: SourceNumbers, hit: ChunkHit) -> str:
 def _left_out(count: int) -> str:
     if not count:
         return ""
-    return f"{count} more passages were found, but there is no room for them. Search more precisely to read them."
+    return (
+        f"{count} more passages were found, but there is no room for them. Search more "
+        "precisely to read them."
+    )
 
 
 def _failures(found: SearchResults) -> str:
-    failed = [f"The vector store {store_id} could not be searched: {why}" for store_id, why in found.failures.items()]
+    failed = [
+        f"The vector store {store_id} could not be searched: {why}"
+        for store_id, why in found.failures.items()
+    ]
     return "\n".join(one if one.endswith(".") else f"{one}." for one in failed)
 
 
@@ -117,4 +138,6 @@ def _result(
         }
         for hit in hits
     ]
-    return ToolResult(text, {"queries": list(queries), "results": results}, is_failed, sources or {})
+    return ToolResult(
+        text, {"queries": list(queries), "results": results}, is_failed, sources or {}
+    )

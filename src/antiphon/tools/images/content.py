@@ -1,4 +1,6 @@
-"""Detects the format and size of image bytes. Nothing is decoded, so decompression bombs have no effect."""
+"""Detects the format and size of image bytes. Nothing is decoded, so decompression bombs have no
+effect.
+"""
 
 import re
 from dataclasses import dataclass
@@ -19,12 +21,19 @@ _MOST_MARKERS = 4096
 """Markers of a JPEG that are examined; images have a few dozen before their size."""
 
 _COMMENT = rb"<!--(?:[^-]|-(?!->)){0,2000}-->"
-_SVG = re.compile(rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]", re.DOTALL)
-"""Comments end at their first end marker: otherwise the regex would try all combinations of many comments."""
+_SVG = re.compile(
+    rb"\A(\xef\xbb\xbf)?\s*+(<\?xml[^>]{0,200}\?>\s*+)?(" + _COMMENT + rb"\s*+)*<svg[\s>]",
+    re.DOTALL,
+)
+"""Comments end at their first end marker: otherwise the regex would try all combinations of many
+comments.
+"""
 
 
 class NotAnImageError(ValueError):
-    """The bytes are not an image, or one that is too large; the message is the reason, a predicate after "it"."""
+    """The bytes are not an image, or one that is too large; the message is the reason, a predicate
+    after "it".
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,10 @@ def inspect(data: bytes) -> Picture:
     if form != "svg" and not (width and height):
         raise NotAnImageError("is an image without pixels")
     if width * height > MOST_PIXELS:
-        raise NotAnImageError(f"is an image of {width} by {height} pixels, more than the limit of {MOST_PIXELS} pixels")
+        raise NotAnImageError(
+            f"is an image of {width} by {height} pixels, more than the limit of {MOST_PIXELS} "
+            "pixels"
+        )
     return Picture(data, form, width, height)
 
 
@@ -83,15 +95,22 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
             break
         marker = data[place + 1]
         if marker in _JPEG_SIZES:
-            height, width = (int.from_bytes(data[place + at : place + at + 2], "big") for at in (5, 7))
+            height, width = (
+                int.from_bytes(data[place + at : place + at + 2], "big") for at in (5, 7)
+            )
             return width, height
-        length = 0 if marker in _JPEG_BARE or marker == 0xFF else int.from_bytes(data[place + 2 : place + 4], "big")
+        length = (
+            0
+            if marker in _JPEG_BARE or marker == 0xFF
+            else int.from_bytes(data[place + 2 : place + 4], "big")
+        )
         place += 1 if marker == 0xFF else 2 + length
     return None
 
 
 def _webp(data: bytes) -> tuple[int, int] | None:
-    kind, head = data[12:16], data[20:30]
+    kind = data[12:16]
+    head = data[20:30]
     if len(head) < 10:
         return None
     if kind == b"VP8X":
@@ -100,5 +119,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
         bits = int.from_bytes(head[1:5], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
     if kind == b"VP8 " and head[3:6] == b"\x9d\x01\x2a":
-        return int.from_bytes(head[6:8], "little") & 0x3FFF, int.from_bytes(head[8:10], "little") & 0x3FFF
+        return int.from_bytes(head[6:8], "little") & 0x3FFF, int.from_bytes(
+            head[8:10], "little"
+        ) & 0x3FFF
     return None

@@ -1,4 +1,6 @@
-"""The interfaces that the `image_generation` tool needs: a server that generates images, and a store for them."""
+"""The interfaces that the `image_generation` tool needs: a server that generates images, and a
+store for them.
+"""
 
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Protocol
@@ -7,7 +9,10 @@ from antiphon.protocol.stored_images import StoredImage
 
 
 class ImagesReply(Protocol):
-    """A server's reply while its body arrives. Iteration raises `AntiphonError` if the connection breaks."""
+    """A server's reply while its body arrives.
+
+    Iteration raises `AntiphonError` if the connection breaks.
+    """
 
     @property
     def status(self) -> int:
@@ -25,7 +30,9 @@ class ImagesReply(Protocol):
         ...
 
     def charge(self, prompt: str, input_tokens: int, output_tokens: int) -> None:
-        """Charge the reported tokens to the API key of the request; without a report, an estimate from the prompt."""
+        """Charge the reported tokens to the API key of the request; without a report, an estimate
+        from the prompt.
+        """
         ...
 
     async def close(self) -> None:
@@ -34,13 +41,18 @@ class ImagesReply(Protocol):
 
 
 class ImagesServer(Protocol):
-    """A server with `/images/generations` and `/images/edits`, as OpenAI has them, below its base URL."""
+    """A server with `/images/generations` and `/images/edits`, as OpenAI has them, below its base
+    URL.
+    """
 
     name: str
     """Its name in errors."""
 
-    async def post(self, path: str, make: Callable[[str], tuple[bytes, str]], tenant: str) -> ImagesReply:
-        """POST a request; `make` returns its body and content type, for the server's name of the model.
+    async def post(
+        self, path: str, make: Callable[[str], tuple[bytes, str]], tenant: str
+    ) -> ImagesReply:
+        """POST a request; `make` returns its body and content type, for the server's name of the
+        model.
 
         Raises `AntiphonError` if no server can be reached.
         """
@@ -51,7 +63,10 @@ class ImagesServer(Protocol):
         ...
 
     async def get(self, url: str, most: int) -> bytes:
-        """Return the content at such a URL, up to this many bytes. Raises `OSError` with the reason."""
+        """Return the content at such a URL, up to this many bytes.
+
+        Raises `OSError` with the reason.
+        """
         ...
 
     async def close(self) -> None:

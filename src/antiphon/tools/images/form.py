@@ -17,7 +17,11 @@ def as_json(fields: Mapping[str, Any]) -> tuple[bytes, str]:
 
 
 def as_form(
-    fields: Mapping[str, Any], images: Sequence[Picture], mask: Picture | None, *, many: bool = False
+    fields: Mapping[str, Any],
+    images: Sequence[Picture],
+    mask: Picture | None,
+    *,
+    many: bool = False,
 ) -> tuple[bytes, str]:
     """Return a request with images as `multipart/form-data`, and its content type."""
     boundary = token_hex(16)
@@ -25,7 +29,9 @@ def as_form(
     for name, value in fields.items():
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         parts += [_head(boundary, f'name="{name}"'), text.encode(), b"\r\n"]
-    named = [("image[]" if many else "image", one) for one in images] + ([("mask", mask)] if mask else [])
+    named = [("image[]" if many else "image", one) for one in images] + (
+        [("mask", mask)] if mask else []
+    )
     for number, (name, picture) in enumerate(named):
         about = f'name="{name}"; filename="{number}.{picture.format}"'
         parts += [_head(boundary, about, picture.media_type), picture.data, b"\r\n"]

@@ -1,4 +1,6 @@
-"""One image from a server: the request, a retry without a parameter that the server rejects, and the reply."""
+"""One image from a server: the request, a retry without a parameter that the server rejects, and
+the reply.
+"""
 
 import asyncio
 import base64
@@ -13,7 +15,14 @@ from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, 
 from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
 from antiphon.tools.images.form import as_form, as_json
 from antiphon.tools.images.options import EDITS_ONLY, MOST_PARTIAL, ImageOptions
-from antiphon.tools.images.replies import BadReplyError, decoded, error_of, events_of, first_image, whole
+from antiphon.tools.images.replies import (
+    BadReplyError,
+    decoded,
+    error_of,
+    events_of,
+    first_image,
+    whole,
+)
 
 MOST_REPEATS = 3
 """Retries without a parameter that the server rejected."""
@@ -58,21 +67,31 @@ class CreatedImage:
 class ImageError(Exception):
     """No image was generated; `error` is the item's.
 
-    `cause` is for the log, and empty if the operator cannot fix it. It contains no text of the image server, which can
-    repeat the prompt.
+    `cause` is for the log, and empty if the operator cannot fix it. It contains no text of the
+    image server, which can repeat the prompt.
     """
 
-    def __init__(self, message: str, type: str = "server_error", *, cause: str = "", **more: Any) -> None:
+    def __init__(
+        self, message: str, type: str = "server_error", *, cause: str = "", **more: Any
+    ) -> None:
         super().__init__(message)
         self.cause = cause
-        self.error = {"type": type, "message": message, **{name: value for name, value in more.items() if value}}
+        self.error = {
+            "type": type,
+            "message": message,
+            **{name: value for name, value in more.items() if value},
+        }
 
 
 class Maker:
-    """Generates images at one server. It remembers the parameters that the server rejected, while it runs."""
+    """Generates images at one server.
+
+    It remembers the parameters that the server rejected, while it runs.
+    """
 
     def __init__(self, server: ImagesServer, fetch: FetchImage) -> None:
-        self._server, self._fetch = server, fetch
+        self._server = server
+        self._fetch = fetch
         self._refused: dict[str, set[str]] = {}
         """By path."""
 
@@ -81,7 +100,9 @@ class Maker:
         path = "/images/edits" if order.images else "/images/generations"
         refused = self._refused.setdefault(path, set())
         for _ in range(MOST_REPEATS):
-            reply = await self._server.post(path, lambda model: _request(order, model, refused), order.tenant)
+            reply = await self._server.post(
+                path, lambda model: _request(order, model, refused), order.tenant
+            )
             try:
                 if reply.status < 400:
                     created = await self._read(reply, order)
@@ -90,7 +111,9 @@ class Maker:
                 error = await _error_of(reply)
             finally:
                 await reply.close()
-            name = _named(error, _fields(order, "any", refused)) if reply.status in (400, 422) else ""
+            name = (
+                _named(error, _fields(order, "any", refused)) if reply.status in (400, 422) else ""
+            )
             if not name:
                 break
             refused.update(_STREAM if name in _STREAM else (name,))
@@ -103,7 +126,9 @@ class Maker:
             stated = await asyncio.to_thread(decoded, await whole(reply.body))
             return await self._created({**stated, **first_image(stated)}, order.tenant)
         except (BadReplyError, NotAnImageError) as error:
-            words = str(error) if isinstance(error, BadReplyError) else f"sent something that {error}"
+            words = (
+                str(error) if isinstance(error, BadReplyError) else f"sent something that {error}"
+            )
             raise ImageError(f"The images server '{self._server.name}' {words}.") from error
 
     async def _streamed(self, reply: ImagesReply, order: Order) -> CreatedImage:
@@ -125,10 +150,13 @@ class Maker:
 
     async def _created(self, fields: Mapping[str, Any], tenant: str) -> CreatedImage:
         if fields.get("b64_json") is None and isinstance(fields.get("url"), str):
-            url, server = fields["url"], self._server
+            url = fields["url"]
+            server = self._server
             try:
                 is_own = server.has(url)
-                data = await (server.get(url, MOST_BYTES) if is_own else self._fetch(url, MOST_BYTES, tenant))
+                data = await (
+                    server.get(url, MOST_BYTES) if is_own else self._fetch(url, MOST_BYTES, tenant)
+                )
             except (OSError, ValueError) as error:
                 raise BadReplyError(f"returned a URL that could not be fetched: {error}") from error
             picture, text = await asyncio.to_thread(_encoded, data)
@@ -143,9 +171,15 @@ class Maker:
 
 
 def _fields(order: Order, model: str, refused: set[str]) -> dict[str, Any]:
-    """Return the fields of a request that are sent to a model, except those that its server rejected."""
+    """Return the fields of a request that are sent to a model, except those that its server
+    rejected.
+    """
     fields: dict[str, Any] = {"model": model, "prompt": order.prompt}
-    fields |= {name: value for name, value in order.options.sent.items() if order.images or name not in EDITS_ONLY}
+    fields |= {
+        name: value
+        for name, value in order.options.sent.items()
+        if order.images or name not in EDITS_ONLY
+    }
     if not model.startswith(NO_FORMAT):
         fields["response_format"] = "b64_json"
     if order.options.partial_images:
@@ -179,11 +213,18 @@ def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
 def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> ImageError:
     message = str(error.get("message") or "")[:LONGEST_MESSAGE]
     answered = f"The images server '{server}' answered with status {status}."
-    code, details = error.get("code"), error.get("moderation_details")
-    more: dict[str, Any] = {"code": code if isinstance(code, str) else None, "moderation_details": details}
+    code = error.get("code")
+    details = error.get("moderation_details")
+    more: dict[str, Any] = {
+        "code": code if isinstance(code, str) else None,
+        "moderation_details": details,
+    }
     if status in (401, 403) and "moderation" not in str(code):
         cause = f"{answered} Check the key in `images_key_env`."
-        return ImageError(f"The images server '{server}' rejected this server's key (status {status}).", cause=cause)
+        return ImageError(
+            f"The images server '{server}' rejected this server's key (status {status}).",
+            cause=cause,
+        )
     if status in (404, 405) and path == "/images/edits":
         text = f"The images server '{server}' cannot edit images (status {status})."
         return ImageError(text, cause=text)
@@ -193,14 +234,18 @@ def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> I
         words = message or f"it answered with status {status}"
         return ImageError(words, "image_generation_user_error", **more)
     more.setdefault("cause", answered)
-    return ImageError(f"The images server '{server}' failed: {message or f'status {status}'}", **more)
+    return ImageError(
+        f"The images server '{server}' failed: {message or f'status {status}'}", **more
+    )
 
 
 def _picture_of(text: object) -> tuple[Picture, str]:
     if not isinstance(text, str):
         raise BadReplyError("did not return an image")
     try:
-        data = base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
+        data = base64.b64decode(
+            text.partition(",")[2] if text.startswith("data:") else text, validate=True
+        )
     except (binascii.Error, ValueError):
         raise BadReplyError("returned invalid base64") from None
     return _encoded(data)
@@ -219,7 +264,9 @@ def _encoded(data: bytes) -> tuple[Picture, str]:
 
 
 def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) -> dict[str, Any]:
-    details = {name: event[name] for name in ("quality", "background") if isinstance(event.get(name), str)}
+    details = {
+        name: event[name] for name in ("quality", "background") if isinstance(event.get(name), str)
+    }
     size = event.get("size")
     return {
         "partial_image_index": index,
@@ -237,7 +284,9 @@ def _tokens(created: CreatedImage) -> tuple[int, int]:
 
 
 def _usage(reported: object) -> Sequence[int]:
-    """Return the tokens that a server reports (`USAGE`), 0 for missing ones; output without details is an image."""
+    """Return the tokens that a server reports (`USAGE`), 0 for missing ones; output without details
+    is an image.
+    """
     usage = reported if isinstance(reported, dict) else {}
     output = usage.get("output_tokens")
     details = usage.get("output_tokens_details") or {"image_tokens": output}

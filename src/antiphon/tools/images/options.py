@@ -1,4 +1,6 @@
-"""The options of an `image_generation` tool (specification section 8), which the protocol layer does not parse."""
+"""The options of an `image_generation` tool (specification section 8), which the protocol layer
+does not parse.
+"""
 
 import re
 from collections.abc import Mapping
@@ -22,8 +24,18 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 MOST_PARTIAL = 3
 
-SENT = ("size", "quality", "background", "output_format", "output_compression", "moderation", "input_fidelity")
-"""Fields that are sent to the server if the request sets them to other values than the API's default."""
+SENT = (
+    "size",
+    "quality",
+    "background",
+    "output_format",
+    "output_compression",
+    "moderation",
+    "input_fidelity",
+)
+"""Fields that are sent to the server if the request sets them to other values than the API's
+default.
+"""
 
 EDITS_ONLY = frozenset({"input_fidelity"})
 
@@ -54,12 +66,18 @@ def read_options(tool: Tool, path: str = "tools") -> ImageOptions:
     size = _provided(tool, "size")
     if size not in (None, "auto") and not _SIZE.fullmatch(size):
         raise refusals.invalid(
-            f"{path}.size", f"'{refusals.quoted(size)}'. Expected 'auto', or a size such as 1024x1024."
+            f"{path}.size",
+            f"'{refusals.quoted(size)}'. Expected 'auto', or a size such as 1024x1024.",
         )
     _check_number(tool, path, "output_compression", 100)
     _check_number(tool, path, "partial_images", MOST_PARTIAL)
-    if _provided(tool, "background") == "transparent" and _provided(tool, "output_format") not in (None, *_WITH_ALPHA):
-        raise refusals.invalid(f"{path}.background", "a transparent background needs the output format png or webp.")
+    if _provided(tool, "background") == "transparent" and _provided(tool, "output_format") not in (
+        None,
+        *_WITH_ALPHA,
+    ):
+        raise refusals.invalid(
+            f"{path}.background", "a transparent background needs the output format png or webp."
+        )
     return ImageOptions(
         _provided(tool, "action") or "auto",
         _provided(tool, "partial_images") or 0,

@@ -1,4 +1,6 @@
-"""Reads the replies of an image server as untrusted input: with bounded memory, whatever it sends."""
+"""Reads the replies of an image server as untrusted input: with bounded memory, whatever it
+sends.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any
@@ -23,7 +25,8 @@ class BadReplyError(Exception):
 
 async def whole(body: AsyncIterable[bytes], most: int = MOST_EVENT) -> bytes:
     """Return a body. Raises `BadReplyError` as soon as it is too large."""
-    parts, size = [], 0
+    parts = []
+    size = 0
     async for part in body:
         parts.append(part)
         size += len(part)
@@ -44,8 +47,13 @@ def decoded(data: bytes) -> dict[str, Any]:
 
 
 async def events_of(body: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of each event of a stream. Raises `BadReplyError` for one that is too large, or has no end."""
-    line, size, count = bytearray(), 0, 0
+    """Yield the data of each event of a stream.
+
+    Raises `BadReplyError` for one that is too large, or has no end.
+    """
+    line = bytearray()
+    size = 0
+    count = 0
     async for part in body:
         size += len(part)
         if size > MOST_STREAM:
@@ -71,7 +79,10 @@ def _data_of(line: bytearray) -> bytes:
 
 
 def first_image(reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first image of a plain reply. Raises `BadReplyError` for a reply without an image."""
+    """Return the first image of a plain reply.
+
+    Raises `BadReplyError` for a reply without an image.
+    """
     data = reply.get("data")
     if not isinstance(data, list) or not data or not isinstance(data[0], dict):
         raise BadReplyError("did not return an image")
@@ -81,4 +92,6 @@ def first_image(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 def error_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the error of a reply, empty if it has none."""
     error = reply.get("error")
-    return error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else {}
+    return (
+        error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else {}
+    )

@@ -18,7 +18,9 @@ from antiphon.tools.images.making import CreatedImage, ImageError, Maker, Order,
 from antiphon.tools.images.options import ImageOptions, read_options
 
 MAX_BUFFERED = 128 * 1024 * 1024
-"""Characters of base64 images in the items of a response while it runs; beyond that no more are generated."""
+"""Characters of base64 images in the items of a response while it runs; beyond that no more are
+generated.
+"""
 
 LONGEST_PROMPT = 32_000
 """Characters of a prompt."""
@@ -35,15 +37,24 @@ def image_turns(at_once: int) -> FairScheduler:
 class ImageGeneration:
     """Generates and edits images. It is a `HostedTool`.
 
-    The model chooses the prompt, and which image is edited; everything else is from the request, and the name of the
-    images model is the operator's: no server knows the tool's own default.
+    The model chooses the prompt, and which image is edited; everything else is from the request,
+    and the name of the images model is the operator's: no server knows the tool's own default.
     """
 
     def __init__(
-        self, server: ImagesServer, store: ImageStore, fetch: FetchImage, turns: FairScheduler, timeout: float
+        self,
+        server: ImagesServer,
+        store: ImageStore,
+        fetch: FetchImage,
+        turns: FairScheduler,
+        timeout: float,
     ) -> None:
-        self._maker, self._server = Maker(server, fetch), server
-        self._store, self._fetch, self._turns, self._timeout = store, fetch, turns, timeout
+        self._maker = Maker(server, fetch)
+        self._server = server
+        self._store = store
+        self._fetch = fetch
+        self._turns = turns
+        self._timeout = timeout
 
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Raise `ClientError` (400) for invalid fields."""
@@ -52,7 +63,9 @@ class ImageGeneration:
     async def run(self, use: Use) -> ToolResult:
         """Generate the image of the model's call."""
         options = read_options(use.tool)
-        number = len(images_of(use.conversation())) + 1  # in the order of the calls, whichever ends first
+        number = (
+            len(images_of(use.conversation())) + 1
+        )  # in the order of the calls, whichever ends first
         try:
             order = await self._order(use, options)
             created = await self._in_turn(order)
@@ -77,7 +90,10 @@ class ImageGeneration:
             except TimeoutError:
                 if not limit.expired():
                     raise
-                text = f"The images server '{self._server.name}' did not answer within {self._timeout:g} seconds."
+                text = (
+                    f"The images server '{self._server.name}' did not answer within "
+                    f"{self._timeout:g} seconds."
+                )
                 raise ImageError(text, cause=text) from None
 
     async def _save(self, use: Use, created: CreatedImage) -> StoredImage:
@@ -92,7 +108,10 @@ class ImageGeneration:
             raise ImageError("`image_generation` needs a `prompt`.", "invalid_request_error")
         values = prompt[:LONGEST_PROMPT], options
         seen = images_of(use.conversation())
-        if sum(len(one.result or "") for one in seen if isinstance(one, ImageGenerationCall)) > MAX_BUFFERED:
+        if (
+            sum(len(one.result or "") for one in seen if isinstance(one, ImageGenerationCall))
+            > MAX_BUFFERED
+        ):
             raise ImageError("The response has too many images. Ask for more in the next response.")
         source = _source(use.arguments, options.action, seen)
         if source is None:
@@ -113,7 +132,9 @@ class ImageGeneration:
                 return await self._created_before(seen, tenant)
             return await self._provided(seen, tenant)
         except NotAnImageError as error:
-            raise ImageError(f"The image cannot be changed: it {error}.", "invalid_request_error") from error
+            raise ImageError(
+                f"The image cannot be changed: it {error}.", "invalid_request_error"
+            ) from error
 
     async def _created_before(self, item: ImageGenerationCall, tenant: str) -> Picture:
         stored = StoredImage.read(item.result)
@@ -121,7 +142,9 @@ class ImageGeneration:
             return await asyncio.to_thread(from_base64, str(item.result))
         data = await self._store.load(tenant, stored)
         if data is None:
-            raise ImageError("The image was deleted, so it cannot be changed.", "invalid_request_error")
+            raise ImageError(
+                "The image was deleted, so it cannot be changed.", "invalid_request_error"
+            )
         return inspect(data)
 
     async def _provided(self, part: InputImage, tenant: str) -> Picture:
@@ -150,7 +173,10 @@ def _source(arguments: Mapping[str, Any], action: str, seen: Sequence[Seen]) -> 
         return None
     there = [one for one in seen if has_image(one)]
     if not there:
-        text = "There is no image to edit: the conversation has none. Make a new image with action `generate`."
+        text = (
+            "There is no image to edit: the conversation has none. Make a new image with "
+            "action `generate`."
+        )
         raise ImageError(text, "invalid_request_error", param="action")
     if number is None:
         return there[-1]
@@ -170,8 +196,11 @@ def _number(value: Any) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _report(order: Order, created: CreatedImage, stored_image: StoredImage, number: int) -> ToolResult:
-    sent, stated = order.options.sent, created.stated
+def _report(
+    order: Order, created: CreatedImage, stored_image: StoredImage, number: int
+) -> ToolResult:
+    sent = order.options.sent
+    stated = created.stated
     fields = {
         "action": "edit" if order.images else "generate",
         "background": stated.get("background") or sent.get("background", "auto"),
@@ -182,7 +211,10 @@ def _report(order: Order, created: CreatedImage, stored_image: StoredImage, numb
         "size": stated.get("size") or created.picture.size,
         "kept": stored_image,
     }
-    text = f"Made image {number} ({created.picture.format}, {fields['size']}). The user already sees it."
+    text = (
+        f"Made image {number} ({created.picture.format}, {fields['size']}). The user already "
+        "sees it."
+    )
     return ToolResult(text, fields)
 
 

@@ -1,1 +1,3 @@
-"""Tools of other servers, by the Model Context Protocol. The SDK loads slowly: only its first use loads it."""
+"""Tools of other servers, by the Model Context Protocol. The SDK loads slowly: only its first use
+loads it.
+"""

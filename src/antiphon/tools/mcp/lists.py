@@ -1,4 +1,6 @@
-"""A cache of the servers' tools: one request for all concurrent callers, repeated once the list is out of date."""
+"""A cache of the servers' tools: one request for all concurrent callers, repeated once the list is
+out of date.
+"""
 
 import asyncio
 import logging
@@ -48,24 +50,38 @@ class Standing:
 
     def answered(self, target: McpTarget, what: What) -> None:
         """Record that it answered. A successful call does not reset a failed list."""
-        if target.is_ours and not target.has_request_headers and self._failing.get(target.label) in (what, "call"):
+        if (
+            target.is_ours
+            and not target.has_request_headers
+            and self._failing.get(target.label) in (what, "call")
+        ):
             del self._failing[target.label]
             log.info("The MCP server '%s' works again.", target.label)
 
     def listed(self, target: McpTarget, found: Tools) -> None:
         """Log what is wrong with a list that can be used, once until that changes."""
-        count, known = sum(found.left_out.values()), self._left_out.pop(target.key, (0, False))
+        count = sum(found.left_out.values())
+        known = self._left_out.pop(target.key, (0, False))
         if not count and not found.is_circular:
             return
         self._left_out[target.key] = count, found.is_circular
         if len(self._left_out) > MAX_LISTS:
             del self._left_out[next(iter(self._left_out))]
-        level = logging.WARNING if target.is_ours and not target.has_request_headers else logging.DEBUG
+        level = (
+            logging.WARNING if target.is_ours and not target.has_request_headers else logging.DEBUG
+        )
         if count and count != known[0]:
-            reasons = ", ".join(f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items()))
-            log.log(level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons)
+            reasons = ", ".join(
+                f"{count} {_FLAWS[flaw]}" for flaw, count in sorted(found.left_out.items())
+            )
+            log.log(
+                level, "Tools of the MCP server '%s' cannot be used: %s.", target.label, reasons
+            )
         if found.is_circular and not known[1]:
-            words = "The MCP server '%s' returned a circular cursor in its list of tools. The %d tools so far are used."
+            words = (
+                "The MCP server '%s' returned a circular cursor in its list of tools. The %d "
+                "tools so far are used."
+            )
             log.log(level, words, target.label, len(found.tools))
 
 
@@ -80,7 +96,9 @@ FAILED_TTL = 3.0
 
 MAX_LISTS = 256
 MAX_CACHED = 32 * 1024 * 1024
-"""Lists that are cached, and bytes of all of them; as objects they would take twenty times as much memory."""
+"""Lists that are cached, and bytes of all of them; as objects they would take twenty times as much
+memory.
+"""
 
 
 SMALL = 64 * 1024
@@ -96,10 +114,16 @@ class _CachedList:
 
 
 class Lists:
-    """Lists of tools, each for `ttl` seconds. `reading` shares the reading of cached lists between tenants."""
+    """Lists of tools, each for `ttl` seconds.
+
+    `reading` shares the reading of cached lists between tenants.
+    """
 
     def __init__(
-        self, ttl: float, clock: Callable[[], float] = monotonic, reading: FairScheduler | None = None
+        self,
+        ttl: float,
+        clock: Callable[[], float] = monotonic,
+        reading: FairScheduler | None = None,
     ) -> None:
         self._reading = reading or reading_turns()
         self._ttl = ttl
@@ -109,7 +133,10 @@ class Lists:
         self._requesting: dict[Key, asyncio.Task[ToolListing]] = {}
 
     async def get(self, key: Key, request: Callable[[], Awaitable[ToolListing]]) -> ToolListing:
-        """Return the list of a server, requested if necessary. `request` continues if a waiting caller is cancelled."""
+        """Return the list of a server, requested if necessary.
+
+        `request` continues if a waiting caller is cancelled.
+        """
         stored = self._known.get(key)
         if stored is not None and self._clock() < stored.until:
             return await self._read(stored, key[1])
@@ -124,9 +151,14 @@ class Lists:
             return ToolListing([msgspec.json.decode(tool) for tool in stored.tools], stored.error)
         try:
             async with self._reading.slot(tenant, cost=1 + stored.size / 2**20):
-                return ToolListing([msgspec.json.decode(tool) async for tool in in_slices(stored.tools)], stored.error)
+                return ToolListing(
+                    [msgspec.json.decode(tool) async for tool in in_slices(stored.tools)],
+                    stored.error,
+                )
         except NoRoomError:
-            return ToolListing(error="Too many lists of MCP servers are being read. Try again later.")
+            return ToolListing(
+                error="Too many lists of MCP servers are being read. Try again later."
+            )
 
     def forget(self, key: Key) -> None:
         """Ignore the cached list, and one that is being requested."""
@@ -141,7 +173,9 @@ class Lists:
         if requesting:
             await asyncio.wait(requesting)
 
-    async def _send_request(self, key: Key, request: Callable[[], Awaitable[ToolListing]]) -> ToolListing:
+    async def _send_request(
+        self, key: Key, request: Callable[[], Awaitable[ToolListing]]
+    ) -> ToolListing:
         listing = await request()
         if self._requesting.get(key) is asyncio.current_task():
             del self._requesting[key]
@@ -154,14 +188,21 @@ class Lists:
         self._known.pop(key, None)
         self._known = {each: stored for each, stored in self._known.items() if now < stored.until}
         tools = [msgspec.json.encode(tool) for tool in listing.tools]
-        stored = _CachedList(now + ttl, tools, listing.error, len(listing.error) + sum(map(len, tools)))
+        stored = _CachedList(
+            now + ttl, tools, listing.error, len(listing.error) + sum(map(len, tools))
+        )
         if stored.size <= MAX_CACHED:
             self._known[key] = stored
-        while len(self._known) > MAX_LISTS or sum(one.size for one in self._known.values()) > MAX_CACHED:
+        while (
+            len(self._known) > MAX_LISTS
+            or sum(one.size for one in self._known.values()) > MAX_CACHED
+        ):
             self._forget_one()
 
     def _forget_one(self) -> None:
-        """Evict the oldest list of the tenant with the most bytes, so that tenants do not displace others' lists."""
+        """Evict the oldest list of the tenant with the most bytes, so that tenants do not displace
+        others' lists.
+        """
         sizes = Counter[str]()
         for (_, tenant), stored in self._known.items():
             sizes[tenant] += 1 + stored.size

@@ -1,8 +1,9 @@
-"""Replaces the SDK's reader for the messages of MCP servers. Only `session.py` and `dispatcher.py` load it.
+"""Replaces the SDK's reader for the messages of MCP servers. Only `session.py` and `dispatcher.py`
+load it.
 
-The SDK decodes and validates a message in one step on the event loop, at 3 to 10 MiB/s, and loses all of it if one
-value is nested 200 deep. Here a message is split at once, at some 200 MiB/s, and its result stays as bytes, which
-`sound.py` then reads a piece at a time.
+The SDK decodes and validates a message in one step on the event loop, at 3 to 10 MiB/s, and loses
+all of it if one value is nested 200 deep. Here a message is split at once, at some 200 MiB/s, and
+its result stays as bytes, which `sound.py` then reads a piece at a time.
 """
 
 from typing import Any, NoReturn
@@ -17,10 +18,14 @@ from antiphon.tools.mcp.result import shortened
 from antiphon.tools.mcp.wire import MAX_LIST, exchanging
 
 MAX_REQUEST = 64 * 1024
-"""Bytes of a server's own requests and notifications, and of an error's data: the SDK reads these whole."""
+"""Bytes of a server's own requests and notifications, and of an error's data: the SDK reads these
+whole.
+"""
 
 MAX_VALUES = 500_000
-"""Objects, arrays and commas of a message that is larger than a list of tools can be; text and images have few."""
+"""Objects, arrays and commas of a message that is larger than a list of tools can be; text and
+images have few.
+"""
 
 _SEPARATORS = b"[{,"
 _SDK: Any = types.jsonrpc_message_adapter
@@ -48,7 +53,9 @@ class _Message(Struct):
 
 
 class _Reader:
-    """Replaces the message reader in the SDK's modules; other users of the SDK get its own reader."""
+    """Replaces the message reader in the SDK's modules; other users of the SDK get its own
+    reader.
+    """
 
     def validate_json(self, data: str | bytes, **how: Any) -> types.JSONRPCMessage:
         """Return a message. Raises pydantic's `ValidationError`, which is what the SDK expects."""
@@ -69,7 +76,10 @@ def install() -> None:
 
 
 def read_message(data: bytes) -> types.JSONRPCMessage:
-    """Return a message with an `UnreadResult` as its result. Raises pydantic's `ValidationError`."""
+    """Return a message with an `UnreadResult` as its result.
+
+    Raises pydantic's `ValidationError`.
+    """
     if len(data) > MAX_LIST and len(data) - len(data.translate(None, _SEPARATORS)) > MAX_VALUES:
         _refuse()
     try:
@@ -80,7 +90,9 @@ def read_message(data: bytes) -> types.JSONRPCMessage:
         result = UnreadResult(bytes(message.result))
         return types.JSONRPCResponse.model_construct(jsonrpc="2.0", id=message.id, result=result)
     if isinstance(message.error, _Error):
-        return types.JSONRPCError.model_construct(jsonrpc="2.0", id=message.id, error=_error(message.error))
+        return types.JSONRPCError.model_construct(
+            jsonrpc="2.0", id=message.id, error=_error(message.error)
+        )
     if len(data) > MAX_REQUEST:
         _refuse()
     read: types.JSONRPCMessage = _SDK.validate_json(data, by_name=False)
@@ -88,7 +100,10 @@ def read_message(data: bytes) -> types.JSONRPCMessage:
 
 
 def read_small(result: bytes) -> dict[str, Any]:
-    """Return a result that is neither a list of tools nor a tool's. Raises `ValueError` if it is too large."""
+    """Return a result that is neither a list of tools nor a tool's.
+
+    Raises `ValueError` if it is too large.
+    """
     if len(result) > MAX_REQUEST:
         raise ValueError("the result is too large")
     try:
@@ -100,7 +115,9 @@ def read_small(result: bytes) -> dict[str, Any]:
 def _error(error: _Error) -> types.ErrorData:
     small = isinstance(error.data, Raw) and len(bytes(error.data)) <= MAX_REQUEST
     data = _data_of(error.data) if small else None
-    return types.ErrorData.model_construct(code=error.code, message=shortened(error.message), data=data)
+    return types.ErrorData.model_construct(
+        code=error.code, message=shortened(error.message), data=data
+    )
 
 
 def _data_of(data: Any) -> Any:

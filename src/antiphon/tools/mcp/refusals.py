@@ -13,12 +13,16 @@ SHORTEST_ID = 8
 
 _ID = r"(?:mcp[- ])?(?:transport )?session(?:[-_ ]?id)?"
 _LOST = (
-    r"(?:not found|is not found|unknown|terminated|expired|closed|invalid|required|missing|does not exist|not valid)"
+    r"(?:not found|is not "
+    r"found|unknown|terminated|expired|closed|invalid|required|missing|does not exist|not "
+    r"valid)"
 )
 _REFUSES = re.compile(
     rf"(?:[a-z ]{{1,30}}: ?)?"
-    rf"(?:(?:the |your |a )?{_ID}(?: header)?(?: (?:has|is|was|been|could|not be)){{0,3}} {_LOST}(?: or (?:has )?\w+)?"
-    rf"|(?:no|missing|invalid|unknown|expired|could not find)(?: or \w+)?(?: valid| active| such)? {_ID}"
+    rf"(?:(?:the |your |a )?{_ID}(?: header)?(?: (?:has|is|was|been|could|not be)){{0,3}} "
+    rf"{_LOST}(?: or (?:has )?\w+)?"
+    r"|(?:no|missing|invalid|unknown|expired|could not find)(?: or \w+)?(?: valid| active| "
+    rf"such)? {_ID}"
     r"(?: (?:provided|found|header))?"
     r"|server (?:is )?not initiali[sz]ed)"
     r"(?:[.,;:(] ?.{0,100})?",
@@ -27,10 +31,11 @@ _REFUSES = re.compile(
 
 
 def refuses_session(code: int, message: str, session: str) -> bool:
-    """Whether a protocol error refuses the session (its id) that a request carried, so that nothing was executed.
+    """Whether a protocol error refuses the session (its id) that a request carried, so that nothing
+    was executed.
 
-    A tool can fail because of a session of its own. So the error has a code of the SDKs and says nothing else, or it
-    contains the id, which only the server's transport knows.
+    A tool can fail because of a session of its own. So the error has a code of the SDKs and says
+    nothing else, or it contains the id, which only the server's transport knows.
     """
     if not session:
         return False

@@ -16,10 +16,12 @@ MAX_WORDS = 2_000
 
 
 class ServerError(Exception):
-    """A server could not be called (`http_error`, its `code` the HTTP status or 0), or it returned a protocol error.
+    """A server could not be called (`http_error`, its `code` the HTTP status or 0), or it returned
+    a protocol error.
 
-    The specification's section 5 has both forms. `may_repeat`: the server has certainly not executed anything.
-    `is_slow`: the request timed out. `gist` is for the log, instead of the message.
+    The specification's section 5 has both forms. `may_repeat`: the server has certainly not
+    executed anything. `is_slow`: the request timed out. `gist` is for the log, instead of the
+    message.
     """
 
     def __init__(
@@ -42,7 +44,9 @@ class ServerError(Exception):
 
     @property
     def gist(self) -> str:
-        """The text for the log, without external text except the last line of a program of the settings."""
+        """The text for the log, without external text except the last line of a program of the
+        settings.
+        """
         if self.type == "mcp_protocol_error":
             return f"it returned a protocol error with the code {self.code}."
         return self._gist or self.message
@@ -54,7 +58,9 @@ class ServerError(Exception):
 
 def refused(code: int, message: str) -> ServerError:
     """Return the error for a server's own protocol error."""
-    return ServerError(shortened(message) or "It returned no reason.", type="mcp_protocol_error", code=code)
+    return ServerError(
+        shortened(message) or "It returned no reason.", type="mcp_protocol_error", code=code
+    )
 
 
 def shortened(text: str, most: int = MAX_WORDS) -> str:
@@ -66,7 +72,9 @@ SHORTEST = 6
 """Characters; a shorter value is not a secret, and would be found in any text."""
 
 _IS_SECRET = re.compile(r"auth|key|token|secret|pass|credential|cookie|signature", re.IGNORECASE)
-"""Names of headers and variables that contain credentials; other values can legitimately occur in results."""
+"""Names of headers and variables that contain credentials; other values can legitimately occur in
+results.
+"""
 
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+", re.IGNORECASE)
 HIDDEN = "[removed]"
@@ -75,7 +83,9 @@ T = TypeVar("T")
 
 
 def secrets_of(*named: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the credentials among named values, the longest first, so that none leaves a part of another."""
+    """Return the credentials among named values, the longest first, so that none leaves a part of
+    another.
+    """
     found = {value for values in named for value in _values(values.items())}
     return tuple(sorted(found, key=len, reverse=True))
 
@@ -135,7 +145,9 @@ def came(result: Mapping[str, Any]) -> ToolResult:
     text = _whole(content)
     if result["isError"]:
         error = {"type": "mcp_tool_execution_error", "content": _error_content(content)}
-        return ToolResult(f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True)
+        return ToolResult(
+            f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True
+        )
     images = _images(content)
     stated: list[InputText | InputImage] = [InputText(text=text), *images]
     return ToolResult(stated if images else text, {"output": text, "error": None})
@@ -191,12 +203,18 @@ def _images(content: Content) -> list[InputImage]:
     found: list[InputImage] = []
     left = MAX_IMAGE_BYTES
     for block in content:
-        if block["type"] != "image" or block["mimeType"] not in _DISPLAYED or not _is_base64(block["data"]):
+        if (
+            block["type"] != "image"
+            or block["mimeType"] not in _DISPLAYED
+            or not _is_base64(block["data"])
+        ):
             continue
         left -= _bytes(block["data"])
         if left < 0 or len(found) == MAX_IMAGES:
             break
-        found.append(InputImage(image_url=f"data:{block['mimeType']};base64,{block['data']}", detail="auto"))
+        found.append(
+            InputImage(image_url=f"data:{block['mimeType']};base64,{block['data']}", detail="auto")
+        )
     return found
 
 

@@ -1,4 +1,6 @@
-"""Logs the standard error of a server's program: a bounded number of bounded lines at debug level."""
+"""Logs the standard error of a server's program: a bounded number of bounded lines at debug
+level.
+"""
 
 import asyncio
 import os
@@ -32,17 +34,26 @@ class Spoken:
         self.file = os.fdopen(writing, "w")
         self.last = ""
         # Event loops on Windows cannot wait for a pipe, and there are few programs.
-        self._thread = Thread(target=self._log, args=(reading,), name=f"mcp {label} stderr", daemon=True)
+        self._thread = Thread(
+            target=self._log, args=(reading,), name=f"mcp {label} stderr", daemon=True
+        )
         self._thread.start()
 
     async def end(self, seconds: float) -> None:
-        """Wait until everything was read, for at most this many seconds: child processes can keep the pipe open."""
+        """Wait until everything was read, for at most this many seconds: child processes can keep
+        the pipe open.
+        """
         await asyncio.to_thread(self._thread.join, seconds)
 
     def __enter__(self) -> "Spoken":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.file.close()
 
     def _log(self, reading: int) -> None:

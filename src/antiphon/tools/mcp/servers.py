@@ -1,4 +1,6 @@
-"""The `mcp` tool of the API: lists the tools of servers, and calls them (specification section 6)."""
+"""The `mcp` tool of the API: lists the tools of servers, and calls them (specification section
+6).
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -56,9 +58,9 @@ def call_turns() -> FairScheduler:
 class McpServers:
     """Servers of the settings and of requests: a `ToolServers`.
 
-    `reach` defines the permitted URLs of requests; `environment` has the variables that settings name. A list is
-    requested again after `list_ttl` seconds, a call times out after `timeout`, an unused session closes after `idle`.
-    Raises `ConfigError` if a variable is not set.
+    `reach` defines the permitted URLs of requests; `environment` has the variables that settings
+    name. A list is requested again after `list_ttl` seconds, a call times out after `timeout`, an
+    unused session closes after `idle`. Raises `ConfigError` if a variable is not set.
     """
 
     def __init__(
@@ -77,7 +79,9 @@ class McpServers:
         shared = shared or SharedResources()
         self._turns = shared.add("mcp_calls", call_turns())
         configured = list(configured)
-        self._targets = Targets(configured, reach or Reach(), environ if environment is None else environment)
+        self._targets = Targets(
+            configured, reach or Reach(), environ if environment is None else environment
+        )
         self._timeout = timeout
         reading = shared.add("mcp_lists", reading_turns())
         self._lists = Lists(list_ttl, reading=reading)
@@ -95,7 +99,9 @@ class McpServers:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) if a request's tool names no server, or one that cannot be called."""
+        """Raise `ClientError` (400) if a request's tool names no server, or one that cannot be
+        called.
+        """
         if isinstance(tool, McpTool):
             if error := missing("mcp", FEATURE, path):
                 raise error
@@ -116,7 +122,9 @@ class McpServers:
             return ToolListing(error=error.message)
         if (absent := missing("mcp", FEATURE)) is not None:
             return ToolListing(error=absent.message)
-        return await self._lists.get((target.key, tenant), partial(self._send_request, target, tenant))
+        return await self._lists.get(
+            (target.key, tenant), partial(self._send_request, target, tenant)
+        )
 
     async def run(self, use: Use) -> ToolResult:
         """See `HostedTool.run`."""
@@ -125,7 +133,12 @@ class McpServers:
         try:
             target = self._targets.find(use.tool)
             return came(
-                await self._request(target, use.tenant, "call", lambda session: session.call(use.name, use.arguments))
+                await self._request(
+                    target,
+                    use.tenant,
+                    "call",
+                    lambda session: session.call(use.name, use.arguments),
+                )
             )
         except ServerError as error:
             return failed(error)
@@ -143,12 +156,17 @@ class McpServers:
 
     async def _send_request(self, target: McpTarget, tenant: str) -> ToolListing:
         try:
-            found = await self._request(target, tenant, "list", lambda session: session.list_tools())
+            found = await self._request(
+                target, tenant, "list", lambda session: session.list_tools()
+            )
         except ServerError as error:
             server = f"The MCP server '{target.label}'"
             is_full = error.type == "http_error" or error.message.startswith(server)
             status = error.code if error.type == "http_error" else 0
-            return ToolListing(error=error.message if is_full else f"{server} returned: {error.message}", status=status)
+            return ToolListing(
+                error=error.message if is_full else f"{server} returned: {error.message}",
+                status=status,
+            )
         except Exception as error:
             return ToolListing(error=reportable(error).message)
         for flaw, count in found.left_out.items():
@@ -157,13 +175,22 @@ class McpServers:
         return ToolListing(found.tools)
 
     async def _request(
-        self, target: McpTarget, tenant: str, what: What, request: Callable[["McpSession"], Awaitable[T]]
+        self,
+        target: McpTarget,
+        tenant: str,
+        what: What,
+        request: Callable[["McpSession"], Awaitable[T]],
     ) -> T:
-        """Call the server, unless it just timed out, and record the outcome. Raises `ServerError`."""
+        """Call the server, unless it just timed out, and record the outcome.
+
+        Raises `ServerError`.
+        """
         # A program runs once per tenant; any other server that hangs, hangs for all tenants.
         pause = target.key + (tenant if target.command else "")
         if self._pauses.has(pause):
-            raise ServerError(f"The MCP server '{target.label}' did not answer in time. Try again in a moment.")
+            raise ServerError(
+                f"The MCP server '{target.label}' did not answer in time. Try again in a moment."
+            )
         await loaded()
         try:
             answer = await self._in_turn(target, tenant, what, request)
@@ -180,18 +207,31 @@ class McpServers:
         return answer
 
     async def _in_turn(
-        self, target: McpTarget, tenant: str, what: What, request: Callable[["McpSession"], Awaitable[T]]
+        self,
+        target: McpTarget,
+        tenant: str,
+        what: What,
+        request: Callable[["McpSession"], Awaitable[T]],
     ) -> T:
-        """Call the server when the tenant's turn has come; the time limit begins then. Raises `ServerError`."""
+        """Call the server when the tenant's turn has come; the time limit begins then.
+
+        Raises `ServerError`.
+        """
         try:
             async with self._turns.slot(tenant):
                 if not self._sessions.is_open(target, tenant):
                     await _resolve(target, tenant)
                     await self._sessions.space(target, tenant)
-                requested = self._through_session(target, tenant, request, may_repeat=what == "list")
-                return await _discreet(target.secrets, self._within(self._limit(target, what), requested, target))
+                requested = self._through_session(
+                    target, tenant, request, may_repeat=what == "list"
+                )
+                return await _discreet(
+                    target.secrets, self._within(self._limit(target, what), requested, target)
+                )
         except NoRoomError as error:
-            raise ServerError("Too many calls of MCP servers are waiting. Try again later.") from error
+            raise ServerError(
+                "Too many calls of MCP servers are waiting. Try again later."
+            ) from error
 
     def _limit(self, target: McpTarget, what: What) -> float:
         """Return its time limit in seconds."""
@@ -201,7 +241,9 @@ class McpServers:
 
     def _is_of_tool(self, error: ServerError, target: McpTarget, tenant: str) -> bool:
         """Whether a failed call does not concern the whole server: it was reachable."""
-        is_slow_tool = error.is_slow and not error.may_repeat and self._sessions.is_open(target, tenant)
+        is_slow_tool = (
+            error.is_slow and not error.may_repeat and self._sessions.is_open(target, tenant)
+        )
         return is_slow_tool or error.type == "mcp_protocol_error"
 
     async def _through_session(
@@ -212,7 +254,9 @@ class McpServers:
         *,
         may_repeat: bool = False,
     ) -> T:
-        """Call through a session, and retry once through another if the first ended before anything was executed."""
+        """Call through a session, and retry once through another if the first ended before anything
+        was executed.
+        """
         async with self._sessions.acquire(target, tenant) as session:
             try:
                 return await request(session)
@@ -223,7 +267,10 @@ class McpServers:
             return await request(session)
 
     async def _within(self, seconds: float, work: Coroutine[Any, Any, T], target: McpTarget) -> T:
-        """Return the result of the work, or raise `ServerError` after this many seconds. Cancelled with the caller."""
+        """Return the result of the work, or raise `ServerError` after this many seconds.
+
+        Cancelled with the caller.
+        """
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -235,7 +282,10 @@ class McpServers:
             task.cancel()
         if task.done() and not task.cancelled():
             return task.result()
-        raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.", is_slow=True)
+        raise ServerError(
+            f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.",
+            is_slow=True,
+        )
 
 
 async def _resolve(target: McpTarget, tenant: str) -> None:
@@ -255,7 +305,9 @@ async def _resolve(target: McpTarget, tenant: str) -> None:
 
 
 async def _discreet(secrets: Sequence[str], answer: Awaitable[T]) -> T:
-    """Return a server's answer; for a `ServerError`, without the credentials that the server received."""
+    """Return a server's answer; for a `ServerError`, without the credentials that the server
+    received.
+    """
     try:
         return await answer
     except ServerError as error:

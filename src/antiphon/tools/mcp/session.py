@@ -1,7 +1,8 @@
-"""One session with an MCP server, by the official SDK. Only `sessions.py` loads this file, on first use.
+"""One session with an MCP server, by the official SDK. Only `sessions.py` loads this file, on first
+use.
 
-The SDK's scopes must end in the task in which they began, so a session has a task of its own; callers use it
-from their tasks, and can be cancelled without affecting other callers.
+The SDK's scopes must end in the task in which they began, so a session has a task of its own;
+callers use it from their tasks, and can be cancelled without affecting other callers.
 """
 
 import asyncio
@@ -33,7 +34,15 @@ from antiphon.tools.mcp.result import ServerError, Tools, refused, without
 from antiphon.tools.mcp.server_log import Spoken
 from antiphon.tools.mcp.target import McpTarget
 from antiphon.tools.mcp.validation import clean
-from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, SLOW, McpExchange, Wire, client, exchanging
+from antiphon.tools.mcp.wire import (
+    MAX_ANSWER,
+    MAX_LIST,
+    SLOW,
+    McpExchange,
+    Wire,
+    client,
+    exchanging,
+)
 from antiphon.version import __version__
 
 MAX_PAGES = 1_000
@@ -52,8 +61,15 @@ UNDERSTANDING = 5.0
 _PARSE = "Failed to parse "
 """The SDK's text for an invalid message; pydantic's text follows."""
 
-_CHATTY = ("client", "httpx2", *(f"mcp.client.{one}" for one in ("sse", "stdio", "streamable_http", "session")))
-_CHATTY += ("mcp.shared.jsonrpc_dispatcher", *(f"httpcore2.{one}" for one in ("connection", "http11")))
+_CHATTY = (
+    "client",
+    "httpx2",
+    *(f"mcp.client.{one}" for one in ("sse", "stdio", "streamable_http", "session")),
+)
+_CHATTY += (
+    "mcp.shared.jsonrpc_dispatcher",
+    *(f"httpcore2.{one}" for one in ("connection", "http11")),
+)
 
 _CLOSED = "Connection closed"
 """The SDK's text for a closed connection."""
@@ -69,12 +85,18 @@ Way = Literal["http", "sse", "stdio"]
 class McpSession:
     """A session that is opened once, used by many, and closed once.
 
-    A response over HTTP can be silent for `silence` seconds. `on_change` is called when the tools have changed. `turns`
-    shares the reading of lists between tenants; `target.reach` has this tenant.
+    A response over HTTP can be silent for `silence` seconds. `on_change` is called when the tools
+    have changed. `turns` shares the reading of lists between tenants; `target.reach` has this
+    tenant.
     """
 
     def __init__(
-        self, target: McpTarget, way: Way, silence: float, on_change: Callable[[], None], turns: FairScheduler
+        self,
+        target: McpTarget,
+        way: Way,
+        silence: float,
+        on_change: Callable[[], None],
+        turns: FairScheduler,
     ) -> None:
         self._pages_of = PageReader(turns, target.reach.asker.tenant, target.secrets)
         self._target = target
@@ -135,7 +157,8 @@ class McpSession:
             await self._call(name, arguments, exchange)
         except Exception as error:
             raise await self._failed(error, exchange) from error
-        result, exchange.result = exchange.result, {}
+        result = exchange.result
+        exchange.result = {}
         return without(self._target.secrets, result)
 
     async def close(self) -> None:
@@ -171,7 +194,11 @@ class McpSession:
         except Exception as error:
             if not ready.done():
                 ready.set_exception(_first(error))
-            log.debug("A session with the MCP server '%s' broke: %s", self._target.label, type(_first(error)).__name__)
+            log.debug(
+                "A session with the MCP server '%s' broke: %s",
+                self._target.label,
+                type(_first(error)).__name__,
+            )
         finally:
             self._ended.set()
             if not ready.done():
@@ -182,15 +209,21 @@ class McpSession:
         read, write = await (self._started(stack) if self._way == "stdio" else self._reached(stack))
         dispatcher = Dispatcher(read, write, self._ended, self._pages_of)
         caller = types.Implementation(name="antiphon", version=__version__)
-        session = ClientSession(dispatcher=dispatcher, client_info=caller, message_handler=self._noted)
+        session = ClientSession(
+            dispatcher=dispatcher, client_info=caller, message_handler=self._noted
+        )
         await stack.enter_async_context(session)
         await _agree(session)
         return session
 
     async def _started(self, stack: AsyncExitStack) -> tuple[Any, Any]:
         program, *arguments = self._target.command
-        self._spoken = errors = stack.enter_context(Spoken(self._target.label, self._target.secrets))
-        parameters = StdioServerParameters(command=program, args=arguments, env=dict(self._target.environment))
+        self._spoken = errors = stack.enter_context(
+            Spoken(self._target.label, self._target.secrets)
+        )
+        parameters = StdioServerParameters(
+            command=program, args=arguments, env=dict(self._target.environment)
+        )
         started = stdio_client(parameters, errors.file)
         streams = await stack.enter_async_context(started)
         self._program = _program_of(started)
@@ -198,22 +231,32 @@ class McpSession:
         return streams
 
     async def _reached(self, stack: AsyncExitStack) -> tuple[Any, Any]:
-        url, has_events = self._target.url, self._way == "sse"
-        self._wire = Wire(url, self._target.reach, await asyncio.to_thread(trusted_roots), has_events=has_events)
+        url = self._target.url
+        has_events = self._way == "sse"
+        self._wire = Wire(
+            url, self._target.reach, await asyncio.to_thread(trusted_roots), has_events=has_events
+        )
         self._wire.on_break = self._ended.set
         requesting = client(self._wire, dict(self._target.headers), self._silence)
         if has_events:
-            return await stack.enter_async_context(sse_client(url, httpx_client_factory=_provided(requesting)))
+            return await stack.enter_async_context(
+                sse_client(url, httpx_client_factory=_provided(requesting))
+            )
         await stack.enter_async_context(requesting)
         streams = streamable_http_client(url, http_client=requesting, max_sse_event_size=MAX_ANSWER)
         return await stack.enter_async_context(streams)
 
     async def _pages(self, exchange: McpExchange) -> tuple[list[dict[str, Any]], bool]:
-        """Return the tools of all pages, and whether they end at a cursor that the server returned before."""
+        """Return the tools of all pages, and whether they end at a cursor that the server returned
+        before.
+        """
         session = self._usable()
-        cursor, cursors = None, set[str]()
+        cursor = None
+        cursors = set[str]()
         for _ in range(MAX_PAGES):
-            page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
+            page = await session.list_tools(
+                params=types.PaginatedRequestParams(cursor=cursor) if cursor else None
+            )
             drop_unsent(exchange, {tool.name for tool in page.tools})
             if len(exchange.tools) > MAX_TOOLS:
                 raise ServerError(f"{self._owner} lists more than {MAX_TOOLS:,} tools.")
@@ -222,9 +265,13 @@ class McpSession:
                 break
             cursors.add(cursor)
         else:
-            raise ServerError(f"{self._owner} returned a list of tools with more than {MAX_PAGES:,} pages.")
+            raise ServerError(
+                f"{self._owner} returned a list of tools with more than {MAX_PAGES:,} pages."
+            )
         # Of two tools with the same name the first is kept.
-        return list({tool["name"]: tool for tool in reversed(exchange.tools)}.values())[::-1], cursor is not None
+        return list({tool["name"]: tool for tool in reversed(exchange.tools)}.values())[
+            ::-1
+        ], cursor is not None
 
     async def _call(self, name: str, arguments: Mapping[str, Any], exchange: McpExchange) -> None:
         session = self._usable()
@@ -237,7 +284,8 @@ class McpSession:
                 raise
         else:
             return
-        # It requires arguments as headers too, which the SDK knows only of tools that it has listed. Nothing was done.
+        # It requires arguments as headers too, which the SDK knows only of tools that it has
+        # listed. Nothing was done.
         await self._pages(exchange)
         await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
 
@@ -253,20 +301,32 @@ class McpSession:
     async def _receive(self, session: ClientSession) -> None:
         """Subscribe to changes, for servers that require a subscription."""
         tools = session.server_capabilities.tools if session.server_capabilities else None
-        if session.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        if (
+            session.protocol_version not in MODERN_PROTOCOL_VERSIONS
+            or tools is None
+            or not tools.list_changed
+        ):
             return
         try:
             async with listen(session, tools_list_changed=True) as changes:
                 async for _ in changes:
                     self._on_change()
         except Exception as error:
-            log.debug("The MCP server '%s' reports no changes: %s", self._target.label, type(error).__name__)
+            log.debug(
+                "The MCP server '%s' reports no changes: %s",
+                self._target.label,
+                type(error).__name__,
+            )
         # No further change is reported.
         self._on_change()
 
     async def _failed(self, error: Exception, exchange: McpExchange) -> ServerError:
         """Return the error; for a program that has exited, including its status."""
-        if self._spoken is not None and self._task is not None and (_is_closed(error) or self._ended.is_set()):
+        if (
+            self._spoken is not None
+            and self._task is not None
+            and (_is_closed(error) or self._ended.is_set())
+        ):
             self._ended.set()
             await asyncio.wait({self._task}, timeout=ENDING)
             await self._spoken.end(ENDING / 10)
@@ -290,7 +350,9 @@ class McpSession:
     def _of_http(self, exchange: McpExchange) -> ServerError | None:
         """Return the HTTP error, if any."""
         if exchange.failure:
-            return ServerError(f"{self._owner} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW)
+            return ServerError(
+                f"{self._owner} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW
+            )
         if not exchange.was_refused:
             return None
         status = f"HTTP status {exchange.status}{_meaning(exchange.status)}"
@@ -307,12 +369,24 @@ class McpSession:
         if isinstance(error, MCPError) and not _is_closed(error):
             return refused(error.code, error.message)
         if isinstance(error, ValueError):
-            return refused(types.INTERNAL_ERROR, f"{self._owner} returned a response that violates the protocol.")
+            return refused(
+                types.INTERNAL_ERROR,
+                f"{self._owner} returned a response that violates the protocol.",
+            )
         if isinstance(error, OSError) and self._way == "stdio":
-            return ServerError(f"{self._owner} cannot be started: {error.strerror or type(error).__name__}.")
+            return ServerError(
+                f"{self._owner} cannot be started: {error.strerror or type(error).__name__}."
+            )
         if self._ended.is_set():
-            return self._of_program() if self._way == "stdio" else self._broken("the connection was closed")
-        return refused(types.INTERNAL_ERROR, f"{self._owner} supports no protocol version that this server supports.")
+            return (
+                self._of_program()
+                if self._way == "stdio"
+                else self._broken("the connection was closed")
+            )
+        return refused(
+            types.INTERNAL_ERROR,
+            f"{self._owner} supports no protocol version that this server supports.",
+        )
 
     def _of_program(self) -> ServerError:
         """Return how its program ended. Its last output is for the operator alone."""
@@ -322,18 +396,24 @@ class McpSession:
         return self._broken(what, f"{what}; its last output: {last}" if last else what)
 
     def _broken(self, what: str, gist: str = "") -> ServerError:
-        return ServerError(f"{self._owner} failed: {what}.", gist=gist and f"{self._owner} failed: {gist}")
+        return ServerError(
+            f"{self._owner} failed: {what}.", gist=gist and f"{self._owner} failed: {gist}"
+        )
 
 
 def _is_closed(error: Exception) -> bool:
-    return isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED and error.message == _CLOSED
+    return (
+        isinstance(error, MCPError)
+        and error.code == types.CONNECTION_CLOSED
+        and error.message == _CLOSED
+    )
 
 
 async def _agree(session: ClientSession) -> None:
     """Negotiate a version: without a handshake if the server supports that (2026), else with one.
 
-    A program that takes longer than `UNDERSTANDING` to start can be of either kind: if it then rejects the handshake,
-    it is one without.
+    A program that takes longer than `UNDERSTANDING` to start can be of either kind: if it then
+    rejects the handshake, it is one without.
     """
     is_slow = False
     try:
@@ -358,7 +438,9 @@ def _type(message: str) -> str:
 
 
 def _program_of(started: Any) -> Any:
-    """Return the process that the SDK started, None if the SDK does not expose it; its status is then unknown."""
+    """Return the process that the SDK started, None if the SDK does not expose it; its status is
+    then unknown.
+    """
     frame = getattr(getattr(started, "gen", None), "ag_frame", None)
     return frame.f_locals.get("process") if frame else None
 
@@ -378,7 +460,9 @@ def _first(error: Exception) -> Exception:
 
 def _provided(requesting: httpx2.AsyncClient) -> McpHttpClientFactory:
     def give(
-        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
         return requesting
 

@@ -1,4 +1,6 @@
-"""The open sessions: shared by callers with the same server, the same credentials, and the same tenant."""
+"""The open sessions: shared by callers with the same server, the same credentials, and the same
+tenant.
+"""
 
 import asyncio
 from collections import Counter
@@ -61,7 +63,8 @@ MOST_SESSIONS = 256
 
 
 def session_turns() -> FairScheduler:
-    """Return the counter of a process's open sessions: a tenant at its share closes an idle one for the next.
+    """Return the counter of a process's open sessions: a tenant at its share closes an idle one for
+    the next.
 
     Nothing waits in it, since each call has had its turn before.
     """
@@ -75,19 +78,23 @@ OPENINGS, SPAN = 8, 0.1
 def opening_turns() -> FairScheduler:
     """Return the scheduler that spaces the openings of sessions.
 
-    Opening one takes 5 ms of CPU in some fifty steps. If hundreds opened at once, each turn of the event loop would
-    have a step of each of them, and other requests need several turns. The slot is released before the session is open:
-    a server that does not answer does not delay others.
+    Opening one takes 5 ms of CPU in some fifty steps. If hundreds opened at once, each turn of the
+    event loop would have a step of each of them, and other requests need several turns. The slot is
+    released before the session is open: a server that does not answer does not delay others.
     """
     return FairScheduler(OPENINGS, leaves_room=True)
 
 
 OPENING = 10.0
 STARTING = 60.0
-"""Seconds that a session can take to open, over HTTP and with a program, which may have to be downloaded first."""
+"""Seconds that a session can take to open, over HTTP and with a program, which may have to be
+downloaded first.
+"""
 
 _NO_STREAMABLE = (400, 404, 405)
-"""Statuses of a server that supports only the previous transport (MCP, "Transports", on backwards compatibility)."""
+"""Statuses of a server that supports only the previous transport (MCP, "Transports", on backwards
+compatibility).
+"""
 
 _NO_EVENTS = 405
 
@@ -105,21 +112,31 @@ class _OpenSession:
     def is_open(self) -> bool:
         """Whether its session is open, also if no further call can use it."""
         opening = self.opening
-        return opening.done() and not opening.cancelled() and not opening.exception() and opening.result().is_alive
+        return (
+            opening.done()
+            and not opening.cancelled()
+            and not opening.exception()
+            and opening.result().is_alive
+        )
 
     @property
     def is_over(self) -> bool:
         """Whether it can no longer be used."""
         if not self.opening.done():
             return False
-        return self.opening.cancelled() or self.opening.exception() is not None or not self.opening.result().is_usable
+        return (
+            self.opening.cancelled()
+            or self.opening.exception() is not None
+            or not self.opening.result().is_usable
+        )
 
 
 class McpSessions:
     """Opens sessions, shares them, and closes those that were unused for `idle` seconds.
 
-    `on_change` is called with the server when its tools have changed. `silence`: see `McpSession`. `turns` counts the
-    sessions of each tenant, `reading` shares the reading of lists, `openings` spaces the openings of sessions.
+    `on_change` is called with the server when its tools have changed. `silence`: see `McpSession`.
+    `turns` counts the sessions of each tenant, `reading` shares the reading of lists, `openings`
+    spaces the openings of sessions.
     """
 
     def __init__(
@@ -135,7 +152,9 @@ class McpSessions:
         self._reading = reading or reading_turns()
         self._openings = openings or opening_turns()
         self._spacing: dict[Key, asyncio.Task[None]] = {}
-        """Those that wait for a turn to open a session, or have one that no session has used yet."""
+        """Those that wait for a turn to open a session, or have one that no session has used
+        yet.
+        """
         self._on_change = on_change
         self._silence = silence
         self._idle = idle
@@ -161,7 +180,9 @@ class McpSessions:
             retained.users -= 1
             if not retained.users:
                 loop = asyncio.get_running_loop()
-                retained.going = loop.call_later(0 if retained.is_over else self._idle, self._let_go, key, retained)
+                retained.going = loop.call_later(
+                    0 if retained.is_over else self._idle, self._let_go, key, retained
+                )
 
     def is_open(self, target: McpTarget, tenant: str) -> bool:
         """Whether there is a session that can be used."""
@@ -191,7 +212,9 @@ class McpSessions:
             await asyncio.wait(set(self._closing))
 
     async def _space(self, key: Key) -> None:
-        """Take a turn. It is for the next session of this key: those that come before it begins take no other turn."""
+        """Take a turn. It is for the next session of this key: those that come before it begins
+        take no other turn.
+        """
         await self._openings.enter(key[1], is_patient=True)
         asyncio.get_running_loop().call_later(SPAN, self._end_turn, key, asyncio.current_task())
 
@@ -212,20 +235,26 @@ class McpSessions:
         return retained
 
     def _make_room(self, tenant: str) -> None:
-        """Close an unused session: one of this tenant, else one of the tenant with the most sessions.
+        """Close an unused session: one of this tenant, else one of the tenant with the most
+        sessions.
 
         Raises `ServerError` if this tenant uses all of its share.
         """
         idle = [key for key, retained in self._retained.items() if not retained.users]
         own = [key for key in idle if key[1] == tenant]
         if not own and (not idle or self._turns.free):  # free capacity is for other tenants
-            raise ServerError("Too many MCP servers are in use at once. Try again later.", may_repeat=True)
+            raise ServerError(
+                "Too many MCP servers are in use at once. Try again later.", may_repeat=True
+            )
         count = Counter(holder for _, holder in self._retained)
         key = own[0] if own else max(idle, key=lambda key: count[key[1]])
         self._let_go(key, self._retained[key])
 
     def _replace(self, key: Key, retained: _OpenSession) -> None:
-        """Stop sharing a session, and begin to close it. Its last caller closes one that is still in use."""
+        """Stop sharing a session, and begin to close it.
+
+        Its last caller closes one that is still in use.
+        """
         if not (retained.users and retained.is_open):
             self._let_go(key, retained)
             return
@@ -253,7 +282,7 @@ class McpSessions:
         target = replace(target, reach=target.reach.on_behalf(Asker(key[1])))
 
         async def opened(way: "Way") -> "McpSession":
-            session: McpSession = module.Session(
+            session: McpSession = module.McpSession(
                 target, way, self._silence, lambda: self._on_change(key), self._reading
             )
             await session.open(STARTING if way == "stdio" else OPENING)
@@ -282,7 +311,9 @@ async def _close(retained: _OpenSession) -> None:
 
 
 async def loaded() -> Any:
-    """Load the SDK. The load does not count towards a server's time limit, so callers load it before."""
+    """Load the SDK. The load does not count towards a server's time limit, so callers load it
+    before.
+    """
     return await load("antiphon.tools.mcp.session")
 
 

@@ -1,4 +1,6 @@
-"""Reads lists of tools a few at a time, so that other tasks do not wait for the event loop meanwhile."""
+"""Reads lists of tools a few at a time, so that other tasks do not wait for the event loop
+meanwhile.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -27,5 +29,7 @@ async def in_slices(tools: Iterable[T]) -> AsyncIterator[T]:
 
 
 def reading_turns() -> FairScheduler:
-    """Return the scheduler of the lists that a process reads: one at a time, since all are read on one event loop."""
+    """Return the scheduler of the lists that a process reads: one at a time, since all are read on
+    one event loop.
+    """
     return FairScheduler(1, WAITING)

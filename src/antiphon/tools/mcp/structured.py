@@ -6,16 +6,21 @@ from typing import Any
 import msgspec
 
 MAX_COMPARED = 128 * 1024
-"""Bytes of JSON, and characters of text, that are compared: more than of any result that the model receives."""
+"""Bytes of JSON, and characters of text, that are compared: more than of any result that the model
+receives.
+"""
 
 _WRAPPER = "result"
-"""The only field of the object in which servers of the Python SDK put a result that is not an object."""
+"""The only field of the object in which servers of the Python SDK put a result that is not an
+object.
+"""
 
 
 def repeats(content: Sequence[Mapping[str, Any]], structured: bytes) -> bool:
     """Whether the text blocks of a result are its structured content (JSON) once more.
 
-    Servers send the JSON as text for older clients: as one block, or a list as a block for each entry.
+    Servers send the JSON as text for older clients: as one block, or a list as a block for each
+    entry.
     """
     texts = [str(block["text"]) for block in content if block["type"] == "text"]
     if not texts or len(structured) > MAX_COMPARED or sum(map(len, texts)) > MAX_COMPARED:

@@ -1,4 +1,6 @@
-"""The server of a request, and the data that can be sent to it: servers of the settings by label, others by URL."""
+"""The server of a request, and the data that can be sent to it: servers of the settings by label,
+others by URL.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -83,7 +85,9 @@ class McpTarget:
     reach: Reach = field(default_factory=Reach, repr=False)
     """The addresses that its name can resolve to."""
     is_ours: bool = False
-    """Whether the settings name it: a request with the same URL does not share a session without an address check."""
+    """Whether the settings name it: a request with the same URL does not share a session without an
+    address check.
+    """
     has_request_headers: bool = False
     """Whether a request adds headers: its failures do not count against the server."""
     timeout: float | None = None
@@ -96,25 +100,40 @@ class McpTarget:
     @property
     def key(self) -> str:
         """The server and its credentials as a digest: servers with one key can share a session."""
-        parts = (self.label if self.is_ours else "", self.url, self.transport, sorted(self.headers.items()))
+        parts = (
+            self.label if self.is_ours else "",
+            self.url,
+            self.transport,
+            sorted(self.headers.items()),
+        )
         return blake2b(msgspec.json.encode(parts), digest_size=16, key=_SALT).hexdigest()
 
 
 class Targets:
-    """The servers that requests can use. Raises `ConfigError` if a setting names a missing variable."""
+    """The servers that requests can use.
 
-    def __init__(self, configured: Iterable[Configured], reach: Reach, environment: Mapping[str, str]) -> None:
+    Raises `ConfigError` if a setting names a missing variable.
+    """
+
+    def __init__(
+        self, configured: Iterable[Configured], reach: Reach, environment: Mapping[str, str]
+    ) -> None:
         self._reach = reach
         # Servers of the settings can have any address: the operator chose them.
         anywhere = replace(reach, networks=ANYWHERE)
         self._labelled = {one.label: _configured(one, environment, anywhere) for one in configured}
-        self._connectors = {one.connector: self._labelled[one.label] for one in configured if one.connector}
+        self._connectors = {
+            one.connector: self._labelled[one.label] for one in configured if one.connector
+        }
         self.descriptions = {one.label: one.description for one in configured if one.description}
 
     def find(self, tool: McpTool) -> McpTarget:
         """Return the server for a request's tool. Raises `ClientError` (400) with the remedy."""
         if tool.tunnel_id:
-            raise _refused("Tunnels of OpenAI ('tunnel_id') are not supported. Set the server's 'server_url' instead.")
+            raise _refused(
+                "Tunnels of OpenAI ('tunnel_id') are not supported. Set the server's 'server_url' "
+                "instead."
+            )
         if tool.server_url and tool.connector_id:
             raise _refused("Set either 'server_url' or 'connector_id' for an MCP server, not both.")
         if tool.connector_id:
@@ -124,7 +143,8 @@ class Targets:
             return self._credentials_for(self._named(tool), tool)
         if tool.server_url:
             raise _refused(
-                f"'{tool.server_label}' is the label of a server in this server's settings. Omit 'server_url' "
+                f"'{tool.server_label}' is the label of a server in this server's settings. Omit "
+                "'server_url' "
                 "to use that one, or set another 'server_label'."
             )
         return self._credentials_for(configured, tool)
@@ -132,7 +152,8 @@ class Targets:
     def _of_connector(self, connector: str) -> McpTarget:
         if connector not in self._connectors:
             raise _refused(
-                f"No server is configured for the connector '{connector}'. The operator can set it as 'connector' in "
+                f"No server is configured for the connector '{connector}'. The operator can set "
+                "it as 'connector' in "
                 "'mcp_servers'; or set a 'server_url'."
             )
         return self._connectors[connector]
@@ -140,18 +161,22 @@ class Targets:
     def _named(self, tool: McpTool) -> McpTarget:
         if not tool.server_url:
             raise _refused(
-                f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', or use the label of one of "
+                f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', or use "
+                "the label of one of "
                 "'mcp_servers' in this server's settings."
             )
         try:
             url = read_url(tool.server_url)
         except ValueError as error:
             why = error if "://" in tool.server_url else "begin it with https://"
-            raise _refused(f"The 'server_url' of '{tool.server_label}' is invalid: {why}.") from error
+            raise _refused(
+                f"The 'server_url' of '{tool.server_label}' is invalid: {why}."
+            ) from error
         host = url.raw_host or ""
         if is_address(host) and not self._reach.admits(host):
             raise _refused(
-                f"The 'server_url' of '{tool.server_label}' is a private address, which the setting "
+                f"The 'server_url' of '{tool.server_label}' is a private address, which the "
+                "setting "
                 f"'{self._reach.setting}' does not permit."
             )
         if url.scheme == "http" and is_address(host) and not self._reach.lists(host):
@@ -165,14 +190,26 @@ class Targets:
             if "authorization" in shared:
                 raise _refused("Set 'authorization' or a header with that name, not both.")
             token = tool.authorization
-            shared["authorization"] = token if token.lower().startswith("bearer ") else f"Bearer {token}"
+            shared["authorization"] = (
+                token if token.lower().startswith("bearer ") else f"Bearer {token}"
+            )
         if shared and target.command:
-            raise _refused(f"'{target.label}' is a program in this server's settings: it does not accept headers.")
+            raise _refused(
+                f"'{target.label}' is a program in this server's settings: it does not accept "
+                "headers."
+            )
         for name, value in shared.items():
             if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
                 displayed = name if _HEADER.fullmatch(name) else "…"
-                raise _refused(f"The header '{displayed}' of '{tool.server_label}' cannot be sent to an MCP server.")
-        return replace(target, headers={**target.headers, **shared}, has_request_headers=True) if shared else target
+                raise _refused(
+                    f"The header '{displayed}' of '{tool.server_label}' cannot be sent to an MCP "
+                    "server."
+                )
+        return (
+            replace(target, headers={**target.headers, **shared}, has_request_headers=True)
+            if shared
+            else target
+        )
 
 
 def _refused(message: str) -> ClientError:
@@ -183,7 +220,9 @@ def _configured(one: Configured, environment: Mapping[str, str], reach: Reach) -
     """Return a server of the settings. Raises `ConfigError`."""
     key = _variable(environment, one.key_env, one.label) if one.key_env else ""
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"The variable {one.key_env} is not a valid key: it has invalid characters.")
+        raise ConfigError(
+            f"The variable {one.key_env} is not a valid key: it has invalid characters."
+        )
     return McpTarget(
         one.label,
         one.url,
@@ -200,5 +239,7 @@ def _configured(one: Configured, environment: Mapping[str, str], reach: Reach) -
 def _variable(environment: Mapping[str, str], name: str, label: str) -> str:
     value = environment.get(name, "").strip()
     if not value:
-        raise ConfigError(f"The MCP server '{label}' needs the variable {name}, which is not set. Set it.")
+        raise ConfigError(
+            f"The MCP server '{label}' needs the variable {name}, which is not set. Set it."
+        )
     return value

@@ -1,4 +1,6 @@
-"""Validates the servers' answers before they are used: content that violates the protocol is omitted."""
+"""Validates the servers' answers before they are used: content that violates the protocol is
+omitted.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +22,8 @@ MAX_NODES = 10_000
 """Values of such a schema."""
 
 MAX_PARTS = 250_000
-"""Objects of a page of tools, and values if not all of its tools are objects: counting more takes over 20 ms.
+"""Objects of a page of tools, and values if not all of its tools are objects: counting more takes
+over 20 ms.
 
 A page of 2 MiB has some 60,000 objects.
 """
@@ -48,7 +51,10 @@ _UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")
 _JUDGED = ("$schema", "properties", "required")
 """The parts of a schema that the SDK checks; the rest is for the model."""
 
-_NOTES = {"title": str, **dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), bool)}
+_NOTES = {
+    "title": str,
+    **dict.fromkeys(("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), bool),
+}
 _INVALID_REQUEST = -32600
 """JSON-RPC's."""
 
@@ -67,7 +73,9 @@ _RESOURCE = {"uri": "uri", "mimeType": "mime_type", "text": "text", "blob": "blo
 
 
 def clean(value: Any) -> Any:
-    """Return JSON without the characters that are invalid in databases and UTF-8: NUL and unpaired surrogates."""
+    """Return JSON without the characters that are invalid in databases and UTF-8: NUL and unpaired
+    surrogates.
+    """
     if isinstance(value, str):
         return _UNKEEPABLE.sub("", value) if "\0" in value or not value.isascii() else value
     if isinstance(value, dict):
@@ -138,7 +146,8 @@ def check_page(raw: bytes) -> None:
 
 
 def split_page(raw: bytes) -> tuple[list[bytes], str]:
-    """Return the tools of a result of `tools/list`, undecoded, and the cursor of the next page, empty on the last.
+    """Return the tools of a result of `tools/list`, undecoded, and the cursor of the next page,
+    empty on the last.
 
     The page has passed `check_page`. Raises `ValueError` if it is not a page.
     """
@@ -150,16 +159,24 @@ def split_page(raw: bytes) -> tuple[list[bytes], str]:
 
 
 def sound_tool(raw: bytes, secrets: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a tool with its decoded parts, without secrets. Raises `FlawError` if it is invalid."""
+    """Return a tool with its decoded parts, without secrets.
+
+    Raises `FlawError` if it is invalid.
+    """
     try:
         tool = _read(raw, _Tool)
-        name, schema = _string(tool.name), _read_schema(tool.input_schema)
-        description, notes = _string(tool.description), tool.annotations
+        name = _string(tool.name)
+        schema = _read_schema(tool.input_schema)
+        description = _string(tool.description)
+        notes = tool.annotations
         sound: dict[str, Any] = {
             "name": name,
-            "description": shortened(clean(description[: 2 * MAX_DESCRIPTION]), MAX_DESCRIPTION) or None,
+            "description": shortened(clean(description[: 2 * MAX_DESCRIPTION]), MAX_DESCRIPTION)
+            or None,
             "input_schema": _schema(clean(schema)),
-            "annotations": _notes(_read(notes, dict)) if _is(notes, b"{") and len(bytes(notes)) <= MAX_NOTES else None,
+            "annotations": _notes(_read(notes, dict))
+            if _is(notes, b"{") and len(bytes(notes)) <= MAX_NOTES
+            else None,
         }
     except ValueError as error:
         raise FlawError("no_object") from error
@@ -171,16 +188,20 @@ def sound_tool(raw: bytes, secrets: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def sound_result(raw: bytes) -> dict[str, Any]:
-    """Return a result of `tools/call` with its valid parts; structured content becomes text, unless a text repeats it.
+    """Return a result of `tools/call` with its valid parts; structured content becomes text, unless
+    a text repeats it.
 
-    Raises `ServerError` if the server requires input from its user first (MCP 2026-07-28, input required), or
-    if the result has too many values, and `ValueError` if it is not a result.
+    Raises `ServerError` if the server requires input from its user first (MCP 2026-07-28, input
+    required), or if the result has too many values, and `ValueError` if it is not a result.
     """
     if len(raw) > SMALL and len(raw) - len(raw.translate(None, b"[{")) > MAX_VALUES:
         raise refused(_INTERNAL_ERROR, f"Its result has more than {MAX_VALUES:,} values.")
     result = _read(raw, _Result)
     if _string(result.result_type) == "input_required":
-        raise refused(_INVALID_REQUEST, "The tool requires input from its user, which this server does not support.")
+        raise refused(
+            _INVALID_REQUEST,
+            "The tool requires input from its user, which this server does not support.",
+        )
     content = _blocks(bytes(result.content)) if _is(result.content, b"[") else []
     structured = bytes(result.structured_content)
     if structured not in (b"", b"null") and not repeats(content, structured):
@@ -192,7 +213,10 @@ T = TypeVar("T")
 
 
 def _read(raw: Any, kind: type[T]) -> T:
-    """Return JSON as this type. Raises `ValueError` for other JSON and invalid JSON, also if it is nested too deep."""
+    """Return JSON as this type.
+
+    Raises `ValueError` for other JSON and invalid JSON, also if it is nested too deep.
+    """
     try:
         return msgspec.json.decode(raw, type=kind)
     except RecursionError as error:
@@ -234,7 +258,10 @@ def _check_size(schema: dict[str, Any]) -> None:
             if depth == DEEPEST:
                 raise FlawError("too_deep")
             characters += sum(map(len, value)) if isinstance(value, dict) else 0
-            left += [(inner, depth + 1) for inner in (value.values() if isinstance(value, dict) else value)]
+            left += [
+                (inner, depth + 1)
+                for inner in (value.values() if isinstance(value, dict) else value)
+            ]
         if nodes > MAX_NODES or characters > MAX_SCHEMA:
             raise FlawError("too_large")
 
@@ -242,24 +269,36 @@ def _check_size(schema: dict[str, Any]) -> None:
 def _schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema of arguments, which must be an object."""
     dialect, properties, required = (schema.get(name) for name in _JUDGED)
-    sound = {**{name: value for name, value in schema.items() if name not in _JUDGED}, "type": "object"}
+    sound = {
+        **{name: value for name, value in schema.items() if name not in _JUDGED},
+        "type": "object",
+    }
     if isinstance(dialect, str):
         sound["$schema"] = dialect
     if isinstance(properties, dict):
-        sound["properties"] = {name: one for name, one in properties.items() if isinstance(one, dict | bool)}
+        sound["properties"] = {
+            name: one for name, one in properties.items() if isinstance(one, dict | bool)
+        }
     if isinstance(required, list):
         sound["required"] = [name for name in required if isinstance(name, str)]
     return sound
 
 
 def _notes(notes: dict[str, Any]) -> dict[str, Any]:
-    stored = {name: notes[name] for name, kind in _NOTES.items() if isinstance(notes.get(name), kind)}
-    return {name: shortened(clean(one), 256) if isinstance(one, str) else one for name, one in stored.items()}
+    stored = {
+        name: notes[name] for name, kind in _NOTES.items() if isinstance(notes.get(name), kind)
+    }
+    return {
+        name: shortened(clean(one), 256) if isinstance(one, str) else one
+        for name, one in stored.items()
+    }
 
 
 def _blocks(raw: bytes) -> list[dict[str, Any]]:
     if len(raw) > SMALL:
-        _read(raw, list[_Object])  # it fails at the first that is not an object; splitting a million numbers is slow
+        _read(
+            raw, list[_Object]
+        )  # it fails at the first that is not an object; splitting a million numbers is slow
     found = [one for one in _read(raw, list[Raw]) if _is(one, b"{")]
     blocks = [_block(_read(one, _Block)) for one in found[:MAX_BLOCKS]]
     more = len(found) - len(blocks)
@@ -297,7 +336,11 @@ def _resource(raw: Raw) -> dict[str, str] | None:
 def _compact(raw: bytes) -> str:
     """Return JSON as text, without whitespace if it is small enough to be decoded for that."""
     is_large = len(raw) > SMALL
-    text: str = clean(raw.decode(errors="replace") if is_large else msgspec.json.encode(_read(raw, object)).decode())
+    text: str = clean(
+        raw.decode(errors="replace")
+        if is_large
+        else msgspec.json.encode(_read(raw, object)).decode()
+    )
     return text
 
 

@@ -1,7 +1,8 @@
 """HTTP to one MCP server: only to its origin, at checked addresses, with size limits.
 
-The SDK reports neither the status of a response nor whether a request was sent, and an error while it sends ends the
-session for all callers. So its requests pass through here, and the `McpExchange` of the caller records the outcome.
+The SDK reports neither the status of a response nor whether a request was sent, and an error while
+it sends ends the session for all callers. So its requests pass through here, and the `McpExchange`
+of the caller records the outcome.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ MAX_ANSWER = 8 * 1024 * 1024
 """Maximum bytes of the response to a call: 5 MB of images, plus some text."""
 
 MAX_LIST = 2 * 1024 * 1024
-"""Maximum bytes of all pages of a list: 2,000 tools of 1 KiB. Splitting twice as many takes over 20 ms."""
+"""Maximum bytes of all pages of a list: 2,000 tools of 1 KiB. Splitting twice as many takes over 20
+ms.
+"""
 
 MAX_REFUSAL = 64 * 1024
 """Bytes of an HTTP error that are read."""
@@ -32,8 +35,9 @@ CONNECT_TIMEOUT = 10.0
 """Seconds."""
 
 _LOST = frozenset({400, 404, 410})
-"""Statuses of a server that does not know the session of a request. Other servers than those of the SDKs use 400 after
-a restart, with any body. Each is an answer of HTTP to the request itself: a call that was executed has a result.
+"""Statuses of a server that does not know the session of a request. Other servers than those of the
+SDKs use 400 after a restart, with any body. Each is an answer of HTTP to the request itself: a call
+that was executed has a result.
 """
 
 PACE = 0.2
@@ -58,7 +62,9 @@ class McpExchange:
     is_protocol: bool = False
     """Whether the last error is a protocol error, not an HTTP error."""
     session: str = ""
-    """The id of the session that the last request carried; empty for none, or if its URL contains the id."""
+    """The id of the session that the last request carried; empty for none, or if its URL contains
+    the id.
+    """
     lost_session: bool = False
     """Whether the server refused the last request for its session, and so has not executed it."""
     most: int = MAX_ANSWER
@@ -91,7 +97,10 @@ class _UnfitError(Exception):
 
 
 class _ResolvedBackend(httpcore2.AnyIOBackend):
-    """Connects to addresses that were resolved once and all checked. TLS verifies the name as usual."""
+    """Connects to addresses that were resolved once and all checked.
+
+    TLS verifies the name as usual.
+    """
 
     def __init__(self, reach: Reach, *, is_plain: bool) -> None:
         self._reach = reach
@@ -105,7 +114,10 @@ class _ResolvedBackend(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to a name's first address that answers. Raises `ConnectError` and `ConnectTimeout`."""
+        """Connect to a name's first address that answers.
+
+        Raises `ConnectError` and `ConnectTimeout`.
+        """
         try:
             addresses = await self._reach.addresses(host, is_plain=self._is_plain)
         except OSError as error:
@@ -113,7 +125,9 @@ class _ResolvedBackend(httpcore2.AnyIOBackend):
         last: Exception = httpcore2.ConnectError("it has no address")
         for address in addresses:
             try:
-                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+                return await super().connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 last = error
         raise last
@@ -122,8 +136,9 @@ class _ResolvedBackend(httpcore2.AnyIOBackend):
 class Wire(httpx2.AsyncBaseTransport):
     """The transport below a session.
 
-    While the session opens (`is_open` is false), failures are raised, as the SDK expects. Later that would end the
-    session for all callers: a request then receives a response with the error. `on_break` is called otherwise.
+    While the session opens (`is_open` is false), failures are raised, as the SDK expects. Later
+    that would end the session for all callers: a request then receives a response with the error.
+    `on_break` is called otherwise.
     """
 
     def __init__(self, url: str, reach: Reach, tls: ssl.SSLContext, *, has_events: bool) -> None:
@@ -145,7 +160,9 @@ class Wire(httpx2.AsyncBaseTransport):
         """See `httpx2.AsyncBaseTransport`. Raises `httpx2.TransportError`."""
         exchange = exchanging.get() or McpExchange()
         is_post = request.method == "POST"
-        exchange.status, exchange.failure, exchange.is_protocol = 0, "", False
+        exchange.status = 0
+        exchange.failure = ""
+        exchange.is_protocol = False
         exchange.session = request.headers.get("mcp-session-id", "")
         try:
             answer = await self._send(request, exchange)
@@ -157,7 +174,9 @@ class Wire(httpx2.AsyncBaseTransport):
                 raise httpx2.ConnectError(exchange.failure) from error
             return self._instead(httpx2.Response(502))
         counted = exchange if is_post else self.received
-        return httpx2.Response(answer.status, headers=_stored(answer), stream=_Bounded(answer, counted))
+        return httpx2.Response(
+            answer.status, headers=_stored(answer), stream=_Bounded(answer, counted)
+        )
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -189,14 +208,18 @@ class Wire(httpx2.AsyncBaseTransport):
             exchange.was_sent = False
             raise
         exchange.status = answer.status
-        if any(name.lower() == b"content-encoding" and value != b"identity" for name, value in answer.headers):
+        if any(
+            name.lower() == b"content-encoding" and value != b"identity"
+            for name, value in answer.headers
+        ):
             await answer.aclose()
             raise _UnfitError("its response is compressed, which the request did not accept")
         return answer
 
     async def _pace(self) -> None:
         now = asyncio.get_running_loop().time()
-        delay, self._next_events = max(0.0, self._next_events - now), max(now, self._next_events) + PACE
+        delay = max(0.0, self._next_events - now)
+        self._next_events = max(now, self._next_events) + PACE
         await asyncio.sleep(delay)
 
     async def _refusal(self, answer: httpcore2.Response, exchange: McpExchange) -> httpx2.Response:
@@ -210,11 +233,15 @@ class Wire(httpx2.AsyncBaseTransport):
         finally:
             await answer.aclose()
         exchange.is_protocol = _is_protocol(body)
-        exchange.lost_session = answer.status in _LOST and (self._has_events or bool(exchange.session))
+        exchange.lost_session = answer.status in _LOST and (
+            self._has_events or bool(exchange.session)
+        )
         return self._instead(httpx2.Response(answer.status, headers=_stored(answer), content=body))
 
     def _instead(self, answer: httpx2.Response) -> httpx2.Response:
-        """Return an error in a form that the SDK reads; next to a stream of events it reads none, and would wait."""
+        """Return an error in a form that the SDK reads; next to a stream of events it reads none,
+        and would wait.
+        """
         if not self._has_events:
             return answer
         self.on_break()
@@ -222,7 +249,10 @@ class Wire(httpx2.AsyncBaseTransport):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The body of a response. Failures are recorded in the exchange, and the SDK reads a body that ends early."""
+    """The body of a response.
+
+    Failures are recorded in the exchange, and the SDK reads a body that ends early.
+    """
 
     def __init__(self, answer: httpcore2.Response, exchange: McpExchange) -> None:
         self._answer = answer
@@ -233,7 +263,9 @@ class _Bounded(httpx2.AsyncByteStream):
             async for part in self._answer.aiter_stream():
                 self._exchange.read += len(part)
                 if self._exchange.read > self._exchange.most:
-                    self._exchange.failure = f"its response has more than {self._exchange.most // 2**20} MiB"
+                    self._exchange.failure = (
+                        f"its response has more than {self._exchange.most // 2**20} MiB"
+                    )
                     return
                 yield part
         except _FAILURES as error:
@@ -244,15 +276,30 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._answer.aclose()
 
 
-_NOT_SENT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout, httpcore2.UnsupportedProtocol)
-_FAILURES = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol)
+_NOT_SENT = (
+    httpcore2.ConnectError,
+    httpcore2.ConnectTimeout,
+    httpcore2.PoolTimeout,
+    httpcore2.UnsupportedProtocol,
+)
+_FAILURES = (
+    httpcore2.TimeoutException,
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.UnsupportedProtocol,
+)
 
 
 def client(wire: Wire, headers: dict[str, str], timeout: float) -> httpx2.AsyncClient:
-    """Return a client over a wire, without cookies and proxies. A response ends after `timeout` seconds of silence."""
+    """Return a client over a wire, without cookies and proxies.
+
+    A response ends after `timeout` seconds of silence.
+    """
     ours = {"user-agent": f"antiphon/{__version__}", "accept-encoding": "identity"}
     limits = httpx2.Timeout(CONNECT_TIMEOUT, read=timeout)
-    return httpx2.AsyncClient(transport=wire, headers={**ours, **headers}, timeout=limits, trust_env=False)
+    return httpx2.AsyncClient(
+        transport=wire, headers={**ours, **headers}, timeout=limits, trust_env=False
+    )
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
@@ -270,7 +317,11 @@ def _is_protocol(body: bytes) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     error = message.get("error") if isinstance(message, dict) else None
-    return isinstance(error, dict) and isinstance(error.get("code"), int) and message.get("jsonrpc") == "2.0"
+    return (
+        isinstance(error, dict)
+        and isinstance(error.get("code"), int)
+        and message.get("jsonrpc") == "2.0"
+    )
 
 
 def _words(error: Exception) -> str:

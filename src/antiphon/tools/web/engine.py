@@ -1,4 +1,6 @@
-"""Queries the configured search provider. Every failure is a failed search, reported without the key."""
+"""Queries the configured search provider. Every failure is a failed search, reported without the
+key.
+"""
 
 import os
 import socket
@@ -57,7 +59,8 @@ class SearchEngine:
     ) -> None:
         """`url` overrides the provider's own; `timeout` is in seconds, for a whole search.
 
-        `turns` shares the searches between tenants; waiting for a turn does not count towards the timeout.
+        `turns` shares the searches between tenants; waiting for a turn does not count towards the
+        timeout.
         """
         self._turns = turns or search_turns()
         self.knows_places = provider.knows_places
@@ -117,10 +120,13 @@ class SearchEngine:
 
     def _log_change(self, error: SearchError | None) -> None:
         """Log once that the provider fails, and once that it has recovered."""
-        was_removed, self._is_unavailable = self._is_unavailable, error is not None
+        was_removed = self._is_unavailable
+        self._is_unavailable = error is not None
         if was_removed == self._is_unavailable:
             return
-        name = next((name for name, one in PROVIDERS.items() if one is self._provider), "its provider")
+        name = next(
+            (name for name, one in PROVIDERS.items() if one is self._provider), "its provider"
+        )
         if error is None:
             log.info("The web search with %s works again.", name)
             return
@@ -131,7 +137,8 @@ class SearchEngine:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # Searches have had their turn: aiohttp's own limit would be one queue for all tenants.
+                # Searches have had their turn: aiohttp's own limit would be one queue for all
+                # tenants.
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 trust_env=False,
@@ -141,12 +148,16 @@ class SearchEngine:
 
 
 def _failed(status: int) -> SearchError:
-    reason = _REASONS.get(status, "the provider failed" if status >= 500 else "the provider rejected it")
+    reason = _REASONS.get(
+        status, "the provider failed" if status >= 500 else "the provider rejected it"
+    )
     return SearchError(reason, status)
 
 
 def _cause(error: Exception) -> str:
-    """Return why a request failed, without its URL and any text of others: both can contain the key."""
+    """Return why a request failed, without its URL and any text of others: both can contain the
+    key.
+    """
     inner: BaseException = getattr(error, "os_error", error)
     match error, inner:
         case (aiohttp.ClientConnectorCertificateError(), _) | (_, ssl.SSLCertVerificationError()):
@@ -157,7 +168,10 @@ def _cause(error: Exception) -> str:
             return "the DNS lookup of its name failed"
         case (aiohttp.InvalidURL(), _) | (aiohttp.NonHttpUrlClientError(), _):
             return "its URL is invalid"
-        case (aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError(), _) | (_, ConnectionResetError()):
+        case (aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError(), _) | (
+            _,
+            ConnectionResetError(),
+        ):
             return "it closed the connection"
         case (_, OSError(errno=int(number))) if number > 0:
             return os.strerror(number).lower()

@@ -34,7 +34,10 @@ class WebQuery:
 
 @dataclass(frozen=True, slots=True)
 class PageHit:
-    """A page that was found. `age` is when it was written, in the provider's words, empty if unknown."""
+    """A page that was found.
+
+    `age` is when it was written, in the provider's words, empty if unknown.
+    """
 
     url: str
     title: str
@@ -72,7 +75,9 @@ class Provider(Protocol):
 
 
 def hit(url: Any, title: Any, snippet: Any, age: Any = None) -> PageHit:
-    """Return a hit from a provider's untrusted values: markup removed, empty text for missing values."""
+    """Return a hit from a provider's untrusted values: markup removed, empty text for missing
+    values.
+    """
     return PageHit(_text(url), _plain(title), _plain(snippet), _text(age))
 
 
@@ -82,11 +87,13 @@ def entries(value: Any) -> list[Mapping[str, Any]]:
 
 
 def with_operators(search: WebQuery, *, longest: int = 2_000, words: int = 200) -> str:
-    """Return the query with the operators of most search engines, if there are few domains and enough room.
+    """Return the query with the operators of most search engines, if there are few domains and
+    enough room.
 
     `longest` is the most characters that the provider accepts, `words` the most words.
     """
-    allowed, blocked = search.domains.allowed, search.domains.blocked
+    allowed = search.domains.allowed
+    blocked = search.domains.blocked
     operators = [f"-site:{domain}" for domain in blocked] if len(blocked) <= _MOST_OPERATORS else []
     if allowed and len(allowed) <= _MOST_OPERATORS:
         operators = [" OR ".join(f"site:{domain}" for domain in allowed), *operators]

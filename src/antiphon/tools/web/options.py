@@ -1,4 +1,6 @@
-"""The options of a `web_search` tool (specification section 6), which the protocol layer does not parse."""
+"""The options of a `web_search` tool (specification section 6), which the protocol layer does not
+parse.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +20,8 @@ MOST_DOMAINS = 100
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """Domains that are allowed, all if none is named, minus those that are blocked; subdomains follow their domain.
+    """Domains that are allowed, all if none is named, minus those that are blocked; subdomains
+    follow their domain.
 
     All are normalized: see `normal_domain`.
     """
@@ -36,7 +39,9 @@ class Domains:
     def admits_host(self, host: str) -> bool:
         """Whether pages of this host can be shown and opened."""
         names = set(_with_parents(host))
-        return names.isdisjoint(self.blocked) and (not self.allowed or not names.isdisjoint(self.allowed))
+        return names.isdisjoint(self.blocked) and (
+            not self.allowed or not names.isdisjoint(self.allowed)
+        )
 
 
 def normal_domain(text: str) -> str:
@@ -48,7 +53,12 @@ def normal_domain(text: str) -> str:
     for scheme in ("https://", "http://"):
         bare = bare.removeprefix(scheme)
     bare = bare.removeprefix("*.").removesuffix("/").removesuffix(".")
-    if not bare or any(character in bare for character in "/@?#:\\%* ") or ".." in bare or bare[0] == ".":
+    if (
+        not bare
+        or any(character in bare for character in "/@?#:\\%* ")
+        or ".." in bare
+        or bare[0] == "."
+    ):
         raise ValueError("it is not a domain")
     return URL.build(scheme="https", host=bare).raw_host or ""
 
@@ -91,7 +101,10 @@ _UNLIMITED = ContextSize(results=2, snippet=5_000, page=100_000)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The user's approximate location. Empty if unknown; `country` is two letters, `timezone` is of the IANA."""
+    """The user's approximate location.
+
+    Empty if unknown; `country` is two letters, `timezone` is of the IANA.
+    """
 
     city: str = ""
     region: str = ""
@@ -100,7 +113,11 @@ class Location:
 
     def __str__(self) -> str:
         place = ", ".join(filter(None, (self.city, self.region, self.country)))
-        return f"{place} (time zone {self.timezone})" if place and self.timezone else place or self.timezone
+        return (
+            f"{place} (time zone {self.timezone})"
+            if place and self.timezone
+            else place or self.timezone
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +162,21 @@ def _provided(value: Any) -> Any:
 def _context(tool: WebSearchTool, path: str) -> ContextSize:
     budget = _provided(tool.return_token_budget)
     if budget not in (None, "default", "unlimited"):
-        raise refusals.invalid_value(f"{path}.return_token_budget", str(budget), ("default", "unlimited"))
-    return _UNLIMITED if budget == "unlimited" else CONTEXTS[_provided(tool.search_context_size) or "medium"]
+        raise refusals.invalid_value(
+            f"{path}.return_token_budget", str(budget), ("default", "unlimited")
+        )
+    return (
+        _UNLIMITED
+        if budget == "unlimited"
+        else CONTEXTS[_provided(tool.search_context_size) or "medium"]
+    )
 
 
 def _check_content_types(types: Sequence[str] | None, path: str) -> None:
-    """Accept images in addition to text, as Codex requests them: results can be either. Images alone are rejected."""
+    """Accept images in addition to text, as Codex requests them: results can be either.
+
+    Images alone are rejected.
+    """
     for i, kind in enumerate(types or ()):
         if kind not in ("text", "image"):
             raise refusals.invalid_value(f"{path}[{i}]", kind, ("text", "image"))
@@ -181,18 +207,23 @@ def _domain(value: Any, path: str) -> str:
         return normal_domain(value)
     except ValueError as error:
         raise refusals.invalid(
-            path, f"'{refusals.quoted(value)}'. Expected a domain without scheme and path, such as 'example.com'."
+            path,
+            f"'{refusals.quoted(value)}'. Expected a domain without scheme and path, such as "
+            "'example.com'.",
         ) from error
 
 
 def _location(provided: Mapping[str, Any] | None, path: str) -> Location:
     _check_names(provided, ("type", "city", "region", "country", "timezone"), path)
     fields = {name: _place(value, f"{path}.{name}") for name, value in (provided or {}).items()}
-    kind, country = fields.pop("type", ""), fields.get("country", "")
+    kind = fields.pop("type", "")
+    country = fields.get("country", "")
     if kind not in ("", "approximate"):
         raise refusals.invalid_value(f"{path}.type", kind, ("approximate",))
     if country and not _COUNTRY.fullmatch(country):
-        raise refusals.invalid(f"{path}.country", f"'{refusals.quoted(country)}'. Expected an ISO 3166-1 alpha-2 code.")
+        raise refusals.invalid(
+            f"{path}.country", f"'{refusals.quoted(country)}'. Expected an ISO 3166-1 alpha-2 code."
+        )
     return Location(**fields | {"country": country.upper()})
 
 

@@ -1,4 +1,6 @@
-"""Opens pages: only addresses that the model received, that the request allows, and that can be read."""
+"""Opens pages: only addresses that the model received, that the request allows, and that can be
+read.
+"""
 
 import time
 from collections import Counter, OrderedDict
@@ -36,7 +38,11 @@ class ByteLimitedCache(Generic[T]):
     """
 
     def __init__(
-        self, *, most: int = MOST_PAGES, oldest: float = OLDEST, clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        most: int = MOST_PAGES,
+        oldest: float = OLDEST,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most
         self._oldest = oldest
@@ -83,7 +89,8 @@ _TROUBLES: dict[FetchTrouble, str] = {
     "dead": "it is unreachable",
     "slow": "it did not answer in time",
     "too_big": "it is too large",
-    "wrong_type": "it is neither HTML nor any other text, such as JSON or XML; files of other kinds are not read",
+    "wrong_type": "it is neither HTML nor any other text, such as JSON or XML; files of other "
+    "kinds are not read",
     "private": "its address is private, which this server does not permit",
     "refused": "its address, or a redirect, is not permitted by this request",
     "too_many_redirects": "it redirects too many times",
@@ -134,7 +141,10 @@ class WebPages:
         self._turns = turns or fetch_turns()
 
     async def open(self, use: Use, text: str, options: WebSearchOptions) -> WebPage:
-        """Return the page that the model requests as `given`. Raises `PageError` for every failure."""
+        """Return the page that the model requests as `given`.
+
+        Raises `PageError` for every failure.
+        """
         url = _address(use, text)
         if not options.domains.admits(url):
             raise PageError("this request does not allow pages of that domain")
@@ -159,7 +169,9 @@ class WebPages:
 
         try:
             async with self._turns.slot(tenant):
-                fetched = await self._fetcher.fetch(url, TYPES, may_request=may_request, tenant=tenant)
+                fetched = await self._fetcher.fetch(
+                    url, TYPES, may_request=may_request, tenant=tenant
+                )
         except NoRoomError as error:
             raise PageError("too many pages are being fetched at once; try again later") from error
         except FetchError as error:
@@ -175,7 +187,11 @@ class WebPages:
         is_html = fetched.content_type in TYPES[:2]
         try:
             text = await self._reader.read(
-                fetched.body, url=fetched.url, charset=fetched.charset, is_html=is_html, tenant=tenant
+                fetched.body,
+                url=fetched.url,
+                charset=fetched.charset,
+                is_html=is_html,
+                tenant=tenant,
             )
         except ReadingError as error:
             raise PageError(str(error)) from error
@@ -200,15 +216,19 @@ def _address(use: Use, provided: str) -> str:
         raise PageError("this is not the address of a page") from error
     if not any(one in use.sources or use.was_provided(one) for one in _spellings(text)):
         raise PageError(
-            "its address is in none of the texts that you received, neither from the user nor from a search or a page. "
-            "Only an address from these can be opened, word for word, since an invented one could leak what you "
+            "its address is in none of the texts that you received, neither from the user nor "
+            "from a search or a page. "
+            "Only an address from these can be opened, word for word, since an invented one could "
+            "leak what you "
             "know. Search for the page instead"
         )
     return read
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """The forms in which the model may have received it: with its fragment and last slash, and without its scheme."""
+    """The forms in which the model may have received it: with its fragment and last slash, and
+    without its scheme.
+    """
     bare = text.partition("#")[0]
     yield from (text, bare, bare.removesuffix("/"))
     host = bare.partition("://")[2].partition("/")[0]

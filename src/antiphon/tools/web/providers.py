@@ -32,14 +32,19 @@ class SearXNG:
         """See `Provider`. The instance defines the number of results."""
         place = url.rstrip("/").removesuffix("/search")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return ProviderRequest(f"{place}/search", headers, {"q": with_operators(search), "format": "json"})
+        return ProviderRequest(
+            f"{place}/search", headers, {"q": with_operators(search), "format": "json"}
+        )
 
     def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """See `Provider`."""
         found = entries(answer.get("results"))
         if not found and answer.get("unresponsive_engines"):
             raise SearchError("none of the search engines behind the provider answered")
-        return [hit(one.get("url"), one.get("title"), one.get("content"), one.get("publishedDate")) for one in found]
+        return [
+            hit(one.get("url"), one.get("title"), one.get("content"), one.get("publishedDate"))
+            for one in found
+        ]
 
 
 class Brave:
@@ -64,13 +69,17 @@ class Brave:
             "result_filter": "web",
             "text_decorations": "false",
         }
-        return ProviderRequest(url, headers | {"X-Subscription-Token": key, "Accept": "application/json"}, params)
+        return ProviderRequest(
+            url, headers | {"X-Subscription-Token": key, "Accept": "application/json"}, params
+        )
 
     def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """See `Provider`."""
         web = answer.get("web")
         found = entries(web.get("results")) if isinstance(web, dict) else []
-        return [hit(one.get("url"), one.get("title"), _described(one), one.get("age")) for one in found]
+        return [
+            hit(one.get("url"), one.get("title"), _described(one), one.get("age")) for one in found
+        ]
 
 
 def _described(one: Mapping[str, Any]) -> str:
@@ -100,7 +109,10 @@ class Tavily:
     def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """See `Provider`."""
         found = entries(answer.get("results"))
-        return [hit(one.get("url"), one.get("title"), one.get("content"), one.get("published_date")) for one in found]
+        return [
+            hit(one.get("url"), one.get("title"), one.get("content"), one.get("published_date"))
+            for one in found
+        ]
 
 
 PROVIDERS: dict[str, Provider] = {"searxng": SearXNG(), "brave": Brave(), "tavily": Tavily()}

@@ -11,8 +11,10 @@ from antiphon.sharing.scheduler import FairScheduler
 LONGEST = 500_000
 """Characters of a page's text that are retained."""
 MEMORY = 768 * 1024 * 1024
-"""Bytes of address space for reading a page. Of pages of 5 MiB, those with many tiny elements take 373 MiB of
-memory and fail with 384 MiB of address space; the others fail with 256. So a smaller limit would only lose pages."""
+"""Bytes of address space for reading a page. Of pages of 5 MiB, those with many tiny elements take
+373 MiB of memory and fail with 384 MiB of address space; the others fail with 256. So a smaller
+limit would only lose pages.
+"""
 CPU = 10
 """Seconds of CPU time for one page."""
 SECONDS = 15.0
@@ -55,16 +57,27 @@ class Reader:
         program: Sequence[str] = PROGRAM,
     ) -> None:
         self._limits = {"task": "page", "longest": LONGEST, "memory": memory, "cpu": CPU}
-        self._child = Child(program, turns or child_turns(), seconds=seconds, most_output=MOST_OUTPUT)
+        self._child = Child(
+            program, turns or child_turns(), seconds=seconds, most_output=MOST_OUTPUT
+        )
 
-    async def read(self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = "") -> PageText:
-        """Return the text of a page from `url`, which is the base of its links. Raises `ReadingError`.
+    async def read(
+        self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = ""
+    ) -> PageText:
+        """Return the text of a page from `url`, which is the base of its links.
+
+        Raises `ReadingError`.
 
         The wait for the tenant's turn does not count towards the time limit.
         """
-        requested = json.dumps(self._limits | {"url": url, "charset": charset, "is_html": is_html}).encode() + b"\n"
+        requested = (
+            json.dumps(self._limits | {"url": url, "charset": charset, "is_html": is_html}).encode()
+            + b"\n"
+        )
         try:
-            answer = await self._child.run(requested, body, tenant=tenant, cost=1 + len(body) / COST)
+            answer = await self._child.run(
+                requested, body, tenant=tenant, cost=1 + len(body) / COST
+            )
             head, _, text = answer.partition(b"\n")
             return PageText(**json.loads(head), text=text.decode())
         except ChildError as error:

@@ -26,16 +26,21 @@ async def open_page(use: Use, options: WebSearchOptions, pages: WebPages) -> Too
     parts = parts_of(page.text, options.context.page)
     number = _number(use.arguments.get("page"))
     if not 1 <= number <= len(parts):
-        return _failed("There is no such part", PageError(f"the page has {len(parts)}, counted from 1"), action)
+        return _failed(
+            "There is no such part", PageError(f"the page has {len(parts)}, counted from 1"), action
+        )
     return _displayed(use, page, _part(page, parts, number), _next(page, parts, number), action)
 
 
 async def find_in_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolResult:
     """Show the occurrences of `pattern` in the page at `url`."""
-    url, pattern = _text(use.arguments.get("url")), _text(use.arguments.get("pattern"))[:LONGEST_PATTERN]
+    url = _text(use.arguments.get("url"))
+    pattern = _text(use.arguments.get("pattern"))[:LONGEST_PATTERN]
     action = {"type": "find_in_page", "url": url, "pattern": pattern}
     if not pattern:
-        return _failed("Nothing was looked for", PageError("`find_in_page` needs a `pattern`"), action)
+        return _failed(
+            "Nothing was looked for", PageError("`find_in_page` needs a `pattern`"), action
+        )
     try:
         page = await pages.open(use, url, options)
     except PageError as error:
@@ -48,11 +53,15 @@ async def find_in_page(use: Use, options: WebSearchOptions, pages: WebPages) -> 
 
 
 def parts_of(text: str, size: int) -> list[str]:
-    """Return the text in parts of at most this many characters, split between lines or words if possible."""
-    parts, start = [], 0
+    """Return the text in parts of at most this many characters, split between lines or words if
+    possible.
+    """
+    parts = []
+    start = 0
     while len(text) - start > size:
         end = start + size
-        line, word = text.rfind("\n", start + size // 2, end), text.rfind(" ", start + size // 2, end)
+        line = text.rfind("\n", start + size // 2, end)
+        word = text.rfind(" ", start + size // 2, end)
         cut = (line if line >= 0 else word if word >= 0 else end - 1) + 1
         parts.append(text[start:cut])
         start = cut
@@ -72,10 +81,12 @@ def _next(page: WebPage, parts: Sequence[str], number: int) -> str:
 
 def _places(text: str, pattern: str, size: int) -> Iterator[str]:
     """The text around each occurrence, with close ones joined; case is ignored."""
-    folded, wanted = _folded(text), _folded(" ".join(pattern.split()))
+    folded = _folded(text)
+    wanted = _folded(" ".join(pattern.split()))
     at = folded.find(wanted)
     while at >= 0:
-        start, end = max(0, at - size // 2), at + len(wanted) + size // 2
+        start = max(0, at - size // 2)
+        end = at + len(wanted) + size // 2
         yield " ".join(text[start:end].split())
         at = folded.find(wanted, end)
 
@@ -89,13 +100,19 @@ def _folded(text: str) -> str:
 
 
 def _more(count: int) -> str:
-    return f" It occurs in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
+    return (
+        f" It occurs in {count - MOST_PLACES} more places, which are not shown."
+        if count > MOST_PLACES
+        else ""
+    )
 
 
 def _displayed(use: Use, page: WebPage, text: str, more: str, action: dict[str, Any]) -> ToolResult:
     numbers = SourceNumbers(use.sources)
     stated = framed(f"{cited(numbers, page.url, page.title)}\n{text}")
-    return ToolResult(f"{stated}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=numbers.new)
+    return ToolResult(
+        f"{stated}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=numbers.new
+    )
 
 
 def _failed(what: str, error: PageError, action: dict[str, Any]) -> ToolResult:

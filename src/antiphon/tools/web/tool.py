@@ -28,28 +28,40 @@ _LONGEST_URL = 2_000
 Found = Sequence[PageHit] | SearchError
 
 
-async def search(use: Use, options: WebSearchOptions, engine: SearchEngine, usual: int) -> ToolResult:
+async def search(
+    use: Use, options: WebSearchOptions, engine: SearchEngine, usual: int
+) -> ToolResult:
     """Search for the model's queries; returns `usual` results if the request names no number."""
     queries = _queries(use.arguments)
     if not queries:
-        return _outcome("The search was not made: `web_search` needs a `query`.", queries, is_failed=True)
+        return _outcome(
+            "The search was not made: `web_search` needs a `query`.", queries, is_failed=True
+        )
     count = options.count(usual)
-    found = await asyncio.gather(*(_found(engine, query, count, options, use.tenant) for query in queries))
+    found = await asyncio.gather(
+        *(_found(engine, query, count, options, use.tenant) for query in queries)
+    )
     return _result_of(use, options, queries, found, _notes(options, engine))
 
 
 def _queries(arguments: Mapping[str, Any]) -> list[str]:
-    several, one = arguments.get("queries"), arguments.get("query")
+    several = arguments.get("queries")
+    one = arguments.get("query")
     provided = [one, *(several if isinstance(several, list) else [several])]
     queries = (" ".join(each.split())[:LONGEST_QUERY] for each in provided if isinstance(each, str))
     return list(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
 
 
-async def _found(engine: SearchEngine, query: str, count: int, options: WebSearchOptions, tenant: str) -> Found:
-    # A provider may ignore the domains and the number: results are filtered, and surplus ones dropped.
+async def _found(
+    engine: SearchEngine, query: str, count: int, options: WebSearchOptions, tenant: str
+) -> Found:
+    # A provider may ignore the domains and the number: results are filtered, and surplus ones
+    # dropped.
     wanted = MOST_RESULTS if options.domains != Domains() else count
     try:
-        hits = await engine.search(WebQuery(query, wanted, options.domains, options.location), tenant)
+        hits = await engine.search(
+            WebQuery(query, wanted, options.domains, options.location), tenant
+        )
     except SearchError as error:
         return error
     return [one for one in hits if _is_plain(one.url) and options.domains.admits(one.url)][:count]
@@ -61,11 +73,23 @@ def _is_plain(url: str) -> bool:
 
 
 def _result_of(
-    use: Use, options: WebSearchOptions, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
+    use: Use,
+    options: WebSearchOptions,
+    queries: Sequence[str],
+    found: Sequence[Found],
+    notes: Sequence[str],
 ) -> ToolResult:
-    numbers, displayed = SourceNumbers(use.sources), dict[str, PageHit]()
-    names = ["This search"] if len(found) == 1 else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
-    parts = [_part(name, one, options, numbers, displayed) for name, one in zip(names, found, strict=True)]
+    numbers = SourceNumbers(use.sources)
+    displayed = dict[str, PageHit]()
+    names = (
+        ["This search"]
+        if len(found) == 1
+        else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
+    )
+    parts = [
+        _part(name, one, options, numbers, displayed)
+        for name, one in zip(names, found, strict=True)
+    ]
     if displayed:
         parts.append(HOW_TO_CITE + " Read a whole page with `open_page`.")
     return _outcome(
@@ -78,9 +102,15 @@ def _result_of(
 
 
 def _part(
-    name: str, found: Found, options: WebSearchOptions, numbers: SourceNumbers, displayed: dict[str, PageHit]
+    name: str,
+    found: Found,
+    options: WebSearchOptions,
+    numbers: SourceNumbers,
+    displayed: dict[str, PageHit],
 ) -> str:
-    """Report the result of one query, without the query: otherwise a tool would repeat the model's own words."""
+    """Report the result of one query, without the query: otherwise a tool would repeat the model's
+    own words.
+    """
     if isinstance(found, SearchError):
         return f"{name} failed: {found}."
     cleaned = [_cleaned(one, options.context.snippet) for one in found]
@@ -94,7 +124,9 @@ def _part(
 
 def _cleaned(hit: PageHit, longest: int) -> PageHit:
     title = " ".join(clean(hit.title).split())[:_LONGEST_TITLE] or hit.url
-    return PageHit(hit.url, title, clean(hit.snippet)[:longest], " ".join(clean(hit.age).split())[:40])
+    return PageHit(
+        hit.url, title, clean(hit.snippet)[:longest], " ".join(clean(hit.age).split())[:40]
+    )
 
 
 def _entry(hit: PageHit, numbers: SourceNumbers) -> str:
@@ -105,7 +137,8 @@ def _notes(options: WebSearchOptions, engine: SearchEngine) -> list[str]:
     notes = []
     if str(options.location) and not engine.knows_places:
         notes.append(
-            f"The user is near {options.location}. This search does not know places: name the place in the query where "
+            f"The user is near {options.location}. This search does not know places: name the "
+            "place in the query where "
             "it matters."
         )
     if not options.is_live:
@@ -127,7 +160,9 @@ def _outcome(
         "queries": list(queries),
         "sources": [{"type": "url", "url": one.url} for one in hits],
     }
-    results = [{"type": "text", "url": one.url, "title": one.title, "text": one.snippet} for one in hits]
+    results = [
+        {"type": "text", "url": one.url, "title": one.title, "text": one.snippet} for one in hits
+    ]
     return ToolResult(text, {"action": action, "results": results}, is_failed, sources or {})
 
 
@@ -146,7 +181,10 @@ class WebSearch:
         results: int = USUAL_RESULTS,
         shared: SharedResources | None = None,
     ) -> None:
-        """Searches return `results` hits by default. Readers and fetches are reported to `shared`."""
+        """Searches return `results` hits by default.
+
+        Readers and fetches are reported to `shared`.
+        """
         shared = shared or SharedResources()
         readers = Reader(shared.add("page_readers", child_turns()))
         self._engine = engine
@@ -154,7 +192,9 @@ class WebSearch:
         self._results = results
 
     def check(self, tool: Tool, path: str = "tools") -> None:
-        """Raise `ClientError` (400) for invalid fields, or for features that this server does not have."""
+        """Raise `ClientError` (400) for invalid fields, or for features that this server does not
+        have.
+        """
         read_options(tool, path)
 
     async def run(self, use: Use) -> ToolResult:

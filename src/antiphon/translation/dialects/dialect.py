@@ -1,7 +1,8 @@
 """What a family of Chat Completions backends accepts.
 
-Request translation reads a `Dialect` instead of checking a backend's name. An error of a backend at run time changes
-its row (`Dialect.taught`), so that a lesson learned from a 400 works exactly like a row of the table.
+Request translation reads a `Dialect` instead of checking a backend's name. An error of a backend at
+run time changes its row (`Dialect.taught`), so that a lesson learned from a 400 works exactly like
+a row of the table.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,7 +25,9 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def effort_in(body: Mapping[str, Any]) -> str | None:
-    """Return the effort of a Chat request, in whatever form it has one; None if the model has its own."""
+    """Return the effort of a Chat request, in whatever form it has one; None if the model has its
+    own.
+    """
     thinking, template, reasoning = (
         value if isinstance(value := body.get(name), dict) else {}
         for name in ("thinking", "chat_template_kwargs", "reasoning")
@@ -48,24 +51,32 @@ OPENAI_ONLY = frozenset(
     | {"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"}
 )
 
-REASONING_FIELDS = frozenset({"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"})
+REASONING_FIELDS = frozenset(
+    {"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"}
+)
 """Fields of an assistant message that carry reasoning back."""
 
 SIGNED_ID = "signed_id"
-"""The field in which the id of a call is sealed if it contains a signature; the client sees a short one."""
+"""The field in which the id of a call is sealed if it contains a signature; the client sees a short
+one.
+"""
 
 
 SCHEMA_LESSON = "schema:"
 """The prefix of the lesson that a backend's grammar rejects a group of keywords."""
 
 EFFORT_LESSON = "reasoning.effort:"
-"""The prefix of the lesson that a backend accepts only the efforts that follow, separated by commas."""
+"""The prefix of the lesson that a backend accepts only the efforts that follow, separated by
+commas.
+"""
 
 PLAIN_LESSON = "tools.plain:"
 """The prefix of the lesson that a backend refuses the schema with the digest that follows."""
 
 VALUE = "="
-"""Separates, in a lesson, a parameter from the value that a backend refuses, or from the digest of that value."""
+"""Separates, in a lesson, a parameter from the value that a backend refuses, or from the digest of
+that value.
+"""
 
 TAUGHT: Mapping[str, Mapping[str, Any]] = {
     "stream.always": {"always_streams": True},
@@ -97,7 +108,7 @@ class Dialect:
     >>> dialect = find_dialect("https://api.deepseek.com/v1", owned_by=set(), server="", configured=None)
     >>> dialect.name
     'deepseek'
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     name: str
     system_role: Literal["system", "developer", "user"] = "system"
@@ -105,9 +116,9 @@ class Dialect:
     system_messages: SystemMessages = "first"
     """Which system messages are accepted.
 
-    `first`: one, at the very beginning: chat templates raise otherwise, and gateways move later ones there. Later ones
-    become marked user messages (`to_chat.marks`). `late`: one at the beginning, and others behind other messages.
-    `several`: any number anywhere.
+    `first`: one, at the very beginning: chat templates raise otherwise, and gateways move later
+    ones there. Later ones become marked user messages (`to_chat.marks`). `late`: one at the
+    beginning, and others behind other messages. `several`: any number anywhere.
     """
     call_content: Literal["null", "", "absent"] = "null"
     """`content` of an assistant message with calls and no text."""
@@ -123,42 +134,52 @@ class Dialect:
     effort: EffortForm = ""
     """The form of `reasoning.effort`; empty if the family has none.
 
-    `reasoning_effort`: that string. `reasoning`: an object with `effort`. `thinking`: `{"type": "enabled"}` or
-    `disabled`, together with `reasoning_effort`. `enable_thinking`: a boolean. `chat_template_kwargs`: that boolean
-    inside this object, for the model's chat template, together with `reasoning_effort`.
+    `reasoning_effort`: that string. `reasoning`: an object with `effort`. `thinking`: `{"type":
+    "enabled"}` or `disabled`, together with `reasoning_effort`. `enable_thinking`: a boolean.
+    `chat_template_kwargs`: that boolean inside this object, for the model's chat template, together
+    with `reasoning_effort`.
     """
     efforts: frozenset[str] = frozenset(EFFORTS)
     """Accepted efforts; another is replaced by the nearest."""
     reasoning: ReasoningField = ""
-    """Where an assistant message carries its reasoning text back: a field name, Mistral's thinking parts, or tags."""
+    """Where an assistant message carries its reasoning text back: a field name, Mistral's thinking
+    parts, or tags.
+    """
     replay: Replay = "never"
     """Which turns carry reasoning back: `tool_turns` are those in which the model called a tool."""
     reasoning_required: bool = False
-    """Whether an assistant message with calls must have the reasoning field even without reasoning."""
+    """Whether an assistant message with calls must have the reasoning field even without
+    reasoning.
+    """
     tool_choice: ChoiceForm = "named"
-    """`full` accepts `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto` and `required`;
-    `functions` accepts a function's name and not `required`.
+    """`full` accepts `allowed_tools` too, `named` a function's name, `strings` only `none`, `auto`
+    and `required`; `functions` accepts a function's name and not `required`.
     """
     tools: Literal["native", "prompt", "schema"] = "native"
-    """How tools are offered: in the parameter, or, if the backend has none, in the prompt (`prompt_tools.py`).
+    """How tools are offered: in the parameter, or, if the backend has none, in the prompt
+    (`prompt_tools.py`).
 
-    `schema`: in the prompt, and a schema forces every answer into JSON, if the backend accepts schemas: for models that
-    do not follow a format, and do not reason in their text.
+    `schema`: in the prompt, and a schema forces every answer into JSON, if the backend accepts
+    schemas: for models that do not follow a format, and do not reason in their text.
     """
     text_calls: bool = False
-    """Whether a call can arrive as text, in the format of the model's template: local model servers detect no calls, or
-    only those of a format that they were started with. Services detect all calls, and text is text.
+    """Whether a call can arrive as text, in the format of the model's template: local model servers
+    detect no calls, or only those of a format that they were started with. Services detect all
+    calls, and text is text.
     """
     strict: bool = False
     """Whether `strict` of a function or a schema can be sent."""
     root_choices: bool = False
-    """Whether the root of a tool's schema can be a choice or a reference; otherwise one object replaces it
-    (`to_chat.schema_roots`).
+    """Whether the root of a tool's schema can be a choice or a reference; otherwise one object
+    replaces it (`to_chat.schema_roots`).
     """
     patterns: bool = False
-    """Whether the backend enforces a schema's `pattern`; otherwise it is only checked afterwards."""
+    """Whether the backend enforces a schema's `pattern`; otherwise it is only checked
+    afterwards.
+    """
     json_formats: frozenset[str] = frozenset({"json_object", "json_schema"})
-    """Accepted types of `response_format`; for others an instruction describes the format to the model.
+    """Accepted types of `response_format`; for others an instruction describes the format to the
+    model.
 
     `json_object_schema` means a `json_object` with a `schema` next to its type.
     """
@@ -167,25 +188,37 @@ class Dialect:
     file_urls: bool = False
     """Whether that part can contain a URL instead of data."""
     sees_images: bool = False
-    """Whether the model is known to see images: then pages of a PDF are sent as images together with their text."""
+    """Whether the model is known to see images: then pages of a PDF are sent as images together
+    with their text.
+    """
     tool_parts: bool = False
-    """Whether a tool's output can contain images; otherwise they move into the user message that follows."""
+    """Whether a tool's output can contain images; otherwise they move into the user message that
+    follows.
+    """
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
     calls_without_tools: bool = True
-    """Whether a request without tools can have earlier calls; otherwise these and their results become text."""
+    """Whether a request without tools can have earlier calls; otherwise these and their results
+    become text.
+    """
     signs_calls: bool = False
-    """Whether the first call of an answer must have Gemini's signature; a placeholder stands for an unknown one."""
+    """Whether the first call of an answer must have Gemini's signature; a placeholder stands for an
+    unknown one.
+    """
     always_streams: bool = False
-    """Whether an answer must be streamed; the answer to a client that wants none is then put together here."""
+    """Whether an answer must be streamed; the answer to a client that wants none is then put
+    together here.
+    """
     both_samplings: bool = True
     """Whether a request can have both `temperature` and `top_p`; otherwise `top_p` is omitted."""
     formats_with_tools: bool = True
-    """Whether a request can have both tools and a JSON format; otherwise an instruction describes the format, and the
-    answer is checked here.
+    """Whether a request can have both tools and a JSON format; otherwise an instruction describes
+    the format, and the answer is checked here.
     """
     forced_thinking: bool = True
-    """Whether a model that thinks can be forced to call a tool; otherwise thinking is switched off for that request."""
+    """Whether a model that thinks can be forced to call a tool; otherwise thinking is switched off
+    for that request.
+    """
     forces_calls: bool = True
     """Whether a call can be forced at all; otherwise an instruction asks for it."""
     thinking_switch: EffortForm = ""
@@ -193,10 +226,13 @@ class Dialect:
     api: Api | Literal["probe"] = "chat"
     """The API to use if the configuration does not set it; `probe` queries the server itself.
 
-    `chat` if the family's own Responses API is known to do less than this server does over Chat, or is unknown.
+    `chat` if the family's own Responses API is known to do less than this server does over Chat, or
+    is unknown.
     """
     one_at_a_time: bool = False
-    """Whether any other request interrupts the stream of an answer, even a request for its models."""
+    """Whether any other request interrupts the stream of an answer, even a request for its
+    models.
+    """
     streams_hide_errors: bool = False
     """Whether a stream ends without an error in cases where a non-streamed answer has one."""
     cuts_prompts: bool = False
@@ -204,15 +240,22 @@ class Dialect:
     ends_without_finish_reason: bool = False
     """Whether a complete answer can have an empty `finish_reason`."""
     prefix_cache: bool = False
-    """Whether the server, run by the operator, caches the prompts that it read, and reads only the difference."""
+    """Whether the server, run by the operator, caches the prompts that it read, and reads only the
+    difference.
+    """
     checks_answers: bool = False
-    """Whether answers are checked here, and corrected if possible: arguments that are not JSON, text that violates its
-    schema, a model that repeats itself. For local model servers; services handle this for their models.
+    """Whether answers are checked here, and corrected if possible: arguments that are not JSON,
+    text that violates its schema, a model that repeats itself. For local model servers; services
+    handle this for their models.
     """
     unfit: frozenset[str] = frozenset()
-    """Groups of keywords (`to_chat.schemas`) that its grammars reject: learned, and removed from schemas."""
+    """Groups of keywords (`to_chat.schemas`) that its grammars reject: learned, and removed from
+    schemas.
+    """
     plain_tools: frozenset[str] = frozenset()
-    """Digests of schemas that are sent in their plainest form (`to_chat.plain_schemas`): learned."""
+    """Digests of schemas that are sent in their plainest form (`to_chat.plain_schemas`):
+    learned.
+    """
     passthrough: frozenset[str] = frozenset()
     """Parameters outside the Responses API that are forwarded if the configuration names none."""
     hosts: tuple[str, ...] = field(default=(), compare=False)
@@ -230,28 +273,38 @@ class Dialect:
         return "response_format" in self.accepts and not self.json_formats.isdisjoint(_SCHEMAS)
 
     def formats_here(self, offers: Collection[Any]) -> bool:
-        """Whether a JSON format can be sent together with these tools; otherwise this server checks the answer."""
+        """Whether a JSON format can be sent together with these tools; otherwise this server checks
+        the answer.
+        """
         return bool(self.json_formats) and (self.formats_with_tools or not offers)
 
     def taught(self, lessons: frozenset[str]) -> "Dialect":
-        """Return this dialect corrected by `lessons`, which `learned.refused_parameter` derived from a backend's
-        errors.
+        """Return this dialect corrected by `lessons`, which `learned.refused_parameter` derived
+        from a backend's errors.
         """
         if not lessons:
             return self
         required = next((name for name in _REPLAY_FIELDS if f"+{name}" in lessons), None)
         unfit = _named(SCHEMA_LESSON, lessons)
         silenced = not required and any(f"messages.{name}" in lessons for name in REASONING_FIELDS)
-        changes = {field: value for lesson in lessons for field, value in TAUGHT.get(lesson, {}).items()}
+        changes = {
+            field: value for lesson in lessons for field, value in TAUGHT.get(lesson, {}).items()
+        }
         return replace(
             self,
             **changes,
             efforts=_efforts_left(self.efforts, lessons),
             accepts=self.accepts - lessons,
-            max_tokens=next((name for name in _CAP_NAMES[self.max_tokens] if name not in lessons), ""),
+            max_tokens=next(
+                (name for name in _CAP_NAMES[self.max_tokens] if name not in lessons), ""
+            ),
             effort=_effort_left(self.effort, lessons),
             reasoning=required or self.reasoning,
-            replay="never" if silenced else "tool_turns" if required and self.replay == "never" else self.replay,
+            replay="never"
+            if silenced
+            else "tool_turns"
+            if required and self.replay == "never"
+            else self.replay,
             reasoning_required=bool(required) or (self.reasoning_required and not silenced),
             strict=self.strict and "strict" not in lessons and not unfit,
             unfit=self.unfit | unfit,
@@ -298,7 +351,9 @@ _CAP_NAMES: Mapping[str, tuple[CapName, ...]] = {
     "max_completion_tokens": ("max_completion_tokens", "max_tokens"),
     "": (),
 }
-"""The names of the output limit in the order to try: a backend that rejects one accepts the other."""
+"""The names of the output limit in the order to try: a backend that rejects one accepts the
+other.
+"""
 
 _EFFORTS_LEFT: Mapping[EffortForm, Mapping[str, EffortForm]] = {
     "": {},
@@ -320,7 +375,9 @@ def _effort_left(form: EffortForm, lessons: frozenset[str]) -> EffortForm:
 
 
 def _efforts_left(efforts: frozenset[str], lessons: frozenset[str]) -> frozenset[str]:
-    """Return the efforts that every lesson about them allows; those of the last one if none is left."""
+    """Return the efforts that every lesson about them allows; those of the last one if none is
+    left.
+    """
     for lesson in sorted(lessons):
         if lesson.startswith(EFFORT_LESSON):
             allowed = frozenset(lesson.removeprefix(EFFORT_LESSON).split(","))

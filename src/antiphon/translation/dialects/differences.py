@@ -1,9 +1,11 @@
-"""What backends say when they refuse a request, and what each refusal teaches: a table with a row for each difference.
+"""What backends say when they refuse a request, and what each refusal teaches: a table with a row
+for each difference.
 
-A row is recognised by the words of a backend, and returns a lesson: the name of what is sent differently from then on
-(`Dialect.taught`), None if the request has nothing to change. To teach Antiphon another difference, add a row here,
-with its evidence, and what the lesson changes in `dialect.TAUGHT`. A row reads what the backend says itself: a message
-can quote the request, so it names the parameter together with the complaint.
+A row is recognised by the words of a backend, and returns a lesson: the name of what is sent
+differently from then on (`Dialect.taught`), None if the request has nothing to change. To teach
+Antiphon another difference, add a row here, with its evidence, and what the lesson changes in
+`dialect.TAUGHT`. A row reads what the backend says itself: a message can quote the request, so it
+names the parameter together with the complaint.
 """
 
 import re
@@ -25,8 +27,8 @@ LONGEST = 10_000
 """Characters of a message that are read."""
 
 MAX_QUOTED, MOST_IN_ALL = 2_000, 4_000
-"""Characters of a text, and of all texts of a refusal, in which differences are looked for: a hostile backend must not
-hold the event loop.
+"""Characters of a text, and of all texts of a refusal, in which differences are looked for: a
+hostile backend must not hold the event loop.
 """
 
 
@@ -41,7 +43,9 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
     """Returns the lesson for the request that was refused; None if it has nothing of this kind."""
     statuses: frozenset[int] = REJECTED
     reads_quotes: bool = False
-    """Whether words in quotes count: templates and validators are quoted; elsewhere a quotation is of the request."""
+    """Whether words in quotes count: templates and validators are quoted; elsewhere a quotation is
+    of the request.
+    """
     refuses: str
     """What backends refuse, in words for the documentation."""
     sends: str
@@ -65,12 +69,16 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def unquoted(text: str) -> str:
-    """Return what a backend says without quotations of three words and more, which can be of the request."""
+    """Return what a backend says without quotations of three words and more, which can be of the
+    request.
+    """
     return _QUOTED.sub("", text)
 
 
 def recognised(status: int, lines: Iterable[str], sent: Body) -> str | None:
-    """Return the lesson of the first row that knows what a backend said about the request `sent`; None without one."""
+    """Return the lesson of the first row that knows what a backend said about the request `sent`;
+    None without one.
+    """
     texts: list[str] = []
     left = MOST_IN_ALL
     for text in lines:
@@ -84,10 +92,13 @@ def recognised(status: int, lines: Iterable[str], sent: Body) -> str | None:
 
 
 _ELSEWHERE = re.compile(
-    r"invalid schema|in context=|\bpropert(?:y|ies)\b|\btools?[\[.]\d|\bnot found\b|context (?:length|window)",
+    r"invalid schema|in context=|\bpropert(?:y|ies)\b|\btools?[\[.]\d|\bnot found\b|context "
+    r"(?:length|window)",
     re.IGNORECASE,
 )
-"""Words of refusals that are about a schema, a name or the length: they can contain any other word."""
+"""Words of refusals that are about a schema, a name or the length: they can contain any other
+word.
+"""
 
 _QUOTED = re.compile(r"([\"'`])(?:(?!\1)[^ \n])+ (?:(?!\1)[^ \n])+ (?:(?!\1)[^\n]){1,300}\1")
 """Three words and more in quotes."""
@@ -96,7 +107,8 @@ _INNER = re.compile(r"[\"']message\\?[\"']\s*:")
 """A gateway that quotes the error of the server behind it."""
 
 _RANGE = re.compile(
-    r"\bbetween\b|\brange\b|(?:less|greater|larger|smaller) than|at (?:most|least)|m(?:ax|in)imum|\bnumbers?\b"
+    r"\bbetween\b|\brange\b|(?:less|greater|larger|smaller) than|at "
+    r"(?:most|least)|m(?:ax|in)imum|\bnumbers?\b"
     r"|\bup to\b|negative|[<>]=|[<>] \d",
     re.IGNORECASE,
 )
@@ -104,9 +116,11 @@ _RANGE = re.compile(
 
 
 _OF_TOOL = re.compile(
-    r"\b(?:names?|arguments?|descriptions?|keywords?|parameters? of|(?:function|its|their|input)(?:'s)? parameters?)\b"
+    r"\b(?:names?|arguments?|descriptions?|keywords?|parameters? "
+    r"of|(?:function|its|their|input)(?:'s)? parameters?)\b"
     r"|\$(?:ref|defs)\b|\b(?:one|any|all)Of\b"
-    r"|\b(?:have|has|having|contain|contains|containing|define|declare|accept) (?:an? |the |any )?json schema",
+    r"|\b(?:have|has|having|contain|contains|containing|define|declare|accept) (?:an? |the |any "
+    r")?json schema",
     re.IGNORECASE,
 )
 """Words about the definition of a tool."""
@@ -118,9 +132,15 @@ def _both(found: re.Match[str], sent: Body) -> str | None:
 
 
 def _format(found: re.Match[str], sent: Body) -> str | None:
-    """Return the lesson for a format together with tools; a JSON schema alone can also be that of a tool."""
+    """Return the lesson for a format together with tools; a JSON schema alone can also be that of a
+    tool.
+    """
     is_of_tool = _OF_TOOL.search(found.group()) and not _OF_ANSWER.search(found.string)
-    return "tools.format" if sent.get("tools") and sent.get("response_format") and not is_of_tool else None
+    return (
+        "tools.format"
+        if sent.get("tools") and sent.get("response_format") and not is_of_tool
+        else None
+    )
 
 
 def _stream(found: re.Match[str], sent: Body) -> str | None:
@@ -132,7 +152,11 @@ def _efforts(found: re.Match[str], sent: Body) -> str | None:
     listed = set(re.findall(r"[a-z]+", found.group("listed").lower()))
     accepted = [effort for effort in EFFORTS if effort in listed]
     current = effort_in(sent)
-    return EFFORT_LESSON + ",".join(accepted) if accepted and current and current not in accepted else None
+    return (
+        EFFORT_LESSON + ",".join(accepted)
+        if accepted and current and current not in accepted
+        else None
+    )
 
 
 def _named(found: re.Match[str], sent: Body) -> str | None:
@@ -147,16 +171,26 @@ def _forced(found: re.Match[str], sent: Body) -> str | None:
 
 def _call_ids(_: re.Match[str], sent: Body) -> str | None:
     messages = sent.get("messages", ())
-    return "calls.ids" if any("tool_calls" in message or "tool_call_id" in message for message in messages) else None
+    return (
+        "calls.ids"
+        if any("tool_calls" in message or "tool_call_id" in message for message in messages)
+        else None
+    )
 
 
 def _without_tools(_: re.Match[str], sent: Body) -> str | None:
-    has_calls = any("tool_calls" in message or "tool_call_id" in message for message in sent.get("messages", ()))
+    has_calls = any(
+        "tool_calls" in message or "tool_call_id" in message for message in sent.get("messages", ())
+    )
     return "calls.tools" if has_calls and not sent.get("tools") else None
 
 
 def _signatures(_: re.Match[str], sent: Body) -> str | None:
-    return "calls.signatures" if any("tool_calls" in message for message in sent.get("messages", ())) else None
+    return (
+        "calls.signatures"
+        if any("tool_calls" in message for message in sent.get("messages", ()))
+        else None
+    )
 
 
 _TOOLS = (
@@ -170,13 +204,17 @@ _FORMAT_OF_ANSWER = (
 _FORMAT = rf"(?:{_FORMAT_OF_ANSWER}|json schema)"
 _OF_ANSWER = re.compile(_FORMAT_OF_ANSWER, re.IGNORECASE)
 _CLASH = (
-    r"(?:cannot|can't|can not|could not|must not|may not|incompatible|mutually exclusive|unsupported"
+    r"(?:cannot|can't|can not|could not|must not|may not|incompatible|mutually "
+    r"exclusive|unsupported"
     r"|not (?:be )?(?:supported|allowed|compatible|combined|used))"
 )
 _EFFORT_LIST = (
-    rf"(?:[\s'\"`,:;(\[{{|/]{{0,12}}(?:(?:and|or)\b[\s'\"`]{{0,4}})?\b(?:{'|'.join(EFFORTS)})\b[\s'\"`\])]{{0,4}})+"
+    rf"(?:[\s'\"`,:;(\[{{|/]{{0,12}}(?:(?:and|or)\b[\s'\"`]{{0,"
+    rf"4}})?\b(?:{'|'.join(EFFORTS)})\b[\s'\"`\])]{{0,4}})+"
 )
-_COMPLAINT = re.compile(_CLASH + r"|not support|unavailable|must be|\bonly\b|disable", re.IGNORECASE)
+_COMPLAINT = re.compile(
+    _CLASH + r"|not support|unavailable|must be|\bonly\b|disable", re.IGNORECASE
+)
 _SAMPLING = r"[`'\"]?(?P<name>temperature|top_p|presence_penalty|frequency_penalty)[`'\"]?"
 
 DIFFERENCES: tuple[Difference, ...] = (
@@ -184,9 +222,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         name="stream.always",
         words=(
             r"only supports? (?:the )?stream",  # DashScope
-            r"(?:must be set to false|not (?:supported|allowed|permitted)|unsupported) (?:for|in|with) non-?stream",
+            r"(?:must be set to false|not (?:supported|allowed|permitted)|unsupported) "
+            r"(?:for|in|with) non-?stream",
             r"non-?stream(?:ing)? (?:\w+ ){0,3}(?:is|are) (?:not|un)",
-            r"must (?:have|set|use|be) [`'\"]?stream(?:ing)?\b[`'\"]?(?:\s*[=:]\s*true)?",  # Fireworks
+            # Fireworks
+            r"must (?:have|set|use|be) [`'\"]?stream(?:ing)?\b[`'\"]?(?:\s*[=:]\s*true)?",
             r"[`'\"]?stream[`'\"]? (?:parameter )?must be (?:set to )?[`'\"]?true",
             r"please (?:enable|use|set) (?:the )?[`'\"]?stream",
             r"\bstream: input should be true",  # pydantic
@@ -216,10 +256,16 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         name="sampling.value",
         words=(
-            _SAMPLING + r"[^.]{0,60}?\bonly\b.{0,40}?\b(?:allowed|supported|accepted|permitted|valid)\b",
-            _SAMPLING + r"[^.]{0,40}? must be (?:exactly |set to |equal to )?[\d.]+ (?:for|with|when) ",
-            r"only[^.]{0,40} (?:for|as) (?:the )?" + _SAMPLING + r"[^.]{0,20}(?:allowed|supported|accepted)",
-            r"only " + _SAMPLING + r" ?= ?[\d.]+ (?:is|are) (?:allowed|supported|accepted)",  # LiteLLM
+            _SAMPLING
+            + r"[^.]{0,60}?\bonly\b.{0,40}?\b(?:allowed|supported|accepted|permitted|valid)\b",
+            _SAMPLING
+            + r"[^.]{0,40}? must be (?:exactly |set to |equal to )?[\d.]+ (?:for|with|when) ",
+            r"only[^.]{0,40} (?:for|as) (?:the )?"
+            + _SAMPLING
+            + r"[^.]{0,20}(?:allowed|supported|accepted)",
+            r"only "
+            + _SAMPLING
+            + r" ?= ?[\d.]+ (?:is|are) (?:allowed|supported|accepted)",  # LiteLLM
             _SAMPLING + r" (?:may|can|must) only be (?:set to )?\d",  # Anthropic
             _SAMPLING + r" (?:is|are) fixed (?:to|at) ",
             _SAMPLING + r": input should be \d",  # pydantic
@@ -258,7 +304,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         name="calls.signatures",
         words=(
-            r"(?:missing|without|requires?|must (?:carry|have|contain|include))[^.]{0,30}thought[_ ]?signature",
+            r"(?:missing|without|requires?|must "
+            r"(?:carry|have|contain|include))[^.]{0,30}thought[_ ]?signature",
             r"thought[_ ]?signature[`'\"]?[^.]{0,30}(?:required|missing|absent)",
         ),
         teaches=_signatures,
@@ -271,7 +318,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         words=(
             r"tool call(?:ing|s)? without [`'\"]?tools",  # LiteLLM, for Bedrock and Anthropic
             r"toolConfig field must be defined",  # Bedrock
-            r"\btool_(?:use|calls?|result)\b[^.]{0,60} must (?:define|have|include|contain|provide) [`'\"]?tools",
+            r"\btool_(?:use|calls?|result)\b[^.]{0,60} must "
+            r"(?:define|have|include|contain|provide) [`'\"]?tools",
         ),
         teaches=_without_tools,
         refuses="earlier calls in a request without `tools`",
@@ -300,11 +348,13 @@ DIFFERENCES: tuple[Difference, ...] = (
         words=(
             r"tool_?[ ]?choice[^.]{0,120}\b(?:thinking|reasoning)",
             r"\b(?:thinking|reasoning)[^.]{0,80}\btool_?[ ]?choice",
-            r"(?:does not|doesn't|cannot) support (?:this|that|forced|named|required)[^.]{0,20}\btool_?[ ]?choice",
+            r"(?:does not|doesn't|cannot) support "
+            r"(?:this|that|forced|named|required)[^.]{0,20}\btool_?[ ]?choice",
         ),
         teaches=_forced,
         refuses="a call that `tool_choice` forces while the model thinks",
-        sends="thinking switched off for that request; if that is refused too, `auto` and an instruction",
+        sends="thinking switched off for that request; if that is refused too, `auto` and an "
+        "instruction",
         evidence="DeepSeek-V3#1376, litellm PR#37470, codex-router#106, eino#994",
     ),
 )

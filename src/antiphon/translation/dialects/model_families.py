@@ -1,4 +1,6 @@
-"""Families of models that differ from other models of the same server, recognised by their names."""
+"""Families of models that differ from other models of the same server, recognised by their
+names.
+"""
 
 import re
 from collections.abc import Mapping
@@ -22,8 +24,9 @@ class ModelFamily(Struct, frozen=True):
 
 
 MODEL_FAMILIES = (
-    # Its thoughts are part of its answers, and its template reads them back from the content; without them it repeats
-    # calls: lobehub PR#10255, loom-router PR#33. OpenRouter and others give them as fields, and take those back.
+    # Its thoughts are part of its answers, and its template reads them back from the content;
+    # without them it repeats calls: lobehub PR#10255, loom-router PR#33. OpenRouter and others give
+    # them as fields, and take those back.
     ModelFamily(
         re.compile(r"\bminimax[/_-]?m\d", re.IGNORECASE),
         {"reasoning": "think_tags", "replay": "always", "reasoning_required": False},

@@ -1,11 +1,20 @@
 """The families of services: one row each, with its evidence."""
 
-from antiphon.translation.dialects.dialect import LOGPROBS, OPENAI_ONLY, PENALTIES, SAMPLING, TOOLS, USUAL, Dialect
+from antiphon.translation.dialects.dialect import (
+    LOGPROBS,
+    OPENAI_ONLY,
+    PENALTIES,
+    SAMPLING,
+    TOOLS,
+    USUAL,
+    Dialect,
+)
 
 SERVICES = (
     Dialect(
-        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series reject `max_tokens`.
-        # `metadata` is never sent to a backend: here it is rejected unless `store` is true, and it labels our response.
+        # Recordings: assistant content absent, null and "" all pass; gpt-5 and o-series reject
+        # `max_tokens`. `metadata` is never sent to a backend: here it is rejected unless `store` is
+        # true, and it labels our response.
         "openai",
         system_role="developer",
         refusal_field=True,
@@ -22,7 +31,8 @@ SERVICES = (
         hosts=("api.openai.com", ".api.openai.com"),
     ),
     Dialect(
-        # Recordings (o4-mini, gpt-5-mini): `system`, `max_completion_tokens` and `reasoning_effort` pass.
+        # Recordings (o4-mini, gpt-5-mini): `system`, `max_completion_tokens` and `reasoning_effort`
+        # pass.
         "azure",
         refusal_field=True,
         max_tokens="max_completion_tokens",
@@ -37,8 +47,8 @@ SERVICES = (
         hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
     ),
     Dialect(
-        # Recordings: `reasoning` in answers; unknown message fields are rejected: "property 'x' is unsupported".
-        # vercel/ai#16540: "json mode cannot be combined with tool/function calling".
+        # Recordings: `reasoning` in answers; unknown message fields are rejected: "property 'x' is
+        # unsupported". vercel/ai#16540: "json mode cannot be combined with tool/function calling".
         "groq",
         formats_with_tools=False,
         max_tokens="max_completion_tokens",
@@ -51,8 +61,9 @@ SERVICES = (
         hosts=("api.groq.com",),
     ),
     Dialect(
-        # Its thinking guide: `reasoning_content` must be sent back with every turn that called a tool, empty or not
-        # (opencode#24722); in other turns it is ignored. Only `json_object`. Recordings: content "" next to calls.
+        # Its thinking guide: `reasoning_content` must be sent back with every turn that called a
+        # tool, empty or not (opencode#24722); in other turns it is ignored. Only `json_object`.
+        # Recordings: content "" next to calls.
         "deepseek",
         accepts=USUAL - {"user"},
         effort="thinking",
@@ -65,8 +76,9 @@ SERVICES = (
         owners=("deepseek",),
     ),
     Dialect(
-        # crush#1590: any unknown field is a 422 `extra_forbidden`, including `reasoning_content`; anon-kode#53: no
-        # `stream_options`, usage is sent anyway. Recordings: thinking parts, `document_url` parts, content "".
+        # crush#1590: any unknown field is a 422 `extra_forbidden`, including `reasoning_content`;
+        # anon-kode#53: no `stream_options`, usage is sent anyway. Recordings: thinking parts,
+        # `document_url` parts, content "".
         "mistral",
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format"},
         effort="reasoning_effort",
@@ -82,8 +94,8 @@ SERVICES = (
         owners=("mistralai",),
     ),
     Dialect(
-        # Recordings: `reasoning: {effort}` in, `reasoning` and signed `reasoning_details` out and back; `file` parts.
-        # Its Responses API, a beta, was recorded sending a text in one piece.
+        # Recordings: `reasoning: {effort}` in, `reasoning` and signed `reasoning_details` out and
+        # back; `file` parts. Its Responses API, a beta, was recorded sending a text in one piece.
         "openrouter",
         accepts=USUAL | {"verbosity", "prompt_cache_key", "service_tier"},
         effort="reasoning",
@@ -104,13 +116,15 @@ SERVICES = (
         hosts=("ai-gateway.vercel.sh",),
     ),
     Dialect(
-        # kilocode#10375: "property 'messages.2.assistant.reasoning_content' is unsupported"; recording: reasoning goes
-        # back in <think> tags. agno#4508: `parallel_tool_calls=False` is rejected.
-        # openai-agents-python#656: `"tools" is incompatible with "response_format"`.
+        # kilocode#10375: "property 'messages.2.assistant.reasoning_content' is unsupported";
+        # recording: reasoning goes back in <think> tags. agno#4508: `parallel_tool_calls=False` is
+        # rejected. openai-agents-python#656: `"tools" is incompatible with "response_format"`.
         "cerebras",
         formats_with_tools=False,
         max_tokens="max_completion_tokens",
-        accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format", "user", "stream_options"},
+        accepts=SAMPLING
+        | LOGPROBS
+        | {"tools", "tool_choice", "response_format", "user", "stream_options"},
         effort="reasoning_effort",
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning="think_tags",
@@ -120,8 +134,9 @@ SERVICES = (
         hosts=("api.cerebras.ai",),
     ),
     Dialect(
-        # Recordings: `reasoning_content` replayed with absent content. Reasoning models reject penalties; those that
-        # reject the effort respond with "does not support parameter reasoningEffort", which is learned.
+        # Recordings: `reasoning_content` replayed with absent content. Reasoning models reject
+        # penalties; those that reject the effort respond with "does not support parameter
+        # reasoningEffort", which is learned.
         "xai",
         accepts=USUAL - PENALTIES,
         effort="reasoning_effort",
@@ -133,20 +148,26 @@ SERVICES = (
         owners=("xai",),
     ),
     Dialect(
-        # Recordings: `extra_content.google.thought_signature` on calls, which must be sent back (400 without,
-        # nanobot#2453); no field for reasoning text. RSSBox#132: penalties are rejected. A chain that another model
-        # began has none (NeMo-Gym#2374, langchain#37347); Google's page on thought signatures has a placeholder for it.
+        # Recordings: `extra_content.google.thought_signature` on calls, which must be sent back
+        # (400 without, nanobot#2453); no field for reasoning text. RSSBox#132: penalties are
+        # rejected. A chain that another model began has none (NeMo-Gym#2374, langchain#37347);
+        # Google's page on thought signatures has a placeholder for it.
         "gemini",
         signs_calls=True,
         accepts=SAMPLING | {"tools", "tool_choice", "response_format", "stream_options"},
         effort="reasoning_effort",
         efforts=frozenset({"none", "minimal", "low", "medium", "high"}),
         call_content="absent",
-        hosts=("generativelanguage.googleapis.com", "aiplatform.googleapis.com", ".aiplatform.googleapis.com"),
+        hosts=(
+            "generativelanguage.googleapis.com",
+            "aiplatform.googleapis.com",
+            ".aiplatform.googleapis.com",
+        ),
         owners=("google",),
     ),
     Dialect(
-        # Its pages: `reasoning` or `reasoning_content` by model, `reasoning_effort` on reasoning models.
+        # Its pages: `reasoning` or `reasoning_content` by model, `reasoning_effort` on reasoning
+        # models.
         "together",
         effort="reasoning_effort",
         reasoning="reasoning",
@@ -163,8 +184,8 @@ SERVICES = (
         owners=("fireworks",),
     ),
     Dialect(
-        # No function calling; roles must alternate after the system message; penalties must be above 0
-        # (obsidian-copilot#431). Recordings: usage is sent without a request for it.
+        # No function calling; roles must alternate after the system message; penalties must be
+        # above 0 (obsidian-copilot#431). Recordings: usage is sent without a request for it.
         "perplexity",
         alternating=True,
         accepts=SAMPLING | {"response_format"},
@@ -174,9 +195,9 @@ SERVICES = (
         hosts=("api.perplexity.ai",),
     ),
     Dialect(
-        # continue#11600: "reasoning_content is missing in assistant tool call message". nanobot#3939: effort or
-        # `thinking`, never both; so only the effort is sent. codex-router#106: a call cannot be forced while it thinks,
-        # which `thinking` switches off.
+        # continue#11600: "reasoning_content is missing in assistant tool call message".
+        # nanobot#3939: effort or `thinking`, never both; so only the effort is sent.
+        # codex-router#106: a call cannot be forced while it thinks, which `thinking` switches off.
         "moonshot",
         thinking_switch="thinking",
         accepts=(USUAL - LOGPROBS) | {"prompt_cache_key"},
@@ -189,7 +210,8 @@ SERVICES = (
         owners=("moonshot",),
     ),
     Dialect(
-        # Recordings: `thinking` and `reasoning_effort` in, `reasoning_content` back with tool turns.
+        # Recordings: `thinking` and `reasoning_effort` in, `reasoning_content` back with tool
+        # turns.
         "zai",
         accepts=TOOLS | SAMPLING | {"response_format", "stream_options"},
         effort="thinking",
@@ -200,25 +222,40 @@ SERVICES = (
         hosts=("api.z.ai", "open.bigmodel.cn"),
     ),
     Dialect(
-        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`. Its guide to Qwen's models
-        # sends the other parameters as `extra_body`, too.
+        # Recordings: `reasoning_content` out; thinking is switched by `enable_thinking`. Its guide
+        # to Qwen's models sends the other parameters as `extra_body`, too.
         "alibaba",
-        accepts=TOOLS | SAMPLING | LOGPROBS | {"presence_penalty", "response_format", "stream_options"},
+        accepts=TOOLS
+        | SAMPLING
+        | LOGPROBS
+        | {"presence_penalty", "response_format", "stream_options"},
         effort="enable_thinking",
-        passthrough=frozenset({"enable_thinking", "repetition_penalty", "seed", "stop", "thinking_budget", "top_k"}),
+        passthrough=frozenset(
+            {"enable_thinking", "repetition_penalty", "seed", "stop", "thinking_budget", "top_k"}
+        ),
         reasoning="reasoning_content",
         replay="tool_turns",
         call_content="",
-        hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"),
+        hosts=(
+            "dashscope.aliyuncs.com",
+            "dashscope-intl.aliyuncs.com",
+            "dashscope-us.aliyuncs.com",
+        ),
     ),
     Dialect(
-        # A router over providers that differ. Recordings: text parts, images, `stream_options`, `tool_choice` pass.
+        # A router over providers that differ. Recordings: text parts, images, `stream_options`,
+        # `tool_choice` pass.
         "huggingface",
         effort="reasoning_effort",
-        hosts=("router.huggingface.co", "api-inference.huggingface.co", ".endpoints.huggingface.cloud"),
+        hosts=(
+            "router.huggingface.co",
+            "api-inference.huggingface.co",
+            ".endpoints.huggingface.cloud",
+        ),
     ),
     Dialect(
-        # Recordings: an empty `finish_reason` on complete answers; `reasoning: {effort}`; signed `reasoning_details`.
+        # Recordings: an empty `finish_reason` on complete answers; `reasoning: {effort}`; signed
+        # `reasoning_details`.
         "snowflake",
         max_tokens="max_completion_tokens",
         effort="reasoning",
@@ -228,7 +265,8 @@ SERVICES = (
         hosts=(".snowflakecomputing.com",),
     ),
     Dialect(
-        # continue#12936: `json: unknown field "stream_options"`. Recordings: usage is in every chunk.
+        # continue#12936: `json: unknown field "stream_options"`. Recordings: usage is in every
+        # chunk.
         "databricks",
         accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format"},
         effort="reasoning_effort",
@@ -237,10 +275,19 @@ SERVICES = (
         servers=("databricks",),
     ),
     Dialect(
-        # Claude behind LiteLLM and similar gateways: `thinking_blocks` have signatures and must be sent back unchanged
-        # with tool turns; unsigned reasoning has no field. Tool results can contain images.
+        # Claude behind LiteLLM and similar gateways: `thinking_blocks` have signatures and must be
+        # sent back unchanged with tool turns; unsigned reasoning has no field. Tool results can
+        # contain images.
         "anthropic",
-        accepts=SAMPLING | {"tools", "tool_choice", "parallel_tool_calls", "response_format", "user", "stream_options"},
+        accepts=SAMPLING
+        | {
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "response_format",
+            "user",
+            "stream_options",
+        },
         effort="reasoning_effort",
         replay="tool_turns",
         file_part="file",

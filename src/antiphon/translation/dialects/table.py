@@ -15,7 +15,8 @@ _ROWS = (
     *MODEL_SERVERS,
     *SERVICES,
     Dialect(
-        # Our own scripted model. It reads no files, so that it shows what most models receive: the text.
+        # Our own scripted model. It reads no files, so that it shows what most models receive: the
+        # text.
         "demo",
         accepts=USUAL | OPENAI_ONLY,
         effort="reasoning_effort",
@@ -26,9 +27,10 @@ _ROWS = (
         owners=("antiphon",),
     ),
     Dialect(
-        # An unknown server: what most accept, reasoning back only if a tool loop can depend on it (lesson L33);
-        # whatever it rejects is learned. It can be any local model server (mlx-lm#1374, omlx#2565), so calls can arrive
-        # as text. A server of one's own with a Responses API is meant to be used by that API.
+        # An unknown server: what most accept, reasoning back only if a tool loop can depend on it
+        # (lesson L33); whatever it rejects is learned. It can be any local model server
+        # (mlx-lm#1374, omlx#2565), so calls can arrive as text. A server of one's own with a
+        # Responses API is meant to be used by that API.
         GENERIC,
         api="probe",
         checks_answers=True,
@@ -45,10 +47,12 @@ DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
 
 
 def find_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
-    """Return a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
+    """Return a backend's family: from the configuration, its host, its `server` header, its models'
+    owner, or its port.
 
-    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its list
-    of models; `server` is the header as received. Raises `ConfigError` if `configured` is not a family.
+    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of
+    that field in its list of models; `server` is the header as received. Raises `ConfigError` if
+    `configured` is not a family.
 
     >>> from antiphon.translation import find_dialect
     >>> find_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name

@@ -8,8 +8,9 @@
 | whitespace, quotes | ` get_weather ` | |
 | another case, other separators | `Get_Weather`, `getWeather` | |
 
-If exactly one offered tool matches what remains, the call is a call of that tool; otherwise the name stays as it is.
-"""
+If exactly one offered tool matches what remains, the call is a call of that tool; otherwise the
+name stays as it is.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -33,7 +34,7 @@ def closest_name(name: str, offers: Collection[Offer]) -> Offer:
     | a name that models remember for running code or commands | a call of that tool of this server |
     | anything else, if every tool is this server's | a call of this server's that fails, as the model then reads |
     | anything else | the client's: it can know what is meant |
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     written = _written(name)
     alike = _alike(written, offers)
     hosted = [offer for offer in offers if carries_out(offer)]
@@ -45,12 +46,16 @@ def closest_name(name: str, offers: Collection[Offer]) -> Offer:
         return alike[0]
     if not hosted or len(hosted) < len(offers):
         return Offer(name, name=name)
-    near = alike or [offer for offer in hosted if name.startswith(offer.namespace or name)] or hosted
+    near = (
+        alike or [offer for offer in hosted if name.startswith(offer.namespace or name)] or hosted
+    )
     return Offer(name, near[0].kind, name, namespace=near[0].namespace, is_hosted=True)
 
 
 def _written(name: str) -> list[str]:
-    """Return what can be the name of a tool: the recipient, or else each text between the tokens of the model."""
+    """Return what can be the name of a tool: the recipient, or else each text between the tokens of
+    the model.
+    """
     recipient = _RECIPIENT.search(name)
     parts = [recipient[1]] if recipient else _TOKEN.split(name)
     return [part for one in parts if (part := _NUMBER.sub("", one.strip(_AROUND)))]
@@ -79,8 +84,12 @@ def _bare(name: str) -> str:
 _SPELLINGS: tuple[Callable[[str], str], ...] = (str, str.casefold, _bare)
 
 _REMEMBERED: Mapping[Kind, frozenset[str]] = {
-    "code_interpreter": frozenset({"ipython", "jupyter", "pythoninterpreter", "runpython", "executepython"})
+    "code_interpreter": frozenset(
+        {"ipython", "jupyter", "pythoninterpreter", "runpython", "executepython"}
+    )
     | {"pythontool", "runcode", "executecode"},
-    "shell": frozenset({"bash", "terminal", "exec", "containerexec", "runcommand", "runshell", "executecommand"}),
+    "shell": frozenset(
+        {"bash", "terminal", "exec", "containerexec", "runcommand", "runshell", "executecommand"}
+    ),
 }
 """Names that models write on their own, letters only."""

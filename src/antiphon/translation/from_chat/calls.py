@@ -1,7 +1,8 @@
 """Which call a delta of `tool_calls` belongs to, and when that call is open.
 
-Backends differ: parallel calls all at index 0 (Gemini), no index (Mistral), no id (Gemini, Alibaba), the id or the name
-in every delta, arguments before the name, the name in pieces, whole calls at once, interleaved arguments.
+Backends differ: parallel calls all at index 0 (Gemini), no index (Mistral), no id (Gemini,
+Alibaba), the id or the name in every delta, arguments before the name, the name in pieces, whole
+calls at once, interleaved arguments.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -49,7 +50,9 @@ class _Call:
         """Fields that the call needs when it goes back to the backend."""
         self.is_closed = False
         self.is_muted = False
-        """The call is not allowed: it is read to its end like any other, and the client does not receive it."""
+        """The call is not allowed: it is read to its end like any other, and the client does not
+        receive it.
+        """
 
     def is_whole(self) -> bool:
         return self.stream is not None and self.stream.is_whole()
@@ -58,10 +61,11 @@ class _Call:
 class StreamingCalls:
     """The calls of one backend answer.
 
-    `make_room` is called before a call opens. `offers` are the tools that the request offers: a name that only begins
-    one of theirs waits for its rest. `allowed` are the names that can be called, None if all can. `taken` are the call
-    ids that the conversation already has. With `only_one`, calls after the first are dropped: the client wants no
-    parallel calls. Of the tools that this server runs, `hosted_left` calls are accepted, None for any number.
+    `make_room` is called before a call opens. `offers` are the tools that the request offers: a
+    name that only begins one of theirs waits for its rest. `allowed` are the names that can be
+    called, None if all can. `taken` are the call ids that the conversation already has. With
+    `only_one`, calls after the first are dropped: the client wants no parallel calls. Of the tools
+    that this server runs, `hosted_left` calls are accepted, None for any number.
     """
 
     def __init__(
@@ -140,7 +144,8 @@ class StreamingCalls:
 
     def close_whole(self) -> None:
         """Close the calls with complete arguments: another item begins."""
-        grown, self._grown = self._grown, {}
+        grown = self._grown
+        self._grown = {}
         for call in grown:
             if call.is_whole():
                 self._close(call, "completed")
@@ -148,7 +153,10 @@ class StreamingCalls:
     @property
     def are_torn(self) -> bool:
         """Whether the arguments of a call are truncated."""
-        return any(call.stream is not None and call.stream.arguments and not call.is_whole() for call in self._live)
+        return any(
+            call.stream is not None and call.stream.arguments and not call.is_whole()
+            for call in self._live
+        )
 
     def open_named(self) -> None:
         """Open the calls with a name that was not certain to have ended: nothing follows."""
@@ -157,9 +165,12 @@ class StreamingCalls:
                 self._open(call)
 
     def close(self, status: Status) -> None:
-        """Close every call: the backend's answer is over. An entry that never had a name is not a call.
+        """Close every call: the backend's answer is over.
 
-        If the answer was truncated, so is the item that it ended in, and a call with truncated arguments.
+        An entry that never had a name is not a call.
+
+        If the answer was truncated, so is the item that it ended in, and a call with truncated
+        arguments.
         """
         for call in tuple(self._live):
             is_safe = call.is_whole() and call.stream is not None and not call.stream.is_newest
@@ -191,7 +202,8 @@ class StreamingCalls:
             return False
         if self._begins_another(call.name):
             return call.name in self._offers and bool(call.early)
-        # The rest of a name with more than the tool's name in it can follow, so only its arguments show its end.
+        # The rest of a name with more than the tool's name in it can follow, so only its arguments
+        # show its end.
         return call.name in self._offers or not self._offers or bool(call.early)
 
     def _begins_another(self, name: str) -> bool:
@@ -208,7 +220,11 @@ class StreamingCalls:
     def _settle_id(self, call: _Call, name: str) -> str:
         if not call.call_id:
             is_free = call.id and call.id not in self._taken and len(call.id) <= MAX_CALL_ID
-            own = call.id if is_free else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.stored else "call")
+            own = (
+                call.id
+                if is_free
+                else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.stored else "call")
+            )
             call.call_id = self._sealed_id(call.stored, name) or own if call.stored else own
             self._taken.add(call.call_id)
         return call.call_id
@@ -216,8 +232,8 @@ class StreamingCalls:
     def _sealed_id(self, stored: Mapping[str, Any], name: str) -> str:
         """Return an id that contains the signature of a call, empty if the client needs none.
 
-        The output of a local shell has the call's id in a field of at most 512 characters. A name that is not complete
-        yet, or misspelt, can be that of any tool.
+        The output of a local shell has the call's id in a field of at most 512 characters. A name
+        that is not complete yet, or misspelt, can be that of any tool.
         """
         if not self._writer.view.signed_ids:
             return ""
@@ -232,23 +248,37 @@ class StreamingCalls:
     def _open(self, call: _Call) -> None:
         self._make_room()
         self.close_whole()
-        offer = self._offers.get(call.name) or closest_name(call.name[:MAX_NAME], self._offers.values())
-        call_id, writer = self._settle_id(call, call.name), self._writer_of(call, offer)
-        is_signed = SIGNED_ID in call.stored and not (offer.is_hosted or call_id.startswith(SEALED_CALL))
+        offer = self._offers.get(call.name) or closest_name(
+            call.name[:MAX_NAME], self._offers.values()
+        )
+        call_id = self._settle_id(call, call.name)
+        writer = self._writer_of(call, offer)
+        is_signed = SIGNED_ID in call.stored and not (
+            offer.is_hosted or call_id.startswith(SEALED_CALL)
+        )
         item_id = item_of(call_id, PREFIXES[offer.kind]) if is_signed else ""
         call.stream = streaming(writer, call_id, offer, item_id)
         if item_id:
-            writer.sealed[item_id] = writer.seal({"calls": {call_id: {SIGNED_ID: call.stored[SIGNED_ID]}}})
+            writer.sealed[item_id] = writer.seal(
+                {"calls": {call_id: {SIGNED_ID: call.stored[SIGNED_ID]}}}
+            )
         self._grow(call, call.stream, "".join(call.early))
 
     def _writer_of(self, call: _Call, offer: Offer) -> ResponseWriter:
-        """Return where a call is written: to the side if the client ruled it out (specification section 17, rule 8).
+        """Return where a call is written: to the side if the client ruled it out (specification
+        section 17, rule 8).
 
-        The same applies if the limit of calls that this server runs is reached (section 2, `max_tool_calls`).
+        The same applies if the limit of calls that this server runs is reached (section 2,
+        `max_tool_calls`).
         """
-        call.is_muted = self._allowed is not None and not {call.name, offer.chat_name}.intersection(self._allowed)
+        call.is_muted = self._allowed is not None and not {call.name, offer.chat_name}.intersection(
+            self._allowed
+        )
         if call.is_muted:
-            log.warning("Dropped a call of the tool %r: the request does not allow this tool.", call.name[:MAX_NAME])
+            log.warning(
+                "Dropped a call of the tool %r: the request does not allow this tool.",
+                call.name[:MAX_NAME],
+            )
         elif self._hosted_left is not None and offer.is_hosted and not offer.needs_approval:
             call.is_muted = self.are_used_up = self._hosted_left <= 0
             self._hosted_left -= 1
@@ -271,7 +301,9 @@ class StreamingCalls:
 
 
 def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:
-    """Return the content of an element of `tool_calls`; Ollama and others send arguments as an object."""
+    """Return the content of an element of `tool_calls`; Ollama and others send arguments as an
+    object.
+    """
     function = value.get("function")
     if not isinstance(function, dict):
         function = {}
@@ -281,7 +313,9 @@ def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:
     arguments = _text(arguments)
     if surrogates.halves or not arguments.isascii():
         arguments = surrogates.whole(f"arguments {value.get('index')}", arguments)
-    return CallDelta(id=_text(value.get("id")), name=_text(function.get("name")), arguments=arguments)
+    return CallDelta(
+        id=_text(value.get("id")), name=_text(function.get("name")), arguments=arguments
+    )
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,8 @@
 """A streamed chat completion folded into the object of a non-streamed answer. No I/O.
 
-Strings grow, lists collect, and everything else is replaced, whatever names the backend uses. Pieces of a call belong
-together by `id` or `index`: some backends omit one of them, some use the index 0 for every call.
+Strings grow, lists collect, and everything else is replaced, whatever names the backend uses.
+Pieces of a call belong together by `id` or `index`: some backends omit one of them, some use the
+index 0 for every call.
 """
 
 import json
@@ -41,7 +42,9 @@ class CompletionFold:
             self._is_broken = True
             return
         usage = larger(self._head.get("usage"), chunk.get("usage"))
-        self._head |= {name: value for name, value in chunk.items() if name != "choices" and value is not None}
+        self._head |= {
+            name: value for name, value in chunk.items() if name != "choices" and value is not None
+        }
         if usage is not None:
             self._head["usage"] = usage
         for choice in chunk.get("choices") or ():
@@ -53,7 +56,9 @@ class CompletionFold:
         self._is_broken = True
 
     def completion(self, *, is_ended: bool) -> dict[str, Any] | None:
-        """Return the object, None unless it is complete: the stream `is_ended`, or each choice has its reason."""
+        """Return the object, None unless it is complete: the stream `is_ended`, or each choice has
+        its reason.
+        """
         choices = [_plain(choice) for _, choice in sorted(self._choices.items())]
         if self._is_broken or not (is_ended or all(choice["finish_reason"] for choice in choices)):
             return None
@@ -86,12 +91,16 @@ def read_completion(data: bytes) -> dict[str, Any] | None:
     choices = answer.get("choices") if answer is not None else None
     if answer is None or answer.get("error") or not isinstance(choices, list):
         return None
-    is_read = all(isinstance(choice, dict) and isinstance(choice.get("message"), dict) for choice in choices)
+    is_read = all(
+        isinstance(choice, dict) and isinstance(choice.get("message"), dict) for choice in choices
+    )
     return complete(answer) if is_read else None
 
 
 def read_object(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in these bytes, even with half a surrogate pair in it; None for anything else."""
+    """Return the JSON object in these bytes, even with half a surrogate pair in it; None for
+    anything else.
+    """
     try:
         value = decode_value(data) if len(data) <= SLICE else decode_in_slices(data)
     except (ValueError, RecursionError):
@@ -103,11 +112,20 @@ def read_object(data: bytes) -> dict[str, Any] | None:
 
 
 def complete(answer: dict[str, Any]) -> dict[str, Any] | None:
-    """Return an answer with the fields of every completion; None if it has no choices, or one of them failed."""
-    if not answer["choices"] or any(choice.get("finish_reason") in BREAKDOWNS for choice in answer["choices"]):
+    """Return an answer with the fields of every completion; None if it has no choices, or one of
+    them failed.
+    """
+    if not answer["choices"] or any(
+        choice.get("finish_reason") in BREAKDOWNS for choice in answer["choices"]
+    ):
         return None
     for choice in answer["choices"]:
-        choice["message"] = {"role": "assistant", "content": None, "refusal": None, **choice["message"]}
+        choice["message"] = {
+            "role": "assistant",
+            "content": None,
+            "refusal": None,
+            **choice["message"],
+        }
     whole: dict[str, Any] = repaired({**answer, "object": "chat.completion"})
     return whole
 
@@ -122,7 +140,9 @@ def _merge(whole: dict[str, Any], piece: Mapping[str, Any]) -> None:
                 known += _parts(value)
                 continue
             whole[name] = known = known if isinstance(known, _Text) else _Text()
-            if name != "name" or "".join(known) != value:  # some backends repeat the name of a function
+            if (
+                name != "name" or "".join(known) != value
+            ):  # some backends repeat the name of a function
                 known.append(value)
         elif isinstance(value, dict):
             whole[name] = known = known if isinstance(known, dict) else {}
@@ -135,7 +155,9 @@ def _merge(whole: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 
 def _parts(text: str) -> list[Any]:
-    """Return a text among the parts of a content: Mistral's models begin with a list for their reasoning."""
+    """Return a text among the parts of a content: Mistral's models begin with a list for their
+    reasoning.
+    """
     return [{"type": "text", "text": text}] if text else []
 
 
@@ -145,7 +167,9 @@ def _call(call: Any) -> Any:
         return call
     function = {**call["function"], "arguments": call["function"].get("arguments") or ""}
     return (
-        {"type": "function"} | {name: value for name, value in call.items() if name != "index"} | {"function": function}
+        {"type": "function"}
+        | {name: value for name, value in call.items() if name != "index"}
+        | {"function": function}
     )
 
 
@@ -161,12 +185,20 @@ def _extend(entries: list[Any], pieces: list[Any], *, are_calls: bool) -> None:
         _merge(entry, piece)
 
 
-def _entry(entries: list[Any], piece: Mapping[str, Any], *, are_calls: bool) -> dict[str, Any] | None:
+def _entry(
+    entries: list[Any], piece: Mapping[str, Any], *, are_calls: bool
+) -> dict[str, Any] | None:
     """Return the entry that a piece continues, None if it begins a new one."""
-    index, key = piece.get("index"), piece.get("id")
+    index = piece.get("index")
+    key = piece.get("id")
     if index is None and not are_calls:
-        kind, before = piece.get("type"), entries[-1] if entries else None
-        return before if kind in GROWING and isinstance(before, dict) and before.get("type") == kind else None
+        kind = piece.get("type")
+        before = entries[-1] if entries else None
+        return (
+            before
+            if kind in GROWING and isinstance(before, dict) and before.get("type") == kind
+            else None
+        )
     known = [entry for entry in reversed(entries) if isinstance(entry, dict)]
     if key and (same := next((entry for entry in known if entry.get("id") == key), None)):
         return same

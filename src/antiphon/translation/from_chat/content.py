@@ -1,8 +1,8 @@
 """The content of an answer between its calls: reasoning, text and refusals.
 
-Reasoning and message are open one at a time: each closes the other. Calls are independent of them (`calls.py`). Content
-can be reasoning in tags, and can end in the middle of a character (`text_filters.py`). If it can contain calls as well,
-`text_calls/content.py` reads it.
+Reasoning and message are open one at a time: each closes the other. Calls are independent of them
+(`calls.py`). Content can be reasoning in tags, and can end in the middle of a character
+(`text_filters.py`). If it can contain calls as well, `text_calls/content.py` reads it.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,12 @@ from antiphon.protocol.chat import ChatChoice, Delta
 from antiphon.protocol.items.content import Status
 from antiphon.protocol.sources import Sources
 from antiphon.translation.checked_items import CheckedMessage, TextCheck
-from antiphon.translation.from_chat.annotations import read_annotation, read_citations, read_logprobs, spelling
+from antiphon.translation.from_chat.annotations import (
+    read_annotation,
+    read_citations,
+    read_logprobs,
+    spelling,
+)
 from antiphon.translation.from_chat.calls import StreamingCalls
 from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
 from antiphon.translation.from_chat.text_filters import Piece, SurrogateJoiner, ThinkSplitter
@@ -27,7 +32,9 @@ MAX_BLANK = 64
 HasSign = Callable[[str], object]
 
 CallSearch = tuple[str, HasSign, list[str]]
-"""The characters with which a sign of a call begins; what finds a sign in a text; the texts without one, which grow."""
+"""The characters with which a sign of a call begins; what finds a sign in a text; the texts without
+one, which grow.
+"""
 
 
 def before_sign(texts: list[str], has_sign: HasSign) -> list[str]:
@@ -41,13 +48,16 @@ def before_sign(texts: list[str], has_sign: HasSign) -> list[str]:
 class StreamingContent:
     """The reasoning and the message of one answer, of which at most one is open.
 
-    `sources` are what the model can cite; `preopened` says that the model's template opens `<think>`. `is_quoted` says
-    whether the request mentions a tag. `calls` are those of the same answer; one without calls must match `check`.
+    `sources` are what the model can cite; `preopened` says that the model's template opens
+    `<think>`. `is_quoted` says whether the request mentions a tag. `calls` are those of the same
+    answer; one without calls must match `check`.
     """
 
     calls: StreamingCalls
     search: CallSearch | None = None
-    """What the texts that are appended to `steady_text` are searched for; None if they cannot contain calls."""
+    """What the texts that are appended to `steady_text` are searched for; None if they cannot
+    contain calls.
+    """
 
     def __init__(
         self,
@@ -81,8 +91,15 @@ class StreamingContent:
 
     @property
     def steady_text(self) -> GrowingText | None:
-        """The open text, if the next text is simply appended to it: a text without the mark of `think`."""
-        if self._message is None or self.think.mark is None or self.surrogates.halves or self._logprobs:
+        """The open text, if the next text is simply appended to it: a text without the mark of
+        `think`.
+        """
+        if (
+            self._message is None
+            or self.think.mark is None
+            or self.surrogates.halves
+            or self._logprobs
+        ):
             return None
         return self._message.steady
 
@@ -96,7 +113,12 @@ class StreamingContent:
         """Read the content of a choice, except its calls."""
         if choice.logprobs and self._writer.view.logprobs:
             self._logprobs += read_logprobs(choice.logprobs, self._writer.view.rivals)
-        if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
+        if (
+            delta.reasoning_content
+            or delta.reasoning
+            or delta.reasoning_details
+            or delta.thinking_blocks
+        ):
             self._add_reasoning(self.state.read(delta))
         if delta.extra_content:
             self.state.save_extra_content(delta.extra_content)
@@ -114,10 +136,14 @@ class StreamingContent:
             self._annotate([read_annotation(annotation) for annotation in delta.annotations])
 
     def make_room(self) -> None:
-        """A call opens: earlier content ends. Waiting signatures precede it if backends require them."""
+        """A call opens: earlier content ends.
+
+        Waiting signatures precede it if backends require them.
+        """
         self.has_begun = True
         self._flush_text()
-        self._blank, self._blank_reasoning = "", []
+        self._blank = ""
+        self._blank_reasoning = []
         if self._check is not None:
             self._release()
         if self.state:
@@ -144,7 +170,9 @@ class StreamingContent:
         self._close_reasoning(status)
 
     def _add_content(self, content: Any) -> None:
-        """Read content that is not a string: Mistral's parts, or Cloudflare's JSON value for structured output."""
+        """Read content that is not a string: Mistral's parts, or Cloudflare's JSON value for
+        structured output.
+        """
         if not isinstance(content, list):
             self._add_text(msgspec.json.encode(content).decode())
             return
@@ -187,7 +215,8 @@ class StreamingContent:
             if not is_reasoning:
                 self._emit(piece)
             elif piece:
-                self.state.field, self._blank = self.state.field or "think", ""
+                self.state.field = self.state.field or "think"
+                self._blank = ""
                 self._reason(piece)
             else:
                 self._end_text()
@@ -210,14 +239,15 @@ class StreamingContent:
             message = self._open_message()
             self._annotate([])
         if self._logprobs:
-            logprobs, self._logprobs = self._logprobs, []
+            logprobs = self._logprobs
+            self._logprobs = []
             message.add_text(text, logprobs)
         else:
             message.add_text(text)
 
     def _take_for_answer(self) -> None:
-        """A block was never closed, and was only assumed, or began with a tag with which a text can begin: its text was
-        the answer, and is sent as one.
+        """A block was never closed, and was only assumed, or began with a tag with which a text can
+        begin: its text was the answer, and is sent as one.
         """
         self.think.preopened = False
         if text := self.think.unclosed:
@@ -237,8 +267,10 @@ class StreamingContent:
             if text.isspace():
                 self._blank_reasoning.append(text)
                 return
-            blanks, self._blank_reasoning = self._blank_reasoning, []
-            text, reasoning = "".join([*blanks, text]), self._open_reasoning()
+            blanks = self._blank_reasoning
+            self._blank_reasoning = []
+            text = "".join([*blanks, text])
+            reasoning = self._open_reasoning()
         reasoning.add(text)
 
     def _annotate(self, annotations: list[dict[str, Any]]) -> None:
@@ -250,7 +282,8 @@ class StreamingContent:
             self._annotations = []
 
     def _open_message(self) -> StreamingMessage:
-        self.has_begun, self._blank_reasoning = True, []
+        self.has_begun = True
+        self._blank_reasoning = []
         self._close_reasoning("completed")
         self.calls.close_whole()
         if self._check is None:
@@ -275,7 +308,8 @@ class StreamingContent:
 
     def _close_message(self, status: Status) -> None:
         if self._message is not None:
-            message, self._message = self._message, None
+            message = self._message
+            self._message = None
             if rest := self.surrogates.rest("refusal"):
                 message.add_refusal(rest)
             retained = message.close(status)
@@ -284,8 +318,10 @@ class StreamingContent:
 
     def _close_reasoning(self, status: Status) -> None:
         if self._reasoning is not None:
-            reasoning, self._reasoning = self._reasoning, None
+            reasoning = self._reasoning
+            self._reasoning = None
             if rest := self.surrogates.rest("reasoning"):
                 reasoning.add(rest)
-            state, self.state = self.state, ReasoningState()
+            state = self.state
+            self.state = ReasoningState()
             reasoning.close(status, state)

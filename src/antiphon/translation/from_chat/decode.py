@@ -21,8 +21,8 @@ from antiphon.translation.from_chat.text_filters import repaired
 _decode = msgspec.json.Decoder(ChatChunk).decode
 
 
-# The fields of `Delta`, `ChatChoice` and `ChatChunk`, each narrowed to values without content: all read these chunks
-# alike.
+# The fields of `Delta`, `ChatChoice` and `ChatChunk`, each narrowed to values without content: all
+# read these chunks alike.
 
 Nothing = Annotated[list[Any], Meta(max_length=0)] | None
 
@@ -96,17 +96,21 @@ NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {
 """The text-only types, by the types of any chunk."""
 
 decode_text = msgspec.json.Decoder(TextChunk).decode
-"""Returns the chunk in these bytes; raises `ValueError` or `RecursionError` if it does more than add text."""
+"""Returns the chunk in these bytes; raises `ValueError` or `RecursionError` if it does more than
+add text.
+"""
 
 decode_answer = msgspec.json.Decoder(PlainAnswer).decode
-"""Returns the non-streamed answer in these bytes; raises as `decode_text` if it is more than a text."""
+"""Returns the non-streamed answer in these bytes; raises as `decode_text` if it is more than a
+text.
+"""
 
 
 def decode_chunk(data: bytes) -> ChatChunk:
     """Return the chunk or non-streamed answer in these bytes.
 
-    Texts that arrive in pieces (a `Delta`'s strings and a call's `arguments`) can contain half a surrogate pair if the
-    backend split one. Raises `BackendError` for anything but a JSON object.
+    Texts that arrive in pieces (a `Delta`'s strings and a call's `arguments`) can contain half a
+    surrogate pair if the backend split one. Raises `BackendError` for anything but a JSON object.
 
     >>> from antiphon.translation import decode_chunk
     >>> decode_chunk(b'{"choices": [{"delta": {"content": "Hi"}}]}').choices[0].delta.content
@@ -132,12 +136,14 @@ def _chunk(value: dict[str, Any]) -> ChatChunk:
     choices = value.pop("choices", None)
     listed = choices if isinstance(choices, list) else [choices]
     return ChatChunk(
-        **_known(ChatChunk, value), choices=[_choice(choice) for choice in listed if isinstance(choice, dict)]
+        **_known(ChatChunk, value),
+        choices=[_choice(choice) for choice in listed if isinstance(choice, dict)],
     )
 
 
 def _choice(value: dict[str, Any]) -> ChatChoice:
-    delta, message = _delta(value.pop("delta", None)), _delta(value.pop("message", None))
+    delta = _delta(value.pop("delta", None))
+    message = _delta(value.pop("message", None))
     return ChatChoice(**_known(ChatChoice, value), delta=delta, message=message)
 
 
@@ -151,7 +157,8 @@ def _delta(value: Any) -> Delta | None:
 
 
 def _call(value: Any) -> Any:
-    call, function = repaired(value), value.get("function") if isinstance(value, dict) else None
+    call = repaired(value)
+    function = value.get("function") if isinstance(value, dict) else None
     if isinstance(function, dict) and isinstance(function.get("arguments"), str):
         call["function"]["arguments"] = function["arguments"]
     return call

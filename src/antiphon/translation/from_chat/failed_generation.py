@@ -1,7 +1,8 @@
-"""The answer inside a refusal: services that cannot parse the call of their model report what it wrote.
+"""The answer inside a refusal: services that cannot parse the call of their model report what it
+wrote.
 
-Groq answers with status 400, the code `tool_use_failed` and the model's text as `failed_generation` (freellmapi PR#291,
-OpenHands#11725). That text is mostly a call in a known format.
+Groq answers with status 400, the code `tool_use_failed` and the model's text as `failed_generation`
+(freellmapi PR#291, OpenHands#11725). That text is mostly a call in a known format.
 """
 
 import re
@@ -15,7 +16,9 @@ from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.tool_bindings import Offer
 
 UNPARSED = "tool_use_failed"
-"""Error code of Groq for a call that it could not parse: the model may write it correctly the next time."""
+"""Error code of Groq for a call that it could not parse: the model may write it correctly the next
+time.
+"""
 
 _LONGEST = 200_000
 """Characters of such a text that are read."""
@@ -23,12 +26,17 @@ _LONGEST = 200_000
 _BEGIN = re.compile(r"(?=<function=)")
 """Splits a text before each call, so that its length is read once, and each call begins a line."""
 
-_FUNCTION = re.compile(r"<function=([\w.:/-]{1,128})[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL)
-"""How models of Groq misspell Llama's form: without `>`, in parentheses, without the slash of the closing tag."""
+_FUNCTION = re.compile(
+    r"<function=([\w.:/-]{1,128})[^\w{]{0,4}(\{.*\})[^\w}]{0,4}</?function>", re.DOTALL
+)
+"""How models of Groq misspell Llama's form: without `>`, in parentheses, without the slash of the
+closing tag.
+"""
 
 
 def answer_of(refusal: bytes, offers: Mapping[str, Offer]) -> bytes | None:
-    """Return the Chat completion that a refusal contains: with calls of `offers`, which the model wrote as text.
+    """Return the Chat completion that a refusal contains: with calls of `offers`, which the model
+    wrote as text.
 
     None if it contains no answer, or one without a call.
     """
@@ -36,7 +44,9 @@ def answer_of(refusal: bytes, offers: Mapping[str, Offer]) -> bytes | None:
 
 
 def answer_in(written: str, offers: Mapping[str, Offer]) -> bytes | None:
-    """Return the Chat completion with the calls of `offers` that a model wrote as text; None without any."""
+    """Return the Chat completion with the calls of `offers` that a model wrote as text; None
+    without any.
+    """
     from antiphon.translation.from_chat.text_calls.reader import TextCallReader  # noqa: PLC0415 - few refusals need it
 
     reader = TextCallReader(offers)
@@ -70,4 +80,8 @@ def text_of(error: Any) -> str:
 
 
 def _call(name: str, arguments: str) -> dict[str, Any]:
-    return {"id": new_id("call"), "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {
+        "id": new_id("call"),
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }

@@ -1,10 +1,11 @@
 """Chat Completions chunks in, Responses events out. No I/O.
 
-Theory of operation. A backend's answer is a sequence of reasoning, text and refusals (`content.py`) with calls among
-them (`calls.py`), and a chunk adds to any of them. A chunk is read field by field, each of which can be absent, null,
-empty, repeated or of a related type. Chunks that only add to the open text, and non-streamed answers that are only a
-text, are recognised by a strict decoder and take a shorter path to the same result. The next item closes the calls with
-complete JSON arguments; the others stay open to the end, because backends interleave parallel calls and some resume one
+Theory of operation. A backend's answer is a sequence of reasoning, text and refusals (`content.py`)
+with calls among them (`calls.py`), and a chunk adds to any of them. A chunk is read field by field,
+each of which can be absent, null, empty, repeated or of a related type. Chunks that only add to the
+open text, and non-streamed answers that are only a text, are recognised by a strict decoder and
+take a shorter path to the same result. The next item closes the calls with complete JSON arguments;
+the others stay open to the end, because backends interleave parallel calls and some resume one
 after some text. How the answer ended is decided once, in `finish`.
 """
 
@@ -49,15 +50,16 @@ class ChatStream:
 
     Feed it every chunk, or the one object of a non-streamed answer, then `finish` it.
 
-    `offers` are the tools that the model was offered, by the names that the backend knows. `allowed` are the names that
-    can be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
-    answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
-    says which calls the model can write as text that the backend does not recognise. `sources` are what the model can
-    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `is_quoted` says
-    whether the request mentions a tag of reasoning, which is then part of the text. `needs_reason` is False for a
-    backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None for no limit.
-    `check` has the schema that the text must match. After `loop_text` repeated characters the answer ends; 0 means
-    never.
+    `offers` are the tools that the model was offered, by the names that the backend knows.
+    `allowed` are the names that can be called; None allows any. `call_ids` are the ids that the
+    conversation already uses. `only_one` ends the answer after its first call. `hosted_left` is how
+    many calls of tools that Antiphon runs are accepted. `text_calls` says which calls the model can
+    write as text that the backend does not recognise. `sources` are what the model can cite, in the
+    order of their numbers. `preopened` says that the model's template opens `<think>`. `is_quoted`
+    says whether the request mentions a tag of reasoning, which is then part of the text.
+    `needs_reason` is False for a backend that never sends a finish reason. `cap` is the number of
+    tokens that the answer can use, None for no limit. `check` has the schema that the text must
+    match. After `loop_text` repeated characters the answer ends; 0 means never.
 
     >>> from antiphon.translation import ChatStream, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.types import Response
@@ -68,7 +70,7 @@ class ChatStream:
     >>> conclude(writer, chat.finish(done=True))
     >>> writer.response.output[0].content[0].text
     'Hi'
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     def __init__(
         self,
@@ -155,7 +157,9 @@ class ChatStream:
     def _is_text(self, answer: str) -> bool:
         from antiphon.translation.from_chat.text_calls.reader import is_text  # noqa: PLC0415 - for tools
 
-        return self._text_calls != "wrapped" and is_text(answer, only_marked=self._text_calls == "marked")
+        return self._text_calls != "wrapped" and is_text(
+            answer, only_marked=self._text_calls == "marked"
+        )
 
     def _calling_content(self) -> StreamingContent:
         from antiphon.translation.from_chat.text_calls.content import CallingContent  # noqa: PLC0415 - for tools
@@ -172,7 +176,9 @@ class ChatStream:
 
     @property
     def preopened(self) -> bool:
-        """Whether the model's template opens `<think>`, as far as known: the initial value for its next answer."""
+        """Whether the model's template opens `<think>`, as far as known: the initial value for its
+        next answer.
+        """
         return self._content.think.preopened if self._is_started else self._preopened
 
     @property
@@ -185,14 +191,17 @@ class ChatStream:
         self.feed(decode_chunk(data))
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
-        """Read the chunk at `start`, with those that follow if all add text to the open message; return how many.
+        """Read the chunk at `start`, with those that follow if all add text to the open message;
+        return how many.
 
-        What can begin a sign of a call is searched in all their texts at once, a hundred times as quickly as a sign in
-        each. Where one was found, the texts behind it were decoded for nothing: then each is looked at for a while.
+        What can begin a sign of a call is searched in all their texts at once, a hundred times as
+        quickly as a sign in each. Where one was found, the texts behind it were decoded for
+        nothing: then each is looked at for a while.
 
         Raises `BackendError` for anything but a chunk.
         """
-        text, mark = self._text, self._mark
+        text = self._text
+        mark = self._mark
         firsts, has_sign, unread = self._search or ("", None, None)
         polls_at_each = has_sign if self._has_signs else None
         texts: list[str] = []
@@ -200,7 +209,11 @@ class ChatStream:
             try:
                 for place in range(start, min(start + MOST_AT_ONCE, len(events))):
                     content = decode_text(events[place]).choices[0].delta.content
-                    if not content or (mark and mark in content) or (polls_at_each and polls_at_each(content)):
+                    if (
+                        not content
+                        or (mark and mark in content)
+                        or (polls_at_each and polls_at_each(content))
+                    ):
                         break
                     texts.append(content)
             except (ValueError, RecursionError):
@@ -246,11 +259,17 @@ class ChatStream:
             return None  # it can contain reasoning
         if self._callable and not self._is_text(text):
             return None
-        outcome, native = FINISH_REASONS[choice.finish_reason], choice.native_finish_reason
+        outcome = FINISH_REASONS[choice.finish_reason]
+        native = choice.native_finish_reason
         if native and outcome == "completed":
             outcome = native_outcome(native)
         status: Status = "completed" if outcome == "completed" else "incomplete"
-        item = Message(id=self._writer.new_id("msg"), status=status, role="assistant", content=[OutputText(text=text)])
+        item = Message(
+            id=self._writer.new_id("msg"),
+            status=status,
+            role="assistant",
+            content=[OutputText(text=text)],
+        )
         self._writer.add_item(item)
         return Finish(outcome, read_usage(answer.usage))
 
@@ -289,12 +308,18 @@ class ChatStream:
             self._text = None
 
     def finish(self, done: bool = False) -> Finish:
-        """End the answer, `done` if the backend sent `[DONE]`; close open items, return how it ended."""
+        """End the answer, `done` if the backend sent `[DONE]`; close open items, return how it
+        ended.
+        """
         if not self._is_started:
             self._start()
         error = self.error
-        if error is None and not (self._is_looping or self._finish_reason.lower() in FINISH_REASONS):
-            is_whole = self._is_plain or (done and not self._needs_reason and self._flat_error is None)
+        if error is None and not (
+            self._is_looping or self._finish_reason.lower() in FINISH_REASONS
+        ):
+            is_whole = self._is_plain or (
+                done and not self._needs_reason and self._flat_error is None
+            )
             is_whole = is_whole and self._content.has_begun
             error = end_error(self._finish_reason, is_whole=is_whole)
             if error is not None and self._flat_error is not None:
@@ -306,14 +331,17 @@ class ChatStream:
         self._calls.open_named()
         content.close(status)
         self._calls.close(status)
-        # Signatures can arrive last. They matter if calls are answered; nothing may follow a truncated item.
+        # Signatures can arrive last. They matter if calls are answered; nothing may follow a
+        # truncated item.
         if content.state and self._calls and status == "completed":
             content.close_state(status)
         buffered: Sequence[StreamingCall | StreamingMessage] = self._calls.retained
         if content.retained:
             buffered = [*buffered, *content.retained]
         note = ("loop", "stopped") if self._is_looping else None
-        return Finish(outcome, read_usage(self._usage), error, buffered, self._calls.are_used_up, note)
+        return Finish(
+            outcome, read_usage(self._usage), error, buffered, self._calls.are_used_up, note
+        )
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
@@ -336,7 +364,9 @@ class ChatStream:
         return read_refusal(value)
 
     def _feed_written(self, error: Any) -> bool:
-        """Read the calls in an error of Groq, which could not parse them; return whether it has any."""
+        """Read the calls in an error of Groq, which could not parse them; return whether it has
+        any.
+        """
         offers = _callable(self._offers, self._allowed) if self._offers else None
         if not (offers and isinstance(error, dict) and "failed_generation" in error):
             return False
@@ -371,7 +401,8 @@ class ChatStream:
             self._usage = larger(choice.usage, self._usage)
         delta = choice.delta
         if delta is None:
-            # A non-streamed answer has a message. Perplexity's chunks have both, and their message repeats the deltas.
+            # A non-streamed answer has a message. Perplexity's chunks have both, and their message
+            # repeats the deltas.
             delta = choice.message
             if delta is None or has_begun:
                 return
@@ -389,7 +420,8 @@ class ChatStream:
         if not isinstance(value, dict):
             return
         content = self._content
-        delta, extra_content = read_call(value, content.surrogates), value.get("extra_content")
+        delta = read_call(value, content.surrogates)
+        extra_content = value.get("extra_content")
         alongside = value.get("provider_specific_fields")
         if not (delta.id or delta.name or delta.arguments or extra_content or alongside):
             return
@@ -397,7 +429,11 @@ class ChatStream:
         stored = {}
         if extra_content and is_shallow(extra_content):
             stored["extra_content"] = extra_content
-        if isinstance(alongside, dict) and alongside.get("thought_signature") and is_shallow(alongside):
+        if (
+            isinstance(alongside, dict)
+            and alongside.get("thought_signature")
+            and is_shallow(alongside)
+        ):
             stored["provider_specific_fields"] = alongside
         if MAX_CALL_ID < len(delta.id) <= _LONGEST_ID and _SIGNATURE in delta.id:
             stored[SIGNED_ID] = delta.id
@@ -415,7 +451,11 @@ _LONGEST_ID = 16_384
 
 
 def _callable(offers: Mapping[str, Offer], allowed: Collection[str] | None) -> Mapping[str, Offer]:
-    return offers if allowed is None else {name: offer for name, offer in offers.items() if name in allowed}
+    return (
+        offers
+        if allowed is None
+        else {name: offer for name, offer in offers.items() if name in allowed}
+    )
 
 
 # The token counts, in the terms of the Responses API (specification section 3, `usage`).
@@ -424,8 +464,8 @@ def _callable(offers: Mapping[str, Offer], allowed: Collection[str] | None) -> M
 def read_usage(value: Any) -> Usage | None:
     """Return the usage in this object, None without one.
 
-    Backends differ in names, and in what `prompt_tokens` and `completion_tokens` exclude; here the total is input plus
-    output, and no detail exceeds its total. A count that is not a number is 0.
+    Backends differ in names, and in what `prompt_tokens` and `completion_tokens` exclude; here the
+    total is input plus output, and no detail exceeds its total. A count that is not a number is 0.
     """
     if not isinstance(value, dict) or not value:
         return None
@@ -448,7 +488,9 @@ def read_usage(value: Any) -> Usage | None:
     reasoning = completion.get("reasoning_tokens") or counts.get("reasoning_tokens", 0)
     alongside = counts.get("total_tokens", 0) - input_tokens - output_tokens
     if alongside > 0:
-        outside = _input_outside(alongside, input_tokens, (prompt.get("audio_tokens", 0), cached, written), reasoning)
+        outside = _input_outside(
+            alongside, input_tokens, (prompt.get("audio_tokens", 0), cached, written), reasoning
+        )
         input_tokens += outside
         output_tokens += alongside - outside
     return Usage(
@@ -462,24 +504,30 @@ def read_usage(value: Any) -> Usage | None:
     )
 
 
-def _input_outside(alongside: int, input_tokens: int, details: tuple[int, int, int], reasoning: int) -> int:
+def _input_outside(
+    alongside: int, input_tokens: int, details: tuple[int, int, int], reasoning: int
+) -> int:
     """Return how many of the tokens that only the total counts are input; the others are output.
 
-    Mistral excludes audio from `prompt_tokens`, gateways before Bedrock tokens from the cache or written to it (Portkey
-    PR#1211, livekit PR#6663). xAI and Gemini exclude reasoning from `completion_tokens`.
+    Mistral excludes audio from `prompt_tokens`, gateways before Bedrock tokens from the cache or
+    written to it (Portkey PR#1211, livekit PR#6663). xAI and Gemini exclude reasoning from
+    `completion_tokens`.
     """
     audio, cached, written = details
     if alongside == reasoning and cached <= input_tokens:
         return 0
     sums = {audio, cached, written, cached + written}
-    return next((count for count in (alongside, alongside - reasoning) if count > 0 and count in sums), 0)
+    return next(
+        (count for count in (alongside, alongside - reasoning) if count > 0 and count in sums), 0
+    )
 
 
 def larger(known: Any, later: Any) -> Any:
-    """Return the usage of a stream that counts: the one with more output, or with as much and more input, or the later.
+    """Return the usage of a stream that counts: the one with more output, or with as much and more
+    input, or the later.
 
-    Backends repeat the usage while it grows, and some end with one of zeros (pi#2017), or split it: what the prompt
-    cost first, what the answer cost at the end.
+    Backends repeat the usage while it grows, and some end with one of zeros (pi#2017), or split it:
+    what the prompt cost first, what the answer cost at the end.
     """
     if not isinstance(later, dict) or not later:
         return known
@@ -494,13 +542,24 @@ def larger(known: Any, later: Any) -> Any:
     return {name: value for name, value in known.items() if name != "total_tokens"} | prompt
 
 
-_OF_PROMPT = ("prompt_tokens", "input_tokens", "prompt_tokens_details", "prompt_cache_hit_tokens", "cached_tokens")
+_OF_PROMPT = (
+    "prompt_tokens",
+    "input_tokens",
+    "prompt_tokens_details",
+    "prompt_cache_hit_tokens",
+    "cached_tokens",
+)
 
 
 def _size(usage: dict[str, Any]) -> tuple[int, int]:
     """Return the tokens of the output and of the input."""
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if type(prompt) is int and type(completion) is int and prompt + completion == usage.get("total_tokens"):
+    prompt = usage.get("prompt_tokens")
+    completion = usage.get("completion_tokens")
+    if (
+        type(prompt) is int
+        and type(completion) is int
+        and prompt + completion == usage.get("total_tokens")
+    ):
         return completion, prompt
     read = read_usage(usage)
     return (read.output_tokens, read.input_tokens) if read is not None else (0, 0)

@@ -1,4 +1,5 @@
-"""A delta's reasoning, in whatever form its backend sends it, and the data that the backend expects back.
+"""A delta's reasoning, in whatever form its backend sends it, and the data that the backend expects
+back.
 
 | field | who | again |
 |---|---|---|
@@ -10,7 +11,7 @@
 | `extra_content` | Gemini | its thought signature, on the message or on the call that had it |
 | `provider_specific_fields`, a call's long `id` | LiteLLM before Gemini | the signature, on the call that had it |
 | `<think>` | local servers without a parser | see `text_filters.py` |
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +28,8 @@ MAX_LEVELS = 16
 class ReasoningState:
     """The data of one stretch of reasoning that a backend expects on the next turn.
 
-    `field` is the name under which its text arrived. It is true if there is data in addition to the text.
+    `field` is the name under which its text arrived. It is true if there is data in addition to the
+    text.
     """
 
     def __init__(self) -> None:
@@ -42,7 +44,10 @@ class ReasoningState:
     def read(self, delta: Delta) -> str:
         """Return the reasoning of a delta, and store what its backend expects back."""
         text = ""
-        for name, value in (("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)):
+        for name, value in (
+            ("reasoning_content", delta.reasoning_content),
+            ("reasoning", delta.reasoning),
+        ):
             if value and isinstance(value, str) and not text:
                 self.field = self.field or name
                 text = value
@@ -52,14 +57,23 @@ class ReasoningState:
         ):
             if details and isinstance(details, list):
                 stated = self._save(
-                    name, [detail for detail in details if isinstance(detail, dict) and is_shallow(detail)]
+                    name,
+                    [
+                        detail
+                        for detail in details
+                        if isinstance(detail, dict) and is_shallow(detail)
+                    ],
                 )
                 text = text or stated
         return text
 
     def save_extra_content(self, extra_content: Any) -> None:
         """Store what goes back with the message, if it is a signature and not just a mark."""
-        values = extra_content.values() if isinstance(extra_content, dict) and is_shallow(extra_content) else ()
+        values = (
+            extra_content.values()
+            if isinstance(extra_content, dict) and is_shallow(extra_content)
+            else ()
+        )
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
@@ -68,7 +82,9 @@ class ReasoningState:
         self._calls.setdefault(call_id, {}).update(fields)
 
     def sealable(self, text: str) -> dict[str, Any]:
-        """Return what `chat.sealed` stores: `{"reasoning": {field: value, …}, "calls": {call_id: {…}}}`."""
+        """Return what `chat.sealed` stores: `{"reasoning": {field: value, …}, "calls": {call_id:
+        {…}}}`.
+        """
         reasoning: dict[str, Any] = {
             name: [detail.whole() for detail in details] for name, details in self._details.items()
         }
@@ -76,7 +92,11 @@ class ReasoningState:
             reasoning["extra_content"] = self._extra_content
         if text:
             reasoning[self.field or "reasoning_content"] = text
-        return {"reasoning": reasoning, "calls": self._calls} if self._calls else {"reasoning": reasoning}
+        return (
+            {"reasoning": reasoning, "calls": self._calls}
+            if self._calls
+            else {"reasoning": reasoning}
+        )
 
     def _save(self, name: str, details: list[dict[str, Any]]) -> str:
         stored = self._details.setdefault(name, []) if details else []
@@ -85,7 +105,12 @@ class ReasoningState:
                 stored[-1].add(detail)
             else:
                 stored.append(_Detail(detail))
-        return "".join(value for detail in details for field in GROWING if isinstance(value := detail.get(field), str))
+        return "".join(
+            value
+            for detail in details
+            for field in GROWING
+            if isinstance(value := detail.get(field), str)
+        )
 
 
 class _Detail:
@@ -97,8 +122,15 @@ class _Detail:
         self.add(detail)
 
     def goes_on_with(self, detail: dict[str, Any]) -> bool:
-        """Whether `detail` belongs to the same entry. A signature ends one, and encrypted data is always complete."""
-        if self._fields.get("data") or detail.get("data") or self._fields.get("type") != detail.get("type"):
+        """Whether `detail` belongs to the same entry.
+
+        A signature ends one, and encrypted data is always complete.
+        """
+        if (
+            self._fields.get("data")
+            or detail.get("data")
+            or self._fields.get("type") != detail.get("type")
+        ):
             return False
         if self._fields.get("signature") and any(detail.get(name) for name in GROWING):
             return False
@@ -118,7 +150,8 @@ class _Detail:
 
 def thinking_parts(parts: list[Any]) -> tuple[str, str]:
     """Return the reasoning and the text of a content that is a list of parts (Mistral)."""
-    reasoning, text = [], []
+    reasoning = []
+    text = []
     for part in parts:
         if not isinstance(part, dict):
             continue

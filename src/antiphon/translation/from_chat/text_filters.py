@@ -1,17 +1,27 @@
-"""Filters that a text passes before it is sent: characters that a backend split, and reasoning inside the text.
+"""Filters that a text passes before it is sent: characters that a backend split, and reasoning
+inside the text.
 
-The halves of a surrogate pair can arrive in two deltas. A tag such as `<think>` (`reasoning_tags.py`) can be at the
-beginning of a text, split over chunks, never closed, or opened by the template: a chat template can open the block
-itself, so that the model's text starts inside it and only `</think>` is visible. With `preopened`, the splitter treats
-a text without an opening tag as reasoning; otherwise a closing tag alone at the start of a line shows that the text
-before it was reasoning. What an answer shows of the template sets `preopened` for the next one.
+The halves of a surrogate pair can arrive in two deltas. A tag such as `<think>`
+(`reasoning_tags.py`) can be at the beginning of a text, split over chunks, never closed, or opened
+by the template: a chat template can open the block itself, so that the model's text starts inside
+it and only `</think>` is visible. With `preopened`, the splitter treats a text without an opening
+tag as reasoning; otherwise a closing tag alone at the start of a line shows that the text before it
+was reasoning. What an answer shows of the template sets `preopened` for the next one.
 """
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-from antiphon.translation.from_chat.reasoning_tags import ANSWERS, ENDS, FIRSTS, OPENINGS, TAGS, THINK, closes_of
+from antiphon.translation.from_chat.reasoning_tags import (
+    ANSWERS,
+    ENDS,
+    FIRSTS,
+    OPENINGS,
+    TAGS,
+    THINK,
+    closes_of,
+)
 
 HALF = re.compile("[\ud800-\udfff]")
 
@@ -31,7 +41,8 @@ class SurrogateJoiner:
             return text
         text = self.halves.pop(field, "") + text
         if text and "\ud800" <= text[-1] <= "\udbff":
-            self.halves[field], text = text[-1], text[:-1]
+            self.halves[field] = text[-1]
+            text = text[:-1]
         return _replaced(text)
 
     def rest(self, field: str) -> str:
@@ -62,11 +73,14 @@ Piece = tuple[bool, str]
 
 
 class ThinkSplitter:
-    """Splits text as it arrives into reasoning and answer. Whitespace around the opening tag and after the closing one
-    is removed with them. `is_quoted` says whether the request mentions a tag, which is then part of the text.
+    """Splits text as it arrives into reasoning and answer. Whitespace around the opening tag and
+    after the closing one is removed with them. `is_quoted` says whether the request mentions a tag,
+    which is then part of the text.
     """
 
-    def __init__(self, preopened: bool = False, is_quoted: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, preopened: bool = False, is_quoted: Callable[[str], bool] | None = None
+    ) -> None:
         self.preopened = preopened
         self._is_quoted = is_quoted
         self._is_first = True
@@ -86,20 +100,26 @@ class ThinkSplitter:
         self.last = ""
         """The last answer text, even if it need not be fed."""
         self.mark: str | None = None
-        """The character that makes a text anything but answer, empty if nothing does; None: it must be fed."""
+        """The character that makes a text anything but answer, empty if nothing does; None: it must
+        be fed.
+        """
         self._parts = False
         self._strip = False
 
     @property
     def is_misplaced(self) -> bool:
-        """Whether all text was treated as reasoning only because of `preopened`, or of a tag that can begin a text: the
-        block never closed.
+        """Whether all text was treated as reasoning only because of `preopened`, or of a tag that
+        can begin a text: the block never closed.
         """
-        return (self._is_assumed or bool(self._unclosed)) and self._poll == ThinkSplitter._in_reasoning
+        return (
+            self._is_assumed or bool(self._unclosed)
+        ) and self._poll == ThinkSplitter._in_reasoning
 
     @property
     def unclosed(self) -> str:
-        """The text of a block that never closed, with its tag as it was written; empty if no such tag opened it."""
+        """The text of a block that never closed, with its tag as it was written; empty if no such
+        tag opened it.
+        """
         return "".join(self._unclosed)
 
     def is_plain(self, text: str) -> bool:
@@ -113,13 +133,15 @@ class ThinkSplitter:
     def feed(self, text: str) -> list[Piece]:
         """Add text; return what is certain by now."""
         pieces: list[Piece] = []
-        text, self._retained = self._retained + text, ""
+        text = self._retained + text
+        self._retained = ""
         while text:
             if self._strip:
                 stripped = text.lstrip()
                 if self._unclosed:
                     self._unclosed.append(text[: len(text) - len(stripped)])
-                text, self._strip = stripped, not stripped
+                text = stripped
+                self._strip = not stripped
             else:
                 text = self._poll(self, text, pieces)
         self._set_mark()
@@ -127,7 +149,8 @@ class ThinkSplitter:
 
     def flush(self) -> list[Piece]:
         """Return what was held back: something else follows, or nothing."""
-        retained, self._retained = self._retained, ""
+        retained = self._retained
+        self._retained = ""
         self._set_mark()
         is_inside = self._poll == ThinkSplitter._in_reasoning
         if is_inside and self._unclosed:
@@ -139,13 +162,19 @@ class ThinkSplitter:
         self._unclosed = []
         if self._is_stopped or self._poll in (ThinkSplitter._at_start, ThinkSplitter._in_reasoning):
             return
-        self._is_first, self._was_over = False, self._is_over
-        self._poll, self._is_answer, self._is_over = ThinkSplitter._at_start, False, False
+        self._is_first = False
+        self._was_over = self._is_over
+        self._poll = ThinkSplitter._at_start
+        self._is_answer = False
+        self._is_over = False
         self._is_assumed = self._parts = self._strip = False
         self._set_mark()
 
     def stop(self) -> None:
-        """Stop searching: the backend has a separate field for reasoning. An open block must still close."""
+        """Stop searching: the backend has a separate field for reasoning.
+
+        An open block must still close.
+        """
         self._is_stopped = True
         if self._poll == ThinkSplitter._at_start:
             self.preopened = False
@@ -159,7 +188,8 @@ class ThinkSplitter:
         else:
             self.mark = "" if self._is_over else BARE_CLOSE[0]
 
-    # The position in the text. Each method reads what is available, adds what is certain, and returns the rest.
+    # The position in the text. Each method reads what is available, adds what is certain, and
+    # returns the rest.
 
     def _at_start(self, text: str, pieces: list[Piece]) -> str:
         stripped = text.lstrip()
@@ -172,12 +202,15 @@ class ThinkSplitter:
             if tag is None and any(opening.startswith(stripped) for opening in OPENINGS):
                 self._retained = text
                 return ""
-            if tag is not None and (tag in THINK or self._is_quoted is None or not self._is_quoted(tag)):
+            if tag is not None and (
+                tag in THINK or self._is_quoted is None or not self._is_quoted(tag)
+            ):
                 return self._open(tag, stripped, pieces)
         if self._is_assumed:
             self._poll = ThinkSplitter._in_reasoning
             return stripped
-        self._poll, self._is_answer = ThinkSplitter._in_answer, True
+        self._poll = ThinkSplitter._in_answer
+        self._is_answer = True
         if self._was_over:
             self._enter_rest()
         return text
@@ -187,11 +220,16 @@ class ThinkSplitter:
         if self._is_first:
             self.preopened = False
         if tag in ANSWERS:
-            self._poll, self._is_answer = ThinkSplitter._in_channel, True
+            self._poll = ThinkSplitter._in_channel
+            self._is_answer = True
             if self.last:
                 pieces.append((True, ""))  # each text of the harmony format is a message
         else:
-            self._poll, self._closes, self._strip = ThinkSplitter._in_reasoning, closes_of(tag), True
+            self._poll, self._closes, self._strip = (
+                ThinkSplitter._in_reasoning,
+                closes_of(tag),
+                True,
+            )
             self._unclosed = [] if tag in THINK else [tag]
         return text[len(tag) :]
 
@@ -199,11 +237,14 @@ class ThinkSplitter:
         """Read an answer of the harmony format, which a token ends."""
         end = min((place for end in ENDS if (place := text.find(end)) >= 0), default=None)
         if end is None:
-            text, self._retained = min((_hold_back(text, end) for end in ENDS), key=lambda retained: len(retained[0]))
+            text, self._retained = min(
+                (_hold_back(text, end) for end in ENDS), key=lambda retained: len(retained[0])
+            )
             rest = ""
         else:
             text, rest = text[:end], text[text.index("|>", end) + 2 :]
-            self._poll, self._is_answer = ThinkSplitter._at_channel, False
+            self._poll = ThinkSplitter._at_channel
+            self._is_answer = False
         if text:
             self.last = text
             pieces.append((False, text))
@@ -222,17 +263,21 @@ class ThinkSplitter:
         return text
 
     def _in_reasoning(self, text: str, pieces: list[Piece]) -> str:
-        close = min(self._closes, key=lambda each: text.find(each) % (len(text) + 1))  # the first one that is there
+        close = min(
+            self._closes, key=lambda each: text.find(each) % (len(text) + 1)
+        )  # the first one that is there
         inside, close, rest = text.partition(close)
         if close:
             if close in ENDS:
                 self._poll = ThinkSplitter._at_channel
             else:
                 self._enter_rest()
-            self._strip, self._unclosed = True, []
+            self._strip = True
+            self._unclosed = []
         else:
             inside, self._retained = min(
-                (_hold_back(text, each) for each in self._closes), key=lambda retained: len(retained[0])
+                (_hold_back(text, each) for each in self._closes),
+                key=lambda retained: len(retained[0]),
             )
             if self._unclosed:
                 self._unclosed.append(inside)
@@ -253,7 +298,8 @@ class ThinkSplitter:
             return rest
         if close:
             self._enter_rest()
-            before, rest = text, ""
+            before = text
+            rest = ""
         else:
             before, self._retained = _hold_back(text, BARE_CLOSE)
         if before:
@@ -269,7 +315,9 @@ class ThinkSplitter:
         return ""
 
     def _enter_rest(self) -> None:
-        self._poll, self._is_answer, self._is_over = ThinkSplitter._in_rest, True, True
+        self._poll = ThinkSplitter._in_rest
+        self._is_answer = True
+        self._is_over = True
 
     def _is_line_start(self, before: str) -> bool:
         return ((self.last or "\n") + before).rstrip(" \t").endswith("\n")

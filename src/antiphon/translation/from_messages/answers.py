@@ -1,4 +1,6 @@
-"""The model's own turns: text, thinking, calls, and what tools of a server did, as the items that they were."""
+"""The model's own turns: text, thinking, calls, and what tools of a server did, as the items that
+they were.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -34,7 +36,13 @@ from antiphon.protocol.messages.requests import MessageParam
 from antiphon.protocol.messages.wording import block_path
 from antiphon.translation.from_messages.catalogue import Catalogue
 from antiphon.translation.from_messages.content import document_parts
-from antiphon.translation.from_messages.hosted import as_json, is_sealed, mcp_item, mcp_listing, server_items
+from antiphon.translation.from_messages.hosted import (
+    as_json,
+    is_sealed,
+    mcp_item,
+    mcp_listing,
+    server_items,
+)
 from antiphon.translation.from_messages.placed_items import Placed, PlacedItems, misplaced
 from antiphon.translation.from_messages.results import call_id_of
 from antiphon.translation.from_messages.view import dropped, reasoning_id
@@ -69,7 +77,8 @@ class AnswerReader(Struct):
 
     def add(self, blocks: Iterable[Placed], *, keeps_thinking: bool) -> None:
         """Add a turn. Raises `ClientError` (400) for a block that it cannot have."""
-        self._text, self._keeps_thinking = None, keeps_thinking
+        self._text = None
+        self._keeps_thinking = keeps_thinking
         for i, j, block in blocks:
             kind = type(block)
             add = _ANSWERS.get(kind)
@@ -80,12 +89,17 @@ class AnswerReader(Struct):
             add(self, block, i, j)
 
     def end(self) -> bool:
-        """End a conversation with such a turn; return whether its last text is the beginning of the answer.
+        """End a conversation with such a turn; return whether its last text is the beginning of the
+        answer.
 
         After a call of a server's tool, the answer continues with something new.
         """
         last = self.placed.items[-1] if self.placed.items else None
-        if not isinstance(last, Message) or last.role != "assistant" or isinstance(last.content, str):
+        if (
+            not isinstance(last, Message)
+            or last.role != "assistant"
+            or isinstance(last.content, str)
+        ):
             return False
         part = last.content[-1]
         if not isinstance(part, OutputText):
@@ -114,7 +128,9 @@ class AnswerReader(Struct):
     def _add_call(self, block: ToolUseBlock, i: int, j: int) -> None:
         self.pending[block.id] = (i, j)
         arguments = as_json(block.input)
-        self.placed.add(i, j, FunctionCall(call_id=call_id_of(block.id), name=block.name, arguments=arguments))
+        self.placed.add(
+            i, j, FunctionCall(call_id=call_id_of(block.id), name=block.name, arguments=arguments)
+        )
 
     def _add_thinking(self, block: ThinkingBlock, i: int, j: int) -> None:
         if block.signature == UNSIGNED and self._keeps_thinking:
@@ -129,7 +145,10 @@ class AnswerReader(Struct):
         self._add_sealed(block.data, i, j)
 
     def _add_sealed(self, blob: str, i: int, j: int) -> None:
-        """Add reasoning with its sealed state. That of another server is dropped, and never an error."""
+        """Add reasoning with its sealed state.
+
+        That of another server is dropped, and never an error.
+        """
         if not self._keeps_thinking:
             return
         if is_sealed(blob):
@@ -140,7 +159,9 @@ class AnswerReader(Struct):
 
     def _add_compaction(self, block: CompactionBlock, i: int, j: int) -> None:
         """Replace all that comes before. A compaction without content has failed."""
-        blob = next((text for text in (block.encrypted_content, block.content) if is_sealed(text)), None)
+        blob = next(
+            (text for text in (block.encrypted_content, block.content) if is_sealed(text)), None
+        )
         if blob is None and not block.content:
             return
         self.placed.replace_all()
@@ -184,7 +205,15 @@ _ANSWERS: Mapping[type, Callable[[AnswerReader, Any, int, int], None]] = {
     McpToolUseBlock: AnswerReader._add_mcp,
     McpToolListing: AnswerReader._add_listing,
     **dict.fromkeys(
-        (WebSearchResult, WebFetchResult, CodeResult, BashResult, TextEditorResult, ToolSearchResult, AdvisorResult),
+        (
+            WebSearchResult,
+            WebFetchResult,
+            CodeResult,
+            BashResult,
+            TextEditorResult,
+            ToolSearchResult,
+            AdvisorResult,
+        ),
         AnswerReader._skip,
     ),
     **dict.fromkeys((McpToolResultBlock, ContainerUpload, FallbackBlock), AnswerReader._skip),
@@ -202,7 +231,14 @@ def _results_in(messages: Iterable[MessageParam]) -> Iterator[tuple[str, Any]]:
 
 def _annotations(block: TextBlock) -> Iterator[dict[str, Any]]:
     for citation in block.citations or ():
-        if citation.get("type") == "web_search_result_location" and isinstance(citation.get("url"), str):
+        if citation.get("type") == "web_search_result_location" and isinstance(
+            citation.get("url"), str
+        ):
             url = citation["url"]
             place = {"start_index": 0, "end_index": len(block.text)}
-            yield {"type": "url_citation", "url": url, "title": citation.get("title") or url, **place}
+            yield {
+                "type": "url_citation",
+                "url": url,
+                "title": citation.get("title") or url,
+                **place,
+            }

@@ -10,10 +10,12 @@
 | `tool_search_tool_*` | `tool_search` |
 | `mcp_toolset` with its entry in `mcp_servers` | `mcp`, without approvals |
 
-An unknown date of a known family is treated as the newest one; an unknown family is rejected by name.
+An unknown date of a known family is treated as the newest one; an unknown family is rejected by
+name.
 
-A deferred tool is offered once a `tool_reference` or a `tool_addition` names it, after all others, so that the prompt
-that a backend has cached stays the same up to there. With a tool search, this server finds the deferred tools.
+A deferred tool is offered once a `tool_reference` or a `tool_addition` names it, after all others,
+so that the prompt that a backend has cached stays the same up to there. With a tool search, this
+server finds the deferred tools.
 """
 
 import re
@@ -63,7 +65,10 @@ Named = tuple[int, FunctionTool]
 
 
 class Catalogue:
-    """The tools of one request. Raises `ClientError` (400) for a tool that this server does not support."""
+    """The tools of one request.
+
+    Raises `ClientError` (400) for a tool that this server does not support.
+    """
 
     def __init__(self, body: Conversation, file_ids: Sequence[str] = ()) -> None:
         """`file_ids` are the files for the container in which code runs."""
@@ -120,7 +125,9 @@ class Catalogue:
 
     def _add_function(self, index: int, function: FunctionTool, tool: ToolParam) -> None:
         if tool.allowed_callers and "direct" not in tool.allowed_callers:
-            raise not_supported(f"tools.{index}.allowed_callers", ", ".join(tool.allowed_callers), "Add 'direct'.")
+            raise not_supported(
+                f"tools.{index}.allowed_callers", ", ".join(tool.allowed_callers), "Add 'direct'."
+            )
         if function.name == PLACEHOLDER and tool.defer_loading:
             return
         self._functions[function.name] = (index, function)
@@ -133,37 +140,54 @@ class Catalogue:
         first, known = self._hosted.get("web", (index, _WEB_SEARCH))
         lists = {"allowed_domains": tool.allowed_domains, "blocked_domains": tool.blocked_domains}
         filters = {name: domains for name, domains in lists.items() if domains}
-        changes: dict[str, Any] = {"filters": {**(getattr(known, "filters", None) or {}), **filters}} if filters else {}
+        changes: dict[str, Any] = (
+            {"filters": {**(getattr(known, "filters", None) or {}), **filters}} if filters else {}
+        )
         if tool.user_location:
             changes["user_location"] = tool.user_location
         self._hosted["web"] = (first, replace(known, **changes) if changes else known)
 
     def _code_tool(self, *, is_python: bool) -> AnyTool:
         if is_python:
-            auto = {"type": "auto", "file_ids": [*self._file_ids]} if self._file_ids else {"type": "auto"}
+            auto = (
+                {"type": "auto", "file_ids": [*self._file_ids]}
+                if self._file_ids
+                else {"type": "auto"}
+            )
             return CodeInterpreterTool(container=self._container or auto)
         if self._container:
-            return ShellTool(environment={"type": "container_reference", "container_id": self._container})
+            return ShellTool(
+                environment={"type": "container_reference", "container_id": self._container}
+            )
         files = {"file_ids": [*self._file_ids]} if self._file_ids else {}
         return ShellTool(environment={"type": "container_auto", **files})
 
-    def _add_toolset(self, index: int, tool: ToolParam, servers: dict[str, McpServer], path: str) -> None:
+    def _add_toolset(
+        self, index: int, tool: ToolParam, servers: dict[str, McpServer], path: str
+    ) -> None:
         name = tool.mcp_server_name
         if name is None:
             raise field_required(f"{path}.mcp_server_name")
         if name not in servers:
-            raise refusal(f"{path}.mcp_server_name", f"MCP server '{name[:100]}' not found in `mcp_servers`")
+            raise refusal(
+                f"{path}.mcp_server_name", f"MCP server '{name[:100]}' not found in `mcp_servers`"
+            )
         server = servers.pop(name)
         self._hosted[f"mcp {name}"] = (index, _mcp_tool(server, _toolset(tool, path)))
 
     # What the conversation does with them.
 
     def load(self, name: str, path: str, *, is_lenient: bool = False) -> None:
-        """Offer a deferred tool from here on. Raises `ClientError` (400) for a tool that the request does not have."""
+        """Offer a deferred tool from here on.
+
+        Raises `ClientError` (400) for a tool that the request does not have.
+        """
         if name not in self._functions:
             if is_lenient or name == PLACEHOLDER:
                 return
-            raise refusal(path, f"Tool reference '{name[:128]}' not found in available tools", _UNRESOLVED)
+            raise refusal(
+                path, f"Tool reference '{name[:128]}' not found in available tools", _UNRESOLVED
+            )
         if name in self._deferred:
             self._loaded[name] = None
         self._removed.discard(name)
@@ -190,8 +214,15 @@ class Catalogue:
         self._loaded.pop(name, None)
 
     def is_hosted(self, name: str) -> str:
-        """Return the key of the hosted tool that has this name in a `tool_choice`, empty without one."""
-        keys = {"web_search": "web", "web_fetch": "web", "code_execution": "code", self.search_name: "search"}
+        """Return the key of the hosted tool that has this name in a `tool_choice`, empty without
+        one.
+        """
+        keys = {
+            "web_search": "web",
+            "web_fetch": "web",
+            "code_execution": "code",
+            self.search_name: "search",
+        }
         return key if (key := keys.get(name, "")) in self._hosted else ""
 
     def has(self, name: str) -> bool:
@@ -203,18 +234,29 @@ class Catalogue:
         return [self._functions[name][1] for name in names if name in self._functions]
 
     def tools(self) -> tuple[ToolList, list[int]]:
-        """Return the tools that the model can use, and where each came from; the loaded ones are last."""
-        remaining = {name: one for name, one in self._functions.items() if name not in self._removed}
+        """Return the tools that the model can use, and where each came from; the loaded ones are
+        last.
+        """
+        remaining = {
+            name: one for name, one in self._functions.items() if name not in self._removed
+        }
         offered = [one for name, one in remaining.items() if name not in self._deferred]
-        tools: list[tuple[int, AnyTool]] = sorted([*offered, *self._hosted.values()], key=lambda one: one[0])
+        tools: list[tuple[int, AnyTool]] = sorted(
+            [*offered, *self._hosted.values()], key=lambda one: one[0]
+        )
         if self.search_name:
-            waiting = [(i, tool) for i, tool in (remaining[name] for name in remaining if name in self._deferred)]
+            waiting = [
+                (i, tool)
+                for i, tool in (remaining[name] for name in remaining if name in self._deferred)
+            ]
             tools += [
-                (i, tool if tool.name in self._loaded else replace(tool, defer_loading=True)) for i, tool in waiting
+                (i, tool if tool.name in self._loaded else replace(tool, defer_loading=True))
+                for i, tool in waiting
             ]
         else:
             tools += [remaining[name] for name in self._loaded if name in remaining]
-        listed, places = ToolList(tool for _, tool in tools), [place for place, _ in tools]
+        listed = ToolList(tool for _, tool in tools)
+        places = [place for place, _ in tools]
         _check_all(listed, places)
         return listed, places
 
@@ -237,7 +279,8 @@ def _function(tool: ToolParam, path: str) -> FunctionTool:
             description = f"{description or ''}\n\nExamples of its input: {examples}".strip()
     function = FunctionTool(name=tool.name, description=description, parameters=tool.input_schema)
     if tool.strict:
-        # A schema that this API accepts as strict can have optional properties, which the Responses API does not allow.
+        # A schema that this API accepts as strict can have optional properties, which the Responses
+        # API does not allow.
         strict = replace(function, strict=True)
         return strict if is_valid(lambda one: check_tools([one], ""), strict) else function
     return function
@@ -260,13 +303,19 @@ def _check(function: FunctionTool, path: str) -> None:
 
 
 def _check_all(tools: Sequence[AnyTool], places: Sequence[int]) -> None:
-    """Check the tools that are offered; two of them can have no common name, because of two the later one counts."""
+    """Check the tools that are offered; two of them can have no common name, because of two the
+    later one counts.
+    """
     try:
         check_tools(tools, "tools")
     except ClientError as error:
         found = re.match(r"tools\[(\d+)\]\.?(.*)", error.param or "", re.DOTALL)
         place = places[int(found[1])] if found else -1
-        field = {"parameters": "input_schema", "server_url": "mcp_server_name"}.get(found[2], found[2]) if found else ""
+        field = (
+            {"parameters": "input_schema", "server_url": "mcp_server_name"}.get(found[2], found[2])
+            if found
+            else ""
+        )
         path = f"tools.{place}.{field}".removesuffix(".") if place >= 0 else "mcp_servers"
         raise reworded(error, lambda param: path) from None
 
@@ -308,13 +357,20 @@ def _configuration(server: McpServer) -> Allowed:
 
 
 def _toolset(tool: ToolParam, path: str) -> Allowed:
-    """Return the tools of a toolset. All but some cannot be expressed, and none is offered that is disabled."""
-    default, configs = tool.default_config or {}, tool.configs or {}
+    """Return the tools of a toolset.
+
+    All but some cannot be expressed, and none is offered that is disabled.
+    """
+    default = tool.default_config or {}
+    configs = tool.configs or {}
     if default.get("enabled") is False:
         names = [name for name, config in configs.items() if config.get("enabled") is True]
         return names, default.get("defer_loading") is True
     for name, config in configs.items():
         if config.get("enabled") is False:
-            words = "Single tools cannot be disabled here. Disable all in `default_config`, and enable those you need."
+            words = (
+                "Single tools cannot be disabled here. Disable all in `default_config`, and "
+                "enable those you need."
+            )
             raise refusal(f"{path}.configs.{name}.enabled", words, "unsupported_value")
     return None, default.get("defer_loading") is True

@@ -1,4 +1,6 @@
-"""Content of messages and of tool results as parts for the model: text, images, documents, search results."""
+"""Content of messages and of tool results as parts for the model: text, images, documents, search
+results.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,7 +39,10 @@ Parts = list[InputPart]
 
 
 def text_parts(block: TextBlock, path: Path) -> Parts:
-    """Return the part of a text. Empty text, which clients repeat and no model needs, is dropped."""
+    """Return the part of a text.
+
+    Empty text, which clients repeat and no model needs, is dropped.
+    """
     return [InputText(text=block.text)] if block.text else []
 
 
@@ -56,16 +61,22 @@ def image_parts(block: ImageBlock, path: Path) -> Parts:
 
 def _image_type(source: Base64Source) -> str:
     begin = source.data[:16]
-    return next((kind for mark, kind in _BEGINNINGS.items() if begin.startswith(mark)), source.media_type)
+    return next(
+        (kind for mark, kind in _BEGINNINGS.items() if begin.startswith(mark)), source.media_type
+    )
 
 
 def document_parts(block: DocumentBlock, path: Path) -> Parts:
-    """Return the parts of a document: a file, or its text after a heading of its title and context."""
+    """Return the parts of a document: a file, or its text after a heading of its title and
+    context.
+    """
     source = block.source
     if isinstance(source, TextSource):
         return [InputText(text=_headed(block, source.data))]
     if isinstance(source, ContentSource):
-        blocks = [TextBlock(text=source.content)] if isinstance(source.content, str) else source.content
+        blocks = (
+            [TextBlock(text=source.content)] if isinstance(source.content, str) else source.content
+        )
         inner = parts_of(blocks, f"{path}.source.content")
         title = _heading(block)
         return [InputText(text=title), *inner] if title else inner
@@ -73,7 +84,9 @@ def document_parts(block: DocumentBlock, path: Path) -> Parts:
     return [*heading, _file(source, block.title, path)]
 
 
-def _file(source: Base64Source | UrlSource | FileSource, title: str | None, path: Path) -> InputFile:
+def _file(
+    source: Base64Source | UrlSource | FileSource, title: str | None, path: Path
+) -> InputFile:
     if isinstance(source, Base64Source):
         name = (title or "document")[:LONGEST_TITLE]
         if source.media_type == PDF and not name.lower().endswith(".pdf"):
@@ -113,14 +126,18 @@ PARTS: dict[type, Callable[[Any, Path], Parts]] = {
 
 def parts_of(blocks: Sequence[Any], path: Path) -> Parts:
     """Return the parts of blocks of these types; `path` is that of their list."""
-    return [part for index, block in enumerate(blocks) for part in PARTS[type(block)](block, f"{path}.{index}")]
+    return [
+        part
+        for index, block in enumerate(blocks)
+        for part in PARTS[type(block)](block, f"{path}.{index}")
+    ]
 
 
 def simplest(parts: Parts) -> str | Any:
     """Return parts as a message's content: one text as a string.
 
-    Clients send the same content as a string or as one block, by whether it has a `cache_control`, and a prompt must be
-    the same in both cases.
+    Clients send the same content as a string or as one block, by whether it has a `cache_control`,
+    and a prompt must be the same in both cases.
     """
     return parts[0].text if len(parts) == 1 and isinstance(parts[0], InputText) else parts
 

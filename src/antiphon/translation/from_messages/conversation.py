@@ -1,33 +1,48 @@
-"""The messages of a request as the items of a conversation (specification of the Messages API, sections 4 and 5).
+"""The messages of a request as the items of a conversation (specification of the Messages API,
+sections 4 and 5).
 
-Consecutive messages of one role are one turn. The results in a user's turn come first, in their order, and all else
-follows as one message, because nothing can be between calls and their outputs. A system message stays where it is, so
-that the prompt that a backend has cached stays the same. What precedes a compaction is dropped, except the
-instructions.
+Consecutive messages of one role are one turn. The results in a user's turn come first, in their
+order, and all else follows as one message, because nothing can be between calls and their outputs.
+A system message stays where it is, so that the prompt that a backend has cached stays the same.
+What precedes a compaction is dropped, except the instructions.
 """
 
 from collections.abc import Sequence
 
 from antiphon.protocol.items.content import InputPart, InputText
 from antiphon.protocol.items.messages import Message
-from antiphon.protocol.messages.blocks import ContainerUpload, TextBlock, ToolAddition, ToolRemoval, ToolResultBlock
+from antiphon.protocol.messages.blocks import (
+    ContainerUpload,
+    TextBlock,
+    ToolAddition,
+    ToolRemoval,
+    ToolResultBlock,
+)
 from antiphon.protocol.messages.requests import Effort, MessageParam
 from antiphon.protocol.messages.wording import block_path, refusal
 from antiphon.translation.from_messages.answers import THINKING, AnswerReader
 from antiphon.translation.from_messages.catalogue import Catalogue
 from antiphon.translation.from_messages.content import PARTS, simplest
-from antiphon.translation.from_messages.placed_items import PlacedItems, Turn, blocks_of, misplaced, turns_of
+from antiphon.translation.from_messages.placed_items import (
+    PlacedItems,
+    Turn,
+    blocks_of,
+    misplaced,
+    turns_of,
+)
 from antiphon.translation.from_messages.results import output_of
 
 ATTRIBUTION = "x-anthropic-billing-header:"
-"""The beginning of a system block for Anthropic's endpoint alone; its text could change with every request."""
+"""The beginning of a system block for Anthropic's endpoint alone; its text could change with every
+request.
+"""
 
 
 class ConversationReader:
     """Reads messages into `placed`.
 
-    `is_lenient` accepts calls without results, and results without calls: tokens are counted of any part of a
-    conversation. `thinking_turns` is how many turns keep their thinking, None for all.
+    `is_lenient` accepts calls without results, and results without calls: tokens are counted of any
+    part of a conversation. `thinking_turns` is how many turns keep their thinking, None for all.
     """
 
     def __init__(
@@ -63,13 +78,17 @@ class ConversationReader:
     def add_messages(self) -> None:
         """Add all messages. Raises `ClientError` (400) for a block that its role cannot have."""
         with_thinking = self._turns_with_thinking()
-        last_user = max((number for number, (role, _) in enumerate(self._turns) if role == "user"), default=-1)
+        last_user = max(
+            (number for number, (role, _) in enumerate(self._turns) if role == "user"), default=-1
+        )
         for number, (role, turn) in enumerate(self._turns):
             if role == "user":
                 self._add_user(turn)
             elif role == "assistant":
                 self._check_answered()
-                self.answers.add(blocks_of(turn), keeps_thinking=with_thinking is None or number in with_thinking)
+                self.answers.add(
+                    blocks_of(turn), keeps_thinking=with_thinking is None or number in with_thinking
+                )
             else:
                 self._add_later_system(turn, is_over=number < last_user)
         self._check_answered()
@@ -83,7 +102,8 @@ class ConversationReader:
         thinking = [
             number
             for number, (role, turn) in enumerate(self._turns)
-            if role == "assistant" and any(type(block) in THINKING for _, _, block in blocks_of(turn))
+            if role == "assistant"
+            and any(type(block) in THINKING for _, _, block in blocks_of(turn))
         ]
         return set(thinking[-self._thinking_turns :])
 
@@ -97,7 +117,11 @@ class ConversationReader:
                 self._add_result(block, i, j, answered)
             elif type(block) is ContainerUpload:
                 if not self._catalogue.has_code:
-                    raise refusal(path, "A `container_upload` needs a code execution tool.", "unsupported_value")
+                    raise refusal(
+                        path,
+                        "A `container_upload` needs a code execution tool.",
+                        "unsupported_value",
+                    )
             elif (read := PARTS.get(type(block))) is not None:
                 parts += read(block, path)
                 place = place or (i, j)
@@ -108,13 +132,18 @@ class ConversationReader:
             self.placed.add(*place, Message(role="user", content=simplest(parts)))
 
     def _add_result(self, block: ToolResultBlock, i: int, j: int, answered: set[str]) -> None:
-        path, call_id = block_path(i, j), block.tool_use_id
+        path = block_path(i, j)
+        call_id = block.tool_use_id
         if call_id in answered:
-            words = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {call_id}"
+            words = (
+                "each tool_use must have a single result. Found multiple `tool_result` "
+                f"blocks with id: {call_id}"
+            )
             raise refusal(path, words)
         if self.answers.pending.pop(call_id, None) is None and not self._is_lenient:
             words = (
-                f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. Each `tool_result` block must "
+                f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. Each "
+                "`tool_result` block must "
                 "have a corresponding `tool_use` block in the previous message."
             )
             raise refusal(path, words)
@@ -125,9 +154,11 @@ class ConversationReader:
         """Check that the calls of the last turn have their results."""
         pending = self.answers.pending
         if pending and not self._is_lenient:
-            ids, (message, _) = ", ".join(pending), next(iter(pending.values()))
+            ids = ", ".join(pending)
+            (message, _) = next(iter(pending.values()))
             words = (
-                f"`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` "
+                "`tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{ids}. Each `tool_use` "
                 "block must have a corresponding `tool_result` block in the next message."
             )
             raise refusal(f"messages.{message}", words)
@@ -152,7 +183,8 @@ class ConversationReader:
                 self.placed.add(i, 0, Message(role="developer", content=simplest(parts)))
 
     def _change_tools(self, block: ToolAddition | ToolRemoval, path: str) -> None:
-        kind, name = block.tool.get("type"), str(block.tool.get("name") or block.tool.get("tool_name") or "")
+        kind = block.tool.get("type")
+        name = str(block.tool.get("name") or block.tool.get("tool_name") or "")
         definition = block.tool.get("definition")
         is_addition = isinstance(block, ToolAddition)
         if kind in ("mcp_tool_reference", "mcp_toolset_reference"):

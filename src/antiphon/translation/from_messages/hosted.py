@@ -1,8 +1,8 @@
 """Calls of tools that a server ran, with their results, as the items of a response.
 
-A call of this server becomes the item that it was, with the state that its result contains in sealed form. A call of
-another server becomes the same item, with what the result shows, so that the model reads it as a call that was made and
-answered.
+A call of this server becomes the item that it was, with the state that its result contains in
+sealed form. A call of another server becomes the same item, with what the result shows, so that the
+model reads it as a call that was made and answered.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,25 +54,36 @@ def server_items(use: ServerToolUseBlock, result: ServerToolResult, catalogue: C
 
 
 def item_id(prefix: str, block_id: str) -> str:
-    """Return the id of an item for a block's: always the same, so that a prompt that is repeated does not change."""
+    """Return the id of an item for a block's: always the same, so that a prompt that is repeated
+    does not change.
+    """
     return f"{prefix}_{block_id.partition('_')[2] or block_id}"
 
 
 def _web_search(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogue) -> Items:
     query = _text(_table(use.input).get("query"))
     content = result.content
-    found = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    found = (
+        [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    )
     item = WebSearchCall(
         id=item_id("ws", use.id),
         status="completed" if isinstance(content, list) else "failed",
         action={"type": "search", "query": query, "queries": [query]},
-        results=[{"type": "text", "url": _text(one.get("url")), "title": _text(one.get("title"))} for one in found],
+        results=[
+            {"type": "text", "url": _text(one.get("url")), "title": _text(one.get("title"))}
+            for one in found
+        ],
     )
-    blob = next((one["encrypted_content"] for one in found if is_sealed(one.get("encrypted_content"))), None)
+    blob = next(
+        (one["encrypted_content"] for one in found if is_sealed(one.get("encrypted_content"))), None
+    )
     if blob is not None:
         item.encrypted_content = blob
     if not isinstance(content, list):
-        item.results = [{"type": "text", "text": f"Error: {_text(_table(content).get('error_code'))}"}]
+        item.results = [
+            {"type": "text", "text": f"Error: {_text(_table(content).get('error_code'))}"}
+        ]
     return [item]
 
 
@@ -122,19 +133,29 @@ def _bash(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogu
     action = ShellAction(commands=[command])
     return [
         ShellCall(id=item_id("sh", use.id), status="completed", call_id=call_id, action=action),
-        ShellCallOutput(id=item_id("sho", use.id), status="completed", call_id=call_id, output=[output]),
+        ShellCallOutput(
+            id=item_id("sho", use.id), status="completed", call_id=call_id, output=[output]
+        ),
     ]
 
 
 def _tool_search(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogue) -> Items:
     references = _table(result.content).get("tool_references")
-    found = [_text(_table(one).get("tool_name")) for one in references] if isinstance(references, list) else []
+    found = (
+        [_text(_table(one).get("tool_name")) for one in references]
+        if isinstance(references, list)
+        else []
+    )
     for name in found:
         catalogue.load(name, "", is_lenient=True)
     query = use.input if isinstance(use.input, dict) else {}
     return [
         ToolSearchCall(
-            id=item_id("tsc", use.id), status="completed", call_id=None, execution="server", arguments=query
+            id=item_id("tsc", use.id),
+            status="completed",
+            call_id=None,
+            execution="server",
+            arguments=query,
         ),
         ToolSearchOutput(
             id=item_id("tso", use.id),
@@ -150,10 +171,17 @@ def _other(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalog
     call_id = call_id_of(use.id)
     return [
         FunctionCall(
-            id=item_id("fc", use.id), status="completed", call_id=call_id, name=use.name, arguments=as_json(use.input)
+            id=item_id("fc", use.id),
+            status="completed",
+            call_id=call_id,
+            name=use.name,
+            arguments=as_json(use.input),
         ),
         FunctionCallOutput(
-            id=item_id("fco", use.id), status="completed", call_id=call_id, output=as_json(result.content)
+            id=item_id("fco", use.id),
+            status="completed",
+            call_id=call_id,
+            output=as_json(result.content),
         ),
     ]
 
@@ -199,11 +227,19 @@ def _text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
-    return "\n".join(_text(each.get("text")) or as_json(each) for each in blocks if isinstance(each, dict))
+    return "\n".join(
+        _text(each.get("text")) or as_json(each) for each in blocks if isinstance(each, dict)
+    )
 
 
 def _printed(content: Table) -> str:
-    return "".join((_text(content.get("stdout")), _text(content.get("stderr")), _text(content.get("error_code"))))
+    return "".join(
+        (
+            _text(content.get("stdout")),
+            _text(content.get("stderr")),
+            _text(content.get("error_code")),
+        )
+    )
 
 
 def _table(value: Any) -> Table:

@@ -1,4 +1,6 @@
-"""A request of the Messages API as a request for a response, and as the view by which its answer is written."""
+"""A request of the Messages API as a request for a response, and as the view by which its answer is
+written.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,7 +49,9 @@ FORMAT_NAME = "answer"
 """The name of the schema of an answer: this API has none."""
 
 USUAL_COMPACTION = 150_000
-"""Tokens from which a conversation is compacted, if the client sets no number; the least is 1,000."""
+"""Tokens from which a conversation is compacted, if the client sets no number; the least is
+1,000.
+"""
 
 INCLUDED: list[Include] = [
     "reasoning.encrypted_content",
@@ -70,17 +74,21 @@ class Translated(Struct, frozen=True):
 def read_request(body: Conversation, call: Call) -> Translated:
     """Return a request of the Messages API as a request for a response that is not stored.
 
-    Raises `ClientError` (400) in the words of that API for what this server does not support. A body that only asks
-    for a count can be any part of a conversation.
+    Raises `ClientError` (400) in the words of that API for what this server does not support. A
+    body that only asks for a count can be any part of a conversation.
     """
     is_counted = not isinstance(body, CreateMessage)
     _check_unsupported(body)
     view = MessagesView(
-        call=call, display=_display(body), stop_sequences=tuple(filter(None, body.stop_sequences or ()))
+        call=call,
+        display=_display(body),
+        stop_sequences=tuple(filter(None, body.stop_sequences or ())),
     )
     catalogue = Catalogue(body, _uploads(body))
     turns, compaction = _context_edits(body)
-    reader = ConversationReader(catalogue, body.messages, is_lenient=is_counted, thinking_turns=turns)
+    reader = ConversationReader(
+        catalogue, body.messages, is_lenient=is_counted, thinking_turns=turns
+    )
     instructions = reader.add_system(body.system)
     reader.add_messages()
     placed = reader.placed
@@ -90,7 +98,8 @@ def read_request(body: Conversation, call: Call) -> Translated:
         raise refusal("messages", "text content blocks must be non-empty", "empty_array")
     if body.compaction is not None:
         placed.add(len(body.messages) - 1, 0, CompactionTrigger())
-    view.places, view.dropped = placed.places, reader.answers.dropped
+    view.places = placed.places
+    view.dropped = reader.answers.dropped
     view.is_prefilled = reader.is_prefilled
     view.is_warming = isinstance(body, CreateMessage) and body.max_tokens == 0
     view.edits_context = body.context_management is not None
@@ -105,7 +114,9 @@ def read_request(body: Conversation, call: Call) -> Translated:
         include=list(INCLUDED),
         tools=tools or None,
         tool_choice=_tool_choice(choice, catalogue, tools) if choice is not None else None,
-        parallel_tool_calls=False if choice is not None and choice.disable_parallel_tool_use else None,
+        parallel_tool_calls=False
+        if choice is not None and choice.disable_parallel_tool_use
+        else None,
         text=_text(body),
         temperature=body.temperature,
         top_p=body.top_p,
@@ -126,15 +137,24 @@ def read_request(body: Conversation, call: Call) -> Translated:
 def _check_unsupported(body: Conversation) -> None:
     """Reject what changes the meaning of a request, and what this server does not do."""
     if body.thread is not None:
-        raise refusal("thread", "Threads on the server are not supported here.", "unsupported_parameter")
+        raise refusal(
+            "thread", "Threads on the server are not supported here.", "unsupported_parameter"
+        )
     if body.compaction is not None and body.compaction.get("type", "summarize") != "summarize":
         raise not_supported("compaction.type", body.compaction.get("type"))
 
 
 def _uploads(body: Conversation) -> list[str]:
     """Return the files of all messages for the container, each once, in order."""
-    blocks = (block for message in body.messages if isinstance(message.content, list) for block in message.content)
-    return list(dict.fromkeys(block.file_id for block in blocks if isinstance(block, ContainerUpload)))
+    blocks = (
+        block
+        for message in body.messages
+        if isinstance(message.content, list)
+        for block in message.content
+    )
+    return list(
+        dict.fromkeys(block.file_id for block in blocks if isinstance(block, ContainerUpload))
+    )
 
 
 # Thinking and effort.
@@ -143,8 +163,9 @@ def _uploads(body: Conversation) -> list[str]:
 def _display(body: Conversation) -> Any:
     """Return how thinking is shown.
 
-    A client that asks for none often expects text as the first block. So if its model thinks nevertheless, it receives
-    only what the model needs back in later turns, which is nothing without tools.
+    A client that asks for none often expects text as the first block. So if its model thinks
+    nevertheless, it receives only what the model needs back in later turns, which is nothing
+    without tools.
     """
     thinking = body.thinking
     if not isinstance(thinking, EnabledThinking | AdaptiveThinking):
@@ -165,7 +186,9 @@ def _reasoning(body: Conversation, effort: Effort | None) -> ReasoningConfig | N
         wanted = wanted or _effort_of(thinking.budget_tokens)
     elif not isinstance(thinking, AdaptiveThinking):
         return ReasoningConfig(effort="none")
-    return ReasoningConfig(effort=wanted, summary="auto" if _display(body) == "summarized" else None)
+    return ReasoningConfig(
+        effort=wanted, summary="auto" if _display(body) == "summarized" else None
+    )
 
 
 def _effort_of(budget: int) -> Effort:
@@ -201,7 +224,8 @@ def _text(body: Conversation) -> TextConfig | None:
 
 
 def _context_edits(body: Conversation) -> tuple[int | None, list[ContextManagement] | None]:
-    """Return how many turns keep their thinking, None for all; and when the conversation is compacted.
+    """Return how many turns keep their thinking, None for all; and when the conversation is
+    compacted.
 
     Results of old calls stay (`clear_tool_uses`): the answer says that no edit was applied.
     """
@@ -209,11 +233,16 @@ def _context_edits(body: Conversation) -> tuple[int | None, list[ContextManageme
     compaction: list[ContextManagement] | None = None
     edits = body.context_management.edits if body.context_management else None
     for index, edit in enumerate(edits or ()):
-        path, kind = f"context_management.edits.{index}", str(edit.get("type") or "")
+        path = f"context_management.edits.{index}"
+        kind = str(edit.get("type") or "")
         if kind.startswith("clear_thinking_"):
             turns = _thinking_turns(edit.get("keep"), f"{path}.keep")
         elif kind.startswith("compact_"):
-            compaction = [ContextManagement(compact_threshold=_threshold(edit.get("trigger"), f"{path}.trigger"))]
+            compaction = [
+                ContextManagement(
+                    compact_threshold=_threshold(edit.get("trigger"), f"{path}.trigger")
+                )
+            ]
         elif not kind.startswith("clear_tool_uses_"):
             raise not_supported(f"{path}.type", kind)
     return turns, compaction
@@ -255,7 +284,9 @@ def _tool_choice(choice: Any, catalogue: Catalogue, tools: Sequence[Any]) -> Too
         return "auto"
     if isinstance(choice, AnyChoice):
         if not tools:
-            raise refusal("tool_choice", "`tool_choice` may only be specified while providing `tools`.")
+            raise refusal(
+                "tool_choice", "`tool_choice` may only be specified while providing `tools`."
+            )
         return "required"
     if not isinstance(choice, NamedChoice):
         return "none"
@@ -265,7 +296,11 @@ def _tool_choice(choice: Any, catalogue: Catalogue, tools: Sequence[Any]) -> Too
     if hosted == "web":
         return HostedChoice()
     if hosted == "code":
-        return ShellChoice() if any(isinstance(tool, ShellTool) for tool in tools) else CodeInterpreterChoice()
+        return (
+            ShellChoice()
+            if any(isinstance(tool, ShellTool) for tool in tools)
+            else CodeInterpreterChoice()
+        )
     if hosted == "search":
         return "required"
     raise refusal("tool_choice.name", f"Tool '{choice.name[:128]}' not found in provided tools")

@@ -11,19 +11,26 @@ from antiphon.translation.from_messages.content import PARTS, Parts, simplest
 from antiphon.translation.signed_calls import shortened
 
 FAILED = "Error:"
-"""The first line of a failed call's output that does not mention an error: the Responses API has no field for that."""
+"""The first line of a failed call's output that does not mention an error: the Responses API has no
+field for that.
+"""
 
 
 def call_id_of(block_id: str) -> str:
-    """Return the id of a call for the run: a longer one than the Responses API allows becomes a digest of it."""
+    """Return the id of a call for the run: a longer one than the Responses API allows becomes a
+    digest of it.
+    """
     is_long = len(block_id) > MAX_CALL_ID and not block_id.startswith(SEALED_CALL)
     return shortened(block_id) if is_long else block_id
 
 
-def output_of(block: ToolResultBlock, path: str, catalogue: Catalogue, *, is_lenient: bool) -> FunctionCallOutput:
+def output_of(
+    block: ToolResultBlock, path: str, catalogue: Catalogue, *, is_lenient: bool
+) -> FunctionCallOutput:
     """Return the output for a result. Tools that it refers to are loaded from here on.
 
-    Raises `ClientError` (400) for a reference to a tool that the request does not have, unless `is_lenient`.
+    Raises `ClientError` (400) for a reference to a tool that the request does not have, unless
+    `is_lenient`.
     """
     content = block.content
     blocks: Sequence[Any] = [TextBlock(text=content)] if isinstance(content, str) else content or ()
@@ -40,7 +47,9 @@ def output_of(block: ToolResultBlock, path: str, catalogue: Catalogue, *, is_len
         parts.append(InputText(text=f"Loaded tools: {', '.join(loaded)}"))
     if block.is_error:
         parts = _as_error(parts)
-    return FunctionCallOutput(call_id=call_id_of(block.tool_use_id), output=simplest(parts) if parts else "")
+    return FunctionCallOutput(
+        call_id=call_id_of(block.tool_use_id), output=simplest(parts) if parts else ""
+    )
 
 
 def _as_error(parts: Parts) -> Parts:

@@ -1,4 +1,6 @@
-"""What a request of the Messages API says beyond the response that it asks for: how the answer is written."""
+"""What a request of the Messages API says beyond the response that it asks for: how the answer is
+written.
+"""
 
 import hashlib
 import re
@@ -44,7 +46,11 @@ _PARAMETERS = {
 }
 """The parameter of this API for one of the Responses API."""
 
-_FIELDS = {".parameters": ".input_schema", ".server_url": ".mcp_server_name", ".server_label": ".mcp_server_name"}
+_FIELDS = {
+    ".parameters": ".input_schema",
+    ".server_url": ".mcp_server_name",
+    ".server_label": ".mcp_server_name",
+}
 """The field of a tool here."""
 
 
@@ -64,7 +70,10 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 def read_call(headers: Iterable[tuple[str, str]]) -> Call:
-    """Return what the headers (names in lower case) say. An absent or unknown version is the newest."""
+    """Return what the headers (names in lower case) say.
+
+    An absent or unknown version is the newest.
+    """
     known: dict[str, str] = {}
     betas: list[str] = []
     for name, value in headers:
@@ -82,7 +91,9 @@ def read_call(headers: Iterable[tuple[str, str]]) -> Call:
 
 
 class MessagesView(Struct, kw_only=True):
-    """How the answer to a request of the Messages API is written, and what no field of a response request can say."""
+    """How the answer to a request of the Messages API is written, and what no field of a response
+    request can say.
+    """
 
     call: Call = Call()
     display: Literal["summarized", "omitted", "hidden"] = "omitted"
@@ -90,7 +101,9 @@ class MessagesView(Struct, kw_only=True):
     stop_sequences: tuple[str, ...] = ()
     """The run ends before the first of them in the text."""
     optional: dict[str, Any] = field(default_factory=dict)
-    """Parameters for a backend that takes them, such as `top_k`; another backend is not excluded."""
+    """Parameters for a backend that takes them, such as `top_k`; another backend is not
+    excluded.
+    """
     is_prefilled: bool = False
     """Whether the answer continues the text of a last assistant message."""
     is_warming: bool = False
@@ -102,30 +115,47 @@ class MessagesView(Struct, kw_only=True):
     search_tool: str = "tool_search_tool_bm25"
     """The name of the client's tool search."""
     places: list[tuple[int, int]] = field(default_factory=list)
-    """Where each item of the input came from: a message and a block of it. The message is -1 for `system`."""
+    """Where each item of the input came from: a message and a block of it. The message is -1 for
+    `system`.
+    """
     tool_places: list[int] = field(default_factory=list)
-    """Which of the client's tools each tool of the response request came from, -1 for those of messages."""
+    """Which of the client's tools each tool of the response request came from, -1 for those of
+    messages.
+    """
     dropped: list[dict[str, str]] = field(default_factory=list)
-    """The blocks of thinking that are not sent to the model, as `input_transformations` reports them."""
+    """The blocks of thinking that are not sent to the model, as `input_transformations` reports
+    them.
+    """
 
     def place(self, param: str) -> str:
-        """Return the place in the client's request for a parameter of the response request, with dots."""
+        """Return the place in the client's request for a parameter of the response request, with
+        dots.
+        """
         found = _PLACE.match(param)
         if found is None:
             return dotted(_PARAMETERS.get(param, param))
-        name, index, rest = found[1], int(found[2]), found[3]
+        name = found[1]
+        index = int(found[2])
+        rest = found[3]
         if name == "tools":
             place = self.tool_places[index] if index < len(self.tool_places) else -1
             begin = next((begin for begin in _FIELDS if rest.startswith(begin)), "")
-            return dotted(f"tools[{place}]{_FIELDS.get(begin, '')}{rest[len(begin) :]}") if place >= 0 else "messages"
+            return (
+                dotted(f"tools[{place}]{_FIELDS.get(begin, '')}{rest[len(begin) :]}")
+                if place >= 0
+                else "messages"
+            )
         message, block = self.places[index] if index < len(self.places) else (-1, 0)
         return "system" if message < 0 else block_path(message, block)
 
     def transformations(self, removed: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
-        """Return `input_transformations`: blocks that were dropped, and reasoning that the run removed."""
+        """Return `input_transformations`: blocks that were dropped, and reasoning that the run
+        removed.
+        """
         found = list(self.dropped)
         for one in removed or ():
-            item, reason = _REASONING_ID.fullmatch(str(one.get("id"))), REASONS.get(str(one.get("reason")))
+            item = _REASONING_ID.fullmatch(str(one.get("id")))
+            reason = REASONS.get(str(one.get("reason")))
             if item is not None and reason is not None:
                 found.append(dropped(int(item[1]), int(item[2]), reason))
         return found
@@ -137,7 +167,9 @@ def dropped(message: int, block: int, reason: str) -> dict[str, str]:
 
 
 def reasoning_id(message: int, block: int, signature: str) -> str:
-    """Return the id of the reasoning item for a block, from which `transformations` reads its place."""
+    """Return the id of the reasoning item for a block, from which `transformations` reads its
+    place.
+    """
     return f"rs_{message}_{block}_{digest(signature)[:16]}"
 
 
@@ -147,7 +179,9 @@ def digest(text: str) -> str:
 
 
 def chain_of(call: Call, user_id: str | None) -> str | None:
-    """Return the `prompt_cache_key`: the session of the client, with its agent; None if it names no session."""
+    """Return the `prompt_cache_key`: the session of the client, with its agent; None if it names no
+    session.
+    """
     session = call.session or _session_in(user_id)
     if not session:
         return None
@@ -156,7 +190,9 @@ def chain_of(call: Call, user_id: str | None) -> str | None:
 
 
 def _session_in(user_id: str | None) -> str:
-    """Return the `session_id` of the JSON object that Claude Code writes into `metadata.user_id`."""
+    """Return the `session_id` of the JSON object that Claude Code writes into
+    `metadata.user_id`.
+    """
     if not user_id or not user_id.startswith("{"):
         return ""
     try:

@@ -18,14 +18,17 @@ class PassedMessage(PassedItem):
 
     def _opened(self, item: Item) -> Item:
         self._parts: dict[Any, PassedPart] = {}
-        return Message(id=self.id, status="in_progress", role="assistant", content=[], phase=self._phase())
+        return Message(
+            id=self.id, status="in_progress", role="assistant", content=[], phase=self._phase()
+        )
 
     def _phase(self) -> Any:
         phase = self.value.get("phase")
         return phase if phase in PHASES else UNSET
 
     def _grow(self, stem: str, word: str, event: Value) -> None:
-        kind, index = stem.removeprefix("response."), event.get("content_index")
+        kind = stem.removeprefix("response.")
+        index = event.get("content_index")
         if kind == "output_text.annotation":
             self._part(index, "output_text").annotate(event.get("annotation"))
         elif kind in ("output_text", "refusal"):
@@ -40,7 +43,11 @@ class PassedMessage(PassedItem):
         if part is None or part.kind != kind:
             place = PartPlace(self.output_index, self.id, len(self._parts))
             part = PassedPart(self.writer, place, kind)
-            key = index if isinstance(index, int) and index not in self._parts else ("more", place.index)
+            key = (
+                index
+                if isinstance(index, int) and index not in self._parts
+                else ("more", place.index)
+            )
             self._parts[key] = part
             part.open()
         return part
@@ -61,7 +68,9 @@ class PassedMessage(PassedItem):
 
     def _closed(self) -> Item:
         content: list[Any] = [part.whole() for part in self._parts.values()]
-        return Message(id=self.id, status="completed", role="assistant", content=content, phase=self._phase())
+        return Message(
+            id=self.id, status="completed", role="assistant", content=content, phase=self._phase()
+        )
 
 
 class PassedReasoning(PassedItem):
@@ -73,7 +82,10 @@ class PassedReasoning(PassedItem):
         return Reasoning(id=self.id, status="in_progress", summary=[], content=[])
 
     def _grow(self, stem: str, word: str, event: Value) -> None:
-        where = {"response.reasoning_text": "content", "response.reasoning_summary_text": "summary"}.get(stem)
+        where = {
+            "response.reasoning_text": "content",
+            "response.reasoning_summary_text": "summary",
+        }.get(stem)
         if where is None:
             return
         part = self._part(where, event.get(f"{where}_index"))
@@ -88,12 +100,16 @@ class PassedReasoning(PassedItem):
             is_summary = where == "summary" or self.writer.view.summary
             place = PartPlace(self.output_index, self.id, len(self._displayed(is_summary)))
             kind = SummaryPart if is_summary else PassedPart
-            self._parts[key] = kind(self.writer, place, "summary_text" if where == "summary" else "reasoning_text")
+            self._parts[key] = kind(
+                self.writer, place, "summary_text" if where == "summary" else "reasoning_text"
+            )
             self._parts[key].open()
         return self._parts[key]
 
     def _displayed(self, is_summary: bool) -> list[PassedPart]:
-        return [part for part in self._parts.values() if isinstance(part, SummaryPart) is is_summary]
+        return [
+            part for part in self._parts.values() if isinstance(part, SummaryPart) is is_summary
+        ]
 
     def _settle(self) -> None:
         for where in ("summary", "content"):
@@ -118,7 +134,9 @@ class PassedReasoning(PassedItem):
         return item
 
     def _seal(self, item: Reasoning) -> None:
-        """Store what the backend expects back, and raw text that is not shown as such, for its next turn."""
+        """Store what the backend expects back, and raw text that is not shown as such, for its next
+        turn.
+        """
         blob = text(self.value.get("encrypted_content"))
         raw = "\n\n".join(part.text for key, part in self._parts.items() if key[0] == "content")
         view = self.writer.view

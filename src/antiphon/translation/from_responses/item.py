@@ -1,8 +1,10 @@
-"""A backend's item while it arrives, as an item of ours: opened empty, grown by deltas, closed once.
+"""A backend's item while it arrives, as an item of ours: opened empty, grown by deltas, closed
+once.
 
-It is fed the backend's events about it, in whatever order and number, then the final item of the backend. Content that
-the final item has and no delta had is emitted before the end; so a backend can omit any of its events. In addition to
-the streamed content, a tool that the backend runs goes through its steps (`protocol.events.STEPS`).
+It is fed the backend's events about it, in whatever order and number, then the final item of the
+backend. Content that the final item has and no delta had is emitted before the end; so a backend
+can omit any of its events. In addition to the streamed content, a tool that the backend runs goes
+through its steps (`protocol.events.STEPS`).
 """
 
 from typing import Any
@@ -29,7 +31,10 @@ LATER: dict[str, dict[str, Any]] = {
 
 
 class PassedItem:
-    """Any item, and all of it if nothing streams. `end` it once the backend has, then `close` it."""
+    """Any item, and all of it if nothing streams.
+
+    `end` it once the backend has, then `close` it.
+    """
 
     def __init__(self, writer: ResponseWriter, provided: Value, item: Item) -> None:
         self.writer = writer
@@ -51,7 +56,9 @@ class PassedItem:
         self.output_index = writer.open_item(self._opened(item))
 
     def feed(self, stem: str, word: str, event: Value) -> None:
-        """Process an event of the backend about this item: of `response.refusal.delta` the word is `delta`."""
+        """Process an event of the backend about this item: of `response.refusal.delta` the word is
+        `delta`.
+        """
         if self.is_ended:
             return
         if stem == f"response.{self.kind}":
@@ -64,14 +71,18 @@ class PassedItem:
         if self.is_ended:
             return
         self.value = self.value | {
-            key: provided for key, provided in value.items() if provided is not None or key not in self.value
+            key: provided
+            for key, provided in value.items()
+            if provided is not None or key not in self.value
         }
         self.is_ended = True
         self._settle()
         self._finish()
 
     def close(self, status: str | None) -> None:
-        """Close it: with the backend's status, or with the `status` of an item in which the answer was truncated."""
+        """Close it: with the backend's status, or with the `status` of an item in which the answer
+        was truncated.
+        """
         if self.is_closed:
             return
         self.is_closed = True
@@ -106,10 +117,15 @@ class PassedItem:
     def _lose(self) -> None:
         """Whether the backend never sent how it ended."""
         if self.kind == "mcp_list_tools":  # it has no status to report it
-            self.value = self.value | {"tools": [], "error": "The backend's answer ended before it was finished."}
+            self.value = self.value | {
+                "tools": [],
+                "error": "The backend's answer ended before it was finished.",
+            }
 
     def _read(self, **changes: Any) -> Item:
-        """Return the item as it is now; if the backend's final item was invalid, as it was when it opened."""
+        """Return the item as it is now; if the backend's final item was invalid, as it was when it
+        opened.
+        """
         item = read_item(self.value | changes) or read_item(self._provided | changes) or self._item
         return replace(item, id=self.id)
 
@@ -164,8 +180,12 @@ class PassedItem:
         if not isinstance(image, str):
             return
         self._reach("generating")
-        more = {name: optional(event.get(name)) for name in ("background", "output_format", "quality", "size")}
-        index, self._images = self._images, self._images + 1
+        more = {
+            name: optional(event.get(name))
+            for name in ("background", "output_format", "quality", "size")
+        }
+        index = self._images
+        self._images = self._images + 1
         self.writer.emit(
             events.ResponseImageGenCallPartialImageEvent(
                 **self._where(), partial_image_index=index, partial_image_b64=image, **more

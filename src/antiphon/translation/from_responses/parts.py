@@ -1,4 +1,6 @@
-"""The parts of a message or of reasoning while they arrive, each opened by its first text and closed once."""
+"""The parts of a message or of reasoning while they arrive, each opened by its first text and
+closed once.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +11,12 @@ from antiphon.translation.from_chat.annotations import Annotations, read_annotat
 from antiphon.translation.from_responses.values import dicts, text
 from antiphon.translation.writer import ResponseWriter, padding
 
-FIELDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "summary_text": "text"}
+FIELDS = {
+    "output_text": "text",
+    "refusal": "refusal",
+    "reasoning_text": "text",
+    "summary_text": "text",
+}
 """The field with the text, by the type of part."""
 
 
@@ -23,11 +30,19 @@ class PartPlace:
 
     def content(self) -> dict[str, Any]:
         """Return it in the form of content events."""
-        return {"output_index": self.output_index, "item_id": self.item_id, "content_index": self.index}
+        return {
+            "output_index": self.output_index,
+            "item_id": self.item_id,
+            "content_index": self.index,
+        }
 
     def summary(self) -> dict[str, Any]:
         """Return it in the form of summary events."""
-        return {"output_index": self.output_index, "item_id": self.item_id, "summary_index": self.index}
+        return {
+            "output_index": self.output_index,
+            "item_id": self.item_id,
+            "summary_index": self.index,
+        }
 
 
 @dataclass(slots=True)
@@ -53,7 +68,9 @@ class PassedPart:
 
     def open(self) -> None:
         """Announce it."""
-        self.writer.emit(events.ResponseContentPartAddedEvent(**self.place.content(), part=_SHAPES[self.kind]()))
+        self.writer.emit(
+            events.ResponseContentPartAddedEvent(**self.place.content(), part=_SHAPES[self.kind]())
+        )
 
     def add(self, delta: str, logprobs: Any = None) -> None:
         """Append to its text."""
@@ -88,14 +105,20 @@ class PassedPart:
         for index, annotation in self._annotations.due(self._length, is_over=is_over):
             place = self.place.content()
             self.writer.emit(
-                events.ResponseOutputTextAnnotationAddedEvent(**place, annotation_index=index, annotation=annotation)
+                events.ResponseOutputTextAnnotationAddedEvent(
+                    **place, annotation_index=index, annotation=annotation
+                )
             )
 
     def settle(self, whole: dict[str, Any]) -> None:
-        """Emit the content of the final part that was not emitted yet. What was emitted and is not in it stays."""
+        """Emit the content of the final part that was not emitted yet.
+
+        What was emitted and is not in it stays.
+        """
         if whole.get("type", self.kind) != self.kind:
             return
-        emitted, intended = self.text, text(whole.get(FIELDS[self.kind]))
+        emitted = self.text
+        intended = text(whole.get(FIELDS[self.kind]))
         if intended.startswith(emitted):
             self.add(intended[len(emitted) :], None if emitted else whole.get("logprobs"))
         for annotation in dicts(whole.get("annotations"))[self._received :]:
@@ -113,13 +136,17 @@ class PassedPart:
             self.writer.emit(events.ResponseReasoningTextDoneEvent(**place, text=self.text))
         else:
             self._emit_annotations(is_over=True)
-            self.writer.emit(events.ResponseTextDoneEvent(**place, text=self.text, logprobs=self._logprobs))
+            self.writer.emit(
+                events.ResponseTextDoneEvent(**place, text=self.text, logprobs=self._logprobs)
+            )
         self.writer.emit(events.ResponseContentPartDoneEvent(**place, part=self.whole()))
 
     def whole(self) -> Any:
         """Return the part as the item has it."""
         if self.kind == "output_text":
-            return OutputText(text=self.text, annotations=self._annotations.reported, logprobs=self._logprobs)
+            return OutputText(
+                text=self.text, annotations=self._annotations.reported, logprobs=self._logprobs
+            )
         return _SHAPES[self.kind](self.text)
 
 
@@ -129,7 +156,9 @@ class SummaryPart(PassedPart):
     def open(self) -> None:
         """Announce it."""
         self.writer.emit(
-            events.ResponseReasoningSummaryPartAddedEvent(**self.place.summary(), part=SummaryText(text=""))
+            events.ResponseReasoningSummaryPartAddedEvent(
+                **self.place.summary(), part=SummaryText(text="")
+            )
         )
 
     def add(self, delta: str, logprobs: Any = None) -> None:

@@ -1,10 +1,11 @@
 """A backend's Responses events in, ours out. No I/O.
 
-Theory of operation. The backend's numbering is not trusted: an event belongs to an item by that item's id, or by its
-`output_index`, and the item writes its content through the response's writer, which alone numbers. An item that the
-backend ended is closed at the next event, because only then it is known whether the answer was truncated in it. The
-backend's final response is compared with what was emitted, and supplies what is missing; a non-streamed answer is a
-final response without earlier events.
+Theory of operation. The backend's numbering is not trusted: an event belongs to an item by that
+item's id, or by its `output_index`, and the item writes its content through the response's writer,
+which alone numbers. An item that the backend ended is closed at the next event, because only then
+it is known whether the answer was truncated in it. The backend's final response is compared with
+what was emitted, and supplies what is missing; a non-streamed answer is a final response without
+earlier events.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +21,13 @@ from antiphon.translation.from_responses.values import decode_event, dicts, read
 from antiphon.translation.wire import Finish, FinishReason
 from antiphon.translation.writer import ResponseWriter
 
-TERMINAL = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
+TERMINAL = (
+    "response.completed",
+    "response.incomplete",
+    "response.failed",
+    "response.cancelled",
+    "response.done",
+)
 
 REASONS: dict[str, FinishReason] = {"content_filter": "content_filter"}
 """Why an answer was truncated; every other reason is some limit."""
@@ -48,11 +55,13 @@ _CALL_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in CALLS)
 class ResponsesStream:
     """Passes one backend answer on as events of a response, through the response's writer.
 
-    `read` the data of every event, or the one object of a non-streamed answer, then `finish` it. `call_ids` are those
-    used in the conversation; `only_one` accepts one call and no more.
+    `read` the data of every event, or the one object of a non-streamed answer, then `finish` it.
+    `call_ids` are those used in the conversation; `only_one` accepts one call and no more.
     """
 
-    def __init__(self, writer: ResponseWriter, *, call_ids: Collection[str] = (), only_one: bool = False) -> None:
+    def __init__(
+        self, writer: ResponseWriter, *, call_ids: Collection[str] = (), only_one: bool = False
+    ) -> None:
         self._writer = writer
         self._only_one = only_one
         self._taken = set(call_ids)
@@ -65,7 +74,9 @@ class ResponsesStream:
         self._muted: set[str] = set()
         """Items that are dropped, by their ids at the backend."""
         self._is_unread = False
-        """The backend began something that the API does not have, such as a call of a new kind of its own tools."""
+        """The backend began something that the API does not have, such as a call of a new kind of
+        its own tools.
+        """
         self._response: dict[str, Any] | None = None
         self.error: BackendError | None = None
 
@@ -85,13 +96,16 @@ class ResponsesStream:
         return False
 
     def read(self, data: bytes) -> None:
-        """Read the data of one event, or a non-streamed answer. Raises `BackendError` for anything but a JSON
-        object.
+        """Read the data of one event, or a non-streamed answer. Raises `BackendError` for anything
+        but a JSON object.
         """
         self.feed(decode_event(data))
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
-        """Read one event; return that it is one. Raises `BackendError` for anything but a JSON object."""
+        """Read one event; return that it is one.
+
+        Raises `BackendError` for anything but a JSON object.
+        """
         self.read(events[start])
         return 1
 
@@ -99,7 +113,10 @@ class ResponsesStream:
         """Return None: an answer is passed on item by item."""
 
     def feed(self, event: dict[str, Any]) -> None:
-        """Process one event, or a non-streamed answer. Anything after the end of an answer is ignored."""
+        """Process one event, or a non-streamed answer.
+
+        Anything after the end of an answer is ignored.
+        """
         if self.is_over:
             return
         name = event.get("type")
@@ -153,7 +170,8 @@ class ResponsesStream:
 
     def _open(self, value: dict[str, Any], index: Any) -> PassedItem | None:
         self._close_ended()
-        kind, key = value.get("type"), text(value.get("id"))
+        kind = value.get("type")
+        key = text(value.get("id"))
         if self._only_one and kind in CLIENTS and any(item.kind in CLIENTS for item in self._items):
             self._muted |= {key} - {""}
             return None
@@ -174,7 +192,8 @@ class ResponsesStream:
         self._ended = item
 
     def _close_ended(self, *, is_last: bool = False) -> None:
-        item, self._ended = self._ended, None
+        item = self._ended
+        self._ended = None
         if item is not None and not (is_last and item is self._items[-1]):
             item.close(None)
 
@@ -187,7 +206,9 @@ class ResponsesStream:
         elif isinstance(provided, str):
             value = value | {"call_id": self._renamed.get(provided, provided)}
         caller = value.get("caller")
-        if isinstance(caller, dict) and (renamed := self._renamed.get(text(caller.get("caller_id")))):
+        if isinstance(caller, dict) and (
+            renamed := self._renamed.get(text(caller.get("caller_id")))
+        ):
             value = value | {"caller": caller | {"caller_id": renamed}}
         return value
 
@@ -204,14 +225,17 @@ class ResponsesStream:
     def _pass(self, stem: str, word: str, event: dict[str, Any]) -> None:
         item = self._find(event)
         if item is None and word == "delta" and stem in STARTERS and "output_index" in event:
-            item = self._open({"type": STARTERS[stem], "id": event.get("item_id")}, event["output_index"])
+            item = self._open(
+                {"type": STARTERS[stem], "id": event.get("item_id")}, event["output_index"]
+            )
         if item is not None:
             item.feed(stem, word, event)
         elif stem.startswith("response."):
             self._is_unread = True
 
     def _find(self, event: dict[str, Any]) -> PassedItem | None:
-        key, index = text(event.get("item_id")), event.get("output_index")
+        key = text(event.get("item_id"))
+        index = event.get("output_index")
         if key in self._muted:
             return None
         item = self._by_key.get(key)
@@ -230,7 +254,9 @@ class ResponsesStream:
         """Emit the part of an item of the final response that was not emitted yet."""
         item = self._by_key.get(text(value.get("id")))
         if item is None or item.is_settled or item.kind != value.get("type"):
-            alike = (one for one in self._items if one.kind == value.get("type") and not one.is_settled)
+            alike = (
+                one for one in self._items if one.kind == value.get("type") and not one.is_settled
+            )
             item = next(alike, None) or self._open(value, None)
         if item is not None:
             item.is_settled = True

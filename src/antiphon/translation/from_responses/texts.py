@@ -60,7 +60,10 @@ TEXTS = {
 
 
 class PassedText(PassedItem):
-    """An item with one text that streams. Steps that arrive before the text has ended wait for that."""
+    """An item with one text that streams.
+
+    Steps that arrive before the text has ended wait for that.
+    """
 
     def _opened(self, item: Item) -> Item:
         self._text = TEXTS[self.kind]
@@ -76,7 +79,11 @@ class PassedText(PassedItem):
         inner = value.get(first)
         if not rest:
             return value | {first: content}
-        return value | {first: inner | {rest[0]: content}} if isinstance(inner, dict) and rest[0] in inner else value
+        return (
+            value | {first: inner | {rest[0]: content}}
+            if isinstance(inner, dict) and rest[0] in inner
+            else value
+        )
 
     def _intended(self) -> str:
         found: Any = self.value
@@ -143,7 +150,11 @@ class PassedShell(PassedItem):
 
     def _grow(self, stem: str, word: str, event: Value) -> None:
         index = event.get("command_index")
-        if stem != "response.shell_call_command" or not isinstance(index, int) or index in self._over:
+        if (
+            stem != "response.shell_call_command"
+            or not isinstance(index, int)
+            or index in self._over
+        ):
             return
         if index not in range(len(self._commands) + 1):
             return
@@ -169,7 +180,10 @@ class PassedShell(PassedItem):
             self._command(index).append(delta)
             where = self.output_index
             self._padded(
-                events.ResponseShellCallCommandDeltaEvent(output_index=where, command_index=index, delta=delta), delta
+                events.ResponseShellCallCommandDeltaEvent(
+                    output_index=where, command_index=index, delta=delta
+                ),
+                delta,
             )
 
     def _complete(self, index: int, intended: str) -> None:
@@ -191,9 +205,12 @@ class PassedShell(PassedItem):
     def _end_command(self, index: int) -> None:
         if index not in self._over:
             self._over.add(index)
-            where, command = self.output_index, "".join(self._commands[index])
+            where = self.output_index
+            command = "".join(self._commands[index])
             self.writer.emit(
-                events.ResponseShellCallCommandDoneEvent(output_index=where, command_index=index, command=command)
+                events.ResponseShellCallCommandDoneEvent(
+                    output_index=where, command_index=index, command=command
+                )
             )
 
     def _closed(self) -> Item:
@@ -212,8 +229,12 @@ class PassedShellOutput(PassedItem):
         for index, output in enumerate(item.output):  # type: ignore[attr-defined]
             where = {**self._where(), "command_index": index}
             printed = {name: getattr(output, name) for name in ("stdout", "stderr")}
-            self.writer.emit(events.ResponseShellCallOutputContentDeltaEvent(**where, delta=printed))
-            self.writer.emit(events.ResponseShellCallOutputContentDoneEvent(**where, output=[output]))
+            self.writer.emit(
+                events.ResponseShellCallOutputContentDeltaEvent(**where, delta=printed)
+            )
+            self.writer.emit(
+                events.ResponseShellCallOutputContentDoneEvent(**where, output=[output])
+            )
 
     def _closed(self) -> Item:
         return self._read() if self.is_ended else self._read(output=[])

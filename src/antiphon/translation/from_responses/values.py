@@ -1,4 +1,6 @@
-"""A backend's items and parts as values of ours, whatever they lack, repeat or add (specification section 5)."""
+"""A backend's items and parts as values of ours, whatever they lack, repeat or add (specification
+section 5).
+"""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -24,7 +26,9 @@ FINAL = frozenset({"completed", "incomplete", "failed"})
 """Statuses that are final."""
 
 _NEVER_CREATED = {ItemReference, Compaction, CompactionTrigger, ConfigurationUpdate}
-"""Items that no backend creates: it never receives a request to compact, because only it could read the result."""
+"""Items that no backend creates: it never receives a request to compact, because only it could read
+the result.
+"""
 
 KINDS: Mapping[str, type[Item]] = {
     str(kind.__struct_config__.tag): kind
@@ -49,12 +53,17 @@ _MISSING: Mapping[str, Mapping[str, Any]] = {
 }
 """Required fields, and their values if the backend omits them or sends null."""
 
-_NULLABLE = frozenset({"call_id", "results", "outputs", "result", "output", "error", "approval_request_id"})
+_NULLABLE = frozenset(
+    {"call_id", "results", "outputs", "result", "output", "error", "approval_request_id"}
+)
 """Fields for which null is sent (recorded)."""
 
 
 def decode_event(data: bytes) -> dict[str, Any]:
-    """Return the event or non-streamed answer in these bytes. Raises `BackendError` for anything but a JSON object."""
+    """Return the event or non-streamed answer in these bytes.
+
+    Raises `BackendError` for anything but a JSON object.
+    """
     try:
         value = decode_value(data)
     except (ValueError, RecursionError):
@@ -81,12 +90,16 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     if kind is None:
         displayed = str(name)[:64]
         log.warning(
-            "Dropped an item from a backend's answer: its type %r cannot be input of a later request.", displayed
+            "Dropped an item from a backend's answer: its type %r cannot be input of a later "
+            "request.",
+            displayed,
         )
         return None
     fields = kind.__struct_encode_fields__
     known = {
-        key: provided for key, provided in value.items() if key in fields and (provided is not None or key in _NULLABLE)
+        key: provided
+        for key, provided in value.items()
+        if key in fields and (provided is not None or key in _NULLABLE)
     }
     whole = dict(_MISSING.get(str(name), {})) | known
     try:
@@ -99,25 +112,34 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
 
 
 def _list_outcome(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an `mcp_list_tools` with either tools or an error, as text; each tool has a name and a schema."""
+    """Return an `mcp_list_tools` with either tools or an error, as text; each tool has a name and a
+    schema.
+    """
     if item.get("error"):
         return {**item, "tools": [], "error": _words(item["error"])}
     tools = item["tools"]
     if isinstance(tools, list):
         named = [tool for tool in dicts(tools) if isinstance(tool.get("name"), str)]
-        tools = [tool if isinstance(tool.get("input_schema"), dict) else {**tool, "input_schema": {}} for tool in named]
+        tools = [
+            tool if isinstance(tool.get("input_schema"), dict) else {**tool, "input_schema": {}}
+            for tool in named
+        ]
     return {**item, "tools": tools, "error": None}
 
 
 def _call_outcome(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return an `mcp_call` that completed without an error, or failed without an output."""
-    error, output = item.get("error"), item.get("output")
+    error = item.get("error")
+    output = item.get("output")
     if not error and item.get("status") == "failed" and output is not None:
         error = output or "The call failed."
     if not error:
         return {**item, **({"error": None} if "error" in item else {})}
     if not _is_error(error):
-        error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": _words(error)}]}
+        error = {
+            "type": "mcp_tool_execution_error",
+            "content": [{"type": "text", "text": _words(error)}],
+        }
     return {**item, "status": "failed", "error": error, "output": None}
 
 
@@ -125,7 +147,9 @@ _OUTCOMES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "mcp_list_tools": _list_outcome,
     "mcp_call": _call_outcome,
 }
-"""Items that state in two places how they ended, and how both are reconciled: an error outweighs the rest."""
+"""Items that state in two places how they ended, and how both are reconciled: an error outweighs
+the rest.
+"""
 
 _ERRORS: Mapping[str, Collection[str]] = {
     "mcp_protocol_error": ("code", "message"),
@@ -171,5 +195,8 @@ def read_usage(value: Any) -> Any:
     """Return the usage of a response, None without one (specification section 3)."""
     if not isinstance(value, dict):
         return None
-    reported = {"prompt_tokens_details": "input_tokens_details", "completion_tokens_details": "output_tokens_details"}
+    reported = {
+        "prompt_tokens_details": "input_tokens_details",
+        "completion_tokens_details": "output_tokens_details",
+    }
     return read_counts(value | {ours: value.get(theirs) for ours, theirs in reported.items()})

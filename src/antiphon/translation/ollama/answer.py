@@ -1,8 +1,10 @@
-"""Translates the answers of Ollama's native `/api/chat` into chunks of Chat Completions, or one completion.
+"""Translates the answers of Ollama's native `/api/chat` into chunks of Chat Completions, or one
+completion.
 
-A streamed answer is a JSON object on each line, the last with `done: true`; sources as in `request.py`. Calls arrive
-whole, with their arguments as an object. `prompt_eval_count` includes what was read from the cache, except in Ollama
-before 0.2 and in 0.30.0 (ollama#5371, #16428); `prompt_eval_cached_count` is its cached part.
+A streamed answer is a JSON object on each line, the last with `done: true`; sources as in
+`request.py`. Calls arrive whole, with their arguments as an object. `prompt_eval_count` includes
+what was read from the cache, except in Ollama before 0.2 and in 0.30.0 (ollama#5371, #16428);
+`prompt_eval_cached_count` is its cached part.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,15 +26,25 @@ Chunk = dict[str, Any]
 
 
 class NativeAnswer:
-    """Translates one answer. Feed it the bytes of a stream in any split, then `finish`; or pass a `whole` answer.
+    """Translates one answer.
 
-    `id` and `created` are those of the completion. `num_ctx` is the window that the model was loaded with: a prompt
-    that filled all of it was truncated by a server that does not know `truncate`, and the answer is an error.
-    `with_usage` adds a last chunk with the tokens, as `stream_options.include_usage` requests it.
+    Feed it the bytes of a stream in any split, then `finish`; or pass a `whole` answer.
+
+    `id` and `created` are those of the completion. `num_ctx` is the window that the model was
+    loaded with: a prompt that filled all of it was truncated by a server that does not know
+    `truncate`, and the answer is an error. `with_usage` adds a last chunk with the tokens, as
+    `stream_options.include_usage` requests it.
     """
 
-    def __init__(self, id: str, created: int, num_ctx: int | None = None, *, with_usage: bool = True) -> None:
-        self._head: Chunk = {"id": id, "object": "chat.completion.chunk", "created": created, "model": ""}
+    def __init__(
+        self, id: str, created: int, num_ctx: int | None = None, *, with_usage: bool = True
+    ) -> None:
+        self._head: Chunk = {
+            "id": id,
+            "object": "chat.completion.chunk",
+            "created": created,
+            "model": "",
+        }
         self._num_ctx = num_ctx
         self._with_usage = with_usage
         self._line: list[bytes] = []
@@ -49,7 +61,8 @@ class NativeAnswer:
         *lines, rest = data.split(b"\n")
         if lines:
             lines[0] = b"".join([*self._line, lines[0]])
-            self._line, self._size = [], 0
+            self._line = []
+            self._size = 0
         self._line.append(rest)
         self._size += len(rest)
         if self._size > MAX_LINE:
@@ -61,15 +74,24 @@ class NativeAnswer:
         return self.feed(b"\n") if self._size else b""
 
     def whole(self, data: bytes) -> bytes:
-        """Return a non-streamed answer as a completion, or as the error that it is. Raises as `feed`."""
+        """Return a non-streamed answer as a completion, or as the error that it is.
+
+        Raises as `feed`.
+        """
         answer = _object(data)
         if error := self._error(answer):
             return _encode({"error": error})
-        delta, finish_reason = self._delta(answer), self._finish_reason(answer)
+        delta = self._delta(answer)
+        finish_reason = self._finish_reason(answer)
         message = {"role": "assistant", "content": None, **delta}
         for call in message.get("tool_calls") or ():
             call.pop("index")
-        choice = {"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": _logprobs(answer)}
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": finish_reason,
+            "logprobs": _logprobs(answer),
+        }
         completion = {
             **self._head,
             "object": "chat.completion",
@@ -91,7 +113,8 @@ class NativeAnswer:
         self._head["model"] = answer.get("model") or ""
         delta = self._delta(answer)
         if not self._has_begun:
-            self._has_begun, delta = True, {"role": "assistant", **delta}
+            self._has_begun = True
+            delta = {"role": "assistant", **delta}
         finish_reason = self._finish_reason(answer) if answer.get("done") else None
         choice: Chunk = {"index": 0, "delta": delta, "finish_reason": finish_reason}
         if logprobs := _logprobs(answer):
@@ -117,11 +140,15 @@ class NativeAnswer:
         return delta
 
     def _call(self, call: Mapping[str, Any]) -> Chunk:
-        """Return a call in Chat's form. The server's own `index` is 0 for each of several calls in older versions."""
+        """Return a call in Chat's form.
+
+        The server's own `index` is 0 for each of several calls in older versions.
+        """
         function = call.get("function") or {}
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else _encode(arguments or {}).decode()
-        index, self._calls = self._calls, self._calls + 1
+        index = self._calls
+        self._calls = self._calls + 1
         chat: Chunk = {
             "index": index,
             "type": "function",
@@ -140,13 +167,18 @@ class NativeAnswer:
         read = answer.get("prompt_eval_count")
         if self._num_ctx is None or not isinstance(read, int) or read < self._num_ctx:
             return None
-        return {"message": window_is_full(read), "type": "invalid_request_error", "code": "context_length_exceeded"}
+        return {
+            "message": window_is_full(read),
+            "type": "invalid_request_error",
+            "code": "context_length_exceeded",
+        }
 
 
 def window_is_full(read: int) -> str:
     """Return the message for a prompt that was truncated to the window."""
     return (
-        f"The prompt filled the model's whole window of {read} tokens, so the server has cut it or had no room for an "
+        f"The prompt filled the model's whole window of {read} tokens, so the server has cut it "
+        "or had no room for an "
         "answer. Shorten the input, or raise `num_ctx` of this backend in the server's settings."
     )
 
@@ -167,15 +199,24 @@ def _objects(values: Any) -> Iterable[dict[str, Any]]:
 
 def _logprobs(answer: Mapping[str, Any]) -> Chunk | None:
     tokens = answer.get("logprobs")
-    return {"content": [{"top_logprobs": [], **token} for token in _objects(tokens)]} if tokens else None
+    return (
+        {"content": [{"top_logprobs": [], **token} for token in _objects(tokens)]}
+        if tokens
+        else None
+    )
 
 
 def _usage(answer: Mapping[str, Any]) -> Chunk | None:
     """Return the tokens, None if the server does not report those of the prompt."""
-    prompt, stated = answer.get("prompt_eval_count"), answer.get("eval_count") or 0
+    prompt = answer.get("prompt_eval_count")
+    stated = answer.get("eval_count") or 0
     if not isinstance(prompt, int) or not isinstance(stated, int):
         return None
-    usage: Chunk = {"prompt_tokens": prompt, "completion_tokens": stated, "total_tokens": prompt + stated}
+    usage: Chunk = {
+        "prompt_tokens": prompt,
+        "completion_tokens": stated,
+        "total_tokens": prompt + stated,
+    }
     if cached := answer.get("prompt_eval_cached_count"):
         usage["prompt_tokens_details"] = {"cached_tokens": cached}
     return usage

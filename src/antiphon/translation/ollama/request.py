@@ -1,9 +1,10 @@
 """Translates a Chat Completions request into a request to Ollama's native `/api/chat`.
 
-Sources: Ollama's `docs/api.md`, and `ChatRequest` and `Message` in its `api/types.go`. Two fields that its page omits
-decide whether an answer can be trusted: by default `truncate` drops the oldest messages of a prompt that is too long,
-and `shift` drops the older half of the window when an answer fills it. Both are sent as false: a prompt that is too
-long is an error (ollama#4967, #17944), and an answer that fills the window ends with `length`.
+Sources: Ollama's `docs/api.md`, and `ChatRequest` and `Message` in its `api/types.go`. Two fields
+that its page omits decide whether an answer can be trusted: by default `truncate` drops the oldest
+messages of a prompt that is too long, and `shift` drops the older half of the window when an answer
+fills it. Both are sent as false: a prompt that is too long is an error (ollama#4967, #17944), and
+an answer that fills the window ends with `length`.
 """
 
 import re
@@ -20,14 +21,27 @@ Body = dict[str, Any]
 CHAT = "/../api/chat"
 """The endpoint, relative to a base URL that ends in `/v1`."""
 
-SAMPLED = frozenset({"seed", "stop", "top_k", "min_p", "typical_p", "repeat_penalty", "repeat_last_n"})
-"""Parameters that Chat clients send in addition to those of OpenAI, and that Ollama accepts among its options."""
+SAMPLED = frozenset(
+    {"seed", "stop", "top_k", "min_p", "typical_p", "repeat_penalty", "repeat_last_n"}
+)
+"""Parameters that Chat clients send in addition to those of OpenAI, and that Ollama accepts among
+its options.
+"""
 
 PASSTHROUGH = SAMPLED | {"options"}
 """Parameters that the native API accepts and the Responses API does not have."""
 
 _OPTIONS: Mapping[str, str] = {
-    **{name: name for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty", *sorted(SAMPLED))},
+    **{
+        name: name
+        for name in (
+            "temperature",
+            "top_p",
+            "presence_penalty",
+            "frequency_penalty",
+            *sorted(SAMPLED),
+        )
+    },
     "max_tokens": "num_predict",
     "max_completion_tokens": "num_predict",
 }
@@ -48,9 +62,13 @@ class NativeOptions(msgspec.Struct, frozen=True):
     num_ctx: int | None = None
     """Tokens of the window to load the model with; None leaves it to the server."""
     keep_alive: str | int | None = None
-    """How long the model stays in memory after the answer, as Ollama reads it; None leaves it to the server."""
+    """How long the model stays in memory after the answer, as Ollama reads it; None leaves it to
+    the server.
+    """
     thinks: bool | None = None
-    """Whether the model can think, None if that is unknown: Ollama rejects `think` for a model that cannot."""
+    """Whether the model can think, None if that is unknown: Ollama rejects `think` for a model that
+    cannot.
+    """
 
 
 def native_request(body: Mapping[str, Any], options: NativeOptions) -> Body:
@@ -73,15 +91,17 @@ def native_request(body: Mapping[str, Any], options: NativeOptions) -> Body:
         native["keep_alive"] = options.keep_alive
     if (think := _think(body)) is not None and options.thinks is not False:
         native["think"] = think
-    native |= {name: body[name] for name in _ASIDE if body.get(name) is not None and name != "think"}
+    native |= {
+        name: body[name] for name in _ASIDE if body.get(name) is not None and name != "think"
+    }
     if set_options := _options(body, options.num_ctx):
         native["options"] = set_options
     return native
 
 
 def native_messages(messages: Sequence[Mapping[str, Any]]) -> list[Body]:
-    """Return Chat messages as native ones: images next to the text, arguments as objects, a tool's name with its
-    output.
+    """Return Chat messages as native ones: images next to the text, arguments as objects, a tool's
+    name with its output.
 
     Raises `ClientError` as `native_request`.
     """
@@ -128,7 +148,8 @@ def _image(value: Any) -> str:
     found = _IMAGE.match(url) if isinstance(url, str) else None
     if found is None:
         raise ClientError(
-            "Ollama does not fetch images. Send the image itself, as a data URL with base64-encoded data.",
+            "Ollama does not fetch images. Send the image itself, as a data URL with "
+            "base64-encoded data.",
             param="messages",
         )
     return str(url)[found.end() :]
@@ -136,7 +157,9 @@ def _image(value: Any) -> str:
 
 def _call(call: Mapping[str, Any], names: dict[str, str]) -> Body:
     function = call["function"]
-    native: Body = {"function": {"name": function["name"], "arguments": _arguments(function.get("arguments"))}}
+    native: Body = {
+        "function": {"name": function["name"], "arguments": _arguments(function.get("arguments"))}
+    }
     if call_id := call.get("id"):
         names[call_id] = function["name"]
         native["id"] = call_id
@@ -144,13 +167,19 @@ def _call(call: Mapping[str, Any], names: dict[str, str]) -> Body:
 
 
 def _arguments(arguments: Any) -> msgspec.Raw:
-    """Return the arguments as an object: their text stays unchanged, so that a prompt keeps its prefix."""
+    """Return the arguments as an object: their text stays unchanged, so that a prompt keeps its
+    prefix.
+    """
     return msgspec.Raw(as_object(arguments or "").encode())
 
 
 def _tools(body: Mapping[str, Any]) -> list[Any]:
-    """Return the tools to offer. Ollama reads no `tool_choice`, so tools that must not be called are not offered."""
-    tools, choice = body.get("tools") or [], body.get("tool_choice")
+    """Return the tools to offer.
+
+    Ollama reads no `tool_choice`, so tools that must not be called are not offered.
+    """
+    tools = body.get("tools") or []
+    choice = body.get("tool_choice")
     if choice == "none":
         return []
     named = choice.get("function") if isinstance(choice, dict) else None
@@ -169,11 +198,15 @@ def _format(form: Any) -> Any:
 
 
 def _think(body: Mapping[str, Any]) -> bool | str | None:
-    """Return how much the model is to think: a level, or false for none; None leaves it to the model."""
+    """Return how much the model is to think: a level, or false for none; None leaves it to the
+    model.
+    """
     if (think := body.get("think")) is not None:
         return think  # type: ignore[no-any-return] # the client's own, which the server checks
     reasoning = body.get("reasoning")
-    effort = body.get("reasoning_effort") or (reasoning.get("effort") if isinstance(reasoning, dict) else None)
+    effort = body.get("reasoning_effort") or (
+        reasoning.get("effort") if isinstance(reasoning, dict) else None
+    )
     return False if effort == "none" else effort
 
 

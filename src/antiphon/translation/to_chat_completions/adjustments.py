@@ -1,7 +1,7 @@
 """What a backend is sent differently than the client wrote it, and how the client learns that.
 
-The header `antiphon-adjusted` names it, and the finished response shows the values that applied. Hints, which change no
-answer, and forms that mean the same are not named.
+The header `antiphon-adjusted` names it, and the finished response shows the values that applied.
+Hints, which change no answer, and forms that mean the same are not named.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,7 +13,9 @@ ADJUSTED = "antiphon-adjusted"
 """The header with these names."""
 
 SCHEMAS = "tools.schema"
-"""The schema of a tool is weaker or in another form; the arguments are checked against the client's."""
+"""The schema of a tool is weaker or in another form; the arguments are checked against the
+client's.
+"""
 CHOICE = "tools.choice"
 """An instruction asks for the call that `tool_choice` demands."""
 FORMAT = "text.format"
@@ -22,7 +24,10 @@ EFFORT = "reasoning.effort"
 """Another effort is sent, or none."""
 
 OMITTED: Mapping[str, str] = {
-    **{name: f"sampling.{name}" for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")},
+    **{
+        name: f"sampling.{name}"
+        for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+    },
     "verbosity": "text.verbosity",
 }
 """Chat parameters -> the name for the omission of one. The others are hints."""
@@ -37,7 +42,8 @@ _FIELDS: Mapping[str, tuple[str, float | None]] = {
 
 
 def applied(response: Response, adjusted: Collection[str], effort: str | None) -> dict[str, Any]:
-    """Return the fields in which the finished response differs, because its backend was sent something else.
+    """Return the fields in which the finished response differs, because its backend was sent
+    something else.
 
     `effort` is the one that the backend was sent, None without one.
     """

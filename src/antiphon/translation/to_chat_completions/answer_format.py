@@ -1,4 +1,6 @@
-"""The format of an answer: `response_format` if the dialect has it, otherwise an instruction to the model."""
+"""The format of an answer: `response_format` if the dialect has it, otherwise an instruction to the
+model.
+"""
 
 from typing import Any
 
@@ -17,10 +19,11 @@ WITH_SCHEMA = frozenset({"json_schema", "json_object_schema"})
 def response_format(text: TextConfig, dialect: Dialect) -> dict[str, Any] | None:
     """Return `response_format`, None if the answer is free text or the dialect cannot constrain it.
 
-    A schema weakens to `json_object` if that is all the dialect has, and `json_object` becomes the schema of any object
-    if it has only schemas.
+    A schema weakens to `json_object` if that is all the dialect has, and `json_object` becomes the
+    schema of any object if it has only schemas.
     """
-    wanted, formats = text.format, _formats(dialect)
+    wanted = text.format
+    formats = _formats(dialect)
     if isinstance(wanted, JsonSchemaFormat) and "json_schema" in formats:
         return _schema(wanted, dialect)
     if isinstance(wanted, JsonSchemaFormat) and "json_object_schema" in formats:
@@ -34,18 +37,24 @@ def response_format(text: TextConfig, dialect: Dialect) -> dict[str, Any] | None
 
 def instruction(text: TextConfig, dialect: Dialect) -> str:
     """Return the format as an instruction to the model; empty if `response_format` contains it."""
-    wanted, formats = text.format, _formats(dialect)
+    wanted = text.format
+    formats = _formats(dialect)
     if isinstance(wanted, JsonSchemaFormat) and not formats & WITH_SCHEMA:
         schema = msgspec.json.encode(wanted.schema).decode()
         about = f" {wanted.description}" if wanted.description else ""
-        return f"Answer with one JSON object and nothing else.{about} It must fit this JSON Schema:\n{schema}"
+        return (
+            f"Answer with one JSON object and nothing else.{about} It must fit this JSON "
+            f"Schema:\n{schema}"
+        )
     if isinstance(wanted, JsonObjectFormat) and not formats:
         return "Answer with one JSON object and nothing else."
     return ""
 
 
 def _formats(dialect: Dialect) -> frozenset[str]:
-    """Return the types of `response_format` that the backend accepts: none with a schema if it rejected every one."""
+    """Return the types of `response_format` that the backend accepts: none with a schema if it
+    rejected every one.
+    """
     if "response_format" not in dialect.accepts:
         return frozenset()
     return dialect.json_formats - WITH_SCHEMA if ANY in dialect.unfit else dialect.json_formats

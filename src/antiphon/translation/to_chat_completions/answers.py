@@ -1,4 +1,6 @@
-"""The Chat messages of an earlier answer: what the model said and thought, its calls, and their results."""
+"""The Chat messages of an earlier answer: what the model said and thought, its calls, and their
+results.
+"""
 
 import hashlib
 from typing import Any
@@ -18,7 +20,9 @@ _SHORT_ID_LENGTH = 9
 def assistant(
     text: str, refusal: str, recalled: Recalled, calls: list[ChatPart], dialect: Dialect
 ) -> list[ChatMessage]:
-    """Return the assistant message with this text and refusal, or none if the answer is only reasoning."""
+    """Return the assistant message with this text and refusal, or none if the answer is only
+    reasoning.
+    """
     if not (text or refusal or calls):
         return []
     content = _with_thoughts(text, recalled, dialect)
@@ -33,7 +37,11 @@ def assistant(
     return [message]
 
 
-_NO_CONTENT: dict[str, dict[str, Any]] = {"null": {"content": None}, "": {"content": ""}, "absent": {}}
+_NO_CONTENT: dict[str, dict[str, Any]] = {
+    "null": {"content": None},
+    "": {"content": ""},
+    "absent": {},
+}
 
 
 def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | list[ChatPart]:
@@ -47,7 +55,9 @@ def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | lis
 
 
 def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> dict[str, Any]:
-    """Return the reasoning fields: those that the family sent, otherwise the plain text in the dialect's field."""
+    """Return the reasoning fields: those that the family sent, otherwise the plain text in the
+    dialect's field.
+    """
     if dialect.reasoning in {"think_tags", "thinking"}:
         return {}
     if recalled.fields:
@@ -58,7 +68,9 @@ def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> 
 
 
 def tool_message(call_id: str, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
-    """Return the message with a tool's output; content that the dialect does not accept there is only mentioned."""
+    """Return the message with a tool's output; content that the dialect does not accept there is
+    only mentioned.
+    """
     content: str | list[ChatPart]
     if len(parts) == 1 and parts[0]["type"] == "text":
         content = parts[0]["text"]

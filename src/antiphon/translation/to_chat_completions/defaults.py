@@ -21,7 +21,9 @@ class ModelDefaults(Struct, frozen=True, kw_only=True):
     """The defaults of each request to a model. Values from the client take precedence."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Chat parameters by name: sampling, `stop`, `chat_template_kwargs`, and others that the backend knows."""
+    """Chat parameters by name: sampling, `stop`, `chat_template_kwargs`, and others that the
+    backend knows.
+    """
     system_prompt: str = ""
     """Precedes the request's instructions."""
     effort: str | None = None
@@ -35,22 +37,30 @@ class ModelDefaults(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
 
     def complete(self, request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
-        """Return the request about this conversation with the model's system prompt and its effort."""
+        """Return the request about this conversation with the model's system prompt and its
+        effort.
+        """
         request = configured(request, items)
         changes: dict[str, Any] = {}
         if self.system_prompt:
             own = request.instructions
-            changes["instructions"] = f"{self.system_prompt}\n\n{own}" if own else self.system_prompt
+            changes["instructions"] = (
+                f"{self.system_prompt}\n\n{own}" if own else self.system_prompt
+            )
         reasoning = request.reasoning or ReasoningConfig()
         if self.effort is not None and reasoning.effort is None:
             changes["reasoning"] = replace(reasoning, effort=self.effort)
         return replace(request, **changes) if changes else request
 
-    def fill(self, body: Body, request: CreateResponse, refused: frozenset[str], api: Api = "chat") -> None:
-        """Add to the body of a completed request the defaults that neither the client nor the translation has set.
+    def fill(
+        self, body: Body, request: CreateResponse, refused: frozenset[str], api: Api = "chat"
+    ) -> None:
+        """Add to the body of a completed request the defaults that neither the client nor the
+        translation has set.
 
-        `refused` holds the parameters that the backend rejected; they are omitted. The parameters of an effort replace
-        those that the dialect derived from that effort, and never those that the client wrote.
+        `refused` holds the parameters that the backend rejected; they are omitted. The parameters
+        of an effort replace those that the dialect derived from that effort, and never those that
+        the client wrote.
         """
         own = request.parameters if isinstance(request, LocalRequest) else {}
         effort = request.reasoning.effort if request.reasoning else None
@@ -58,7 +68,9 @@ class ModelDefaults(Struct, frozen=True, kw_only=True):
             if _is_sent(name, refused, api) and name not in own:
                 body[name] = _merged(body.get(name), value)
         for name, value in self.parameters.items():
-            if _is_sent(name, refused, api) and (name not in ALLOWED or getattr(request, name) is None):
+            if _is_sent(name, refused, api) and (
+                name not in ALLOWED or getattr(request, name) is None
+            ):
                 body[name] = _merged(value, body[name]) if name in body else value
 
 
@@ -67,8 +79,13 @@ def combined(first: ModelDefaults | None, second: ModelDefaults | None) -> Model
     if first is None or second is None:
         return second or first
     return ModelDefaults(
-        parameters={name: _merged(first.parameters.get(name), value) for name, value in second.parameters.items()}
-        | {name: value for name, value in first.parameters.items() if name not in second.parameters},
+        parameters={
+            name: _merged(first.parameters.get(name), value)
+            for name, value in second.parameters.items()
+        }
+        | {
+            name: value for name, value in first.parameters.items() if name not in second.parameters
+        },
         system_prompt=second.system_prompt or first.system_prompt,
         effort=second.effort or first.effort,
         efforts={**first.efforts, **second.efforts},

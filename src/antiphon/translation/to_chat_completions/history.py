@@ -2,12 +2,12 @@
 
 Theory of operation.
 
-The Responses API is a flat list of items. Chat has one assistant message for an answer, with its reasoning, text and
-parallel calls, and directly after it one tool message per call. Two passes turn the list into such groups, and
-`messages.py` writes each group for a dialect.
+The Responses API is a flat list of items. Chat has one assistant message for an answer, with its
+reasoning, text and parallel calls, and directly after it one tool message per call. Two passes turn
+the list into such groups, and `messages.py` writes each group for a dialect.
 
-1. `visible` decides what the model receives, and in which form. Each result keeps the index of the item that it comes
-   from, for errors and for translating only what is new.
+1. `visible` decides what the model receives, and in which form. Each result keeps the index of the
+   item that it comes from, for errors and for translating only what is new.
 
    - Messages, reasoning, and calls with their outputs are shown as they are; nothing else has a place in Chat.
    - A compaction replaces the items before it, except user and system messages, which stay word for word
@@ -18,16 +18,18 @@ parallel calls, and directly after it one tool message per call. Two passes turn
    - A tool search without a call id is joined with its output by an id that is made up here.
    - A call that can be answered later (`async`), and is not yet, gets a note as its output, because Chat demands one.
 
-2. `group` puts answers together. An answer is open while items of the model follow each other; any other item closes
-   it. Text and reasoning after text begin another answer, but not after a call: nothing may come between a call and
-   its outputs. So an output moves up to its call, wherever it was; everything else keeps its order.
+2. `group` puts answers together. An answer is open while items of the model follow each other; any
+   other item closes it. Text and reasoning after text begin another answer, but not after a call:
+   nothing may come between a call and its outputs. So an output moves up to its call, wherever it
+   was; everything else keeps its order.
 
 What holds always:
 
 - Each shown item is in exactly one group. An output without its call is in an answer of its own.
-- What the items of a turn become does not depend on later turns, except for the few kinds that `INDEPENDENT` in
-  `prefix.py` excludes. So the messages of earlier turns stay valid when a chain grows.
-"""
+- What the items of a turn become does not depend on later turns, except for the few kinds that
+  `INDEPENDENT` in `prefix.py` excludes. So the messages of earlier turns stay valid when a chain
+  grows.
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -64,8 +66,12 @@ DISPLAYED = frozenset[type]({Message, Reasoning})
 LATE = "[The output is not there yet. It will come later.]"
 
 
-def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = False) -> list[Placed]:
-    """Return the shown items, in order. Calls of one answer are adjacent, followed by their outputs.
+def visible(
+    items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = False
+) -> list[Placed]:
+    """Return the shown items, in order.
+
+    Calls of one answer are adjacent, followed by their outputs.
 
     `sees_images` says that the model is known to see images.
     """
@@ -76,8 +82,13 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
     displayed: list[Placed] = []
     for index, item in remembered(items):
         # Calls that a server has executed: the item contains the output as well.
-        server = rendered_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
-        # Something that the model did not say ends its answer: the outputs that waited come before it.
+        server = (
+            rendered_call(item, unseal, approvals, sees_images=sees_images)
+            if type(item) in RETOLD
+            else None
+        )
+        # Something that the model did not say ends its answer: the outputs that waited come before
+        # it.
         if behind and server is None and not _is_model_output(item):
             displayed += behind
             behind = []
@@ -126,7 +137,10 @@ def becomes_message(item: InputItem) -> bool:
         return type(item) in _ALWAYS
     if item.role != "assistant" or isinstance(item.content, str):
         return item.role != "assistant" or bool(item.content)
-    return any(getattr(part, "refusal" if isinstance(part, Refusal) else "text", True) for part in item.content)
+    return any(
+        getattr(part, "refusal" if isinstance(part, Refusal) else "text", True)
+        for part in item.content
+    )
 
 
 def _is_model_output(item: InputItem) -> bool:
@@ -140,8 +154,8 @@ def _answered(items: Sequence[InputItem]) -> set[str]:
 
 
 def remembered(items: Sequence[InputItem]) -> Iterable[Placed]:
-    """Return the newest compaction and the items that it does not replace. One in the request's own input replaces
-    nothing.
+    """Return the newest compaction and the items that it does not replace. One in the request's own
+    input replaces nothing.
     """
     return enumerate(items) if Compaction not in kinds_of(items) else _not_replaced(items)
 
@@ -155,7 +169,10 @@ def _not_replaced(items: Sequence[InputItem]) -> Iterator[Placed]:
 
 def summary(text: str) -> Message:
     """Return the message with the text of a compaction."""
-    stated = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
+    stated = (
+        "[What happened so far, in short. The messages before this one are kept as they "
+        f"were.]\n{text}"
+    )
     return Message(role="user", content=stated)
 
 
@@ -175,7 +192,9 @@ _CALLS = frozenset({*CALLS, ServerCall})
 
 
 class AssistantDraft(Struct):
-    """One assistant message that is being built, and the outputs of its calls as (index in the items, output)."""
+    """One assistant message that is being built, and the outputs of its calls as (index in the
+    items, output).
+    """
 
     turn: int
     reasoning: list[Reasoning] = field(default_factory=list)
@@ -189,7 +208,9 @@ Content = tuple[int, Message]
 
 
 class Exchanges(Struct):
-    """The conversation; `turn` counts the user messages so far, and `tool_turns` are those with calls."""
+    """The conversation; `turn` counts the user messages so far, and `tool_turns` are those with
+    calls.
+    """
 
     groups: list[AssistantDraft | Content] = field(default_factory=list)
     tool_turns: set[int] = field(default_factory=set)
@@ -197,7 +218,10 @@ class Exchanges(Struct):
 
 
 def group(items: Sequence[Placed]) -> Exchanges:
-    """Group the shown items. An output without its call becomes an answer of its own, without a call."""
+    """Group the shown items.
+
+    An output without its call becomes an answer of its own, without a call.
+    """
     exchanges = Exchanges()
     # All outputs first, because an output can be far behind its call.
     outputs: dict[str, list[tuple[int, Output]]] = {}
@@ -207,9 +231,13 @@ def group(items: Sequence[Placed]) -> Exchanges:
     answer: AssistantDraft | None = None
     for index, item in items:
         is_call = type(item) in _CALLS
-        if is_call or isinstance(item, Reasoning) or (isinstance(item, Message) and item.role == "assistant"):
-            # Text and reasoning after text begin another answer, unless calls are open: nothing may come between those
-            # and their outputs.
+        if (
+            is_call
+            or isinstance(item, Reasoning)
+            or (isinstance(item, Message) and item.role == "assistant")
+        ):
+            # Text and reasoning after text begin another answer, unless calls are open: nothing may
+            # come between those and their outputs.
             if answer is None or (answer.messages and not answer.calls and not is_call):
                 answer = AssistantDraft(exchanges.turn)
                 exchanges.groups.append(answer)

@@ -1,6 +1,7 @@
 """Items of tools that a server ran: the model receives them as calls that were made and answered.
 
-For a call that this server ran, the item contains in sealed form how the model wrote it and the output it received.
+For a call that this server ran, the item contains in sealed form how the model wrote it and the
+output it received.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +32,9 @@ MOST_FIGURES = 4
 """Figures of one call that a model sees."""
 
 LARGEST = 2_000_000
-"""Characters of a figure that a model sees: the size of an image above which backends reject or shrink it."""
+"""Characters of a figure that a model sees: the size of an image above which backends reject or
+shrink it.
+"""
 
 LONGEST = 20_000
 """Characters of a result that the model reads."""
@@ -90,7 +93,9 @@ def approvals_in(items: Iterable[InputItem]) -> Approvals:
         elif isinstance(item, McpApprovalResponse):
             answer = found.answers.setdefault(item.approval_request_id, item)
             if answer.approve:
-                approved.setdefault(requested.get(item.approval_request_id), set()).add(item.approval_request_id)
+                approved.setdefault(requested.get(item.approval_request_id), set()).add(
+                    item.approval_request_id
+                )
         elif isinstance(item, McpCall) and item.approval_request_id:
             found.settled.add(item.approval_request_id)
     return found
@@ -128,7 +133,9 @@ def rendered_call(
 
 
 def state_of(item: Item, unseal: Unseal) -> dict[str, Any]:
-    """Return what was sealed with the item of a call that this server ran: `{call, said, sources}`."""
+    """Return what was sealed with the item of a call that this server ran: `{call, said,
+    sources}`.
+    """
     blob = getattr(item, "encrypted_content", None)
     return unseal(blob.partition(APART)[0]) if isinstance(blob, str) and blob else {}
 
@@ -145,7 +152,9 @@ def _stated(state: dict[str, Any]) -> str | list[InputPart]:
 
 
 def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | FunctionCallOutput:
-    """Return a shell output as the model reads it, the same in every turn for commands of this server."""
+    """Return a shell output as the model reads it, the same in every turn for commands of this
+    server.
+    """
     content = _stated(state_of(item, unseal))
     return FunctionCallOutput(call_id=item.call_id, output=content) if content else item
 
@@ -153,12 +162,18 @@ def shell_output(item: ShellCallOutput, unseal: Unseal) -> ShellCallOutput | Fun
 def _with_figures(text: str, outputs: Sequence[dict[str, Any]]) -> str | list[InputPart]:
     """Return the result of code as the model reads it, with the figures that the code showed."""
     urls = [str(each.get("url")) for each in outputs if each.get("type") == "image"]
-    figures = [InputImage(image_url=url) for url in urls if url.startswith("data:image/") and len(url) <= LARGEST]
+    figures = [
+        InputImage(image_url=url)
+        for url in urls
+        if url.startswith("data:image/") and len(url) <= LARGEST
+    ]
     return [InputText(text=text), *figures[:MOST_FIGURES]] if figures else text
 
 
 def _approval_request(item: McpApprovalRequest, approvals: Approvals) -> ReportedCall | None:
-    """A call that needs an approval; once it has run or was requested again, another item replaces it."""
+    """A call that needs an approval; once it has run or was requested again, another item replaces
+    it.
+    """
     if item.id in approvals.settled:
         return None
     answer = approvals.answers.get(str(item.id))
@@ -171,11 +186,20 @@ def _approval_request(item: McpApprovalRequest, approvals: Approvals) -> Reporte
 
 
 def _web_search(item: WebSearchCall) -> ReportedCall:
-    action = {name: value for name, value in (item.action or {}).items() if name not in ("sources", "type")}
+    action = {
+        name: value
+        for name, value in (item.action or {}).items()
+        if name not in ("sources", "type")
+    }
     provided = (item.action or {}).get("sources")
     sources = provided if isinstance(provided, list) else []
     text = "\n".join(_line(each) for each in [*sources, *(item.results or [])])
-    return ReportedCall(_FUNCTIONS.get(str((item.action or {}).get("type")), "web_search"), action, text, "web_search")
+    return ReportedCall(
+        _FUNCTIONS.get(str((item.action or {}).get("type")), "web_search"),
+        action,
+        text,
+        "web_search",
+    )
 
 
 _FUNCTIONS = {"open_page": "open_page", "find_in_page": "find_in_page"}
@@ -194,7 +218,9 @@ def _code(item: CodeInterpreterCall) -> ReportedCall:
 
 def _image(item: ImageGenerationCall) -> ReportedCall:
     text = "The image was made." if item.result else "No image was made."
-    return ReportedCall("image_generation", {"prompt": item.revised_prompt or ""}, text, "image_generation")
+    return ReportedCall(
+        "image_generation", {"prompt": item.revised_prompt or ""}, text, "image_generation"
+    )
 
 
 def _mcp(item: McpCall) -> ReportedCall:

@@ -1,4 +1,6 @@
-"""Translates items into Chat messages: the conversation in the form that one family of backends accepts."""
+"""Translates items into Chat messages: the conversation in the form that one family of backends
+accepts.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,7 +9,14 @@ from msgspec import Struct, field
 
 from antiphon.errors import ClientError
 from antiphon.protocol.items.calls import ToolSearchOutput
-from antiphon.protocol.items.content import InputFile, InputImage, InputText, OutputText, Part, Refusal
+from antiphon.protocol.items.content import (
+    InputFile,
+    InputImage,
+    InputText,
+    OutputText,
+    Part,
+    Refusal,
+)
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
 from antiphon.protocol.validation import refusals
@@ -64,11 +73,13 @@ from antiphon.translation.tool_mapping.calls import as_object, called_tools, cha
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 
-def chat_parts(parts: Sequence[Part], dialect: Dialect, param: str, files: ReadFiles | None = None) -> list[ChatPart]:
+def chat_parts(
+    parts: Sequence[Part], dialect: Dialect, param: str, files: ReadFiles | None = None
+) -> list[ChatPart]:
     """Return the Chat parts of `parts`; `param` is the path of the list in the request, for errors.
 
-    `files` are those that were read for the request. Raises `ClientError` for a file or an image that the backend
-    cannot accept, and `UnreadFile` for a file that must be read first.
+    `files` are those that were read for the request. Raises `ClientError` for a file or an image
+    that the backend cannot accept, and `UnreadFile` for a file that must be read first.
     """
     written: list[ChatPart] = []
     for index, part in enumerate(parts):
@@ -127,31 +138,38 @@ def to_messages(
 ) -> list[ChatMessage]:
     """Return the Chat messages for `items`, in order, with `instructions` first.
 
-    The system messages before which nothing else becomes a message are one with the `instructions`, unless the dialect
-    accepts several.
-    `token` creates the token that marks later ones, where the dialect accepts none there.
+    The system messages before which nothing else becomes a message are one with the `instructions`,
+    unless the dialect accepts several. `token` creates the token that marks later ones, where the
+    dialect accepts none there.
 
-    `toolbox` knows the names of the tools that are called; `unseal` opens the state that a client stores for us.
+    `toolbox` knows the names of the tools that are called; `unseal` opens the state that a client
+    stores for us.
 
-    `reasoning_context` is the request's `reasoning.context`: `current_turn` omits earlier turns' reasoning, `all_turns`
-    sends it wherever the dialect has a field for it. `history` is how many of the items came before this request's own
-    input: errors name `input[…]` as the client counts, and content of an earlier turn that this backend cannot accept
-    is only mentioned.
+    `reasoning_context` is the request's `reasoning.context`: `current_turn` omits earlier turns'
+    reasoning, `all_turns` sends it wherever the dialect has a field for it. `history` is how many
+    of the items came before this request's own input: errors name `input[…]` as the client counts,
+    and content of an earlier turn that this backend cannot accept is only mentioned.
 
-    `files` are those that were read for the request. The first `opening` items, of `history`, are a prompt's messages.
+    `files` are those that were read for the request. The first `opening` items, of `history`, are a
+    prompt's messages.
 
-    Raises `ClientError` for content that the dialect cannot express, and for an `item_reference`, which the history
-    resolves before; `UnreadFile` for a file that must be read first.
+    Raises `ClientError` for content that the dialect cannot express, and for an `item_reference`,
+    which the history resolves before; `UnreadFile` for a file that must be read first.
     """
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
     write = _Renderer(dialect, reasoning_context, toolbox, unseal, files, opening=opening)
     prefix = items.prefix if isinstance(items, ModelConversation) else None
-    leading, is_late, place = 0, False, 0  # found in this function, so that a request without any pays no call
+    # found in this function, so that a request without any pays no call
+    leading = 0
+    is_late = False
+    place = 0
     if dialect.system_messages != "several":
         is_first = True
         if prefix and prefix.is_apart:
-            leading, is_late, is_first = prefix.leading, prefix.has_late_system, prefix.is_silent
+            leading = prefix.leading
+            is_late = prefix.has_late_system
+            is_first = prefix.is_silent
             place = prefix.length
         for item in items[place:] if place else items:
             place += 1
@@ -176,7 +194,9 @@ def to_messages(
 
 
 class _Renderer(Struct):
-    """Writes items of a conversation in one dialect; the messages of a chain's earlier turns are not written again."""
+    """Writes items of a conversation in one dialect; the messages of a chain's earlier turns are
+    not written again.
+    """
 
     dialect: Dialect
     reasoning_context: str | None
@@ -190,18 +210,25 @@ class _Renderer(Struct):
     opening: int = 0
     """How many of these are the messages of a prompt."""
     token: str = ""
-    """The token that marks system messages, if the conversation has later ones and the dialect accepts none there."""
+    """The token that marks system messages, if the conversation has later ones and the dialect
+    accepts none there.
+    """
 
     def opened(self, items: Sequence[InputItem], instructions: str | None) -> list[ChatMessage]:
-        """Return the instructions and the system messages that follow them as one, and their other content behind."""
-        texts, rest = [instructions] if instructions else [], list[ChatPart]()
+        """Return the instructions and the system messages that follow them as one, and their other
+        content behind.
+        """
+        texts = [instructions] if instructions else []
+        rest = list[ChatPart]()
         for index, item in enumerate(items):
             if isinstance(item, Message) and item.role in SYSTEM_ROLES:
                 parts = self._parts(item.content, index, "content")
                 texts.append("\n\n".join(text_of(parts)))
                 rest += [part for part in parts if part["type"] != "text"]
         text = "\n\n".join(filter(None, texts))
-        messages: list[ChatMessage] = [{"role": self.dialect.system_role, "content": text}] if text else []
+        messages: list[ChatMessage] = (
+            [{"role": self.dialect.system_role, "content": text}] if text else []
+        )
         return [*messages, {"role": "user", "content": rest}] if rest else messages
 
     def messages(
@@ -213,7 +240,8 @@ class _Renderer(Struct):
         are_past: bool = False,
         continues: bool = False,
     ) -> list[ChatMessage]:
-        """Return the messages of turns that are independent of all other turns, from the item at `start` on.
+        """Return the messages of turns that are independent of all other turns, from the item at
+        `start` on.
 
         The first one `continues` a turn that has called tools before.
         """
@@ -241,15 +269,19 @@ class _Renderer(Struct):
         return visible(items, self.unseal, sees_images=self.dialect.sees_images)
 
     def known(self, prefix: Prefix, items: Sequence[InputItem], history: int, leading: int) -> int:
-        """Return a position where a turn or a step of it begins, before which all messages are known from now on.
+        """Return a position where a turn or a step of it begins, before which all messages are
+        known from now on.
 
         It is 0 for none.
 
-        The `leading` items are not among these messages: those that become any are one with the instructions.
+        The `leading` items are not among these messages: those that become any are one with the
+        instructions.
         """
         if prefix.log.has_files:
             return 0
-        if self.dialect.alternating:  # the message before this position and the one after it can need merging
+        if (
+            self.dialect.alternating
+        ):  # the message before this position and the one after it can need merging
             return 0
         if history < prefix.length and not prefix.log.is_sent:
             return 0
@@ -262,16 +294,25 @@ class _Renderer(Struct):
             rendering = self._known_up_to(prefix, cut, leading)
         except ClientError:
             return 0
-        return cut if cut in rendering.bounds else max(bound for bound in [*rendering.bounds] if bound < cut)
+        return (
+            cut
+            if cut in rendering.bounds
+            else max(bound for bound in [*rendering.bounds] if bound < cut)
+        )
 
     def _cut(self, items: Sequence[InputItem], prefix: Prefix) -> int:
         """Return the last position up to which every turn is over, or every step of the last one.
 
-        A turn that is over can lose its reasoning, so its steps count only if the request does not ask for that.
+        A turn that is over can lose its reasoning, so its steps count only if the request does not
+        ask for that.
         """
         if prefix.length < len(items) and _is_user(items[prefix.length]):
             return prefix.length
-        return prefix.last_user if self.reasoning_context == "current_turn" else max(prefix.last_user, prefix.last_step)
+        return (
+            prefix.last_user
+            if self.reasoning_context == "current_turn"
+            else max(prefix.last_user, prefix.last_step)
+        )
 
     def _known_up_to(self, prefix: Prefix, cut: int, leading: int) -> Rendering:
         form = (self.dialect, self.reasoning_context, self.token)
@@ -301,12 +342,15 @@ class _Renderer(Struct):
         return self.stated((index, message))
 
     def stated(self, stated: Content) -> list[ChatMessage]:
-        """A user or system message; content that a system message cannot contain follows as a user message."""
+        """A user or system message; content that a system message cannot contain follows as a user
+        message.
+        """
         index, message = stated
         parts = self._parts(message.content, index, "content")
         if message.role == "user":
             return [{"role": "user", "content": content_of(parts, self.dialect)}]
-        own, text = self.dialect.system_role, "\n\n".join(text_of(parts))
+        own = self.dialect.system_role
+        text = "\n\n".join(text_of(parts))
         role = own if message.role == "developer" or own == "user" else "system"
         rest = [part for part in parts if part["type"] != "text"]
         written: ChatMessage = {"role": role, "content": text}
@@ -315,7 +359,9 @@ class _Renderer(Struct):
         return [written, {"role": "user", "content": rest}] if rest else [written]
 
     def answer(self, answer: AssistantDraft) -> list[ChatMessage]:
-        """An assistant message, its calls' outputs, and the content that those outputs could not contain."""
+        """An assistant message, its calls' outputs, and the content that those outputs could not
+        contain.
+        """
         recalled = recall(answer.reasoning, self.dialect, self.unseal)
         if answer.reasoning and not self._replays(answer):
             recalled = recalled.without_reasoning()
@@ -323,7 +369,11 @@ class _Renderer(Struct):
             if blob := signature_of(call):
                 recall_signature(recalled, tie(call), blob, self.dialect, self.unseal)
         calls = [self._tool_call(call, recalled) for call in answer.calls]
-        if self.dialect.signs_calls and calls and not (recalled.signatures or recalled.calls.get(tie(answer.calls[0]))):
+        if (
+            self.dialect.signs_calls
+            and calls
+            and not (recalled.signatures or recalled.calls.get(tie(answer.calls[0])))
+        ):
             calls[0]["extra_content"] = UNSIGNED
         message = assistant(*_spoken(answer.messages, self.dialect), recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer, recalled)
@@ -335,10 +385,15 @@ class _Renderer(Struct):
         return messages
 
     def _replays(self, answer: AssistantDraft) -> bool:
-        is_current, has_calls = answer.turn == self.exchanges.turn, answer.turn in self.exchanges.tool_turns
-        return replays(self.dialect, self.reasoning_context, is_current=is_current, has_calls=has_calls)
+        is_current = answer.turn == self.exchanges.turn
+        has_calls = answer.turn in self.exchanges.tool_turns
+        return replays(
+            self.dialect, self.reasoning_context, is_current=is_current, has_calls=has_calls
+        )
 
-    def _outputs(self, answer: AssistantDraft, recalled: Recalled) -> tuple[list[ChatMessage], list[ChatPart]]:
+    def _outputs(
+        self, answer: AssistantDraft, recalled: Recalled
+    ) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
@@ -353,14 +408,21 @@ class _Renderer(Struct):
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
-        call_id, function = tie(call), {"name": name, "arguments": as_object(arguments)}
+        call_id = tie(call)
+        function = {"name": name, "arguments": as_object(arguments)}
         own = {"id": self._id_of(call_id, recalled), "type": "function", "function": function}
         if recalled.calls:
-            own |= {name: value for name, value in recalled.calls.get(call_id, {}).items() if name != SIGNED_ID}
+            own |= {
+                name: value
+                for name, value in recalled.calls.get(call_id, {}).items()
+                if name != SIGNED_ID
+            }
         return own
 
     def _id_of(self, call_id: str, recalled: Recalled) -> str:
-        """Return the id for a call and its output: the backend's own, if that contains a signature."""
+        """Return the id for a call and its output: the backend's own, if that contains a
+        signature.
+        """
         signed = recalled.calls.get(call_id, {}).get(SIGNED_ID) if recalled.calls else None
         return signed or call_id_for(call_id, self.dialect)
 
@@ -369,16 +431,20 @@ class _Renderer(Struct):
         if isinstance(content, str):
             parts: list[ChatPart] = [{"type": "text", "text": content}]
         elif index < self.opening:
-            parts = chat_parts(content, self.dialect, f"prompt.messages[{index}].{field}", self.files)
+            parts = chat_parts(
+                content, self.dialect, f"prompt.messages[{index}].{field}", self.files
+            )
         elif index < self.history:
             parts = [part for each in content for part in self._remembered(each)]
         else:
-            parts = chat_parts(content, self.dialect, f"input[{index - self.history}].{field}", self.files)
+            parts = chat_parts(
+                content, self.dialect, f"input[{index - self.history}].{field}", self.files
+            )
         return without_token(parts, self.token) if self.token else parts
 
     def _remembered(self, part: Any) -> list[ChatPart]:
-        """An earlier turn's part; a conversation continues even if a model with other senses takes over (lesson
-        L30).
+        """An earlier turn's part; a conversation continues even if a model with other senses takes
+        over (lesson L30).
         """
         try:
             return chat_parts([part], self.dialect, "input", self.files)
@@ -387,8 +453,11 @@ class _Renderer(Struct):
 
 
 def _leading(items: Iterable[Placed]) -> tuple[int, bool]:
-    """Return the position behind the leading system messages among visible items, and whether later ones follow."""
-    end, is_first = 0, True
+    """Return the position behind the leading system messages among visible items, and whether later
+    ones follow.
+    """
+    end = 0
+    is_first = True
     for place, item in items:
         if isinstance(item, Message) and item.role in SYSTEM_ROLES:
             if not is_first:
@@ -412,16 +481,26 @@ def _is_user(item: InputItem) -> bool:
 
 
 def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
-    """Return the text and the refusal of assistant messages; a refusal is text if the dialect has no field for it."""
+    """Return the text and the refusal of assistant messages; a refusal is text if the dialect has
+    no field for it.
+    """
     if not messages:
         return "", ""
     texts: list[str] = []
     refusals: list[str] = []
     for message in messages:
-        parts = [OutputText(text=message.content)] if isinstance(message.content, str) else message.content
+        parts = (
+            [OutputText(text=message.content)]
+            if isinstance(message.content, str)
+            else message.content
+        )
         apart = [part for part in parts if isinstance(part, Refusal) and dialect.refusal_field]
         refusals += [part.refusal for part in apart]
-        texts.append("".join(text_of(chat_parts([part for part in parts if part not in apart], dialect, "input"))))
+        texts.append(
+            "".join(
+                text_of(chat_parts([part for part in parts if part not in apart], dialect, "input"))
+            )
+        )
     return "\n\n".join(filter(None, texts)), "".join(refusals)
 
 

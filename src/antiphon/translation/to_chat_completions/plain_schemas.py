@@ -1,7 +1,9 @@
-"""The plainest form of a tool's schema: the keywords that every backend accepts, and all others in words.
+"""The plainest form of a tool's schema: the keywords that every backend accepts, and all others in
+words.
 
-It is for a tool that a backend refused, and arguments are still checked against the client's schema. It permits
-whatever the schema permits. What a keyword says is added to the description next to it, so that the model reads it.
+It is for a tool that a backend refused, and arguments are still checked against the client's
+schema. It permits whatever the schema permits. What a keyword says is added to the description next
+to it, so that the model reads it.
 """
 
 from collections.abc import Mapping
@@ -20,7 +22,9 @@ LARGEST = 100_000
 """Bytes of a schema that has a plainest form."""
 
 MOST_EXPANDED = 200_000
-"""Bytes of the definitions that take the place of references to them; a schema with more has no plainest form."""
+"""Bytes of the definitions that take the place of references to them; a schema with more has no
+plainest form.
+"""
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 _STORED = frozenset({"type", "properties", "required", "items", "enum", "description"})
@@ -34,11 +38,12 @@ def digest_of(schema: Schema) -> str:
 
 
 def plain(schema: Schema) -> Schema | None:
-    """Return the plainest form of the schema of a tool's arguments, an object with its properties; None if too large.
+    """Return the plainest form of the schema of a tool's arguments, an object with its properties;
+    None if too large.
 
     >>> plain({"type": "object", "properties": {"n": {"type": ["integer", "null"], "minimum": 1}}})["properties"]
     {'n': {'type': 'integer', 'description': 'Must fit {"type":["integer","null"],"minimum":1}.'}}
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     if len(msgspec.json.encode(schema)) > LARGEST:
         return None
     work = _Work(schema)
@@ -79,13 +84,23 @@ class _Work(Struct):
         self.left -= self.sizes[reference]
         if self.left < 0:
             raise TooLarge
-        return {**found, **{name: node[name] for name in node if name != "$ref"}}, (*trail, reference)
+        return {**found, **{name: node[name] for name in node if name != "$ref"}}, (
+            *trail,
+            reference,
+        )
 
 
 def _fill(schema: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> None:
-    """Write the plainest form of a subschema to its `copy`; those inside it are pending. Raises `TooLarge`."""
+    """Write the plainest form of a subschema to its `copy`; those inside it are pending.
+
+    Raises `TooLarge`.
+    """
     node, trail = work.target(schema, trail)
-    lost = {name: value for name, value in node.items() if name not in _STORED | _UNSTATED and not _closes(name, value)}
+    lost = {
+        name: value
+        for name, value in node.items()
+        if name not in _STORED | _UNSTATED and not _closes(name, value)
+    }
     node, trail = work.target(_only_form(node), trail)
 
     def later(inner: Any) -> Schema:
@@ -100,7 +115,9 @@ def _fill(schema: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> 
         copy["type"] = kind
     if kind != node.get("type") and "type" in node:
         lost = {"type": node["type"], **lost}
-    members, required, items = node.get("properties"), node.get("required"), node.get("items")
+    members = node.get("properties")
+    required = node.get("required")
+    items = node.get("items")
     if isinstance(members, dict):
         copy["properties"] = {name: later(member) for name, member in members.items()}
         names = required if isinstance(required, list) else ()
@@ -114,17 +131,23 @@ def _fill(schema: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> 
         copy["enum"] = values
     elif values is not None:
         lost["enum"] = values
-    stated = next((text for one in (schema, node) if isinstance(text := one.get("description"), str)), "")
+    stated = next(
+        (text for one in (schema, node) if isinstance(text := one.get("description"), str)), ""
+    )
     if text := " ".join(filter(None, (stated, noted(lost)))):
         copy["description"] = text
 
 
 def _only_form(node: Schema) -> Schema:
-    """Return a subschema with the keywords of its only alternative: a value that can be null has one."""
+    """Return a subschema with the keywords of its only alternative: a value that can be null has
+    one.
+    """
     for keyword in ("anyOf", "oneOf", "allOf"):
         forms = node.get(keyword)
         if isinstance(forms, list):
-            forms = [one for one in forms if not (isinstance(one, dict) and one.get("type") == "null")]
+            forms = [
+                one for one in forms if not (isinstance(one, dict) and one.get("type") == "null")
+            ]
             if len(forms) == 1 and isinstance(forms[0], dict):
                 return {**node, **forms[0]}
     return node
@@ -132,12 +155,18 @@ def _only_form(node: Schema) -> Schema:
 
 def _type(kinds: Any) -> str:
     """Return the type, the only one besides `null` of several; empty if no type is known."""
-    known = [one for one in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(one, str) and one in _TYPES]
+    known = [
+        one
+        for one in (kinds if isinstance(kinds, list) else [kinds])
+        if isinstance(one, str) and one in _TYPES
+    ]
     return known[0] if len(known) == 1 else ""
 
 
 def _closes(name: str, value: Any) -> bool:
-    """Whether a keyword only permits or forbids further properties: the arguments are checked for them."""
+    """Whether a keyword only permits or forbids further properties: the arguments are checked for
+    them.
+    """
     return name == "additionalProperties" and isinstance(value, bool)
 
 
@@ -151,4 +180,8 @@ _NAMES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bo
 
 
 def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and bool(values) and all(isinstance(one, str) and one for one in values)
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(isinstance(one, str) and one for one in values)
+    )

@@ -1,9 +1,10 @@
 """What the turns of a chain share: its items, what is known of them, and their messages.
 
-A chain grows at its end, and so does a history that a client sends again with each turn. So all its items are in one
-list, a `ChainLog`; each response has a beginning of it, a `Prefix`, and a new turn adds only its own items. If two
-responses follow the same one, the second receives a copy. The messages of a log are stored per dialect in the same way,
-as values and as JSON (`Rendering`); `messages.py` creates them.
+A chain grows at its end, and so does a history that a client sends again with each turn. So all its
+items are in one list, a `ChainLog`; each response has a beginning of it, a `Prefix`, and a new turn
+adds only its own items. If two responses follow the same one, the second receives a copy. The
+messages of a log are stored per dialect in the same way, as values and as JSON (`Rendering`);
+`messages.py` creates them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +23,9 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.to_chat_completions.history import becomes_message
 from antiphon.translation.to_chat_completions.marks import SYSTEM_ROLES
 
-INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference([ToolSearchCall, ToolSearchOutput])
+INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference(
+    [ToolSearchCall, ToolSearchOutput]
+)
 """Items that become the same messages whatever later turns contain."""
 
 MANY = 250
@@ -32,10 +35,14 @@ MUCH = 4 * 1024 * 1024
 """Bytes of a log from which the same applies: about a fourth of them are text."""
 
 MOST_RENDERINGS = 2
-"""Renderings that a log keeps. A chain seldom needs a second; the size of a log does not include the others."""
+"""Renderings that a log keeps. A chain seldom needs a second; the size of a log does not include
+the others.
+"""
 
 Form = tuple[Dialect, str | None, str]
-"""What the messages of items depend on: the dialect, `reasoning.context`, and the token of marked system messages."""
+"""What the messages of items depend on: the dialect, `reasoning.context`, and the token of marked
+system messages.
+"""
 
 _encoder = msgspec.json.Encoder()
 _encode = _encoder.encode
@@ -43,7 +50,9 @@ _encode = _encoder.encode
 
 @dataclass(slots=True)
 class Rendering:
-    """The messages of a log's items up to `end`, where a turn or a step of a turn begins, in one dialect."""
+    """The messages of a log's items up to `end`, where a turn or a step of a turn begins, in one
+    dialect.
+    """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     json: bytearray = field(default_factory=bytearray)
@@ -54,8 +63,17 @@ class Rendering:
     """The names of the tools that are called in it."""
     end: int = 0
 
-    def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str], *, is_large: bool = False) -> None:
-        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `ChainLog`.
+    def add(
+        self,
+        messages: list[dict[str, Any]],
+        end: int,
+        names: dict[Key, str],
+        *,
+        is_large: bool = False,
+    ) -> None:
+        """Add the messages of the items from the former `end` to the new one.
+
+        The bound is set last: see `ChainLog`.
 
         Messages that are `is_large` are encoded in pieces.
         """
@@ -80,16 +98,19 @@ class Rendering:
         last = max(bound for bound in known if bound <= end)
         messages, length = known[last]
         bounds = {bound: counts for bound, counts in known.items() if bound <= last}
-        return Rendering(self.messages[:messages], self.json[:length], bounds, dict(self.names), last)
+        return Rendering(
+            self.messages[:messages], self.json[:length], bounds, dict(self.names), last
+        )
 
 
 @dataclass(slots=True, eq=False)
 class ChainLog:
     """The items of a chain, and the positions of its calls and their outputs.
 
-    Its renderings are created where the request that needs them is translated: on the event loop, or in a thread once
-    the log `is_large`. A tenant holds one thread, so no two work on them. The loop can copy them meanwhile: the part up
-    to a bound does not change, and a restarted rendering is a new object.
+    Its renderings are created where the request that needs them is translated: on the event loop,
+    or in a thread once the log `is_large`. A tenant holds one thread, so no two work on them. The
+    loop can copy them meanwhile: the part up to a bound does not change, and a restarted rendering
+    is a new object.
     """
 
     items: list[InputItem] = field(default_factory=list)
@@ -99,11 +120,13 @@ class ChainLog:
     size: int = 0
     """About how many bytes it takes."""
     has_files: bool = False
-    """Whether it has files that were read: `size` does not include their text and images, so no rendering keeps
-    them.
+    """Whether it has files that were read: `size` does not include their text and images, so no
+    rendering keeps them.
     """
     is_sent: bool = False
-    """Whether the items are of the request's own input: what a backend cannot accept of them is an error."""
+    """Whether the items are of the request's own input: what a backend cannot accept of them is an
+    error.
+    """
 
     def copied(self, length: int) -> "ChainLog":
         """Return a log of the first items, which grows independently."""
@@ -135,20 +158,26 @@ class Prefix:
     last_user: int = 0
     """The position of the last user message."""
     last_step: int = 0
-    """The last position where the model continues after outputs, and no call waits for one: an answer begins there."""
+    """The last position where the model continues after outputs, and no call waits for one: an
+    answer begins there.
+    """
     is_sound: bool = True
     """Whether calls and outputs are paired, except the `open` ones."""
     is_apart: bool = True
     """Whether the messages of a turn depend on no other turn."""
     leading: int = 0
-    """The position behind the system and developer messages before which nothing else becomes a message."""
+    """The position behind the system and developer messages before which nothing else becomes a
+    message.
+    """
     has_late_system: bool = False
     """Whether it contains one after other messages."""
     is_silent: bool = True
     """Whether none of its items becomes a message, except the `leading` ones."""
 
     def rendering(self, form: Form) -> Rendering:
-        """Return the messages that are known of the log, none at first; a new rendering replaces the oldest one."""
+        """Return the messages that are known of the log, none at first; a new rendering replaces
+        the oldest one.
+        """
         return self.log.renderings.get(form) or self.render_again(form)
 
     def render_again(self, form: Form) -> Rendering:
@@ -160,7 +189,9 @@ class Prefix:
         return found
 
     def render_up_to(self, form: Form, end: int) -> Rendering:
-        """Return a rendering that replaces the known one, of the part up to its last bound that is not behind `end`."""
+        """Return a rendering that replaces the known one, of the part up to its last bound that is
+        not behind `end`.
+        """
         found = self.log.renderings[form] = self.rendering(form).copied(end)
         return found
 
@@ -203,14 +234,19 @@ class Prefix:
         )
 
     def check_calls(self, new: Sequence[InputItem]) -> None:
-        """Check that calls and outputs are paired once the `new` items follow; raises as `check_calls`."""
+        """Check that calls and outputs are paired once the `new` items follow; raises as
+        `check_calls`.
+        """
         if not self.is_sound:
             check_calls([*self.items, *new])
             return
-        log, ties = self.log, {tie(item) for item in new if type(item) in CALLS or type(item) in OUTPUTS}
+        log = self.log
+        ties = {tie(item) for item in new if type(item) in CALLS or type(item) in OUTPUTS}
         places = {log.calls[call_id] for call_id in self.open}
         for found in (log.calls, log.outputs):
-            places |= {found[call_id] for call_id in ties if found.get(call_id, self.length) < self.length}
+            places |= {
+                found[call_id] for call_id in ties if found.get(call_id, self.length) < self.length
+            }
         check_calls([*(log.items[place] for place in sorted(places)), *new])
 
 
@@ -254,7 +290,9 @@ class _Added:
 
     def _add_call(self, call: InputItem, place: int) -> None:
         call_id = tie(call)
-        self.is_sound &= bool(call_id) and call_id not in self.log.calls and not getattr(call, "async_", None)
+        self.is_sound &= (
+            bool(call_id) and call_id not in self.log.calls and not getattr(call, "async_", None)
+        )
         self.log.calls.setdefault(call_id, place)
         self.open[call_id] = None
 
@@ -274,14 +312,20 @@ class ModelConversation(ItemList):
     def __init__(self, items: Iterable[InputItem] = (), prefix: Prefix | None = None) -> None:
         super().__init__(items)
         self.prefix = prefix
-        self.kinds = prefix.kinds.union(map(type, self[prefix.length :])) if prefix else frozenset(map(type, self))
+        self.kinds = (
+            prefix.kinds.union(map(type, self[prefix.length :]))
+            if prefix
+            else frozenset(map(type, self))
+        )
 
 
 def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[InputItem]:
     """Return a conversation that continues with `more`."""
     if not more:
         return items
-    return ModelConversation([*items, *more], items.prefix if isinstance(items, ModelConversation) else None)
+    return ModelConversation(
+        [*items, *more], items.prefix if isinstance(items, ModelConversation) else None
+    )
 
 
 class Messages(list[dict[str, Any]]):
@@ -289,17 +333,27 @@ class Messages(list[dict[str, Any]]):
 
     __slots__ = ("_json", "_known", "_length")
 
-    def __init__(self, first: list[dict[str, Any]], rendering: Rendering, cut: int, rest: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        first: list[dict[str, Any]],
+        rendering: Rendering,
+        cut: int,
+        rest: list[dict[str, Any]],
+    ) -> None:
         count, self._length = rendering.bounds[cut]
         super().__init__(first)
-        self += rendering.messages if count == len(rendering.messages) else rendering.messages[:count]
+        self += (
+            rendering.messages if count == len(rendering.messages) else rendering.messages[:count]
+        )
         self += rest
         self._known = slice(len(first), len(first) + count)
         self._json = rendering.json
 
     @property
     def is_mostly_known(self) -> bool:
-        """Whether some of them are JSON already, which is copied in a few milliseconds, and others are not."""
+        """Whether some of them are JSON already, which is copied in a few milliseconds, and others
+        are not.
+        """
         return 0 < self._length <= MUCH and self._known.stop < len(self)
 
     @property
@@ -309,16 +363,20 @@ class Messages(list[dict[str, Any]]):
 
     def encoded(self, before: bytes, behind: bytes, encode: Callable[[Any], bytes]) -> bytes:
         """Return them as JSON between other bytes. The JSON of known messages is copied, once."""
-        first, rest = self[: self._known.start], self[self._known.stop :]
+        first = self[: self._known.start]
+        rest = self[self._known.stop :]
         if not (rest and self._length):
             return b"".join((before, encode(list(self)), behind))
-        # A copy: a thread can add to the JSON meanwhile, which is not possible while it is exported.
+        # A copy: a thread can add to the JSON meanwhile, which is not possible while it is
+        # exported.
         known = self._json[: self._length]
         return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
 
 
 class Functions(list[dict[str, Any]]):
-    """The tools of a request, and their JSON: requests with the same tools share both, so they are not changed."""
+    """The tools of a request, and their JSON: requests with the same tools share both, so they are
+    not changed.
+    """
 
     __slots__ = ("json",)
 
@@ -342,14 +400,19 @@ def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) 
         return encode(body)
     names = list(body)
     place = names.index("messages")
-    before, behind = (encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :]))
+    before, behind = (
+        encode({name: body[name] for name in part}) for part in (names[:place], names[place + 1 :])
+    )
     start = before[:-1] + (b',"messages":' if place else b'"messages":')
     return messages.encoded(start, b"," + behind[1:] if len(behind) > 2 else b"}", encode)
 
 
 def is_quick(body: dict[str, Any]) -> bool:
-    """Return whether most of a large request is JSON already, so that `encode_body` takes a few milliseconds."""
-    messages, tools = body.get("messages"), body.get("tools")
+    """Return whether most of a large request is JSON already, so that `encode_body` takes a few
+    milliseconds.
+    """
+    messages = body.get("messages")
+    tools = body.get("tools")
     if not isinstance(messages, Messages) or not (tools is None or type(tools) is Functions):
         return False
     others = {name: value for name, value in body.items() if name not in ("messages", "tools")}
@@ -357,7 +420,9 @@ def is_quick(body: dict[str, Any]) -> bool:
 
 
 def encode_large_body(body: dict[str, Any]) -> bytes:
-    """Return the same, piece by piece: for a thread, in which one long step would stop all others."""
+    """Return the same, piece by piece: for a thread, in which one long step would stop all
+    others.
+    """
     return encode_body(body, _encode_large)
 
 

@@ -1,5 +1,5 @@
-"""Tools for a model with a backend that does not support them: described in the prompt, called in the text, answered in
-messages.
+"""Tools for a model with a backend that does not support them: described in the prompt, called in
+the text, answered in messages.
 
 | | Native | In the prompt |
 |---|---|---|
@@ -8,11 +8,12 @@ messages.
 | a call | `tool_calls` | a `<tool_call>` block in the assistant's text; `from_chat/text_calls` reads it |
 | its output | a `tool` message | a `<tool_response>` block in a user message |
 
-The format is that of Hermes and Qwen, which most models have seen. If the request requires a call, or a format of the
-answer, and the backend accepts a schema, the schema forces the model to write a call, or a call or that format: then a
-call is one JSON object. Otherwise the answer stays free: a schema would prevent models from reasoning, and make their
-prose worse. Only if the dialect says so (`tools="schema"`) every answer is forced into JSON, with text in `answer`.
-"""
+The format is that of Hermes and Qwen, which most models have seen. If the request requires a call,
+or a format of the answer, and the backend accepts a schema, the schema forces the model to write a
+call, or a call or that format: then a call is one JSON object. Otherwise the answer stays free: a
+schema would prevent models from reasoning, and make their prose worse. Only if the dialect says so
+(`tools="schema"`) every answer is forced into JSON, with text in `answer`.
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,20 +33,26 @@ Format = Any
 """A request's `text.format`."""
 
 _REQUESTED = (
-    "You can call functions. Each of these lines is the definition of one, with the JSON Schema of its arguments:"
+    "You can call functions. Each of these lines is the definition of one, with the JSON "
+    "Schema of its arguments:"
 )
 _IN_BLOCKS = (
-    "To call a function, end your answer with a block like this one, or with several of them. Write the function's "
+    "To call a function, end your answer with a block like this one, or with several of them. "
+    "Write the function's "
     "name, and its arguments as a JSON object:\n"
     '<tool_call>\n{"name": "…", "arguments": {…}}\n</tool_call>\n'
-    "Write nothing behind the blocks. You then receive the output of each call in a <tool_response> block."
+    "Write nothing behind the blocks. You then receive the output of each call in a "
+    "<tool_response> block."
 )
 _IN_JSON = (
-    "To call a function, answer with one JSON object and nothing else. Write the function's name, and its arguments as "
+    "To call a function, answer with one JSON object and nothing else. Write the function's name, "
+    "and its arguments as "
     'a JSON object:\n{"name": "…", "arguments": {…}}\n'
     "You then receive the output of the call in a <tool_response> block."
 )
-_IN_JSON_ALONE = f'To answer without a call, write your answer as a JSON object: {{"{ANSWER}": "…"}}'
+_IN_JSON_ALONE = (
+    f'To answer without a call, write your answer as a JSON object: {{"{ANSWER}": "…"}}'
+)
 _ANSWER_SCHEMA = {
     "type": "object",
     "properties": {ANSWER: {"type": "string"}},
@@ -59,8 +66,11 @@ _CHOICES = {
 _ONE = "Call one function at a time."
 
 
-def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) -> tuple[str | None, TextConfig | None]:
-    """Return the instructions with the tools in them, and the format of the answer, which allows or requires a call.
+def prompt_tools(
+    request: CreateResponse, toolbox: Toolbox, dialect: Dialect
+) -> tuple[str | None, TextConfig | None]:
+    """Return the instructions with the tools in them, and the format of the answer, which allows or
+    requires a call.
 
     Raises `ClientError` as `tool_choice` for a choice of no tool.
     """
@@ -73,7 +83,10 @@ def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) ->
     demanded = [offer for offer in offers if offer.chat_name == named or choice == "required"]
     is_object = isinstance(form, JsonSchemaFormat | JsonObjectFormat)
     is_wrapped = (
-        dialect.tools == "schema" and not (is_object or demanded) and dialect.takes_schemas and choice != "none"
+        dialect.tools == "schema"
+        and not (is_object or demanded)
+        and dialect.takes_schemas
+        and choice != "none"
     )
     if is_wrapped:
         form = JsonSchemaFormat(name=ANSWER, schema=_ANSWER_SCHEMA)
@@ -85,7 +98,9 @@ def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) ->
     one = _ONE if request.parallel_tool_calls is False and not is_object else ""
     words = described([chat_function(offer) for offer in offers], how)
     text = (request.instructions, words, " ".join(filter(None, (one, last))))
-    return "\n\n".join(filter(None, text)), msgspec.structs.replace(request.text or TextConfig(), format=form)
+    return "\n\n".join(filter(None, text)), msgspec.structs.replace(
+        request.text or TextConfig(), format=form
+    )
 
 
 def described(functions: Sequence[Any], how: str = _IN_BLOCKS) -> str:
@@ -104,21 +119,26 @@ def _or_call(form: Format, offers: Sequence[Offer]) -> Format:
     if not isinstance(form, JsonSchemaFormat):
         return form
     # References are relative to the root.
-    definitions: dict[str, Any] = {name: form.schema[name] for name in ("$defs", "definitions") if name in form.schema}
+    definitions: dict[str, Any] = {
+        name: form.schema[name] for name in ("$defs", "definitions") if name in form.schema
+    }
     own = {name: value for name, value in form.schema.items() if name not in definitions}
     schema = {"anyOf": [own, *map(_call_schema, offers)], **definitions}
     return JsonSchemaFormat(name=form.name, schema=schema, description=form.description)
 
 
 def _call_schema(offer: Offer) -> dict[str, Any]:
-    """Return the schema of a call. One with references, which are relative to its own root, is only described in
-    words.
+    """Return the schema of a call. One with references, which are relative to its own root, is only
+    described in words.
     """
     has_references = b'"$ref"' in msgspec.json.encode(offer.parameters)
     arguments = {"type": "object"} if has_references else completed(offer.parameters)
     return {
         "type": "object",
-        "properties": {"name": {"type": "string", "enum": [offer.chat_name]}, "arguments": arguments},
+        "properties": {
+            "name": {"type": "string", "enum": [offer.chat_name]},
+            "arguments": arguments,
+        },
         "required": ["name", "arguments"],
         "additionalProperties": False,
     }
@@ -130,7 +150,9 @@ Messages = list[dict[str, Any]]
 
 
 def in_words(messages: Messages) -> Messages:
-    """Return the messages of one answer with its calls and their outputs as text, outputs in the order of the calls."""
+    """Return the messages of one answer with its calls and their outputs as text, outputs in the
+    order of the calls.
+    """
     reported: Messages = []
     outputs: dict[str, str] = {}
     order: list[str] = []
@@ -157,7 +179,9 @@ def _with_blocks(message: dict[str, Any], calls: Sequence[dict[str, Any]]) -> di
         if isinstance(content, list)
         else "\n".join(filter(None, (content, blocks)))
     )
-    return {name: value for name, value in message.items() if name != "tool_calls"} | {"content": text}
+    return {name: value for name, value in message.items() if name != "tool_calls"} | {
+        "content": text
+    }
 
 
 def _block(function: dict[str, Any]) -> str:

@@ -1,8 +1,9 @@
-"""Earlier reasoning that goes back to the model: in the fields in which it arrived, and only if the backend accepts it.
+"""Earlier reasoning that goes back to the model: in the fields in which it arrived, and only if the
+backend accepts it.
 
-State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id: {field: value}}}`,
-the last two if they have content, and its owner (`access/unseal.py`). Only the family that created it receives its
-signatures; another receives the plain text (lesson L30).
+State sealed into `encrypted_content` is `{"family", "reasoning": {field: value}, "calls": {call_id:
+{field: value}}}`, the last two if they have content, and its owner (`access/unseal.py`). Only the
+family that created it receives its signatures; another receives the plain text (lesson L30).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +14,9 @@ from antiphon.protocol.items.messages import Compaction, Reasoning
 from antiphon.translation.dialects.dialect import REASONING_FIELDS, SIGNED_ID, Dialect
 
 Unseal = Callable[[str], dict[str, Any]]
-"""Opens an `encrypted_content`; unreadable content is empty. Raises `ClientError` if that is not acceptable."""
+"""Opens an `encrypted_content`; unreadable content is empty. Raises `ClientError` if that is not
+acceptable.
+"""
 
 UNREADABLE = "[It was kept by another server and cannot be read here.]"
 
@@ -33,7 +36,9 @@ _SIGNATURES = frozenset({"extra_content"})
 """Gemini's thought signatures, on calls and on messages."""
 
 _OF_CALLS = _SIGNATURES | {SIGNED_ID, "provider_specific_fields"}
-"""Those of calls: LiteLLM puts them into the id of a call, or into a field of its own (litellm PR#16895, #41534)."""
+"""Those of calls: LiteLLM puts them into the id of a call, or into a field of its own (litellm
+PR#16895, #41534).
+"""
 
 _TEXTS = ("reasoning_content", "reasoning", "thinking", "think")
 """Fields in which the text can be sealed: a field's name, Mistral's parts, tags."""
@@ -46,7 +51,8 @@ _BARE_TEXT = "think"
 def replays(dialect: Dialect, context: str | None, *, is_current: bool, has_calls: bool) -> bool:
     """Return whether the reasoning of a turn goes back to the model, by the policy of its family.
 
-    `context` is the request's `reasoning.context`; the other two say whether the turn is the last, and has calls.
+    `context` is the request's `reasoning.context`; the other two say whether the turn is the last,
+    and has calls.
     """
     if dialect.replay == "never" or (context == "current_turn" and not is_current):
         return False
@@ -56,15 +62,18 @@ def replays(dialect: Dialect, context: str | None, *, is_current: bool, has_call
 def is_signed(state: Mapping[str, Any]) -> bool:
     """Return whether sealed state has signatures, which go back whatever the policy."""
     fields = state.get("reasoning")
-    return bool(state.get("calls")) or (isinstance(fields, dict) and not _SIGNATURES.isdisjoint(fields))
+    return bool(state.get("calls")) or (
+        isinstance(fields, dict) and not _SIGNATURES.isdisjoint(fields)
+    )
 
 
 @dataclass(slots=True)
 class Recalled:
     """What one assistant message sends back.
 
-    Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of the message and, by
-    call id, of its `calls` are not readable reasoning, and go back whatever the replay policy.
+    Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of
+    the message and, by call id, of its `calls` are not readable reasoning, and go back whatever the
+    replay policy.
     """
 
     text: str = ""
@@ -85,7 +94,9 @@ def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Reca
     return recalled
 
 
-def recall_signature(recalled: Recalled, call_id: str, blob: str, dialect: Dialect, unseal: Unseal) -> None:
+def recall_signature(
+    recalled: Recalled, call_id: str, blob: str, dialect: Dialect, unseal: Unseal
+) -> None:
     """Add the signature that a call carries itself, unless its reasoning had it."""
     state = unseal(blob)
     if state.get("family") == dialect.name:
@@ -110,7 +121,9 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
 
 
 def displayed_text(item: Reasoning) -> str:
-    """Return the raw reasoning if the item shows it, otherwise its summary; empty for an item without any."""
+    """Return the raw reasoning if the item shows it, otherwise its summary; empty for an item
+    without any.
+    """
     return "\n\n".join([part.text for part in (item.content or item.summary) if part.text])
 
 
@@ -123,12 +136,14 @@ def plain_text(reasoning: Any) -> str:
 def with_text(state: dict[str, Any], text: str) -> dict[str, Any]:
     """Return sealed state with the text of the reasoning, for an item that does not show it."""
     reasoning = _table(state.get("reasoning"))
-    return state if plain_text(reasoning) else {**state, "reasoning": {**reasoning, _BARE_TEXT: text}}
+    return (
+        state if plain_text(reasoning) else {**state, "reasoning": {**reasoning, _BARE_TEXT: text}}
+    )
 
 
 def _joined(before: Any, value: Any) -> Any:
-    """Join the values of two items in one field: texts as paragraphs, lists end to end; of other values the later
-    one.
+    """Join the values of two items in one field: texts as paragraphs, lists end to end; of other
+    values the later one.
     """
     if isinstance(before, str) and isinstance(value, str):
         return f"{before}\n\n{value}"

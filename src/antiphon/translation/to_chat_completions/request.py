@@ -1,8 +1,9 @@
 """Translates a Responses request into the body of a Chat Completions request.
 
-`PARAMETERS` says for each optional Chat parameter which field of the request it comes from and what happens if the
-backend does not accept it: a hint is omitted, a field that the client would miss is rejected. Defaults are never sent.
-`store` and `metadata` are never sent either: they concern our response, not the backend's.
+`PARAMETERS` says for each optional Chat parameter which field of the request it comes from and what
+happens if the backend does not accept it: a hint is omitted, a field that the client would miss is
+rejected. Defaults are never sent. `store` and `metadata` are never sent either: they concern our
+response, not the backend's.
 """
 
 import re
@@ -27,7 +28,13 @@ from antiphon.protocol.items.messages import (
     Message,
     SentCompaction,
 )
-from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest, ReasoningConfig, TextConfig
+from antiphon.protocol.requests import (
+    CreateResponse,
+    LocalRequest,
+    PromptedRequest,
+    ReasoningConfig,
+    TextConfig,
+)
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.dialects.dialect import EFFORTS, Dialect
 from antiphon.translation.dialects.profile import EffortForm
@@ -43,14 +50,17 @@ from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
 _WITH_STATUS = frozenset[type]({Message, FunctionCall, FunctionCallOutput})
 _SHARED = frozenset[type]({Message, FunctionCallOutput})
-"""Items that are the request's own if they need no change: what the store knows of others is added to copies."""
+"""Items that are the request's own if they need no change: what the store knows of others is added
+to copies.
+"""
 
 
 def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> list[InputItem]:
     """Return `input` as items; the items passed are not changed.
 
-    A string is one user message, an absent input no items. An item without an id gets a new one, a message's string
-    content becomes one part, and a message, call or call output without a status is `completed`.
+    A string is one user message, an absent input no items. An item without an id gets a new one, a
+    message's string content becomes one part, and a message, call or call output without a status
+    is `completed`.
 
     >>> from antiphon.translation import normalise_input
     >>> from antiphon.ids import new_id
@@ -62,7 +72,11 @@ def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> li
         return []
     if isinstance(input, str):
         text = InputText(text=input)
-        return [Message(id=new_id(ID_PREFIXES[Message]), status="completed", role="user", content=[text])]
+        return [
+            Message(
+                id=new_id(ID_PREFIXES[Message]), status="completed", role="user", content=[text]
+            )
+        ]
     return [_normalise(item, new_id) for item in input]
 
 
@@ -85,16 +99,24 @@ def as_sent(item: InputItem) -> InputItem:
     """Return an item of the request's own input, in which a compaction replaces nothing."""
     if type(item) is not Compaction:
         return item
-    return SentCompaction(id=item.id, encrypted_content=item.encrypted_content, created_by=item.created_by)
+    return SentCompaction(
+        id=item.id, encrypted_content=item.encrypted_content, created_by=item.created_by
+    )
 
 
 def configured(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
-    """Return the request with the values of its conversation's newest updates for fields that it does not set."""
+    """Return the request with the values of its conversation's newest updates for fields that it
+    does not set.
+    """
     updates = [item for item in items if type(item) is ConfigurationUpdate]
     if not updates:
         return request
     changes: dict[str, Any] = {}
-    efforts = [update.reasoning.effort for update in updates if update.reasoning and update.reasoning.effort]
+    efforts = [
+        update.reasoning.effort
+        for update in updates
+        if update.reasoning and update.reasoning.effort
+    ]
     formats = [update.text.format for update in updates if update.text and update.text.format]
     reasoning = request.reasoning or ReasoningConfig()
     if efforts and reasoning.effort is None:
@@ -118,7 +140,9 @@ class Parameter(Struct, frozen=True):
     convert: Callable[[Any], Any] | None = None
     """Computes its value from the field's if it differs; None if it has no effect."""
     needed: bool = False
-    """Whether the client would miss it: then it is rejected if the backend does not accept it, otherwise omitted."""
+    """Whether the client would miss it: then it is rejected if the backend does not accept it,
+    otherwise omitted.
+    """
     field: str = ""
     """The field itself, if errors name a part of it or another."""
 
@@ -138,15 +162,17 @@ def to_chat(
 ) -> Body:
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
-    `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
-    that this backend has rejected before, and other lessons (`learned.refused_parameter`). `toolbox` is the result of
-    `toolbox_of` for the same request, if the caller has it. `unseal` decrypts the state that a client stores
-    (`encrypted_content`). `files` are the files that were read for the request. `token` marks system messages that the
-    backend does not accept where they are (`marks.py`). `adjusted` receives the names of what the backend is sent
-    differently than the client wrote it (`adjustments.py`). The body always has `stream`.
+    `items` is the whole conversation; its first `history` items precede this request's input.
+    `dropped` are parameters that this backend has rejected before, and other lessons
+    (`learned.refused_parameter`). `toolbox` is the result of `toolbox_of` for the same request, if
+    the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`).
+    `files` are the files that were read for the request. `token` marks system messages that the
+    backend does not accept where they are (`marks.py`). `adjusted` receives the names of what the
+    backend is sent differently than the client wrote it (`adjustments.py`). The body always has
+    `stream`.
 
-    Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
-    that has to be read first.
+    Raises `ClientError`, which names the field of the request, if the backend cannot do it, and
+    `UnreadFile` for a file that has to be read first.
 
     >>> from antiphon.translation import decode_request, normalise_input, find_dialect, to_chat
     >>> from antiphon.ids import new_id
@@ -161,15 +187,19 @@ def to_chat(
         adjusted = []
     opening = len(request.opening) if isinstance(request, PromptedRequest) else 0
     if isinstance(request, PromptedRequest) and opening:
-        items, history = ModelConversation([*request.opening, *items]), history + opening
+        items = ModelConversation([*request.opening, *items])
+        history = history + opening
     elif not isinstance(items, ItemList):
         items = ModelConversation(items)
     if ConfigurationUpdate in items.kinds:
         request = configured(request, items)
     toolbox = toolbox or toolbox_of(request, items, dialect)
     context = request.reasoning.context if request.reasoning else None
-    has_tools, in_prompt = bool(toolbox.offers) or request.tool_choice is not None, dialect.tools != "native"
-    instructions, text, text_dialect = request.instructions, request.text, dialect
+    has_tools = bool(toolbox.offers) or request.tool_choice is not None
+    in_prompt = dialect.tools != "native"
+    instructions = request.instructions
+    text = request.text
+    text_dialect = dialect
     if has_tools or text is not None:
         instructions, text, text_dialect = _in_words(request, toolbox, dialect, adjusted)
     message_dialect = dialect
@@ -204,9 +234,14 @@ def to_chat(
 def _in_words(
     request: CreateResponse, toolbox: Toolbox, dialect: Dialect, adjusted: list[str]
 ) -> tuple[str | None, TextConfig | None, Dialect]:
-    """Return the instructions with what the backend has no parameter for, then `text` and the dialect for the rest."""
-    instructions, text, text_dialect = request.instructions, request.text, dialect
-    has_tools, in_prompt = bool(toolbox.offers) or request.tool_choice is not None, dialect.tools != "native"
+    """Return the instructions with what the backend has no parameter for, then `text` and the
+    dialect for the rest.
+    """
+    instructions = request.instructions
+    text = request.text
+    text_dialect = dialect
+    has_tools = bool(toolbox.offers) or request.tool_choice is not None
+    in_prompt = dialect.tools != "native"
     if has_tools and in_prompt:
         from antiphon.translation.to_chat_completions.prompt_tools import prompt_tools  # noqa: PLC0415 - few backends need it
 
@@ -223,7 +258,11 @@ def _in_words(
 
 
 def _add_parameters(
-    body: Body, request: CreateResponse, dialect: Dialect, dropped: frozenset[str], adjusted: list[str]
+    body: Body,
+    request: CreateResponse,
+    dialect: Dialect,
+    dropped: frozenset[str],
+    adjusted: list[str],
 ) -> None:
     for parameter in PARAMETERS:
         value = getattr(request, parameter.field or parameter.name)
@@ -257,7 +296,9 @@ def _add_parameters(
 
 
 def _add_local(body: Body, request: LocalRequest, dropped: frozenset[str]) -> None:
-    """Add the parameters that the client wrote for the backend; they take precedence over those of the effort."""
+    """Add the parameters that the client wrote for the backend; they take precedence over those of
+    the effort.
+    """
     refused = next((name for name in request.parameters if name in dropped), None)
     if refused is not None:
         raise unsupported(refused)
@@ -268,10 +309,14 @@ def _merge(body: Body, parameters: Mapping[str, Any]) -> None:
     """Add parameters; those that are objects keep what they have besides."""
     for name, value in parameters.items():
         before = body.get(name)
-        body[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+        body[name] = (
+            {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+        )
 
 
-def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect, adjusted: list[str]) -> Body:
+def _tools(
+    request: CreateResponse, toolbox: Toolbox, dialect: Dialect, adjusted: list[str]
+) -> Body:
     if toolbox.offers and "tools" not in dialect.accepts:
         raise unsupported("tools")
     offers, choice = tool_choice(toolbox, request.tool_choice, dialect)
@@ -285,11 +330,18 @@ def _tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect, adjusted
     return body
 
 
-def _functions(toolbox: Toolbox, offers: list[Offer], dialect: Dialect, adjusted: list[str]) -> list[dict[str, Any]]:
-    """Return the tools that are sent. All requests with the same tools share them: they are not changed."""
+def _functions(
+    toolbox: Toolbox, offers: list[Offer], dialect: Dialect, adjusted: list[str]
+) -> list[dict[str, Any]]:
+    """Return the tools that are sent.
+
+    All requests with the same tools share them: they are not changed.
+    """
     if toolbox.source is None or len(offers) < len(toolbox.offers):
         return chat_tools(offers, dialect, adjusted)
-    functions, what = toolbox.source.fact("functions", (toolbox.offers, dialect), lambda: _shared(offers, dialect))
+    functions, what = toolbox.source.fact(
+        "functions", (toolbox.offers, dialect), lambda: _shared(offers, dialect)
+    )
     adjusted += what if not adjusted else [name for name in what if name not in adjusted]
     return functions
 
@@ -311,7 +363,9 @@ def output_cap(body: Mapping[str, Any]) -> int | None:
 def _nearest(effort: str, efforts: frozenset[str]) -> str:
     """Return the effort among `efforts` that is nearest to `effort`, the lower one of two."""
     place = EFFORTS.index(effort)
-    return min(sorted(efforts, key=EFFORTS.index), key=lambda each: abs(EFFORTS.index(each) - place))
+    return min(
+        sorted(efforts, key=EFFORTS.index), key=lambda each: abs(EFFORTS.index(each) - place)
+    )
 
 
 def _thinking(effort: str) -> Body:
@@ -333,11 +387,15 @@ _EFFORT_FORMS: dict[str, Callable[[str], Body]] = {
 
 
 def _stop_thinking(body: Body, dialect: Dialect) -> None:
-    """Switch thinking off by the family's own switch, instead of the effort that the client chose."""
+    """Switch thinking off by the family's own switch, instead of the effort that the client
+    chose.
+    """
     own = body.get("chat_template_kwargs")
     for name in EFFORT_PARAMETERS:
         body.pop(name, None)
-    if isinstance(own, dict) and (settings := {name: own[name] for name in own if name != "enable_thinking"}):
+    if isinstance(own, dict) and (
+        settings := {name: own[name] for name in own if name != "enable_thinking"}
+    ):
         body["chat_template_kwargs"] = settings
     _merge(body, effort_parameters(dialect.thinking_switch or dialect.effort, "none"))
 
@@ -356,15 +414,24 @@ PARAMETERS = (
     Parameter("presence_penalty", "presence_penalty"),
     Parameter("frequency_penalty", "frequency_penalty"),
     Parameter("top_logprobs", "top_logprobs", lambda count: count or None, needed=True),
-    Parameter("logprobs", "include", lambda include: ("message.output_text.logprobs" in include) or None, needed=True),
-    Parameter("logprobs", "include", lambda count: bool(count) or None, needed=True, field="top_logprobs"),
+    Parameter(
+        "logprobs",
+        "include",
+        lambda include: ("message.output_text.logprobs" in include) or None,
+        needed=True,
+    ),
+    Parameter(
+        "logprobs", "include", lambda count: bool(count) or None, needed=True, field="top_logprobs"
+    ),
     Parameter("verbosity", "text.verbosity", lambda text: text.verbosity, field="text"),
     Parameter("user", "user"),
     Parameter("safety_identifier", "safety_identifier"),
     Parameter("prompt_cache_key", "prompt_cache_key"),
     Parameter("prompt_cache_options", "prompt_cache_options"),
     Parameter(
-        "prompt_cache_retention", "prompt_cache_retention", lambda wanted: wanted.replace("in-memory", "in_memory")
+        "prompt_cache_retention",
+        "prompt_cache_retention",
+        lambda wanted: wanted.replace("in-memory", "in_memory"),
     ),
     Parameter("service_tier", "service_tier", lambda tier: _TIERS.get(tier, tier)),
 )
@@ -373,7 +440,9 @@ PARAMETERS = (
 UNFORCED = (None, "auto", "none")
 """Values of `tool_choice` with which the model need not call a tool."""
 
-EFFORT_PARAMETERS = frozenset({"reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"})
+EFFORT_PARAMETERS = frozenset(
+    {"reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"}
+)
 """Chat parameters for the effort, in one dialect or another."""
 
 CHAT_PARAMETERS: Mapping[str, str] = {
@@ -396,11 +465,15 @@ RESERVED = (
     | (CHAT_PARAMETERS.keys() - EFFORT_PARAMETERS)
     | {"n", "functions", "function_call", "opening"}
 )
-"""Parameters that are never forwarded unchanged: the Responses API has them, or the translation sets them."""
+"""Parameters that are never forwarded unchanged: the Responses API has them, or the translation
+sets them.
+"""
 
 
 def responses_parameter(chat: str) -> str | None:
-    """Return the request's field that a backend means by `chat`, a Chat parameter or a path into one."""
+    """Return the request's field that a backend means by `chat`, a Chat parameter or a path into
+    one.
+    """
     name = re.split(r"[.\[]", chat.removeprefix("body."), maxsplit=1)[0]
     return CHAT_PARAMETERS.get(name)
 
@@ -408,5 +481,7 @@ def responses_parameter(chat: str) -> str | None:
 def unsupported(name: str) -> ClientError:
     """Return the error for a field that the backend cannot honour (specification section 13)."""
     return ClientError(
-        f"Unsupported parameter: '{name}' is not supported with this model.", code="unsupported_parameter", param=name
+        f"Unsupported parameter: '{name}' is not supported with this model.",
+        code="unsupported_parameter",
+        param=name,
     )

@@ -1,8 +1,10 @@
-"""How much of a prompt its backend has read before, and where it differs from the prompt of the previous turn.
+"""How much of a prompt its backend has read before, and where it differs from the prompt of the
+previous turn.
 
-A prefix cache stores what the model computed for a prompt, and computes the next prompt from the first difference on.
-So a turn that repeats the tools and messages of the previous turn, byte for byte, costs only what it adds. Chat
-templates write the tools before the messages: another tool changes everything after it.
+A prefix cache stores what the model computed for a prompt, and computes the next prompt from the
+first difference on. So a turn that repeats the tools and messages of the previous turn, byte for
+byte, costs only what it adds. Chat templates write the tools before the messages: another tool
+changes everything after it.
 
 A prompt is remembered as a digest and a size of each of its parts, without its content.
 """
@@ -50,19 +52,24 @@ class Reuse(Struct, frozen=True):
     reused: int
     """Bytes at its beginning that the previous prompt had too."""
     changed: str = ""
-    """The first part that differs, such as `message 2 (user, text)`; empty if the prompt continues the previous one.
+    """The first part that differs, such as `message 2 (user, text)`; empty if the prompt continues
+    the previous one.
 
     It names positions, roles and types, and never content.
     """
 
 
 def fingerprint(body: Mapping[str, Any], *, is_large: bool = False) -> Fingerprint:
-    """Return the fingerprint of a Chat request; one that `is_large` is encoded in pieces, in a thread."""
+    """Return the fingerprint of a Chat request; one that `is_large` is encoded in pieces, in a
+    thread.
+    """
     tools = body.get("tools", ())
-    digests, sizes = bytearray(), array("I")
+    digests = bytearray()
+    sizes = array("I")
     for kind, parts in ((b"tool", tools), (b"message", body["messages"])):
         for part in parts:
-            digest, size = blake2b(kind, digest_size=DIGEST), 0
+            digest = blake2b(kind, digest_size=DIGEST)
+            size = 0
             for piece in pieces(part, _encode) if is_large else (_encode(part),):
                 digest.update(piece)
                 size += len(piece)
@@ -83,15 +90,21 @@ def reuse(before: Fingerprint | None, new: Fingerprint, body: Mapping[str, Any])
     reused = sum(new.sizes[:same])
     if same == len(before.sizes):
         return Reuse(size, reused)
-    return Reuse(size, reused, _name(same, max(before.tools, new.tools), new.tools, body["messages"]))
+    return Reuse(
+        size, reused, _name(same, max(before.tools, new.tools), new.tools, body["messages"])
+    )
 
 
 def same_parts(one: Fingerprint, other: Fingerprint) -> int:
     """Return how many parts at the beginning of both are the same."""
-    before, new = one.digests, other.digests
+    before = one.digests
+    new = other.digests
     most = min(len(before), len(new))
     places: Iterable[int] = range(0, most, DIGEST) if before[:most] != new[:most] else ()
-    return next((at for at in places if before[at : at + DIGEST] != new[at : at + DIGEST]), most) // DIGEST
+    return (
+        next((at for at in places if before[at : at + DIGEST] != new[at : at + DIGEST]), most)
+        // DIGEST
+    )
 
 
 def _name(place: int, most_tools: int, tools: int, messages: Sequence[Mapping[str, Any]]) -> str:
@@ -108,7 +121,11 @@ def _kind(message: Mapping[str, Any]) -> str:
     """Return the role of a message, and the kind of its content."""
     content = message.get("content")
     retained = (
-        sorted({str(part["type"]) for part in content}) if isinstance(content, list) else ["text"] if content else []
+        sorted({str(part["type"]) for part in content})
+        if isinstance(content, list)
+        else ["text"]
+        if content
+        else []
     )
     calls = ["tool calls"] if message.get("tool_calls") else []
     return ", ".join([str(message["role"]), *retained, *calls])

@@ -1,7 +1,8 @@
 """Limits for reading a tool's schema: through references, a small schema can describe a huge one.
 
-Steps limit the time, and bytes the memory and the size of the schema that results. A schema that exceeds them is not
-read in part, which could forbid what it permits: it is replaced by a weaker one (`schema_roots.flattened`).
+Steps limit the time, and bytes the memory and the size of the schema that results. A schema that
+exceeds them is not read in part, which could forbid what it permits: it is replaced by a weaker one
+(`schema_roots.flattened`).
 """
 
 import json
@@ -16,7 +17,9 @@ from antiphon.protocol.json_members import decode_value
 Schema = dict[str, Any]
 
 MOST_STEPS = 20_000
-"""Steps for all schemas of a request, each of about a microsecond: a property, a value, a keyword, or 200 bytes."""
+"""Steps for all schemas of a request, each of about a microsecond: a property, a value, a keyword,
+or 200 bytes.
+"""
 
 LARGEST = 256 * 1024
 """About how many bytes the largest schema has that is read."""
@@ -42,7 +45,10 @@ class TooLarge(Exception):  # noqa: N818 - the reader of a schema ends with it, 
 
 
 class SchemaBudget(Struct):
-    """What the schemas of one request can still take. One schema can take half of it, so that it stops no other."""
+    """What the schemas of one request can still take.
+
+    One schema can take half of it, so that it stops no other.
+    """
 
     steps: int = MOST_STEPS
 
@@ -71,7 +77,8 @@ class SchemaReading(Struct):
             raise TooLarge
         size = len(encoded(self.root))
         self.take(size // 200)
-        self.compared, self.added = 4 * size + 2 * SPARE, size + SPARE
+        self.compared = 4 * size + 2 * SPARE
+        self.added = size + SPARE
 
     def take(self, steps: int) -> None:
         """Use steps. Raises `TooLarge` if too few are left."""
@@ -80,7 +87,10 @@ class SchemaReading(Struct):
             raise TooLarge
 
     def add(self, *values: Any) -> None:
-        """Add values to the schema, or texts to its description. Raises `TooLarge` if they do not fit."""
+        """Add values to the schema, or texts to its description.
+
+        Raises `TooLarge` if they do not fit.
+        """
         self.added -= sum(len(one if isinstance(one, str) else self.json(one)) for one in values)
         if self.added < 0:
             raise TooLarge
@@ -106,8 +116,11 @@ class SchemaReading(Struct):
 
 
 def weight(schema: Schema, most: int) -> int:
-    """Return about how many bytes a schema has, or a number above `most`, having read no more than that."""
-    found, pending = 0, list[Any]([schema])
+    """Return about how many bytes a schema has, or a number above `most`, having read no more than
+    that.
+    """
+    found = 0
+    pending = list[Any]([schema])
     while pending and found <= most:
         one = pending.pop()
         found += len(one) if isinstance(one, str) else _NODE

@@ -1,12 +1,14 @@
-"""Gives the schema of a tool's arguments the root that every backend accepts: an object with `properties`.
+"""Gives the schema of a tool's arguments the root that every backend accepts: an object with
+`properties`.
 
-Clients and MCP servers send tools without a schema, and schemas with a choice (`oneOf`, `anyOf`), a sum (`allOf`) or a
-reference at the root. Backends of many families reject the request with such a tool (codex#37786, #36441,
-cc-switch#4705, #4783, #5357, grok2api#650; without properties: osaurus#2847, copilot-cli#1825, mcptools#89).
+Clients and MCP servers send tools without a schema, and schemas with a choice (`oneOf`, `anyOf`), a
+sum (`allOf`) or a reference at the root. Backends of many families reject the request with such a
+tool (codex#37786, #36441, cc-switch#4705, #4783, #5357, grok2api#650; without properties:
+osaurus#2847, copilot-cli#1825, mcptools#89).
 
-`completed` adds what is missing and changes no meaning. `flattened` replaces a choice by one object that has the
-properties of all alternatives, and describes the alternatives in words. It permits whatever the client's schema
-permits, and arguments are still checked against that.
+`completed` adds what is missing and changes no meaning. `flattened` replaces a choice by one object
+that has the properties of all alternatives, and describes the alternatives in words. It permits
+whatever the client's schema permits, and arguments are still checked against that.
 """
 
 import re
@@ -34,7 +36,9 @@ _INTO_ROOT = re.compile(rb'"\$ref":"#/(oneOf|anyOf|allOf)/(0|[1-9]\d{0,5})(?=["/
 
 
 def completed(schema: Schema) -> Schema:
-    """Return the schema with the type and the properties of an object, the same one if it has them or is a choice."""
+    """Return the schema with the type and the properties of an object, the same one if it has them
+    or is a choice.
+    """
     if schema.get("type") == "object" and isinstance(schema.get("properties"), dict):
         return schema
     if not COMBINED.isdisjoint(schema):
@@ -52,17 +56,19 @@ def is_flat(schema: Schema) -> bool:
 
 
 def flattened(schema: Schema, budget: SchemaBudget | None = None) -> tuple[Schema, str]:
-    """Return a schema with an object at its root, and what the model must know in addition, empty for nothing.
+    """Return a schema with an object at its root, and what the model must know in addition, empty
+    for nothing.
 
-    It has the properties of all alternatives, and requires those that each of them requires. A schema that is too large
-    for the `budget` is only what its root itself says, and the words say so. The result has at most twice the bytes of
-    the schema and its words, and `SPARE`.
+    It has the properties of all alternatives, and requires those that each of them requires. A
+    schema that is too large for the `budget` is only what its root itself says, and the words say
+    so. The result has at most twice the bytes of the schema and its words, and `SPARE`.
     """
     if is_flat(schema):
         return completed(schema), ""
     budget = budget or SchemaBudget()
     half = budget.steps // 2
-    reading, weaker = SchemaReading(schema, half), _named
+    reading = SchemaReading(schema, half)
+    weaker = _named
     try:
         reading.begin()
         weaker = _outermost
@@ -86,13 +92,17 @@ def _flattened(schema: Schema, reading: SchemaReading) -> tuple[Schema, str]:
         flat["patternProperties"] = found.patterns
     if found.required:
         flat["required"] = list(found.required)
-    if schema.get("additionalProperties") is False or (found.is_closed and "additionalProperties" not in flat):
+    if schema.get("additionalProperties") is False or (
+        found.is_closed and "additionalProperties" not in flat
+    ):
         flat["additionalProperties"] = False
     return _with_targets(flat, schema, reading), joined(found.words)
 
 
 def _outermost(schema: Schema) -> Schema:
-    """Return what a schema says without its choices and references, or only its names if it refers to these."""
+    """Return what a schema says without its choices and references, or only its names if it refers
+    to these.
+    """
     omitted = COMBINED | {"discriminator", "unevaluatedProperties"}
     flat = completed({name: value for name, value in schema.items() if name not in omitted})
     try:
@@ -102,10 +112,15 @@ def _outermost(schema: Schema) -> Schema:
 
 
 def _named(schema: Schema) -> Schema:
-    """Return an object that has the names and descriptions of a schema's first properties, and permits any other."""
+    """Return an object that has the names and descriptions of a schema's first properties, and
+    permits any other.
+    """
     properties = schema.get("properties")
     members = properties.items() if isinstance(properties, dict) else ()
-    return {"type": "object", "properties": {name: _described(one) for name, one in islice(members, MOST_NAMES)}}
+    return {
+        "type": "object",
+        "properties": {name: _described(one) for name, one in islice(members, MOST_NAMES)},
+    }
 
 
 def _described(member: Any) -> Schema:
@@ -135,9 +150,13 @@ def _with_targets(flat: Schema, schema: Schema, reading: SchemaReading) -> Schem
         inner = encoded(targets[place][1])
         reading.take(len(inner) // 200)
         pending += _INTO_ROOT.findall(inner)
-    text = encoded({**flat, "$defs": {**known, **dict(targets[place] for place in sorted(targets))}})
+    text = encoded(
+        {**flat, "$defs": {**known, **dict(targets[place] for place in sorted(targets))}}
+    )
     reading.take(len(text) // 100)
-    moved: Schema = decoded(_INTO_ROOT.sub(lambda found: b'"$ref":"#/$defs/' + _name(targets, found), text))
+    moved: Schema = decoded(
+        _INTO_ROOT.sub(lambda found: b'"$ref":"#/$defs/' + _name(targets, found), text)
+    )
     return moved
 
 

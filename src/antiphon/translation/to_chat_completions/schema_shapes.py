@@ -1,7 +1,9 @@
-"""Reads a schema as the objects that match it: their properties, the required ones, and what else it says of them.
+"""Reads a schema as the objects that match it: their properties, the required ones, and what else
+it says of them.
 
-Parts that hold together (`$ref`, `allOf`) are one shape that keeps the keywords of all. Alternatives are one shape that
-has the properties of all, and requires those that each of them requires; what else they say are words.
+Parts that hold together (`$ref`, `allOf`) are one shape that keeps the keywords of all.
+Alternatives are one shape that has the properties of all, and requires those that each of them
+requires; what else they say are words.
 """
 
 import re
@@ -12,7 +14,13 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from antiphon.translation.to_chat_completions import schema_words as words
-from antiphon.translation.to_chat_completions.schema_reading import DEEPEST, PART, Schema, SchemaReading, TooLarge
+from antiphon.translation.to_chat_completions.schema_reading import (
+    DEEPEST,
+    PART,
+    Schema,
+    SchemaReading,
+    TooLarge,
+)
 from antiphon.translation.to_chat_completions.schema_words import NOTES, PLACES
 
 COMBINED = frozenset({"oneOf", "anyOf", "allOf", "$ref", "not", "enum", "const"})
@@ -25,7 +33,9 @@ _CONDITION = frozenset({"if", "then", "else"})
 _TIED = _CONDITION | {"contains", "minContains", "maxContains"}
 """Keywords that mean nothing, or something else, without the others next to them."""
 
-_NAMING = frozenset({"additionalProperties", "unevaluatedProperties", "dependentSchemas", *_CONDITION})
+_NAMING = frozenset(
+    {"additionalProperties", "unevaluatedProperties", "dependentSchemas", *_CONDITION}
+)
 """Keywords that permit other properties than those that are listed."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,6}")
@@ -79,8 +89,12 @@ def shape(schema: Schema, reading: SchemaReading) -> ObjectShape | None:
 
 
 def _own(schema: Schema, reading: SchemaReading) -> ObjectShape:
-    properties, patterns, required = (schema.get(name) for name in ("properties", "patternProperties", "required"))
-    lists = [one for one in (schema, properties, patterns, required) if isinstance(one, dict | list)]
+    properties, patterns, required = (
+        schema.get(name) for name in ("properties", "patternProperties", "required")
+    )
+    lists = [
+        one for one in (schema, properties, patterns, required) if isinstance(one, dict | list)
+    ]
     reading.take(PART + sum(map(len, lists)))
     others = schema.get("additionalProperties")
     states = isinstance(properties, dict) or "additionalProperties" in schema
@@ -162,10 +176,14 @@ def _either(forms: Sequence[ObjectShape], beginning: str, reading: SchemaReading
             else _notes(found[0])  # a form permits any other name
             for name, found in members.items()
         },
-        required={name: None for name in first.required if all(name in form.required for form in forms)},
+        required={
+            name: None for name in first.required if all(name in form.required for form in forms)
+        },
         is_closed=closed.pop() if len(closed) == 1 else False,
         is_map=bool(maps),
-        has_more=any(form.has_more or form.is_map or not _NAMING.isdisjoint(form.rest) for form in forms),
+        has_more=any(
+            form.has_more or form.is_map or not _NAMING.isdisjoint(form.rest) for form in forms
+        ),
     )
     _add_words(either, words.alternatives(beginning, _described(forms, reading)), reading)
     return either
@@ -178,7 +196,11 @@ def _described(forms: Sequence[ObjectShape], reading: SchemaReading) -> list[str
     for form in forms:
         rest = form.rest | ({"patternProperties": form.patterns} if form.patterns else {})
         is_short = length <= words.LONGEST
-        texts.append(words.form(rest, form.required, form.properties, form.words, reading) if is_short else "")
+        texts.append(
+            words.form(rest, form.required, form.properties, form.words, reading)
+            if is_short
+            else ""
+        )
         length += len(texts[-1])
     return texts
 
@@ -192,11 +214,19 @@ def _narrowed(first: Any, second: Any, reading: SchemaReading) -> Any:
     reading.take(len(first) + len(second))
     merged = {**second, **first}
     is_tied = not (_TIED.isdisjoint(first) or _TIED.isdisjoint(second))
-    if is_tied or not all(reading.same(merged[name], value) for name, value in second.items() if name not in NOTES):
-        parts = first["allOf"] if first.keys() == {"allOf"} and isinstance(first["allOf"], list) else [first]
+    if is_tied or not all(
+        reading.same(merged[name], value) for name, value in second.items() if name not in NOTES
+    ):
+        parts = (
+            first["allOf"]
+            if first.keys() == {"allOf"} and isinstance(first["allOf"], list)
+            else [first]
+        )
         reading.add(second, *([] if parts is not first.get("allOf") else ()))
         return {"allOf": reading.once([*parts, second])}
-    texts = [one["description"] for one in (first, second) if isinstance(one.get("description"), str)]
+    texts = [
+        one["description"] for one in (first, second) if isinstance(one.get("description"), str)
+    ]
     if len(texts) == 2 and texts[1] not in texts[0]:
         reading.add(texts[1])
         merged["description"] = "\n".join(texts)
@@ -242,7 +272,11 @@ def _common_notes(schemas: Sequence[Schema], reading: SchemaReading) -> Schema:
 
 
 def _notes(member: Any) -> Schema:
-    return {name: value for name, value in member.items() if name in NOTES} if isinstance(member, dict) else {}
+    return (
+        {name: value for name, value in member.items() if name in NOTES}
+        if isinstance(member, dict)
+        else {}
+    )
 
 
 def _can_be_object(schema: Schema) -> bool:

@@ -6,7 +6,9 @@ from typing import Any
 from antiphon.translation.to_chat_completions.schema_reading import Schema, SchemaReading
 
 LONGEST = 1_500
-"""Characters of the words that describe alternatives or one rule; those that do not fit are counted or named."""
+"""Characters of the words that describe alternatives or one rule; those that do not fit are counted
+or named.
+"""
 
 LONGEST_TEXT = 8_000
 """Characters of all words about one schema."""
@@ -17,7 +19,9 @@ LONGEST_LABEL = 300
 NOTES = frozenset({"title", "description", "default", "examples"})
 """Keywords that permit and forbid nothing."""
 
-PLACES = frozenset({"$defs", "definitions", "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$comment"})
+PLACES = frozenset(
+    {"$defs", "definitions", "$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$comment"}
+)
 """Keywords about the schema itself."""
 
 _LONGEST_VALUES = 200
@@ -44,13 +48,21 @@ def rule(keywords: Schema, reading: SchemaReading) -> str:
     written = reading.json(keywords)
     if len(written) <= LONGEST:
         return f"The arguments must fit {written}."
-    return f"The arguments must also fit the tool's rules for {_listed(keywords)}, which are too long to be shown here."
+    return (
+        f"The arguments must also fit the tool's rules for {_listed(keywords)}, which are too "
+        "long to be shown here."
+    )
 
 
 def form(
-    rest: Schema, required: Iterable[str], properties: Schema, words: Iterable[str], reading: SchemaReading
+    rest: Schema,
+    required: Iterable[str],
+    properties: Schema,
+    words: Iterable[str],
+    reading: SchemaReading,
 ) -> str:
-    """Return an alternative: its properties, the values of those that it determines, and what else it says.
+    """Return an alternative: its properties, the values of those that it determines, and what else
+    it says.
 
     A text longer than `LONGEST` is not complete.
     """
@@ -65,19 +77,25 @@ def form(
             break
     text = ", ".join(texts) or "any object"
     label = _label(rest)
-    rules = {name: value for name, value in rest.items() if name not in NOTES | PLACES and not isinstance(value, bool)}
+    rules = {
+        name: value
+        for name, value in rest.items()
+        if name not in NOTES | PLACES and not isinstance(value, bool)
+    }
     more = [_rules(rules, reading)] if rules else []
     return "; ".join([f"{label}: {text}" if label else text, *more, *words])
 
 
 def alternatives(beginning: str, forms: Sequence[str]) -> str:
     """Return a list of alternatives; those that do not fit are counted."""
-    text, left = beginning, len(forms)
+    text = beginning
+    left = len(forms)
     for number, each in enumerate(forms, 1):
         line = f"\n{number}. {each}"
         if len(text) + len(line) > LONGEST:
             break
-        text, left = text + line, left - 1
+        text = text + line
+        left = left - 1
     return f"{text}\n… and {left} more." if left else text
 
 
@@ -110,7 +128,11 @@ def _line(text: Any) -> str:
 
 def _rules(rules: Schema, reading: SchemaReading) -> str:
     written = reading.json(rules)
-    return f"fits {written}" if len(written) <= _LONGEST_RULES else f"with further rules ({_listed(rules)})"
+    return (
+        f"fits {written}"
+        if len(written) <= _LONGEST_RULES
+        else f"with further rules ({_listed(rules)})"
+    )
 
 
 def _listed(keywords: Iterable[str]) -> str:

@@ -4,7 +4,9 @@ from typing import Any
 
 
 def alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the messages without two consecutive ones of the same role: their contents are joined."""
+    """Return the messages without two consecutive ones of the same role: their contents are
+    joined.
+    """
     joined: list[dict[str, Any]] = []
     for message in messages:
         before = joined[-1] if joined else None
@@ -16,7 +18,9 @@ def alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _can_join(before: dict[str, Any], message: dict[str, Any]) -> bool:
-    """Return whether both have only role and content: a call or a refusal belongs to its own message."""
+    """Return whether both have only role and content: a call or a refusal belongs to its own
+    message.
+    """
     return before.keys() == message.keys() == {"role", "content"}
 
 

@@ -1,1 +1,3 @@
-"""The events and the items of a response become a stream, or a message, of Anthropic's Messages API."""
+"""The events and the items of a response become a stream, or a message, of Anthropic's Messages
+API.
+"""

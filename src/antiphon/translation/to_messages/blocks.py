@@ -1,4 +1,6 @@
-"""The items of a response as content blocks. A stream and a plain message use the same functions."""
+"""The items of a response as content blocks. A stream and a plain message use the same
+functions.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,8 +38,8 @@ _SENTENCE_END = re.compile(r"[.!?]\s|\n")
 
 
 class Blocks(Struct):
-    """Writes items of one response as blocks. `sealed` has the sealed state of items by their ids; `unseal` opens it,
-    for what a block shows of it.
+    """Writes items of one response as blocks. `sealed` has the sealed state of items by their ids;
+    `unseal` opens it, for what a block shows of it.
     """
 
     view: MessagesView = field(default_factory=MessagesView)
@@ -52,8 +54,11 @@ class Blocks(Struct):
         return list(write(self, item)) if write is not None else []
 
     def thinking(self, item: Reasoning) -> Block | None:
-        """Return the block of reasoning; None for an item with neither text nor sealed state, or if it is hidden."""
-        text, seal = displayed_text(item), self.seal_of(item)
+        """Return the block of reasoning; None for an item with neither text nor sealed state, or if
+        it is hidden.
+        """
+        text = displayed_text(item)
+        seal = self.seal_of(item)
         if self.view.display == "hidden" or (not text and not seal):
             return None
         visible = text if self.view.display == "summarized" else ""
@@ -85,7 +90,12 @@ class Blocks(Struct):
         yield {**call_start(item), "input": read_object(item.arguments or "{}") or {}}
 
     def _custom(self, item: CustomToolCall) -> Iterator[Block]:
-        yield {"type": "tool_use", "id": call_id_of(item), "name": item.name, "input": {"input": item.input}}
+        yield {
+            "type": "tool_use",
+            "id": call_id_of(item),
+            "name": item.name,
+            "input": {"input": item.input},
+        }
 
     def _web(self, item: WebSearchCall) -> Iterator[Block]:
         yield hosted.web_use(item)
@@ -146,7 +156,11 @@ CLIENT_CALLS = (FunctionCall, CustomToolCall)
 def call_id_of(item: FunctionCall | CustomToolCall) -> str:
     """Return the id of a call as the client sees it: the backend's, if all clients accept that."""
     is_fitting = _CALL_ID.fullmatch(item.call_id) is not None
-    return item.call_id if is_fitting else hosted.block_id("toolu", item.id or item.call_id.encode().hex()[:40])
+    return (
+        item.call_id
+        if is_fitting
+        else hosted.block_id("toolu", item.id or item.call_id.encode().hex()[:40])
+    )
 
 
 def call_start(item: FunctionCall) -> Block:
@@ -155,7 +169,9 @@ def call_start(item: FunctionCall) -> Block:
 
 
 def text_block(part: Any) -> Block | None:
-    """Return the block of a message's part, None if it has no text: clients must not send back an empty one."""
+    """Return the block of a message's part, None if it has no text: clients must not send back an
+    empty one.
+    """
     if isinstance(part, RefusalPart):
         return {"type": "text", "text": part.refusal} if part.refusal else None
     if not isinstance(part, OutputText) or not part.text:

@@ -6,9 +6,9 @@ block(i) = content_block_start(i)  { content_block_delta(i) | ping }  content_bl
 failed   = a prefix of stream, then error
 ```
 
-Items of a response can be open at the same time, and blocks cannot: the events of later items wait until the first
-one is done.
-"""
+Items of a response can be open at the same time, and blocks cannot: the events of later items wait
+until the first one is done.
+"""  # noqa: E501 - a table, a diagram or an example
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +21,14 @@ from antiphon.protocol.events import Event
 from antiphon.protocol.messages.errors import Size, error_body, event_error
 from antiphon.protocol.response import Response
 from antiphon.translation.to_messages.blocks import Blocks
-from antiphon.translation.to_messages.frames import ENDS, MESSAGE_STOP, MOST_PADDING, PING, BlockFrames, frame
+from antiphon.translation.to_messages.frames import (
+    ENDS,
+    MESSAGE_STOP,
+    MOST_PADDING,
+    PING,
+    BlockFrames,
+    frame,
+)
 from antiphon.translation.to_messages.message import (
     alongside,
     container_field,
@@ -40,9 +47,10 @@ _TEXT_DELTA = events.ResponseTextDeltaEvent
 class MessagesEncoder:
     """Encodes the events of one response, in batches of any size.
 
-    `model` is the name that the client used, `tokens` the estimated size of the prompt, `request_id` that of the HTTP
-    request, for errors. Set `stop_sequence` and `is_window_full` before the last event if the run knows them, and
-    `size` for an error of a prompt that is too long.
+    `model` is the name that the client used, `tokens` the estimated size of the prompt,
+    `request_id` that of the HTTP request, for errors. Set `stop_sequence` and `is_window_full`
+    before the last event if the run knows them, and `size` for an error of a prompt that is too
+    long.
     """
 
     def __init__(self, blocks: Blocks, model: str, tokens: int, request_id: str) -> None:
@@ -150,7 +158,10 @@ class MessagesEncoder:
             **diagnostics_field(self._blocks.view),
             **alongside(response, self._blocks.view),
         }
-        self._frames.pending += (frame("message_start", {"type": "message_start", "message": message}), PING)
+        self._frames.pending += (
+            frame("message_start", {"type": "message_start", "message": message}),
+            PING,
+        )
 
     def _ping(self, event: Any) -> None:
         if self._has_started:
@@ -160,7 +171,10 @@ class MessagesEncoder:
         response: Response = event.response
         if response.status == "cancelled":
             self._end_with(
-                event_error({"message": "The response was cancelled.", "code": "server_error"}, self._request_id)
+                event_error(
+                    {"message": "The response was cancelled.", "code": "server_error"},
+                    self._request_id,
+                )
             )
             return
         self._start(event)
@@ -177,7 +191,9 @@ class MessagesEncoder:
         self.is_over = True
 
     def _close_rest(self, response: Response) -> None:
-        """Close what is still open, with the items of the response: an answer can end before them."""
+        """Close what is still open, with the items of the response: an answer can end before
+        them.
+        """
         while self._item is not None or self._waiting:
             if self._item is not None and self._index < len(response.output):
                 self._item.close(response.output[self._index])
@@ -196,7 +212,8 @@ class MessagesEncoder:
     def _end_with(self, body: dict[str, Any]) -> None:
         if not self.is_over:
             self._frames.pending.append(frame("error", body))
-            self.is_over, self._item = True, None
+            self.is_over = True
+            self._item = None
 
 
 _HANDLERS: dict[type, Callable[[MessagesEncoder, Any], None]] = {

@@ -1,7 +1,8 @@
 """Events of a Messages stream as bytes: `event: <type>`, `data: <json>` and an empty line.
 
-Blocks never overlap, and their indexes have no gaps: only `BlockFrames` assigns them. A padded delta has spaces before
-its last brace, as Anthropic's have, so that its size reveals little of its text.
+Blocks never overlap, and their indexes have no gaps: only `BlockFrames` assigns them. A padded
+delta has spaces before its last brace, as Anthropic's have, so that its size reveals little of its
+text.
 """
 
 from typing import Any
@@ -49,7 +50,8 @@ class BlockFrames:
 
     def take(self) -> bytes:
         """Return the bytes since the last call."""
-        pending, self.pending = self.pending, []
+        pending = self.pending
+        self.pending = []
         return b"".join(pending)
 
     def start(self, block: Block) -> None:
@@ -63,13 +65,18 @@ class BlockFrames:
     def stop(self) -> None:
         """Close the open block, if one is open."""
         if self.is_open:
-            self.pending.append(frame("content_block_stop", {"type": "content_block_stop", "index": self.index}))
+            self.pending.append(
+                frame("content_block_stop", {"type": "content_block_stop", "index": self.index})
+            )
             self.is_open = False
             self.index += 1
 
     def head(self, kind: str) -> bytes:
         """Return the beginning of a delta in the open block, up to its text."""
-        begin = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":'
+        begin = (
+            b"event: content_block_delta\ndata: "
+            b'{"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":'
+        )
         return begin % (self.index, kind.encode(), FIELDS[kind].encode())
 
     def delta(self, kind: str, text: str, padding: int = 0) -> None:

@@ -1,7 +1,8 @@
 """Calls of tools that this server ran, as two blocks each: the call, and its result.
 
-`translation/from_messages/hosted.py` reads them back. The first result of a web search has the sealed state of the
-call in its `encrypted_content`; the results of other calls show what the model read.
+`translation/from_messages/hosted.py` reads them back. The first result of a web search has the
+sealed state of the call in its `encrypted_content`; the results of other calls show what the model
+read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,14 +10,20 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol.items.calls import ShellCall, ShellCallOutput, ToolSearchCall, ToolSearchOutput
+from antiphon.protocol.items.calls import (
+    ShellCall,
+    ShellCallOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
 from antiphon.protocol.items.hosted import CodeInterpreterCall, McpCall, McpListTools, WebSearchCall
 from antiphon.protocol.tools import NamespaceTool
 from antiphon.translation.tool_items import read_object
 
 Block = dict[str, Any]
 
-SEARCHED, FETCHED = "web_search", "web_fetch"
+SEARCHED = "web_search"
+FETCHED = "web_fetch"
 
 
 def block_id(prefix: str, item_id: object) -> str:
@@ -26,8 +33,13 @@ def block_id(prefix: str, item_id: object) -> str:
 
 
 def server_id(item: Any) -> str:
-    """Return the id of the block of a call that this server ran. A shell's output has the id of its call."""
-    return block_id("srvtoolu", item.call_id if isinstance(item, ShellCall | ShellCallOutput) else item.id)
+    """Return the id of the block of a call that this server ran.
+
+    A shell's output has the id of its call.
+    """
+    return block_id(
+        "srvtoolu", item.call_id if isinstance(item, ShellCall | ShellCallOutput) else item.id
+    )
 
 
 # The web.
@@ -46,14 +58,24 @@ def web_use(item: WebSearchCall) -> Block:
         tool_input = {"query": str(action.get("query") or queries[0])}
     else:
         tool_input = {
-            name: str(action.get(name) or "") for name in ("url", "pattern") if name in action or name == "url"
+            name: str(action.get(name) or "")
+            for name in ("url", "pattern")
+            if name in action or name == "url"
         }
-    return {"type": "server_tool_use", "id": server_id(item), "name": web_tool(item), "input": tool_input}
+    return {
+        "type": "server_tool_use",
+        "id": server_id(item),
+        "name": web_tool(item),
+        "input": tool_input,
+    }
 
 
 def web_result(item: WebSearchCall, seal: str, result_text: str) -> Block:
-    """Return the pages that a search found, or the page that was opened, as far as the model read it."""
-    tool, use_id = web_tool(item), server_id(item)
+    """Return the pages that a search found, or the page that was opened, as far as the model read
+    it.
+    """
+    tool = web_tool(item)
+    use_id = server_id(item)
     content: Any
     if item.status in ("failed", "incomplete"):
         code = "unavailable" if tool == SEARCHED else "url_not_accessible"
@@ -67,7 +89,11 @@ def web_result(item: WebSearchCall, seal: str, result_text: str) -> Block:
 
 def _found(item: WebSearchCall, use_id: str, seal: str) -> list[Block]:
     action = item.action or {}
-    pages = [one for one in [*(item.results or ()), *(action.get("sources") or ())] if isinstance(one, dict)]
+    pages = [
+        one
+        for one in [*(item.results or ()), *(action.get("sources") or ())]
+        if isinstance(one, dict)
+    ]
     titles: dict[str, str] = {}
     for page in pages:
         if url := page.get("url"):
@@ -88,8 +114,17 @@ def _page(item: WebSearchCall, result_text: str) -> Block:
     results = [one for one in item.results or () if isinstance(one, dict)]
     first = results[0] if results else {}
     url = str((item.action or {}).get("url") or first.get("url") or "")
-    source = {"type": "text", "media_type": "text/plain", "data": result_text or str(first.get("text") or "")}
-    document = {"type": "document", "source": source, "title": first.get("title"), "citations": None}
+    source = {
+        "type": "text",
+        "media_type": "text/plain",
+        "data": result_text or str(first.get("text") or ""),
+    }
+    document = {
+        "type": "document",
+        "source": source,
+        "title": first.get("title"),
+        "citations": None,
+    }
     return {"type": "web_fetch_result", "url": url, "content": document, "retrieved_at": None}
 
 
@@ -99,7 +134,12 @@ def _page(item: WebSearchCall, result_text: str) -> Block:
 def code_use(item: CodeInterpreterCall) -> Block:
     """Return Python code that was run."""
     code = item.code if isinstance(item.code, str) else ""
-    return {"type": "server_tool_use", "id": server_id(item), "name": "code_execution", "input": {"code": code}}
+    return {
+        "type": "server_tool_use",
+        "id": server_id(item),
+        "name": "code_execution",
+        "input": {"code": code},
+    }
 
 
 def code_result(item: CodeInterpreterCall) -> Block:
@@ -111,20 +151,33 @@ def code_result(item: CodeInterpreterCall) -> Block:
     else:
         content = {
             "type": "code_execution_result",
-            "stdout": "".join(str(one.get("logs") or "") for one in outputs if one.get("type") == "logs"),
+            "stdout": "".join(
+                str(one.get("logs") or "") for one in outputs if one.get("type") == "logs"
+            ),
             "stderr": "",
             "return_code": int(is_failed),
             "content": [
-                {"type": "code_execution_output", "file_id": one["file_id"]} for one in outputs if one.get("file_id")
+                {"type": "code_execution_output", "file_id": one["file_id"]}
+                for one in outputs
+                if one.get("file_id")
             ],
         }
-    return {"type": "code_execution_tool_result", "tool_use_id": server_id(item), "content": content}
+    return {
+        "type": "code_execution_tool_result",
+        "tool_use_id": server_id(item),
+        "content": content,
+    }
 
 
 def shell_use(item: ShellCall) -> Block:
     """Return command lines that were run."""
     tool_input = {"command": "\n".join(item.action.commands)}
-    return {"type": "server_tool_use", "id": server_id(item), "name": "bash_code_execution", "input": tool_input}
+    return {
+        "type": "server_tool_use",
+        "id": server_id(item),
+        "name": "bash_code_execution",
+        "input": tool_input,
+    }
 
 
 def shell_result(item: ShellCallOutput) -> Block:
@@ -139,7 +192,11 @@ def shell_result(item: ShellCallOutput) -> Block:
     }
     if not item.output:
         content = {"type": "bash_code_execution_tool_result_error", "error_code": "unavailable"}
-    return {"type": "bash_code_execution_tool_result", "tool_use_id": server_id(item), "content": content}
+    return {
+        "type": "bash_code_execution_tool_result",
+        "tool_use_id": server_id(item),
+        "content": content,
+    }
 
 
 def _exit_code(outcome: Mapping[str, Any]) -> int:
@@ -194,7 +251,11 @@ def _error_text(error: Any) -> str:
 def mcp_listing(item: McpListTools) -> Block:
     """Return the tools of an MCP server."""
     tools = [
-        {"name": tool.get("name"), "description": tool.get("description"), "input_schema": tool.get("input_schema")}
+        {
+            "name": tool.get("name"),
+            "description": tool.get("description"),
+            "input_schema": tool.get("input_schema"),
+        }
         for tool in item.tools
     ]
     return {"type": "mcp_tool_listing", "mcp_server_name": item.server_label, "tools": tools}
@@ -202,7 +263,9 @@ def mcp_listing(item: McpListTools) -> Block:
 
 def search_use(item: ToolSearchCall, name: str) -> Block:
     """Return a search for deferred tools, by the name of the client's tool search."""
-    tool_input = item.arguments if isinstance(item.arguments, dict) else {"query": str(item.arguments)}
+    tool_input = (
+        item.arguments if isinstance(item.arguments, dict) else {"query": str(item.arguments)}
+    )
     return {"type": "server_tool_use", "id": server_id(item), "name": name, "input": tool_input}
 
 

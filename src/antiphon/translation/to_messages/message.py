@@ -1,4 +1,5 @@
-"""A finished response as a message; and what both the message and the end of a stream say of it: why it ended, usage.
+"""A finished response as a message; and what both the message and the end of a stream say of it:
+why it ended, usage.
 
 Input tokens are three disjoint numbers here: their sum is the `input_tokens` of the Responses API.
 """
@@ -41,16 +42,26 @@ class Ending(Struct, frozen=True):
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of a message."""
-        return {"stop_reason": self.reason, "stop_sequence": self.sequence, "stop_details": self.details}
+        return {
+            "stop_reason": self.reason,
+            "stop_sequence": self.sequence,
+            "stop_details": self.details,
+        }
 
 
 def ending_of(
-    response: Response, view: MessagesView, stop_sequence: str | None = None, *, is_window_full: bool = False
+    response: Response,
+    view: MessagesView,
+    stop_sequence: str | None = None,
+    *,
+    is_window_full: bool = False,
 ) -> Ending:
-    """Return why a response ended. `stop_sequence` is the one before which the run stopped, None if it did not.
+    """Return why a response ended.
 
-    `is_window_full` says that the model's window was full, rather than the limit of the request reached. A request that
-    only fills the cache ends at its limit of no tokens.
+    `stop_sequence` is the one before which the run stopped, None if it did not.
+
+    `is_window_full` says that the model's window was full, rather than the limit of the request
+    reached. A request that only fills the cache ends at its limit of no tokens.
     """
     if view.is_warming:
         return Ending("max_tokens")
@@ -80,7 +91,8 @@ def _has_refusal(item: Any) -> bool:
 def usage_of(usage: Usage | None, output: Sequence[Any] = ()) -> dict[str, Any]:
     """Return the usage of a message."""
     usage = usage or Usage()
-    read, written = usage.input_tokens_details.cached_tokens, usage.input_tokens_details.cache_write_tokens
+    read = usage.input_tokens_details.cached_tokens
+    written = usage.input_tokens_details.cache_write_tokens
     counted: dict[str, Any] = {
         "input_tokens": max(0, usage.input_tokens - read - written),
         "cache_creation_input_tokens": written,
@@ -138,7 +150,9 @@ def empty_message(response: Response, model: str, usage: Mapping[str, Any]) -> d
 
 
 def alongside(response: Response, view: MessagesView) -> dict[str, Any]:
-    """Return the fields that the betas of a request add to a message, and to the end of a stream."""
+    """Return the fields that the betas of a request add to a message, and to the end of a
+    stream.
+    """
     fields: dict[str, Any] = {}
     if view.edits_context:
         fields["context_management"] = {"applied_edits": []}

@@ -1,7 +1,7 @@
 """Items while they stream: what their events add to the blocks of the message.
 
-An item is open from its first event until it is done. What its events did not send, the finished item adds, so that a
-stream has the blocks that `Blocks.of` returns.
+An item is open from its first event until it is done. What its events did not send, the finished
+item adds, so that a stream has the blocks that `Blocks.of` returns.
 """
 
 from typing import Any
@@ -72,7 +72,9 @@ class OpenMessage(OpenItem):
     def _close_part(self, part: Any) -> None:
         self._done += 1
         if self.frames.is_open:
-            self.frames.citations(citations_of(getattr(part, "text", ""), getattr(part, "annotations", None) or ()))
+            self.frames.citations(
+                citations_of(getattr(part, "text", ""), getattr(part, "annotations", None) or ())
+            )
             self.frames.stop()
         elif block := text_block(part):
             self.frames.whole(block)
@@ -80,13 +82,17 @@ class OpenMessage(OpenItem):
 
     def close(self, item: Any) -> None:
         """See `OpenItem.close`."""
-        content = item.content if isinstance(item, Message) and not isinstance(item.content, str) else []
+        content = (
+            item.content if isinstance(item, Message) and not isinstance(item.content, str) else []
+        )
         for part in content[self._done :]:
             self._close_part(part)
 
 
 class OpenReasoning(OpenItem):
-    """Thinking. Its signature is known when the item is done, so the block stays open until then."""
+    """Thinking. Its signature is known when the item is done, so the block stays open until
+    then.
+    """
 
     def __init__(self, blocks: Blocks, frames: BlockFrames) -> None:
         super().__init__(blocks, frames)
@@ -95,7 +101,9 @@ class OpenReasoning(OpenItem):
         self._display = blocks.view.display
 
     def feed(self, event: Any) -> None:
-        """See `OpenItem.feed`. If an item has raw text and a summary, the one that comes first is shown."""
+        """See `OpenItem.feed`. If an item has raw text and a summary, the one that comes first is
+        shown.
+        """
         if isinstance(event, events.ResponseReasoningTextDeltaEvent):
             self._add(event, event.content_index, is_summary=False)
         elif isinstance(event, events.ResponseReasoningSummaryTextDeltaEvent):
@@ -103,14 +111,19 @@ class OpenReasoning(OpenItem):
 
     def _add(self, event: Any, part: int, *, is_summary: bool) -> None:
         is_first = not self.frames.is_open
-        if self._display == "hidden" or not event.delta or (not is_first and is_summary is not self._is_summary):
+        if (
+            self._display == "hidden"
+            or not event.delta
+            or (not is_first and is_summary is not self._is_summary)
+        ):
             return
         if is_first:
             self.frames.start({"type": "thinking", "thinking": "", "signature": ""})
         if self._display == "summarized":
             text = event.delta if is_first or part == self._part else BETWEEN_PARTS + event.delta
             self.frames.delta("thinking_delta", text, padding_of(event))
-        self._part, self._is_summary = part, is_summary
+        self._part = part
+        self._is_summary = is_summary
 
     def close(self, item: Any) -> None:
         """See `OpenItem.close`."""
@@ -125,7 +138,9 @@ class OpenReasoning(OpenItem):
 
 
 class OpenCall(OpenItem):
-    """A call with arguments that stream: at each delta they are the beginning of valid JSON, or clients fail."""
+    """A call with arguments that stream: at each delta they are the beginning of valid JSON, or
+    clients fail.
+    """
 
     def __init__(self, blocks: Blocks, frames: BlockFrames) -> None:
         super().__init__(blocks, frames)
@@ -142,7 +157,9 @@ class OpenCall(OpenItem):
     def feed(self, event: Any) -> None:
         """See `OpenItem.feed`."""
         if isinstance(
-            event, events.ResponseFunctionCallArgumentsDeltaEvent | events.ResponseMcpCallArgumentsDeltaEvent
+            event,
+            events.ResponseFunctionCallArgumentsDeltaEvent
+            | events.ResponseMcpCallArgumentsDeltaEvent,
         ):
             self._send(self._guard.feed(event.delta), padding_of(event))
 
@@ -152,10 +169,13 @@ class OpenCall(OpenItem):
             self.frames.delta("input_json_delta", text, padding)
 
     def close(self, item: Any) -> None:
-        """See `OpenItem.close`. Arguments that are not an object end where they stopped being valid."""
+        """See `OpenItem.close`. Arguments that are not an object end where they stopped being
+        valid.
+        """
         if not self.frames.is_open:
             self.begin(item)
-        arguments, sent = item.arguments, "".join(self._sent)
+        arguments = item.arguments
+        sent = "".join(self._sent)
         if read_object(arguments or "{}") and arguments.startswith(sent):
             self._send(arguments[len(sent) :])
         self.frames.stop()
@@ -189,7 +209,8 @@ class OpenCode(OpenItem):
         """See `OpenItem.close`."""
         if not self.frames.is_open:
             self.begin(item)
-        sent, code = "".join(self._sent), item.code if isinstance(item.code, str) else ""
+        sent = "".join(self._sent)
+        code = item.code if isinstance(item.code, str) else ""
         if code.startswith(sent):
             self._send(code[len(sent) :])
         self.frames.delta("input_json_delta", '"}' if self._sent else '{"code":""}')
@@ -198,7 +219,9 @@ class OpenCode(OpenItem):
 
 
 class OpenWebCall(OpenItem):
-    """A web search, or a page that is opened: the block of the call opens before what it asks for is known."""
+    """A web search, or a page that is opened: the block of the call opens before what it asks for
+    is known.
+    """
 
     def begin(self, item: Any) -> None:
         """See `OpenItem.begin`."""

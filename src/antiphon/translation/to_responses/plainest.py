@@ -1,7 +1,9 @@
-"""The plainest form of a Responses request: for a refusal that nothing explains (`dialects.plainest` has Chat's).
+"""The plainest form of a Responses request: for a refusal that nothing explains
+(`dialects.plainest` has Chat's).
 
-`suspects` names what a backend may have refused, and `simplify` changes a request as these lessons say. The names are
-those of Chat's lessons where they mean the same. Every text, tool and result stays, and so do `tool_choice` and limits.
+`suspects` names what a backend may have refused, and `simplify` changes a request as these lessons
+say. The names are those of Chat's lessons where they mean the same. Every text, tool and result
+stays, and so do `tool_choice` and limits.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -30,13 +32,17 @@ _STATED = ("text", "stdout", "stderr")
 def suspects(body: Body, requested: Collection[str], own: Collection[str] = ()) -> frozenset[str]:
     """Return the lessons that change this Responses request and keep its meaning.
 
-    `requested` is the client's own `include`; `own` are the parameters that the client wrote for the backend itself.
+    `requested` is the client's own `include`; `own` are the parameters that the client wrote for
+    the backend itself.
     """
-    return frozenset({*_parameters(body, own), *_forms(body, requested), *_schemas(body), *_messages(body)})
+    return frozenset(
+        {*_parameters(body, own), *_forms(body, requested), *_schemas(body), *_messages(body)}
+    )
 
 
 def simplify(body: Body, lessons: Collection[str], token: Callable[[], str]) -> list[str]:
-    """Change a Responses request as these lessons say; return the names of what differs for the client.
+    """Change a Responses request as these lessons say; return the names of what differs for the
+    client.
 
     `token` returns the token that marks system messages which stay behind other messages.
     """
@@ -111,7 +117,9 @@ def _messages(body: Body) -> Iterator[str]:
 def _functions(body: Body) -> Iterator[Body]:
     """Yield the functions among the tools, also those in a namespace."""
     for tool in body.get("tools", ()):
-        yield from (one for one in (tool, *(tool.get("tools") or ())) if one.get("type") == "function")
+        yield from (
+            one for one in (tool, *(tool.get("tools") or ())) if one.get("type") == "function"
+        )
 
 
 def _format(body: Body) -> Body:
@@ -119,13 +127,18 @@ def _format(body: Body) -> Body:
 
 
 def _plain(schema: Body) -> tuple[Body | None, str]:
-    """Return the plainest form of the schema of a function, None if it is too large; and what it does not say."""
+    """Return the plainest form of the schema of a function, None if it is too large; and what it
+    does not say.
+    """
     flat, words = flattened(schema)
     return plain(flat), words
 
 
 def _is_refused(schema: Body, lessons: Collection[str]) -> bool:
-    return any(one.startswith(PLAIN_LESSON) for one in lessons) and PLAIN_LESSON + digest_of(schema) in lessons
+    return (
+        any(one.startswith(PLAIN_LESSON) for one in lessons)
+        and PLAIN_LESSON + digest_of(schema) in lessons
+    )
 
 
 def _simplify_tool(function: Body, lessons: Collection[str]) -> bool:
@@ -148,8 +161,12 @@ def _simplify_tool(function: Body, lessons: Collection[str]) -> bool:
 def _simplify_format(body: Body, lessons: Collection[str]) -> list[str]:
     """Simplify the format of the text; return the names of what differs."""
     adjusted: list[str] = []
-    text, form = body.get("text") or {}, _format(body)
-    if "verbosity" in text and not {"verbosity", value_lesson("verbosity", text["verbosity"])}.isdisjoint(lessons):
+    text = body.get("text") or {}
+    form = _format(body)
+    if "verbosity" in text and not {
+        "verbosity",
+        value_lesson("verbosity", text["verbosity"]),
+    }.isdisjoint(lessons):
         del text["verbosity"]
         adjusted.append(OMITTED["verbosity"])
         if not text:
@@ -165,8 +182,12 @@ def _simplify_format(body: Body, lessons: Collection[str]) -> list[str]:
 
 
 def _put_first(body: Body, token: Callable[[], str]) -> None:
-    """Make the leading system messages a part of the instructions, and later ones marked messages of a user."""
-    leading = list(takewhile(_may_lead, body["input"][:-1]))  # one item stays: no backend accepts an empty input
+    """Make the leading system messages a part of the instructions, and later ones marked messages
+    of a user.
+    """
+    leading = list(
+        takewhile(_may_lead, body["input"][:-1])
+    )  # one item stays: no backend accepts an empty input
     later = body["input"][len(leading) :]
     if text := "\n\n".join(filter(None, (body.get("instructions"), *map(_system_text, leading)))):
         body["instructions"] = text
@@ -183,7 +204,11 @@ def _may_lead(item: Body) -> bool:
 def _marked(item: Body, token: str) -> Body:
     """Return a system message as a marked one of a user; another item as it is."""
     text = _system_text(item)
-    return item if text is None else {"type": "message", "role": "user", "content": marked(text, token)}
+    return (
+        item
+        if text is None
+        else {"type": "message", "role": "user", "content": marked(text, token)}
+    )
 
 
 def _role(item: Body) -> str | None:
@@ -196,7 +221,9 @@ def _system_text(item: Body) -> str | None:
 
 
 def _parts_in(item: Body) -> str:
-    """Return where a message or the result of a call has texts in a list, and nothing else there; empty if nowhere."""
+    """Return where a message or the result of a call has texts in a list, and nothing else there;
+    empty if nowhere.
+    """
     place = "content" if _role(item) else "output" if item.get("type") in _OUTPUTS else ""
     return place if isinstance(item.get(place), list) and _text_of(item, place) is not None else ""
 
@@ -225,7 +252,9 @@ def _without_token(item: Body, token: str) -> Body:
 def _clean(parts: list[Body], token: str) -> list[Body]:
     """Return parts without the token, also across their borders."""
     copies = [{**part} for part in parts]
-    stated = [(part, name) for part in copies for name in _STATED if isinstance(part.get(name), str)]
+    stated = [
+        (part, name) for part in copies for name in _STATED if isinstance(part.get(name), str)
+    ]
     texts = without_token([{"type": "text", "text": part[name]} for part, name in stated], token)
     for (part, name), text in zip(stated, texts, strict=True):
         part[name] = text["text"]

@@ -1,9 +1,10 @@
 """Translates a Responses request of ours into one to a backend that implements Responses itself.
 
-Our own features stay here: the chain or conversation (the whole history goes as `input`), storage (`store` is always
-false), background, metadata, compaction. Everything else that the client requested is forwarded unchanged, including
-tools that the backend runs. Our ids mean nothing to the backend; an item keeps one if the API requires one, and
-reasoning receives the backend's own, with the blob that is tied to it.
+Our own features stay here: the chain or conversation (the whole history goes as `input`), storage
+(`store` is always false), background, metadata, compaction. Everything else that the client
+requested is forwarded unchanged, including tools that the backend runs. Our ids mean nothing to the
+backend; an item keeps one if the API requires one, and reasoning receives the backend's own, with
+the blob that is tied to it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +24,12 @@ from antiphon.protocol.items.calls import (
     ShellCallOutput,
 )
 from antiphon.protocol.items.content import MAX_CALL_ID, InputFile
-from antiphon.protocol.items.hosted import STORED_FIELDS, CodeInterpreterCall, HostedItem, ImageGenerationCall
+from antiphon.protocol.items.hosted import (
+    STORED_FIELDS,
+    CodeInterpreterCall,
+    HostedItem,
+    ImageGenerationCall,
+)
 from antiphon.protocol.items.messages import (
     Compaction,
     ConfigurationUpdate,
@@ -42,19 +48,41 @@ from antiphon.translation.signed_calls import shortened
 from antiphon.translation.to_chat_completions.history import remembered, summary
 from antiphon.translation.to_chat_completions.hosted import Approvals, rendered_call, state_of
 from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing, plain_text, recount
-from antiphon.translation.to_chat_completions.request import configured, responses_parameter, unsupported
+from antiphon.translation.to_chat_completions.request import (
+    configured,
+    responses_parameter,
+    unsupported,
+)
 
 Body = dict[str, Any]
 
 HINTS = frozenset(
-    {"temperature", "top_p", "presence_penalty", "frequency_penalty", "parallel_tool_calls", "max_tool_calls"}
+    {
+        "temperature",
+        "top_p",
+        "presence_penalty",
+        "frequency_penalty",
+        "parallel_tool_calls",
+        "max_tool_calls",
+    }
     | {"reasoning", "user", "safety_identifier", "truncation", "service_tier"}
     | {"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"}
 )
-"""Fields that are omitted if the backend rejects them: the answer is the same without them, or nearly."""
+"""Fields that are omitted if the backend rejects them: the answer is the same without them, or
+nearly.
+"""
 
 NEEDED = frozenset(
-    {"include", "tools", "tool_choice", "text", "max_output_tokens", "instructions", "top_logprobs", "stream"}
+    {
+        "include",
+        "tools",
+        "tool_choice",
+        "text",
+        "max_output_tokens",
+        "instructions",
+        "top_logprobs",
+        "stream",
+    }
 )
 """Fields that the client would miss: a backend's rejection of one is returned to the client."""
 
@@ -71,7 +99,13 @@ LONGEST_ID = 64
 """Characters of an item's id, at OpenAI."""
 
 _UNKNOWN_THERE = frozenset(
-    {"internal_chat_message_metadata_passthrough", "parsed", "parsed_arguments", "created_by", "logprobs"}
+    {
+        "internal_chat_message_metadata_passthrough",
+        "parsed",
+        "parsed_arguments",
+        "created_by",
+        "logprobs",
+    }
 )
 """Fields of an item that no backend reads."""
 
@@ -94,12 +128,14 @@ def to_responses(
     origin: str = "",
     files: ReadFiles | None = None,
 ) -> Body:
-    """Return the body of the Responses request that is equivalent to `request`, about the conversation `items`.
+    """Return the body of the Responses request that is equivalent to `request`, about the
+    conversation `items`.
 
-    `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the state that a client
-    stores for us; the state with this `origin` is the backend's own (none if it is empty). Raises `ClientError` for an
-    `item_reference`, which the history resolves before. `files` are those that were read for the request: a `file_id`
-    of this server becomes the file's data; `UnreadFile` is raised if it must be read first.
+    `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the
+    state that a client stores for us; the state with this `origin` is the backend's own (none if it
+    is empty). Raises `ClientError` for an `item_reference`, which the history resolves before.
+    `files` are those that were read for the request: a `file_id` of this server becomes the file's
+    data; `UnreadFile` is raised if it must be read first.
     """
     request = configured(request, items)
     if isinstance(request, PromptedRequest):
@@ -121,7 +157,9 @@ def to_responses(
     return body | {"store": False}
 
 
-def refused_field(status: int, body: bytes, sent: Mapping[str, Any], requested: Sequence[str] | None) -> str | None:
+def refused_field(
+    status: int, body: bytes, sent: Mapping[str, Any], requested: Sequence[str] | None
+) -> str | None:
     """Return what to omit in a retry, None if the error is about something else.
 
     `body` is the error as received, `sent` the request and `requested` the client's own `include`.
@@ -134,18 +172,26 @@ def refused_field(status: int, body: bytes, sent: Mapping[str, Any], requested: 
 
 def extras(request: CreateResponse, items: Iterable[InputItem]) -> frozenset[str]:
     """Return the types of tools and items that a server with a Responses API can still reject."""
-    return frozenset(str(one.__struct_config__.tag) for one in (*(request.tools or ()), *items)) - USUAL
+    return (
+        frozenset(str(one.__struct_config__.tag) for one in (*(request.tools or ()), *items))
+        - USUAL
+    )
 
 
 def field_of(name: str) -> str | None:
-    """Return the client's field that a backend means by `name`, or by a path; Chat calls `input` `messages`."""
+    """Return the client's field that a backend means by `name`, or by a path; Chat calls `input`
+    `messages`.
+    """
     first = name.partition("[")[0].partition(".")[0]
     if first in ("input", "messages"):
         return "input"  # positions in the whole history are not the client's
     return name if first in HINTS | NEEDED | {"model"} else None
 
 
-RENAMES: Mapping[Api, Callable[[str], str | None]] = {"chat": responses_parameter, "responses": field_of}
+RENAMES: Mapping[Api, Callable[[str], str | None]] = {
+    "chat": responses_parameter,
+    "responses": field_of,
+}
 """The client's names for the fields in a backend's errors, for each API of backends."""
 
 
@@ -161,12 +207,16 @@ def countable(body: Body) -> Body:
 
 
 def plain(value: Any, files: ReadFiles | None = None) -> Any:
-    """Return a value of the protocol as JSON, without its nulls; a file of this server as its data."""
+    """Return a value of the protocol as JSON, without its nulls; a file of this server as its
+    data.
+    """
     if isinstance(value, Struct):
         if files is not None and isinstance(value, InputFile) and value.file_id:
             return _sent_file(value, files)
         stated: Body = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
-        for name, reported_as in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+        for name, reported_as in zip(
+            value.__struct_fields__, value.__struct_encode_fields__, strict=True
+        ):
             each = getattr(value, name)
             if each is not None and each is not UNSET:
                 stated[reported_as] = plain(each, files)
@@ -188,10 +238,16 @@ def _sent_file(part: InputFile, files: ReadFiles) -> Body:
 
 
 def _input(
-    items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str, files: ReadFiles | None
+    items: Sequence[InputItem],
+    dialect: Dialect,
+    unseal: Unseal,
+    origin: str,
+    files: ReadFiles | None,
 ) -> list[Body]:
     stored = (item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate))
-    ran = frozenset(item.call_id for item in items if type(item) is ShellCallOutput and item.encrypted_content)
+    ran = frozenset(
+        item.call_id for item in items if type(item) is ShellCallOutput and item.encrypted_content
+    )
     displayed = [one for item in stored for one in _without_container(item, unseal, ran)]
     stated: list[Body] = []
     is_followed = False
@@ -205,8 +261,8 @@ def _input(
 
 
 def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> list[InputItem]:
-    """Return items of this server's runs without their container, which no backend knows: code as a function call and
-    output.
+    """Return items of this server's runs without their container, which no backend knows: code as a
+    function call and output.
 
     `ran` are the calls of shells that this server ran.
     """
@@ -217,12 +273,17 @@ def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> 
     created = rendered_call(item, unseal, Approvals())
     if created is None:
         return []
-    call = FunctionCall(call_id=created.call.call_id, name=created.call.name, arguments=created.call.arguments)
+    call = FunctionCall(
+        call_id=created.call.call_id, name=created.call.name, arguments=created.call.arguments
+    )
     return [call, created.output]
 
 
 def _is_created(item: InputItem) -> bool:
-    """Whether this resulted from the reasoning before it. Reasoning without a result is rejected (section 13)."""
+    """Whether this resulted from the reasoning before it.
+
+    Reasoning without a result is rejected (section 13).
+    """
     return isinstance(item, _CREATED) or (isinstance(item, Message) and item.role == "assistant")
 
 
@@ -235,10 +296,23 @@ def _stated(item: InputItem, unseal: Unseal, files: ReadFiles | None) -> Body:
 
 
 def _item(item: InputItem, files: ReadFiles | None) -> Body:
-    if isinstance(item, ImageGenerationCall) and item.result and item.result.startswith(STORED_FIELDS):
-        text = f"[An image was made here, which is not shown: {item.revised_prompt or 'without a prompt'}]"
-        return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-    stated: Body = {name: value for name, value in plain(item, files).items() if name not in _UNKNOWN_THERE}
+    if (
+        isinstance(item, ImageGenerationCall)
+        and item.result
+        and item.result.startswith(STORED_FIELDS)
+    ):
+        text = (
+            "[An image was made here, which is not shown: "
+            f"{item.revised_prompt or 'without a prompt'}]"
+        )
+        return {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": text}],
+        }
+    stated: Body = {
+        name: value for name, value in plain(item, files).items() if name not in _UNKNOWN_THERE
+    }
     is_answer = isinstance(item, Message) and item.role == "assistant"
     if not isinstance(item, Reasoning):
         stated.pop("encrypted_content", None)
@@ -254,7 +328,9 @@ def _item(item: InputItem, files: ReadFiles | None) -> Body:
     if isinstance(item, CustomToolCallOutput):
         stated.pop("name", None)
     if isinstance(item, Message):
-        stated["content"] = [_part(part) for part in stated["content"]] if is_answer else stated["content"]
+        stated["content"] = (
+            [_part(part) for part in stated["content"]] if is_answer else stated["content"]
+        )
     return stated
 
 
@@ -263,13 +339,20 @@ def _part(part: Body) -> Body:
 
 
 def _reasoning(item: Reasoning, dialect: Dialect, unseal: Unseal, origin: str) -> Body | None:
-    """Return the backend's own reasoning; another's as text, if this backend reads text; otherwise nothing."""
+    """Return the backend's own reasoning; another's as text, if this backend reads text; otherwise
+    nothing.
+    """
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     native = state.get("native")
-    is_its_own = origin != "" and (state.get("family"), state.get("origin")) == (dialect.name, origin)
+    is_its_own = origin != "" and (state.get("family"), state.get("origin")) == (
+        dialect.name,
+        origin,
+    )
     if is_its_own and isinstance(native, dict):
         return {"type": "reasoning", "summary": plain(item.summary), **native}
-    text = "\n\n".join(part.text for part in item.content or ()) or plain_text(state.get("reasoning"))
+    text = "\n\n".join(part.text for part in item.content or ()) or plain_text(
+        state.get("reasoning")
+    )
     if not text or dialect.replay == "never":
         return None
     content = [{"type": "reasoning_text", "text": text}]

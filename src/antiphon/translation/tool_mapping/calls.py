@@ -1,4 +1,6 @@
-"""A call and its output in Chat's form: a function's name with arguments, and the content of a tool message."""
+"""A call and its output in Chat's form: a function's name with arguments, and the content of a tool
+message.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -35,7 +37,9 @@ Content = str | list[Any]
 
 
 def chat_call(call: Call, toolbox: Toolbox) -> tuple[str, str]:
-    """Return the function's name as the backend knows it, and the arguments as the model wrote them, or as JSON."""
+    """Return the function's name as the backend knows it, and the arguments as the model wrote
+    them, or as JSON.
+    """
     kind, name, arguments = _CALLS[type(call)](call)
     return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments
 
@@ -51,10 +55,12 @@ def _tool_of(call: Any) -> Key:
 
 
 def as_object(arguments: str) -> str:
-    """Return arguments that are a JSON object unchanged, none as an empty object, and any others as the text in one.
+    """Return arguments that are a JSON object unchanged, none as an empty object, and any others as
+    the text in one.
 
-    Backends and chat templates parse the arguments of earlier calls, and reject a request if any of them are not a JSON
-    object (cc-switch#5197, #4531, #5001). Models do write such arguments, and one call would end its conversation.
+    Backends and chat templates parse the arguments of earlier calls, and reject a request if any of
+    them are not a JSON object (cc-switch#5197, #4531, #5001). Models do write such arguments, and
+    one call would end its conversation.
     """
     if not arguments.strip():
         return "{}"
@@ -93,12 +99,24 @@ _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
     LocalShellCall: lambda call: (
         "local_shell",
         "local_shell",
-        _json({name: value for name, value in call.action.items() if name != "type" and value is not None}),
+        _json(
+            {
+                name: value
+                for name, value in call.action.items()
+                if name != "type" and value is not None
+            }
+        ),
     ),
     ShellCall: lambda call: (
         "shell",
         "shell",
-        _json({name: value for name, value in msgspec.to_builtins(call.action).items() if value is not None}),
+        _json(
+            {
+                name: value
+                for name, value in msgspec.to_builtins(call.action).items()
+                if value is not None
+            }
+        ),
     ),
     ApplyPatchCall: lambda call: ("apply_patch", "apply_patch", _json(call.operation)),
     ComputerCall: _computer,
@@ -108,7 +126,9 @@ _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
 
 def _found(output: ToolSearchOutput) -> str:
     names = [name for tool in output.tools for name in _names(tool)]
-    return f"Found, and callable from now on: {', '.join(names)}." if names else "Nothing was found."
+    return (
+        f"Found, and callable from now on: {', '.join(names)}." if names else "Nothing was found."
+    )
 
 
 def _names(tool: AnyTool) -> list[str]:
@@ -129,7 +149,9 @@ def _one_printed(output: ShellOutput) -> str:
 
 def _screen(output: ComputerCallOutput) -> list[Part]:
     displayed = output.output
-    image = InputImage(image_url=displayed.image_url, file_id=displayed.file_id, detail=displayed.detail)
+    image = InputImage(
+        image_url=displayed.image_url, file_id=displayed.file_id, detail=displayed.detail
+    )
     return [InputText(text="The screen now:"), image]
 
 

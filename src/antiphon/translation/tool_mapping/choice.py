@@ -1,4 +1,6 @@
-"""The choice among the tools in force, in the forms that a dialect accepts (specification section 6, `tool_choice`)."""
+"""The choice among the tools in force, in the forms that a dialect accepts (specification section
+6, `tool_choice`).
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -42,8 +44,12 @@ ChatChoice = str | dict[str, Any] | None
 _COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 
 
-def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -> list[dict[str, Any]]:
-    """Return the `tools` of a Chat request, with schemas that the dialect accepts; `adjusted` names what differs."""
+def chat_tools(
+    offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]
+) -> list[dict[str, Any]]:
+    """Return the `tools` of a Chat request, with schemas that the dialect accepts; `adjusted` names
+    what differs.
+    """
     functions = [chat_function(offer) for offer in offers]
     budget: SchemaBudget | None = None
     for function in functions:
@@ -55,13 +61,19 @@ def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -
             function["parameters"] = projected(function["parameters"], dialect.unfit)
         if dialect.plain_tools:
             _simplify(function, dialect.plain_tools)
-        if function["parameters"] is not provided and function["parameters"] != provided and SCHEMAS not in adjusted:
+        if (
+            function["parameters"] is not provided
+            and function["parameters"] != provided
+            and SCHEMAS not in adjusted
+        ):
             adjusted.append(SCHEMAS)
     return [{"type": "function", "function": function} for function in functions]
 
 
 def _flatten(function: dict[str, Any], budget: SchemaBudget) -> None:
-    """Give the schema of a function an object as its root; a strict schema would require every property of that."""
+    """Give the schema of a function an object as its root; a strict schema would require every
+    property of that.
+    """
     function["parameters"], words = flattened(function["parameters"], budget)
     function["description"] = "\n\n".join(filter(None, (function.get("description"), words)))
     function.pop("strict", None)
@@ -87,12 +99,15 @@ def chat_function(offer: Offer) -> dict[str, Any]:
     return function | ({"strict": True} if offer.strict else {})
 
 
-def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+def tool_choice(
+    toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect
+) -> tuple[list[Offer], ChatChoice]:
     """Return the tools to send and the `tool_choice` for them, None if it has no effect.
 
-    What the dialect cannot express is done by sending only the tools that can be called; a named tool where no call can
-    be forced is demanded in words (`demand`). Raises `ClientError` if the choice names no tool in force, requires one
-    that only a server can run, or forces a call on a backend that cannot be forced.
+    What the dialect cannot express is done by sending only the tools that can be called; a named
+    tool where no call can be forced is demanded in words (`demand`). Raises `ClientError` if the
+    choice names no tool in force, requires one that only a server can run, or forces a call on a
+    backend that cannot be forced.
     """
     offers = toolbox.offered
     if isinstance(choice, McpChoice) and not choice.name:
@@ -106,23 +121,31 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     return _mode(offers, choice, dialect)
 
 
-def allowed_names(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -> frozenset[str] | None:
+def allowed_names(
+    toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect
+) -> frozenset[str] | None:
     """Return the names that the model can call, as the backend knows them; None if it can call any.
 
-    The backend receives the choice too, but some ignore it, and where no call can be forced, the model can ignore the
-    instruction. Raises as `tool_choice`.
+    The backend receives the choice too, but some ignore it, and where no call can be forced, the
+    model can ignore the instruction. Raises as `tool_choice`.
     """
     if choice == "none":
         return frozenset()
     if isinstance(choice, AllowedTools):
         return _names(toolbox, choice)
-    if dialect.forces_calls or not isinstance(choice, Choice) or (isinstance(choice, McpChoice) and not choice.name):
+    if (
+        dialect.forces_calls
+        or not isinstance(choice, Choice)
+        or (isinstance(choice, McpChoice) and not choice.name)
+    ):
         return None
     return frozenset({chosen(toolbox.offered, choice)[0].chat_name})
 
 
 def relaxed(choice: ToolChoice | None) -> ToolChoice | None:
-    """Return the choice after this server ran a call: the requirement is met, and the model can answer."""
+    """Return the choice after this server ran a call: the requirement is met, and the model can
+    answer.
+    """
     if isinstance(choice, AllowedTools):
         return AllowedTools(mode="auto", tools=choice.tools)
     return choice if choice in (None, "none", "auto") else "auto"
@@ -138,7 +161,9 @@ def unsupported(type: str) -> ClientError:
 
 
 def demand(toolbox: Toolbox, choice: ToolChoice | None) -> str:
-    """Return the instruction to call a tool, for a backend that cannot be forced; empty if no call is required."""
+    """Return the instruction to call a tool, for a backend that cannot be forced; empty if no call
+    is required.
+    """
     if isinstance(choice, AllowedTools):
         choice = "required" if choice.mode == "required" else "auto"
     if choice in (None, "none", "auto") or not toolbox.offered:
@@ -149,7 +174,9 @@ def demand(toolbox: Toolbox, choice: ToolChoice | None) -> str:
     return f"Answer with a call of the tool '{named.chat_name}', and with no text."
 
 
-def _mode(offers: list[Offer], mode: str | None, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
+def _mode(
+    offers: list[Offer], mode: str | None, dialect: Dialect
+) -> tuple[list[Offer], ChatChoice]:
     if mode == "required" and offers:
         return offers, _demanded(offers, dialect) if dialect.forces_calls else "auto"
     if mode is None or "tool_choice" in dialect.accepts:
@@ -179,23 +206,37 @@ def _named(offers: list[Offer], choice: Choice, dialect: Dialect) -> tuple[list[
     return offers, _reference(only[0])
 
 
-def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[list[Offer], ChatChoice]:
-    offers, names = toolbox.offered, _names(toolbox, choice)
+def _allowed(
+    toolbox: Toolbox, choice: AllowedTools, dialect: Dialect
+) -> tuple[list[Offer], ChatChoice]:
+    offers = toolbox.offered
+    names = _names(toolbox, choice)
     allowed = [offer for offer in offers if offer.chat_name in names]
-    can_list = dialect.tool_choice == "full" and "tool_choice" in dialect.accepts and dialect.forces_calls
+    can_list = (
+        dialect.tool_choice == "full" and "tool_choice" in dialect.accepts and dialect.forces_calls
+    )
     if not allowed or not can_list:
         return _mode(allowed, choice.mode, dialect)
     listed = [_reference(offer) for offer in allowed]
-    return offers, {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": listed}}
+    return offers, {
+        "type": "allowed_tools",
+        "allowed_tools": {"mode": choice.mode, "tools": listed},
+    }
 
 
 def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
     provided = [*toolbox.offers.values(), *toolbox.absent]
-    return frozenset(offer.chat_name for each in choice.tools for offer in _permitted(provided, each, choice.mode))
+    return frozenset(
+        offer.chat_name
+        for each in choice.tools
+        for offer in _permitted(provided, each, choice.mode)
+    )
 
 
 def _permitted(provided: list[Offer], each: Choice, mode: str) -> list[Offer]:
-    """Return the callable tools; tools that only a server runs can be missing, unless one of them is required."""
+    """Return the callable tools; tools that only a server runs can be missing, unless one of them
+    is required.
+    """
     is_needless = mode == "auto" and isinstance(each, HostedChoice)
     return _intended(provided, each) if is_needless else chosen(provided, each)
 
@@ -205,8 +246,8 @@ def _reference(offer: Offer) -> dict[str, Any]:
 
 
 def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
-    """Return the tools that a choice means, those without a namespace first. Raises `ClientError` if there are no
-    such tools.
+    """Return the tools that a choice means, those without a namespace first. Raises `ClientError`
+    if there are no such tools.
     """
     found = _intended(offers, choice)
     if not found and isinstance(choice, McpChoice):
@@ -215,15 +256,19 @@ def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
         raise unsupported(str(choice.__struct_config__.tag))
     if not found:
         name = getattr(choice, "name", choice.__struct_config__.tag)
-        raise ClientError(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
+        raise ClientError(
+            f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice"
+        )
     return sorted(found, key=lambda offer: bool(offer.namespace))
 
 
 def _no_such_tool(choice: McpChoice) -> ClientError:
     name = f"a tool '{choice.name}' of " if choice.name else "tools of "
     return ClientError(
-        f"Tool choice 'mcp' demands {name}the MCP server '{choice.server_label}', which the model is not offered: "
-        "no such server is among the tools, it could not be listed, or 'allowed_tools' leaves nothing of it.",
+        f"Tool choice 'mcp' demands {name}the MCP server '{choice.server_label}', which the model "
+        "is not offered: "
+        "no such server is among the tools, it could not be listed, or 'allowed_tools' leaves "
+        "nothing of it.",
         code="unsupported_value",
         param="tool_choice",
     )

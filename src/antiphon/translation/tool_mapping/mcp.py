@@ -1,6 +1,8 @@
-"""Which tools of an MCP server the model is offered, and which of them need the client's approval (section 6, `mcp`).
+"""Which tools of an MCP server the model is offered, and which of them need the client's approval
+(section 6, `mcp`).
 
-A server's tools are listed once, by an `mcp_list_tools` item; from then on the conversation itself contains them.
+A server's tools are listed once, by an `mcp_list_tools` item; from then on the conversation itself
+contains them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +10,12 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from antiphon.protocol.items.hosted import McpApprovalRequest, McpApprovalResponse, McpListTools, is_read_only
+from antiphon.protocol.items.hosted import (
+    McpApprovalRequest,
+    McpApprovalResponse,
+    McpListTools,
+    is_read_only,
+)
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import ApprovalRule, FunctionTool, McpTool, ToolFilter
@@ -25,21 +32,28 @@ LONGEST_DESCRIPTION = 4096
 
 def lists_in(items: Iterable[InputItem]) -> dict[str, McpListTools]:
     """Return each server's newest list of tools, by its label."""
-    return {item.server_label: item for item in items if isinstance(item, McpListTools) and not item.error}
+    return {
+        item.server_label: item
+        for item in items
+        if isinstance(item, McpListTools) and not item.error
+    }
 
 
 def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
-    """Return the tools, each as (label, name), that differ from what the client knew of them (threat 21).
+    """Return the tools, each as (label, name), that differ from what the client knew of them
+    (threat 21).
 
-    The first description of a server is trusted; a later change or addition is not, once the client has approved a call
-    of the server since. Each tool is returned with whether it is new.
+    The first description of a server is trusted; a later change or addition is not, once the client
+    has approved a call of the server since. Each tool is returned with whether it is new.
     """
     trusted: dict[tuple[str, str], Definition] = {}
     now: dict[str, dict[tuple[str, str], Definition]] = {}
     requested: dict[str, tuple[tuple[str, str], Definition | None]] = {}
     for item in items:
         if isinstance(item, McpListTools) and not item.error:
-            listed: dict[tuple[str, str], Definition] = {(item.server_label, each["name"]): each for each in item.tools}
+            listed: dict[tuple[str, str], Definition] = {
+                (item.server_label, each["name"]): each for each in item.tools
+            }
             if item.server_label not in now:
                 trusted |= listed
             now[item.server_label] = listed
@@ -51,12 +65,19 @@ def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
             if item.approve and definition is not None:
                 trusted[key] = definition
     return {
-        key: key not in trusted for listed in now.values() for key, each in listed.items() if trusted.get(key) != each
+        key: key not in trusted
+        for listed in now.values()
+        for key, each in listed.items()
+        if trusted.get(key) != each
     }
 
 
-def is_changed(tool: McpTool, definition: Definition, changed: Mapping[tuple[str, str], bool]) -> bool:
-    """Whether a tool differs from what the client knew: a new one can have been named by the client itself."""
+def is_changed(
+    tool: McpTool, definition: Definition, changed: Mapping[tuple[str, str], bool]
+) -> bool:
+    """Whether a tool differs from what the client knew: a new one can have been named by the client
+    itself.
+    """
     is_new = changed.get((tool.server_label, definition["name"]))
     return is_new is not None and not (is_new and isinstance(tool.allowed_tools, list))
 
@@ -78,13 +99,18 @@ def too_many(tool: McpTool, definitions: Sequence[Definition]) -> str:
     if tool.defer_loading is True or len(definitions) <= MOST:
         return ""
     return (
-        f"The server has {len(definitions)} tools, more than the {MOST} that can be offered to a model at once. List "
-        "the tools that you need in 'allowed_tools', or set 'defer_loading' and add a 'tool_search' tool."
+        f"The server has {len(definitions)} tools, more than the {MOST} that can be offered to a "
+        "model at once. List "
+        "the tools that you need in 'allowed_tools', or set 'defer_loading' and add a "
+        "'tool_search' tool."
     )
 
 
 def needs_approval(tool: McpTool, definition: Definition) -> bool:
-    """Whether a call of this tool needs an approval. Tools that `require_approval` does not mention need one."""
+    """Whether a call of this tool needs an approval.
+
+    Tools that `require_approval` does not mention need one.
+    """
     rule = tool.require_approval
     if isinstance(rule, ApprovalRule):
         if rule.always and _fits(to_builtins(rule.always), definition):
@@ -102,7 +128,10 @@ def is_repeatable(definition: Definition | None) -> bool:
 
 
 def offer_of(tool: McpTool, definition: Definition, *, is_changed: bool = False) -> Offer:
-    """Return a server's tool as it is offered to the model. One that `is_changed` needs the client's approval again."""
+    """Return a server's tool as it is offered to the model.
+
+    One that `is_changed` needs the client's approval again.
+    """
     description = definition.get("description")
     return Offer(
         "",
@@ -121,7 +150,9 @@ def offer_of(tool: McpTool, definition: Definition, *, is_changed: bool = False)
 def function_of(definition: Definition) -> FunctionTool:
     """Return a server's tool in the form in which deferred tools are searched."""
     return FunctionTool(
-        name=str(definition["name"]), description=definition.get("description"), parameters=schema_of(definition)
+        name=str(definition["name"]),
+        description=definition.get("description"),
+        parameters=schema_of(definition),
     )
 
 
@@ -132,7 +163,8 @@ def schema_of(definition: Definition) -> dict[str, Any]:
 
 
 def _fits(rule: Mapping[str, Any], definition: Definition) -> bool:
-    names, read_only = rule.get("tool_names"), rule.get("read_only")
+    names = rule.get("tool_names")
+    read_only = rule.get("read_only")
     if isinstance(names, list | frozenset) and definition["name"] not in names:
         return False
     if isinstance(read_only, bool):

@@ -14,7 +14,7 @@
 | `image_generation` | a function of a prompt | `image_generation_call` |
 
 Tools that this server cannot run are omitted; so are tools that only programs can call.
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 import hashlib
 import re
@@ -115,13 +115,18 @@ class Toolbox(Struct):
     @property
     def offered(self) -> list[Offer]:
         """The tools that are sent to the model."""
-        return [offer for offer in self.offers.values() if not (self.are_used_up and offer.is_hosted)]
+        return [
+            offer for offer in self.offers.values() if not (self.are_used_up and offer.is_hosted)
+        ]
 
     @property
     def absent(self) -> list[Offer]:
-        """Tools that the client sent, and that are not offered now: tools to be found, a search that is over."""
+        """Tools that the client sent, and that are not offered now: tools to be found, a search
+        that is over.
+        """
         waiting = [
-            Offer("", kind, name, namespace=namespace) for kind, namespace, name in (d.key for d in self.deferred)
+            Offer("", kind, name, namespace=namespace)
+            for kind, namespace, name in (d.key for d in self.deferred)
         ]
         return waiting + self.searches
 
@@ -133,7 +138,10 @@ class Toolbox(Struct):
 
     def drop_search(self) -> None:
         """Offer no search that this server would run: the limit of searches is reached."""
-        self.searches = [*self.searches, *(offer for offer in self.offers.values() if _is_search(offer))]
+        self.searches = [
+            *self.searches,
+            *(offer for offer in self.offers.values() if _is_search(offer)),
+        ]
         self.offers = {name: offer for name, offer in self.offers.items() if not _is_search(offer)}
         self.source = None
 
@@ -149,12 +157,14 @@ def toolbox_of(
 ) -> Toolbox:
     """Return the tools of a request, and those inside the conversation `items`.
 
-    Of two with the same name the later one applies. A deferred tool is in force once it was found. `supported` are the
-    hosted tools that this server runs.
+    Of two with the same name the later one applies. A deferred tool is in force once it was found.
+    `supported` are the hosted tools that this server runs.
     """
     in_text = _in_text(request, dialect)
     if (tools := _alone(request, items)) is not None and McpTool not in tools.kinds:
-        known = tools.fact("toolbox", (dialect, supported), lambda: _toolbox(request, (), dialect, supported))
+        known = tools.fact(
+            "toolbox", (dialect, supported), lambda: _toolbox(request, (), dialect, supported)
+        )
         return replace(known, in_text=in_text, source=tools)
     toolbox = _toolbox(request, items, dialect, supported)
     toolbox.in_text = in_text
@@ -169,7 +179,10 @@ def _alone(request: CreateResponse, items: Iterable[InputItem]) -> ToolList | No
 
 
 def _toolbox(
-    request: CreateResponse, items: Sequence[InputItem], dialect: Dialect, supported: Collection[type[Tool]]
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    dialect: Dialect,
+    supported: Collection[type[Tool]],
 ) -> Toolbox:
     toolbox = Toolbox()
     provided = list(_sent_tools(request, items))
@@ -181,7 +194,9 @@ def _toolbox(
         for offer in _offers(tool, origin, toolbox, dialect, hosted):
             found[offer.key] = offer
     taken: set[str] = set()
-    for key in sorted(found, key=lambda key: bool(key[1])):  # a tool without a namespace keeps its name
+    for key in sorted(
+        found, key=lambda key: bool(key[1])
+    ):  # a tool without a namespace keeps its name
         toolbox.names[key] = name = _free(key, taken)
         taken.add(name)
     for key, offer in found.items():
@@ -192,7 +207,9 @@ def _toolbox(
 
 
 def _in_text(request: CreateResponse, dialect: Dialect) -> TextCalls:
-    """Return which calls count in the text: JSON that the client requested is not a call without marks."""
+    """Return which calls count in the text: JSON that the client requested is not a call without
+    marks.
+    """
     is_json = request.requests_json
     if dialect.tools != "native":
         return "wrapped" if dialect.tools == "schema" and not is_json else "any"
@@ -227,7 +244,9 @@ class _Hosted:
 
 
 def _hosted(
-    provided: Sequence[tuple[Tool, Origin]], items: Sequence[InputItem], supported: Collection[type[Tool]]
+    provided: Sequence[tuple[Tool, Origin]],
+    items: Sequence[InputItem],
+    supported: Collection[type[Tool]],
 ) -> _Hosted:
     if not any(isinstance(tool, McpTool) for tool, _ in provided):
         return _Hosted(tuple(supported), {}, {}, {})
@@ -244,16 +263,22 @@ def left_out(
     return _left_out(request, items, supported)
 
 
-def _left_out(request: CreateResponse, items: Iterable[InputItem], supported: Collection[type[Tool]]) -> list[str]:
+def _left_out(
+    request: CreateResponse, items: Iterable[InputItem], supported: Collection[type[Tool]]
+) -> list[str]:
     found: dict[str, None] = {}
     for tool, _ in _sent_tools(request, items):
         for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
-            if (is_hosted(each) and not isinstance(each, tuple(supported))) or not is_callable(each):
+            if (is_hosted(each) and not isinstance(each, tuple(supported))) or not is_callable(
+                each
+            ):
                 found[type_of(each)] = None
     return list(found)
 
 
-def _sent_tools(request: CreateResponse, items: Iterable[InputItem]) -> Iterator[tuple[Tool, Origin]]:
+def _sent_tools(
+    request: CreateResponse, items: Iterable[InputItem]
+) -> Iterator[tuple[Tool, Origin]]:
     for tool in request.tools or ():
         yield tool, "given"
     if isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS):
@@ -274,7 +299,9 @@ def _origin(item: AdditionalTools | ToolSearchOutput) -> Origin:
     return "found" if item.execution == "server" else "found elsewhere"
 
 
-def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, hosted: _Hosted) -> Iterator[Offer]:
+def _offers(
+    tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, hosted: _Hosted
+) -> Iterator[Offer]:
     if isinstance(tool, NamespaceTool):
         yield from _of_namespace(tool, origin, toolbox, dialect)
     elif isinstance(tool, McpTool) and hosted.runs(tool) and is_callable(tool):
@@ -297,7 +324,9 @@ def _offers(tool: Tool, origin: Origin, toolbox: Toolbox, dialect: Dialect, host
         yield replace(OFFERED[type(tool)](tool, dialect), was_found=origin == "found")
 
 
-def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, dialect: Dialect) -> Iterator[Offer]:
+def _of_namespace(
+    namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, dialect: Dialect
+) -> Iterator[Offer]:
     about = f"[{namespace.name}: {namespace.description}]\n" if namespace.description else ""
     for tool in namespace.tools:
         if not is_callable(tool):
@@ -307,7 +336,11 @@ def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, di
         else:
             offer = OFFERED[type(tool)](tool, dialect)
             # Shared descriptions are written once.
-            yield replace(offer, namespace=namespace.name, description=about + (offer.description or "") or None)
+            yield replace(
+                offer,
+                namespace=namespace.name,
+                description=about + (offer.description or "") or None,
+            )
             about = ""
 
 
@@ -324,12 +357,18 @@ def _of_server(tool: McpTool, origin: Origin, toolbox: Toolbox, hosted: _Hosted)
     """The tools of a server that were found are called by the server in the request."""
     server = hosted.servers.get(tool.server_label, tool)
     # Shared descriptions are written once, as for a namespace.
-    about = f"[{server.server_label}: {server.server_description}]\n" if server.server_description else ""
+    about = (
+        f"[{server.server_label}: {server.server_description}]\n"
+        if server.server_description
+        else ""
+    )
     for definition in hosted.definitions(tool):
         if server.defer_loading is True and origin == "given":
             toolbox.deferred.append(Deferred(function_of(definition), server=server))
         else:
-            offer = offer_of(server, definition, is_changed=is_changed(server, definition, hosted.changed))
+            offer = offer_of(
+                server, definition, is_changed=is_changed(server, definition, hosted.changed)
+            )
             yield replace(offer, description=about + (offer.description or "") or None)
             about = ""
 
@@ -339,7 +378,9 @@ def _is_search(offer: Offer) -> bool:
 
 
 def _settle_search(toolbox: Toolbox) -> None:
-    """List for the model what it can search for; if nothing is left to be found, there is no search."""
+    """List for the model what it can search for; if nothing is left to be found, there is no
+    search.
+    """
     toolbox.deferred = [each for each in toolbox.deferred if each.key not in toolbox.names]
     if not toolbox.deferred:
         toolbox.drop_search()
@@ -358,7 +399,9 @@ def _searchable(deferred: Iterable[Deferred]) -> str:
             about[each.tool.name] = each.tool.description or ""
         else:
             about[each.namespace.name] = each.namespace.description
-    return "What can be found:\n" + "\n".join(f"- {name}: {text[:200]}".rstrip(": ") for name, text in about.items())
+    return "What can be found:\n" + "\n".join(
+        f"- {name}: {text[:200]}".rstrip(": ") for name, text in about.items()
+    )
 
 
 def type_of(tool: Tool) -> str:
@@ -380,7 +423,9 @@ def is_callable(tool: Tool) -> bool:
 # Names.
 
 _CALLED: Mapping[Kind, str] = {"code_interpreter": "python"}
-"""How a model calls a tool without a name: prompts that were written for OpenAI say "the python tool"."""
+"""How a model calls a tool without a name: prompts that were written for OpenAI say "the python
+tool".
+"""
 
 
 def _free(key: Key, taken: set[str]) -> str:

@@ -1,4 +1,6 @@
-"""Finds deferred tools by words (specification section 16, hosted tool search): BM25 over the description of each."""
+"""Finds deferred tools by words (specification section 16, hosted tool search): BM25 over the
+description of each.
+"""
 
 import math
 import re
@@ -30,7 +32,8 @@ def search(deferred: Sequence[Deferred], arguments: Any) -> list[AnyTool]:
 
     Those of a namespace are returned inside it; those of an MCP server as its name with theirs.
 
-    `arguments` is `{query, limit?}`. A query that is the name of a tool or of a namespace always finds it.
+    `arguments` is `{query, limit?}`. A query that is the name of a tool or of a namespace always
+    finds it.
     """
     provided = arguments if isinstance(arguments, dict) else {}
     query = provided.get("query") or " ".join(str(value) for value in provided.values())
@@ -39,7 +42,9 @@ def search(deferred: Sequence[Deferred], arguments: Any) -> list[AnyTool]:
     scores = _scores([_words(_about(each)) for each in deferred], _words(str(query)))
     named = [math.inf if str(query).strip() in _names(each) else 0.0 for each in deferred]
     total = [score + bonus for score, bonus in zip(scores, named, strict=True)]
-    best = sorted((index for index, score in enumerate(total) if score > 0), key=lambda index: -total[index])
+    best = sorted(
+        (index for index, score in enumerate(total) if score > 0), key=lambda index: -total[index]
+    )
     return _grouped(deferred[index] for index in best[:limit])
 
 
@@ -102,6 +107,8 @@ def _grouped(found: Iterable[Deferred]) -> list[AnyTool]:
         known = tools.get(key)
         inner = known.tools if isinstance(known, NamespaceTool) else []
         tools[key] = NamespaceTool(
-            name=each.namespace.name, description=each.namespace.description, tools=[*inner, each.tool]
+            name=each.namespace.name,
+            description=each.namespace.description,
+            tools=[*inner, each.tool],
         )
     return list(tools.values())

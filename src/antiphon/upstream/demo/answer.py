@@ -33,11 +33,15 @@ COMMON = re.compile(
 def answer_to(request: Fields) -> Fields:
     """Return the assistant's message; a tool call is a name and its arguments, as JSON.
 
-    Raises `ClientError` for a `tool_choice` that is not among the tools, and for a schema without a sample.
+    Raises `ClientError` for a `tool_choice` that is not among the tools, and for a schema without a
+    sample.
     """
-    messages, form = request["messages"], request.get("response_format") or {"type": "text"}
+    messages = request["messages"]
+    form = request.get("response_format") or {"type": "text"}
     stated = [text_of(message) for message in messages if message["role"] == "user"] or [""]
-    outputs = [text_of(one) for one in takewhile(lambda one: one["role"] == "tool", reversed(messages))][::-1]
+    outputs = [
+        text_of(one) for one in takewhile(lambda one: one["role"] == "tool", reversed(messages))
+    ][::-1]
     reasons = request.get("reasoning_effort") not in (None, "none", "minimal")
     message = {"reasoning_content": THOUGHTS} if reasons else {}
     if REFUSE in stated[-1]:
@@ -47,16 +51,28 @@ def answer_to(request: Fields) -> Fields:
     if written := ANSWER.search(stated[-1]):
         return {**message, "content": written[1].strip()}
     if form["type"] == "json_schema":
-        return {**message, "content": sample_json(form["json_schema"].get("schema", {}), "response_format")}
+        return {
+            **message,
+            "content": sample_json(form["json_schema"].get("schema", {}), "response_format"),
+        }
     tool_stated = f"The tool returned: {' and '.join(outputs)}" if outputs else ""
-    text = (quoted(outputs) or reported(outputs) or tool_stated or _recalled(stated) or _echo(request, stated[-1]))[
-        :LONGEST
-    ]
-    return {**message, "content": json.dumps({"answer": text}) if form["type"] == "json_object" else text}
+    text = (
+        quoted(outputs)
+        or reported(outputs)
+        or tool_stated
+        or _recalled(stated)
+        or _echo(request, stated[-1])
+    )[:LONGEST]
+    return {
+        **message,
+        "content": json.dumps({"answer": text}) if form["type"] == "json_object" else text,
+    }
 
 
 def text_of(message: Fields) -> str:
-    """Return the text of a message; a part of another kind is replaced by its name, such as `[image_url]`."""
+    """Return the text of a message; a part of another kind is replaced by its name, such as
+    `[image_url]`.
+    """
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -66,51 +82,74 @@ def text_of(message: Fields) -> str:
 def _calls(request: Fields, text: str, *, has_outputs: bool) -> list[tuple[str, str]]:
     """Return the calls that lines of the text request.
 
-    Without such a line, Python in the text is run, a picture is drawn, files are searched for a question, and a
-    required call gets a sample.
+    Without such a line, Python in the text is run, a picture is drawn, files are searched for a
+    question, and a required call gets a sample.
     """
     functions, mode = _callable(request)
     if mode == "none" or (has_outputs and mode == "auto"):
         return []
-    requested = [(one, written) for name, written in CALL.findall(text) for one in _named(name, functions)]
-    requested = requested or code_for(text, functions) or image_for(text, functions) or search_for(text, functions)
+    requested = [
+        (one, written) for name, written in CALL.findall(text) for one in _named(name, functions)
+    ]
+    requested = (
+        requested
+        or code_for(text, functions)
+        or image_for(text, functions)
+        or search_for(text, functions)
+    )
     if mode == "required":
         requested = requested or [(name, "") for name in functions][:1]
     most = 1 if request.get("parallel_tool_calls") is False else len(requested)
-    return [(name, written or sample_json(functions[name], "tools")) for name, written in requested[:most]]
+    return [
+        (name, written or sample_json(functions[name], "tools"))
+        for name, written in requested[:most]
+    ]
 
 
 def _callable(request: Fields) -> tuple[Fields, str]:
-    """Return name -> schema of the functions that can be called, and the mode: `none`, `auto` or `required`."""
+    """Return name -> schema of the functions that can be called, and the mode: `none`, `auto` or
+    `required`.
+    """
     tools = [tool["function"] for tool in request.get("tools") or ()]
-    functions = {tool["name"]: {"type": "object", **(tool.get("parameters") or {})} for tool in tools}
+    functions = {
+        tool["name"]: {"type": "object", **(tool.get("parameters") or {})} for tool in tools
+    }
     match request.get("tool_choice"):
         case {"allowed_tools": {"tools": [*chosen], **rest}}:
             mode = str(rest.get("mode", "auto"))
         case dict() as choice:
-            chosen, mode = [choice], "required"
+            chosen = [choice]
+            mode = "required"
         case word:
             return functions, word or "auto"
-    allowed = [name for name in functions if {"type": "function", "function": {"name": name}} in chosen]
+    allowed = [
+        name for name in functions if {"type": "function", "function": {"name": name}} in chosen
+    ]
     if len(allowed) < len(chosen):
         raise refusals.invalid("tool_choice", "it names a function that is not among the tools.")
     return {name: functions[name] for name in allowed}, mode
 
 
 def _named(name: str, functions: Fields) -> list[str]:
-    """Return the function of this name, else the first one with the name after a namespace or a server's label."""
+    """Return the function of this name, else the first one with the name after a namespace or a
+    server's label.
+    """
     ends = re.compile(rf"(__|[-./]){re.escape(name)}$")
     return [name] if name in functions else [one for one in functions if ends.search(one)][:1]
 
 
 def _recalled(texts: list[str]) -> str:
-    """Return the user's sentence that shares most words with a question about the user, in the second person."""
+    """Return the user's sentence that shares most words with a question about the user, in the
+    second person.
+    """
     sentences = [SENTENCES.split(text.strip()) for text in texts]
     requested = next((_words(one) for one in reversed(sentences[-1]) if one.endswith("?")), set())
     wanted = {word for word in requested - TURNED.keys() if not COMMON.fullmatch(word)}
     if requested.isdisjoint(TURNED) or not wanted:
         return ""
-    reported = (one for text in reversed(sentences) for one in reversed(text) if not one.endswith("?"))
+    reported = (
+        one for text in reversed(sentences) for one in reversed(text) if not one.endswith("?")
+    )
     best = max(reported, key=lambda one: len(wanted & _words(one)), default="")
     if 2 * len(wanted & _words(best)) <= len(wanted):
         return ""
@@ -123,6 +162,10 @@ def _words(text: str) -> set[str]:
 
 
 def _echo(request: Fields, text: str) -> str:
-    count, tools = len(request["messages"]), ", ".join(tool["function"]["name"] for tool in request.get("tools") or ())
+    count = len(request["messages"])
+    tools = ", ".join(tool["function"]["name"] for tool in request.get("tools") or ())
     received = f"{count} message{'s' * (count > 1)}" + (f" and the tools {tools}" if tools else "")
-    return f"I am demo, Antiphon's scripted model. I received {received}. You said: {text or 'nothing'}"
+    return (
+        f"I am demo, Antiphon's scripted model. I received {received}. You said: "
+        f"{text or 'nothing'}"
+    )

@@ -62,7 +62,8 @@ class _Chat(Struct):
 
 def check(request: Fields) -> None:
     """Raise `ClientError` for the first invalid field of a request."""
-    model, chat = fit(request, ChatCompletionRequest).model, fit(request, _Chat)
+    model = fit(request, ChatCompletionRequest).model
+    chat = fit(request, _Chat)
     if model != NAME:
         text = f"The model '{model[:100]}' does not exist; the only model here is '{NAME}'."
         raise ClientError(text, status=404, code="model_not_found", param="model")
@@ -70,12 +71,18 @@ def check(request: Fields) -> None:
         raise refusals.invalid("n", "demo returns one choice.", "unsupported_value")
     if chat.tool_choice not in (None, "none") and not chat.tools:
         raise refusals.missing("tools")
-    if chat.response_format and chat.response_format.type == "json_schema" and chat.response_format.json_schema is None:
+    if (
+        chat.response_format
+        and chat.response_format.type == "json_schema"
+        and chat.response_format.json_schema is None
+    ):
         raise refusals.missing("response_format.json_schema")
     called: set[str | None] = set()
     for place, message in enumerate(chat.messages):
         if message.content is None and message.role not in ("assistant", "function"):
             raise refusals.missing(f"messages[{place}].content")
         if message.role == "tool" and message.tool_call_id not in called:
-            raise refusals.invalid(f"messages[{place}].tool_call_id", "no earlier message has a tool call of this id.")
+            raise refusals.invalid(
+                f"messages[{place}].tool_call_id", "no earlier message has a tool call of this id."
+            )
         called.update(call.id for call in message.tool_calls or ())

@@ -1,4 +1,6 @@
-"""Code execution by `demo`: it runs the Python of the user's message, reports the output, and links to new files."""
+"""Code execution by `demo`: it runs the Python of the user's message, reports the output, and links
+to new files.
+"""
 
 import json
 import re
@@ -15,7 +17,9 @@ FILES = "New and changed files: "
 
 
 def code_for(text: str, functions: Fields) -> list[tuple[str, str]]:
-    """Return a call for each program in a text: a block of Python, or a line that begins with `Run:`."""
+    """Return a call for each program in a text: a block of Python, or a line that begins with
+    `Run:`.
+    """
     if "code" not in functions.get(TOOL, {}).get("properties", {}):
         return []
     programs = ("".join(found) for found in PROGRAM.findall(text))
@@ -23,7 +27,9 @@ def code_for(text: str, functions: Fields) -> list[tuple[str, str]]:
 
 
 def reported(outputs: Sequence[str]) -> str:
-    """Return an answer that reports the output of code and links to the files that it created; empty without either."""
+    """Return an answer that reports the output of code and links to the files that it created;
+    empty without either.
+    """
     printed = [f"The code printed: {one}" for one in filter(None, map(_printed, outputs))]
     links = [f"[{path.rpartition('/')[2]}](sandbox:{path})" for path in _paths(outputs)]
     created = [f"It made {' and '.join(links)}."] if links else []

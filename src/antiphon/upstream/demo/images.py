@@ -1,4 +1,6 @@
-"""Image generation by `demo`, through `/images/generations` and `/images/edits`, and when it requests an image."""
+"""Image generation by `demo`, through `/images/generations` and `/images/edits`, and when it
+requests an image.
+"""
 
 import base64
 import json
@@ -27,11 +29,17 @@ _PART = re.compile(rb'name="([\w\[\]]+)"(;[^\r]*)?\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r
 
 
 def image_for(text: str, functions: Fields) -> list[tuple[str, str]]:
-    """Return the call that draws the described picture, or edits the newest image; none without the tool."""
+    """Return the call that draws the described picture, or edits the newest image; none without the
+    tool.
+    """
     if "prompt" not in functions.get(TOOL, {}).get("properties", {}):
         return []
     action = "generate" if DRAW.match(text) else "edit" if CHANGE.match(text) else ""
-    return [(TOOL, json.dumps({"prompt": text, "action": action}, ensure_ascii=False))] if action else []
+    return (
+        [(TOOL, json.dumps({"prompt": text, "action": action}, ensure_ascii=False))]
+        if action
+        else []
+    )
 
 
 def fields_of(path: str, body: bytes) -> Fields:
@@ -48,17 +56,30 @@ def fields_of(path: str, body: bytes) -> Fields:
 
 
 def drawn(path: str, request: Fields) -> Fields | list[bytes]:
-    """Return a reply with a picture, or the events of a stream. Raises `ClientError` for a request without a prompt."""
+    """Return a reply with a picture, or the events of a stream.
+
+    Raises `ClientError` for a request without a prompt.
+    """
     prompt = request.get("prompt")
     if not isinstance(prompt, str) or not prompt:
         raise refusals.missing("prompt")
     if request.get("output_format") not in (None, "png"):
         raise ClientError("demo draws only PNG.", code="unsupported_value", param="output_format")
     width, height = _size_of(request.get("size"))
-    about = {"size": f"{width}x{height}", "quality": "low", "background": "opaque", "output_format": "png"}
+    about = {
+        "size": f"{width}x{height}",
+        "quality": "low",
+        "background": "opaque",
+        "output_format": "png",
+    }
     usage = _usage(prompt)
     if not request.get("stream"):
-        return {"created": 0, "data": [{"b64_json": _encoded(prompt, width, height)}], **about, "usage": usage}
+        return {
+            "created": 0,
+            "data": [{"b64_json": _encoded(prompt, width, height)}],
+            **about,
+            "usage": usage,
+        }
     kind = "image_edit" if path == "/images/edits" else "image_generation"
     count = min(int(request.get("partial_images") or 0), MOST_PARTIAL)
     events: list[Fields] = [
@@ -70,7 +91,12 @@ def drawn(path: str, request: Fields) -> Fields | list[bytes]:
         }
         for index in range(count)
     ]
-    last = {"type": f"{kind}.completed", "b64_json": _encoded(prompt, width, height), **about, "usage": usage}
+    last = {
+        "type": f"{kind}.completed",
+        "b64_json": _encoded(prompt, width, height),
+        **about,
+        "usage": usage,
+    }
     return [_event(one) for one in [*events, last]]
 
 
@@ -93,4 +119,9 @@ def _size_of(text: Any) -> tuple[int, int]:
 def _usage(prompt: str) -> Fields:
     words = len(prompt.split())
     details = {"image_tokens": 0, "text_tokens": words}
-    return {"input_tokens": words, "input_tokens_details": details, "output_tokens": 64, "total_tokens": words + 64}
+    return {
+        "input_tokens": words,
+        "input_tokens_details": details,
+        "output_tokens": 64,
+        "total_tokens": words + 64,
+    }

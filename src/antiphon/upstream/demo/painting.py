@@ -29,7 +29,8 @@ Colour = tuple[int, int, int]
 
 
 def paint(prompt: str, width: int = SIDE, height: int = SIDE, part: float = 1.0) -> bytes:
-    """Return a picture of the shape in a prompt: a circle, a triangle, a line or a square, in its colors.
+    """Return a picture of the shape in a prompt: a circle, a triangle, a line or a square, in its
+    colors.
 
     Below 1, only the upper `part` of it is drawn: the rest is gray.
     """
@@ -40,7 +41,9 @@ def paint(prompt: str, width: int = SIDE, height: int = SIDE, part: float = 1.0)
     ground: Colour = named[1] if len(named) > 1 else (235, 235, 225)
     form = next((one for one in ("circle", "triangle", "line") if one in prompt.lower()), "square")
     rows = [
-        _row(form, y, width, height, shape, ground) if y < part * height else bytes(COLOURS["grey"]) * width
+        _row(form, y, width, height, shape, ground)
+        if y < part * height
+        else bytes(COLOURS["grey"]) * width
         for y in range(height)
     ]
     return png(rows, width, height)
@@ -50,7 +53,9 @@ def png(rows: Sequence[bytes], width: int, height: int) -> bytes:
     """Return rows of red, green and blue as a PNG."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     data = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+    )
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

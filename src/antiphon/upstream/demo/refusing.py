@@ -1,6 +1,8 @@
-"""The model `demo` at a backend that refuses what some backends refuse (`antiphon demo-backend --refuse`).
+"""The model `demo` at a backend that refuses what some backends refuse (`antiphon demo-backend
+--refuse`).
 
-A client or a gateway in front of it shows what it makes of such a refusal. The words are those of real backends.
+A client or a gateway in front of it shows what it makes of such a refusal. The words are those of
+real backends.
 """
 
 import json
@@ -25,7 +27,9 @@ class RefusedFeatures(Struct, frozen=True):
 
 
 def _later_system(request: Fields) -> bool:
-    return any(message.get("role") in ("system", "developer") for message in request["messages"][1:])
+    return any(
+        message.get("role") in ("system", "developer") for message in request["messages"][1:]
+    )
 
 
 def _calls(request: Fields) -> list[Any]:
@@ -33,7 +37,9 @@ def _calls(request: Fields) -> list[Any]:
 
 
 def _odd_arguments(request: Fields) -> bool:
-    return not all(_is_object((call.get("function") or {}).get("arguments", "")) for call in _calls(request))
+    return not all(
+        _is_object((call.get("function") or {}).get("arguments", "")) for call in _calls(request)
+    )
 
 
 def _is_object(text: str) -> bool:
@@ -54,26 +60,41 @@ def _odd_schema(request: Fields) -> bool:
 
 
 def _forced(request: Fields) -> bool:
-    is_off = (request.get("thinking") or {}).get("type") == "disabled" or request.get("enable_thinking") is False
+    is_off = (request.get("thinking") or {}).get("type") == "disabled" or request.get(
+        "enable_thinking"
+    ) is False
     return request.get("tool_choice") not in (None, "auto", "none") and not is_off
 
 
 def _long_ids(request: Fields) -> bool:
     ids = [call.get("id", "") for call in _calls(request)]
-    ids += [message.get("tool_call_id", "") for message in request["messages"] if message.get("role") == "tool"]
+    ids += [
+        message.get("tool_call_id", "")
+        for message in request["messages"]
+        if message.get("role") == "tool"
+    ]
     return any(len(each) != 9 or not each.isalnum() for each in ids)
 
 
 def _unsigned(request: Fields) -> bool:
-    first = [message["tool_calls"][0] for message in request["messages"] if message.get("tool_calls")]
-    return not all((call.get("extra_content") or {}).get("google", {}).get("thought_signature") for call in first)
+    first = [
+        message["tool_calls"][0] for message in request["messages"] if message.get("tool_calls")
+    ]
+    return not all(
+        (call.get("extra_content") or {}).get("google", {}).get("thought_signature")
+        for call in first
+    )
 
 
 REFUSALS: Mapping[str, RefusedFeatures] = {
     "messages.system": RefusedFeatures(_later_system, "System message must be at the beginning."),
-    "calls.arguments": RefusedFeatures(_odd_arguments, "invalid params, invalid function arguments json string (2013)"),
+    "calls.arguments": RefusedFeatures(
+        _odd_arguments, "invalid params, invalid function arguments json string (2013)"
+    ),
     "calls.ids": RefusedFeatures(
-        _long_ids, "Tool call ids must be a-z, A-Z, 0-9: each tool call id must have a length of 9.", 500
+        _long_ids,
+        "Tool call ids must be a-z, A-Z, 0-9: each tool call id must have a length of 9.",
+        500,
     ),
     "calls.signatures": RefusedFeatures(
         _unsigned, "Function call is missing a thought_signature in functionCall parts."
@@ -82,7 +103,9 @@ REFUSALS: Mapping[str, RefusedFeatures] = {
         lambda request: bool(_calls(request)) and not request.get("tools"),
         "Bedrock doesn't support tool calling without `tools=` param specified.",
     ),
-    "tools.schema": RefusedFeatures(_odd_schema, 'tools.function.parameters.type is required and must be "object"'),
+    "tools.schema": RefusedFeatures(
+        _odd_schema, 'tools.function.parameters.type is required and must be "object"'
+    ),
     "tools.forced": RefusedFeatures(_forced, "Thinking mode does not support this tool_choice"),
     "tools.format": RefusedFeatures(
         lambda request: bool(request.get("tools") and request.get("response_format")),
@@ -101,7 +124,8 @@ REFUSALS: Mapping[str, RefusedFeatures] = {
         "invalid reasoning_effort: (allowed: low, high, max)",
     ),
     "stream.always": RefusedFeatures(
-        lambda request: not request.get("stream"), "This model only supports stream mode, please enable the stream."
+        lambda request: not request.get("stream"),
+        "This model only supports stream mode, please enable the stream.",
     ),
 }
 """By name: those of `dialects.differences`, and of the forms that every backend receives."""

@@ -1,4 +1,6 @@
-"""File search by `demo`: it searches for the user's question, and quotes the best passage with its number."""
+"""File search by `demo`: it searches for the user's question, and quotes the best passage with its
+number.
+"""
 
 import json
 import re
@@ -14,7 +16,9 @@ LONGEST = 300
 ENDS = ".!?\n"
 """Characters that end a sentence."""
 
-PASSAGE = re.compile(r"^\[(\d+)\] (.+)\n(?:\{.*\}\n)?((?s:.+?))(?=^\[\d+\] |^\[end of file)", re.MULTILINE)
+PASSAGE = re.compile(
+    r"^\[(\d+)\] (.+)\n(?:\{.*\}\n)?((?s:.+?))(?=^\[\d+\] |^\[end of file)", re.MULTILINE
+)
 """Number, name and text of a passage; its attributes are on a line between them."""
 
 
@@ -27,7 +31,9 @@ def search_for(text: str, functions: Fields) -> list[tuple[str, str]]:
 
 
 def last_question(text: str) -> str:
-    """Return the last question of a text, empty if it has none; in time linear in the length of the text."""
+    """Return the last question of a text, empty if it has none; in time linear in the length of the
+    text.
+    """
     end = text.rfind("?")
     while end > 0 and text[end - 1].isspace():
         end = text.rfind("?", 0, end)
@@ -37,7 +43,9 @@ def last_question(text: str) -> str:
 
 
 def quoted(outputs: Sequence[str]) -> str:
-    """Return the first passage of the newest outputs as an answer that cites it; empty if no file was found."""
+    """Return the first passage of the newest outputs as an answer that cites it; empty if no file
+    was found.
+    """
     found = next(filter(None, map(PASSAGE.search, outputs)), None)
     if found is None:
         return ""

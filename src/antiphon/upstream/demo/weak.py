@@ -1,6 +1,8 @@
-"""Models in addition to `demo` with the weaknesses of local models: docs/guides/check-conformance.md lists them.
+"""Models in addition to `demo` with the weaknesses of local models:
+docs/guides/check-conformance.md lists them.
 
-Each is `demo` with one weakness. Like `demo`, it makes only the calls that the user's newest message requests.
+Each is `demo` with one weakness. Like `demo`, it makes only the calls that the user's newest
+message requests.
 """
 
 import json
@@ -15,20 +17,27 @@ from antiphon.upstream.demo.checks import NAME, Fields
 from antiphon.upstream.scripted import Answer
 
 Change = Callable[[Fields, Fields], Fields]
-"""Receives a request and the message that `demo` would answer; returns the answer of the weak model."""
+"""Receives a request and the message that `demo` would answer; returns the answer of the weak
+model.
+"""
 
 
 def _in_text(request: Fields, message: Fields) -> Fields:
-    """Write calls as text, as Hermes and Qwen do; a server without their parser does not find them."""
+    """Write calls as text, as Hermes and Qwen do; a server without their parser does not find
+    them.
+    """
     calls = message.get("tool_calls") or _spelled(request)
     blocks = (
-        f'<tool_call>\n{{"name": {json.dumps(name)}, "arguments": {created}}}\n</tool_call>' for name, created in calls
+        f'<tool_call>\n{{"name": {json.dumps(name)}, "arguments": {created}}}\n</tool_call>'
+        for name, created in calls
     )
     return {"content": "\n".join(blocks)} if calls else message
 
 
 def _spelled(request: Fields) -> list[tuple[str, str]]:
-    """Return the calls that the newest message requests, of functions that an earlier one describes."""
+    """Return the calls that the newest message requests, of functions that an earlier one
+    describes.
+    """
     *before, newest = map(text_of, request["messages"])
     reported = "\n".join(before)
     return [
@@ -41,7 +50,11 @@ def _spelled(request: Fields) -> list[tuple[str, str]]:
 def _without_bracket(request: Fields, message: Fields) -> Fields:
     """Omit the last bracket of each call's arguments."""
     calls = message.get("tool_calls")
-    return {**message, "tool_calls": [(name, created[:-1]) for name, created in calls]} if calls else message
+    return (
+        {**message, "tool_calls": [(name, created[:-1]) for name, created in calls]}
+        if calls
+        else message
+    )
 
 
 def _no_tools(request: Fields, message: Fields) -> Fields:
@@ -65,7 +78,9 @@ WEAKNESSES: Mapping[str, Change] = {
 """By the name of the model."""
 
 OWNER = "demo"
-"""Owner of the models. It identifies no dialect, so Antiphon corrects them like those of an unknown server."""
+"""Owner of the models. It identifies no dialect, so Antiphon corrects them like those of an unknown
+server.
+"""
 
 
 class WeakDemoBackend(DemoBackend):
@@ -77,7 +92,13 @@ class WeakDemoBackend(DemoBackend):
     def answer(self, path: str, request: Fields) -> Answer:
         """See `DemoBackend.answer`."""
         change = WEAKNESSES.get(str(request.get("model")))
-        return super().answer(path, request) if change is None else self._changed(path, request, change)
+        return (
+            super().answer(path, request)
+            if change is None
+            else self._changed(path, request, change)
+        )
 
     def _changed(self, path: str, request: Fields, change: Change) -> Answer:
-        return self.answer_as(path, {**request, "model": NAME}, lambda message: change(request, message))
+        return self.answer_as(
+            path, {**request, "model": NAME}, lambda message: change(request, message)
+        )

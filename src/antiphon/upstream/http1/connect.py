@@ -34,7 +34,9 @@ class ConnectTimeoutError(ConnectError, TimeoutError):
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Files in PEM: the authorities to trust instead of the system's, and the client certificate."""
+    """Files in PEM: the authorities to trust instead of the system's, and the client
+    certificate.
+    """
 
     ca_file: str = ""
     client_cert: str = ""
@@ -42,12 +44,17 @@ class TlsFiles:
     """Empty if `client_cert` contains the key too."""
 
     def context(self) -> ssl.SSLContext:
-        """Return the TLS context for connections. Raises `OSError` and `ValueError` for files that cannot be used."""
+        """Return the TLS context for connections.
+
+        Raises `OSError` and `ValueError` for files that cannot be used.
+        """
         if self == _NO_FILES:
             return _system_context()
         context = _new_context(self.ca_file)
         if self.client_cert:
-            context.load_cert_chain(self.client_cert, self.client_key or None, password=_no_password)
+            context.load_cert_chain(
+                self.client_cert, self.client_key or None, password=_no_password
+            )
         return context
 
     def versions(self) -> tuple[int, ...]:
@@ -63,7 +70,11 @@ class Connector:
     """Opens connections to one server."""
 
     def __init__(
-        self, origin: Origin, proxy: Proxy | None, tls: Callable[[], ssl.SSLContext], connect_timeout: float
+        self,
+        origin: Origin,
+        proxy: Proxy | None,
+        tls: Callable[[], ssl.SSLContext],
+        connect_timeout: float,
     ) -> None:
         self._origin = origin
         self._proxy = proxy
@@ -89,12 +100,16 @@ class Connector:
 
     async def _connect(self, make: Callable[[], _Protocol]) -> _Protocol:
         if self._proxy is None:
-            return await self._dial(make, self._origin, self._tls() if self._origin.is_tls else None)
+            return await self._dial(
+                make, self._origin, self._tls() if self._origin.is_tls else None
+            )
         if not self._origin.is_tls:
             return await self._dial(make, self._proxy.origin, None)
         return await self._tunnel(make, self._proxy)
 
-    async def _dial(self, make: Callable[[], _Protocol], origin: Origin, tls: ssl.SSLContext | None) -> _Protocol:
+    async def _dial(
+        self, make: Callable[[], _Protocol], origin: Origin, tls: ssl.SSLContext | None
+    ) -> _Protocol:
         """Try the addresses of a server in turn, each for its share of the time."""
         loop = asyncio.get_running_loop()
         addresses = await self._addresses(origin)
@@ -104,24 +119,34 @@ class Connector:
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             try:
                 async with asyncio.timeout((end - loop.time()) / left):
-                    created = await loop.create_connection(make, address, origin.port, ssl=tls, server_hostname=name)
+                    created = await loop.create_connection(
+                        make, address, origin.port, ssl=tls, server_hostname=name
+                    )
                     return created[1]
             except OSError as error:
                 failure = error
         raise failure
 
     async def _addresses(self, origin: Origin) -> list[str]:
-        """Return the addresses of a name; concurrent callers share one lookup, which continues without them."""
+        """Return the addresses of a name; concurrent callers share one lookup, which continues
+        without them.
+        """
         if _is_address(origin.host):
             return [origin.host]
         loop = asyncio.get_running_loop()
         until, task = self._names.get(origin.host, (0.0, None))
-        if task is None or until < loop.time() or (task.done() and (task.cancelled() or task.exception())):
+        if (
+            task is None
+            or until < loop.time()
+            or (task.done() and (task.cancelled() or task.exception()))
+        ):
             task = asyncio.create_task(resolve(origin))
             self._names[origin.host] = loop.time() + NAME_TTL, task
         if not task.done():
             await asyncio.wait({task})
-        if task.cancelled():  # by `close`: raising `CancelledError` would cancel a task that was not cancelled
+        if (
+            task.cancelled()
+        ):  # by `close`: raising `CancelledError` would cancel a task that was not cancelled
             raise ConnectError("the client is closed")
         return task.result()
 
@@ -131,9 +156,13 @@ class Connector:
         tunnel = await self._dial(_Tunnel, proxy.origin, None)
         try:
             target = self._origin.authority
-            await tunnel.send_request(request_head("CONNECT", target, [("host", target), *proxy.fields]) + b"\r\n")
+            await tunnel.send_request(
+                request_head("CONNECT", target, [("host", target), *proxy.fields]) + b"\r\n"
+            )
             protocol = make()
-            transport = await loop.start_tls(tunnel.transport, protocol, self._tls(), server_hostname=self._origin.host)
+            transport = await loop.start_tls(
+                tunnel.transport, protocol, self._tls(), server_hostname=self._origin.host
+            )
         except BaseException:
             tunnel.transport.abort()
             raise
@@ -179,7 +208,10 @@ class _Tunnel(asyncio.Protocol):
 
 
 async def resolve(origin: Origin) -> list[str]:
-    """Return the addresses of an origin in the order of the system's resolver, each once. Raises `OSError`."""
+    """Return the addresses of an origin in the order of the system's resolver, each once.
+
+    Raises `OSError`.
+    """
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(origin.host, origin.port, type=1)
     return list(dict.fromkeys(str(place[0]) for *_, place in found))

@@ -2,8 +2,9 @@
 
 bytes ──> Connection ──> ResponseParser ──> parts ──> ResponseReader ──> the iterator of the body
 
-Without a reader the connection is idle, and any byte closes it. Two limits apply to a response: `MAX_BUFFERED` bytes
-that no reader has consumed pause the reading, and silence beyond its time limit fails it.
+Without a reader the connection is idle, and any byte closes it. Two limits apply to a response:
+`MAX_BUFFERED` bytes that no reader has consumed pause the reading, and silence beyond its time
+limit fails it.
 """
 
 import asyncio
@@ -33,7 +34,9 @@ POLL_INTERVAL = 1.0
 """Seconds between two checks for silence while no reader waits for bytes."""
 
 TAIL = 64
-"""Minimum bytes at the end of a body that are retained: its last line can arrive in several parts."""
+"""Minimum bytes at the end of a body that are retained: its last line can arrive in several
+parts.
+"""
 
 Fault = Callable[[Exception], Exception]
 """Converts a failure to the error that the reader of the body receives."""
@@ -86,7 +89,8 @@ class BackendConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self.reader
         if reader is None:
-            self.abort()  # a response without a request: it must not become the response to the next one
+            # a response without a request: it must not become the response to the next one
+            self.abort()
             return
         response = reader.response
         try:
@@ -106,7 +110,9 @@ class BackendConnection(asyncio.Protocol):
                 waiter.set_result(None)
 
     def eof_received(self) -> None:
-        """The backend sends no more; the transport then closes. uvloop calls this for TLS only after a clean end."""
+        """The backend sends no more; the transport then closes. uvloop calls this for TLS only
+        after a clean end.
+        """
         if self.is_cut:
             self.is_cut = not _has_ended(self.transport.get_extra_info("ssl_object"))
 
@@ -133,14 +139,24 @@ class BackendConnection(asyncio.Protocol):
 
 
 class ResponseReader:
-    """The response to one request: its connection feeds it, one reader consumes its body part by part or at once.
+    """The response to one request: its connection feeds it, one reader consumes its body part by
+    part or at once.
 
-    `fault` converts an error for its reader. `watch` knows when the answer has begun: until then the first
-    bytes have until `deadline`, afterwards each silence can last `idle` seconds.
+    `fault` converts an error for its reader. `watch` knows when the answer has begun: until then
+    the first bytes have until `deadline`, afterwards each silence can last `idle` seconds.
     """
 
     __slots__ = (
-        *("connection", "response", "waiter", "error", "watch", "fault", "is_leaving", "may_repeat"),
+        *(
+            "connection",
+            "response",
+            "waiter",
+            "error",
+            "watch",
+            "fault",
+            "is_leaving",
+            "may_repeat",
+        ),
         *("_deadline", "_idle", "_inflate", "_is_begun", "_mask", "_sent", "_tail", "_timer"),
     )
 
@@ -151,7 +167,9 @@ class ResponseReader:
         self.is_leaving = False
         """Whether the body is no longer read: only the end of the response is awaited."""
         self.may_repeat = False
-        """Whether the request was lost in a race: its connection was reused, and closed before any byte arrived."""
+        """Whether the request was lost in a race: its connection was reused, and closed before any
+        byte arrived.
+        """
         self.watch: Beginning | None = None
         self.fault: Fault = _as_it_is
         self._mask: Mask | None = None
@@ -198,7 +216,12 @@ class ResponseReader:
                 self._raise(self.error)
             if response.phase == DONE:
                 return self._rest()
-            if not self._is_begun and self._tail and self.watch is not None and self.watch.has_begun():
+            if (
+                not self._is_begun
+                and self._tail
+                and self.watch is not None
+                and self.watch.has_begun()
+            ):
                 self._begin(connection)
             self.waiter = waiter = connection.loop.create_future()
             await waiter
@@ -212,7 +235,8 @@ class ResponseReader:
                 body = body.replace(self._mask.key, MASK)
             self._tail = body
             return body if len(body) <= limit else None
-        parts, size = [], 0
+        parts = []
+        size = 0
         async for part in self:
             parts.append(part)
             size += len(part)
@@ -264,7 +288,9 @@ class ResponseReader:
         """Raise unless the body is complete by its own framing, although its end was unclean."""
         is_json = "json" in self.response.headers.get("content-type", "")
         end = self._tail.rstrip()
-        if isinstance(error, UncleanEndError) and (end.endswith(b"[DONE]") or (is_json and end.endswith(b"}"))):
+        if isinstance(error, UncleanEndError) and (
+            end.endswith(b"[DONE]") or (is_json and end.endswith(b"}"))
+        ):
             raise StopAsyncIteration
         raise self.fault(error) from error
 
@@ -277,14 +303,18 @@ class ResponseReader:
         self._timer = connection.loop.call_at(connection.last + self._idle, self._poll)
 
     def _poll(self) -> None:
-        """One timer that checks when the last byte arrived: resetting it for every read costs more than the read."""
+        """One timer that checks when the last byte arrived: resetting it for every read costs more
+        than the read.
+        """
         connection = self.connection
         if connection is None or self.error is not None or self.response.phase == DONE:
             return
         now = connection.loop.time()
         due = connection.last + self._idle if self._is_begun else self._deadline
         if self.waiter is None:
-            self._timer = connection.loop.call_later(POLL_INTERVAL, self._poll)  # its reader is slow, not the backend
+            self._timer = connection.loop.call_later(
+                POLL_INTERVAL, self._poll
+            )  # its reader is slow, not the backend
         elif due > now:
             self._timer = connection.loop.call_at(due, self._poll)
         else:
@@ -299,7 +329,8 @@ class ResponseReader:
         return broken
 
     def _wake(self) -> None:
-        waiter, self.waiter = self.waiter, None
+        waiter = self.waiter
+        self.waiter = None
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 

@@ -20,7 +20,10 @@ SLICE = 4 * 1024
 
 
 class Mask:
-    """Replaces a key in bytes that are split at any place. A possible beginning of the key waits for the next bytes."""
+    """Replaces a key in bytes that are split at any place.
+
+    A possible beginning of the key waits for the next bytes.
+    """
 
     __slots__ = ("_first", "key", "retained")
 
@@ -32,7 +35,8 @@ class Mask:
     def feed(self, part: bytes) -> bytes:
         """Return the received bytes that are certain."""
         if self.retained:
-            part, self.retained = self.retained + part, b""
+            part = self.retained + part
+            self.retained = b""
         if self.key in part:
             part = part.replace(self.key, MASK)
         if size := self._overlap(part):
@@ -41,7 +45,8 @@ class Mask:
 
     def rest(self) -> bytes:
         """Return the bytes that still wait."""
-        retained, self.retained = self.retained, b""
+        retained = self.retained
+        self.retained = b""
         return retained
 
     def _overlap(self, part: bytes) -> int:
@@ -55,7 +60,8 @@ class Mask:
 
 
 class Inflate:
-    """Inflates a body that is compressed although the request did not accept that, a bounded piece at a time.
+    """Inflates a body that is compressed although the request did not accept that, a bounded piece
+    at a time.
 
     A gzip body can have several members, each compressed separately.
     """
@@ -70,14 +76,22 @@ class Inflate:
         return bool(self._left)
 
     def feed(self, part: bytes) -> bytes:
-        """Return the next piece; more may follow from the bytes received so far. Raises `ProtocolError`."""
-        data, pieces, at, room = self._left + part, [], 0, PIECE
+        """Return the next piece; more may follow from the bytes received so far.
+
+        Raises `ProtocolError`.
+        """
+        data = self._left + part
+        pieces = []
+        at = 0
+        room = PIECE
         try:
             while room:
                 if self._inflater.eof:
                     if at == len(data):
                         break
-                    self._inflater = zlib.decompressobj(GZIP)  # another member; only that can follow one
+                    self._inflater = zlib.decompressobj(
+                        GZIP
+                    )  # another member; only that can follow one
                 some = data[at : at + SLICE]
                 pieces.append(self._inflater.decompress(some, room))
                 room -= len(pieces[-1])
@@ -85,7 +99,9 @@ class Inflate:
                 if not some:
                     break
         except zlib.error as error:
-            raise ProtocolError("the body is not compressed as its content-encoding states") from error
+            raise ProtocolError(
+                "the body is not compressed as its content-encoding states"
+            ) from error
         self._left = data[at:]
         return b"".join(pieces)
 
@@ -99,7 +115,10 @@ ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 def inflate_of(encoding: str) -> Inflate | None:
-    """Return the decoder for a `content-encoding`, None if the body is not encoded. Raises `ProtocolError`."""
+    """Return the decoder for a `content-encoding`, None if the body is not encoded.
+
+    Raises `ProtocolError`.
+    """
     encoding = encoding.strip().lower()
     if encoding in {"", "identity"}:
         return None

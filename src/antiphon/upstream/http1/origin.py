@@ -83,7 +83,10 @@ def target_of(url: str, path: str) -> str:
 
 
 def proxy_of(url: str) -> Proxy:
-    """Return the proxy at a URL, which can contain a name and a password. Raises `ValueError` unless it is `http`."""
+    """Return the proxy at a URL, which can contain a name and a password.
+
+    Raises `ValueError` unless it is `http`.
+    """
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme != "http":
         raise ValueError("only http proxies are supported")
@@ -97,29 +100,42 @@ def proxy_of(url: str) -> Proxy:
 def proxy_for(origin: Origin, setting: str, environment: Mapping[str, str]) -> Proxy | None:
     """Return the proxy for a server: from the setting, else from the environment; None for none.
 
-    The environment's is never used for this machine, nor for the hosts in `NO_PROXY`. Raises `ValueError`.
+    The environment's is never used for this machine, nor for the hosts in `NO_PROXY`. Raises
+    `ValueError`.
     """
     if setting:
         return None if setting == DIRECT else proxy_of(setting)
     url = _variable(environment, f"{origin.scheme}_proxy") or _variable(environment, "all_proxy")
-    if not url or _is_loopback(origin.host) or _is_excepted(origin, _variable(environment, "no_proxy")):
+    if (
+        not url
+        or _is_loopback(origin.host)
+        or _is_excepted(origin, _variable(environment, "no_proxy"))
+    ):
         return None
     return proxy_of(url)
 
 
 def request_head(method: str, target: str, fields: Iterable[tuple[str, str]]) -> bytes:
-    """Return the head of a request, without its last empty line. Raises `ValueError` for invalid characters."""
+    """Return the head of a request, without its last empty line.
+
+    Raises `ValueError` for invalid characters.
+    """
     if not _TARGET.fullmatch(target):
         raise ValueError("its path contains characters that are invalid in a request")
     return f"{method} {target} HTTP/1.1\r\n".encode() + field_lines(fields)
 
 
 def field_lines(fields: Iterable[tuple[str, str]]) -> bytes:
-    """Return header fields as they are sent. Raises `ValueError` for one with invalid characters."""
+    """Return header fields as they are sent.
+
+    Raises `ValueError` for one with invalid characters.
+    """
     lines = []
     for name, value in fields:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(f"the header {name!r} contains characters that are invalid in a header")
+            raise ValueError(
+                f"the header {name!r} contains characters that are invalid in a header"
+            )
         lines.append(f"{name}: {value}\r\n")
     return "".join(lines).encode("latin-1")
 
@@ -138,11 +154,15 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_excepted(origin: Origin, exceptions: str) -> bool:
-    return any(_matches(origin, one.strip().lower()) for one in exceptions.split(",") if one.strip())
+    return any(
+        _matches(origin, one.strip().lower()) for one in exceptions.split(",") if one.strip()
+    )
 
 
 def _matches(origin: Origin, exception: str) -> bool:
-    """Return whether an entry of `NO_PROXY` matches this server: `*`, a network, a domain, with or without port."""
+    """Return whether an entry of `NO_PROXY` matches this server: `*`, a network, a domain, with or
+    without port.
+    """
     if exception == "*":
         return True
     try:
@@ -151,7 +171,8 @@ def _matches(origin: Origin, exception: str) -> bool:
         pass
     name, colon, port = exception.rpartition(":")
     if not (colon and port.isdigit()):
-        name, port = exception, ""
+        name = exception
+        port = ""
     if port and int(port) != origin.port:
         return False
     name = name.strip("[]").removeprefix("*").removeprefix(".")

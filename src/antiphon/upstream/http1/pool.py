@@ -19,7 +19,9 @@ IDLE = 4.0
 """Seconds that a connection can be idle: uvicorn, Node and llama.cpp close theirs after five."""
 
 MARGIN = 1.0
-"""Seconds before a backend's own limit (`Keep-Alive: timeout`) at which a connection is not reused any more."""
+"""Seconds before a backend's own limit (`Keep-Alive: timeout`) at which a connection is not reused
+any more.
+"""
 
 MAX_IDLE = 60.0
 """Maximum seconds that a connection can be idle, regardless of the backend's limit."""
@@ -33,8 +35,8 @@ _TIMEOUT = re.compile(r"timeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 class BackendExchange(ResponseReader):
     """A request and its response on one connection.
 
-    It owns the connection from the request until `aclose`, which returns it to the pool if it can be reused,
-    and closes it otherwise.
+    It owns the connection from the request until `aclose`, which returns it to the pool if it can
+    be reused, and closes it otherwise.
     """
 
     __slots__ = ()
@@ -53,7 +55,9 @@ class BackendExchange(ResponseReader):
 
     def read_as(self, key: bytes, watch: Beginning | None, idle: float, fault: Fault) -> None:
         """Set how the body is read. Raises `ProtocolError` if its encoding is unknown."""
-        self.fault, self.watch, self._idle = fault, watch, idle
+        self.fault = fault
+        self.watch = watch
+        self._idle = idle
         if key:
             self._mask = Mask(key)
         headers = self.response.headers
@@ -70,7 +74,11 @@ class BackendExchange(ResponseReader):
         if connection is None or self.is_leaving:
             return
         self.waiter = None
-        if self.response.phase == BODY and self.error is None and self._tail.rstrip().endswith(b"[DONE]"):
+        if (
+            self.response.phase == BODY
+            and self.error is None
+            and self._tail.rstrip().endswith(b"[DONE]")
+        ):
             self._leave(connection)
         else:
             self._finish(connection)
@@ -83,7 +91,9 @@ class BackendExchange(ResponseReader):
             connection.abort()
 
     def _leave(self, connection: BackendConnection) -> None:
-        """Only the end of the response is missing: wait for it briefly, so that the connection can be reused."""
+        """Only the end of the response is missing: wait for it briefly, so that the connection can
+        be reused.
+        """
         self.is_leaving = True
         self._timer.cancel()
         self._timer = connection.loop.call_later(LEAVE_TIMEOUT, self.abort)
@@ -150,9 +160,9 @@ class ConnectionPool:
     async def send(self, data: Sequence[bytes], limit: float) -> BackendExchange:
         """Send a request; return once the head of its response has arrived, within `limit` seconds.
 
-        It is sent again only if the connection had been used before and was closed before any byte arrived:
-        some servers close an idle connection at any time. Nothing is sent after `close` was called. Raises an error of
-        this package.
+        It is sent again only if the connection had been used before and was closed before any byte
+        arrived: some servers close an idle connection at any time. Nothing is sent after `close`
+        was called. Raises an error of this package.
         """
         deadline = self._loop.time() + limit
         connection = self._take()
@@ -188,7 +198,9 @@ class ConnectionPool:
         self._open.add(connection)
 
     def freed(self, connection: BackendConnection, keep_alive: str) -> None:
-        """A response is complete, and its connection can be reused, for the time in its `Keep-Alive`."""
+        """A response is complete, and its connection can be reused, for the time in its
+        `Keep-Alive`.
+        """
         if self._all_closed is not None or connection.transport.is_closing():
             connection.abort()
             return

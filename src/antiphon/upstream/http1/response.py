@@ -1,8 +1,8 @@
 """Parses one response with llhttp, and adds the checks that llhttp omits.
 
-llhttp has no limits, treats every unknown `Transfer-Encoding` as a body without an end, and continues
-with a second response. So the head has a limit, framing has a limit, each framing field is checked again, and
-bytes after a response make its connection unusable for another.
+llhttp has no limits, treats every unknown `Transfer-Encoding` as a body without an end, and
+continues with a second response. So the head has a limit, framing has a limit, each framing field
+is checked again, and bytes after a response make its connection unusable for another.
 """
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -17,7 +17,9 @@ PIECE = 16 * 1024
 """Bytes that are parsed at once before the head is complete: its limit is exact to this."""
 
 MAX_FRAMING = 64 * 1024
-"""Bytes of framing, such as chunk extensions and trailers, that a chunked body can have beyond `CHUNK_FRAMING`."""
+"""Bytes of framing, such as chunk extensions and trailers, that a chunked body can have beyond
+`CHUNK_FRAMING`.
+"""
 
 CHUNK_FRAMING = 16
 """Bytes of framing that are not counted for each piece of data."""
@@ -26,7 +28,9 @@ HEAD, BODY, DONE = 0, 1, 2
 """Phases of a response: its head is incomplete, its body is, nothing is."""
 
 SINGLE = frozenset({"content-length", "transfer-encoding"})
-"""Fields that define where the body ends. Two of them are an attempt to make two readers disagree."""
+"""Fields that define where the body ends. Two of them are an attempt to make two readers
+disagree.
+"""
 
 VERSIONS = frozenset({"1.1", "1.0"})
 
@@ -40,7 +44,9 @@ class BrokenError(OSError):
 
 
 class UncleanEndError(BrokenError):
-    """TLS ended without `close_notify`, and only the end of the connection delimits the body: it may be truncated."""
+    """TLS ended without `close_notify`, and only the end of the connection delimits the body: it
+    may be truncated.
+    """
 
 
 class SilenceError(TimeoutError):
@@ -52,7 +58,10 @@ class SilenceError(TimeoutError):
 
 
 class ResponseParser:
-    """The response to one request. `feed` it the received bytes; `parts` collects the body until it is read."""
+    """The response to one request.
+
+    `feed` it the received bytes; `parts` collects the body until it is read.
+    """
 
     __slots__ = (
         *("status", "headers", "parts", "phase", "keeps_alive", "is_delimited"),
@@ -73,13 +82,16 @@ class ResponseParser:
         self._fields = 0
         self._head_left = MAX_HEAD
         self._framing_left = MAX_FRAMING
-        self.on_body = self.parts.append  # llhttp calls it for each chunk: this way no Python code runs
+        self.on_body = (
+            self.parts.append
+        )  # llhttp calls it for each chunk: this way no Python code runs
         self._parser = HttpResponseParser(self)
         self._feed = self._parser.feed_data
 
     def feed(self, data: bytes) -> None:
         """Parse the next bytes. Raises `ProtocolError` if they are not a response."""
-        phase, parts = self.phase, self.parts
+        phase = self.phase
+        parts = self.parts
         if phase == DONE or (phase == HEAD and len(data) > PIECE):
             self._feed_pieces(data)
             return
@@ -152,7 +164,8 @@ class ResponseParser:
         self.headers[key] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        parser, headers = self._parser, self.headers
+        parser = self._parser
+        headers = self.headers
         status = parser.get_status_code()
         if status < 200:
             self._pass_over(status)
@@ -166,7 +179,9 @@ class ResponseParser:
             raise ProtocolError("its content-length is not a number")
         self.is_delimited = self._is_chunked or "content-length" in headers
         closes = "connection" in headers and "close" in headers["connection"].lower()
-        self.keeps_alive = parser.should_keep_alive() and not closes and (status != 204 or not self.has_body)
+        self.keeps_alive = (
+            parser.should_keep_alive() and not closes and (status != 204 or not self.has_body)
+        )
         self.status = status
         self.phase = BODY
 

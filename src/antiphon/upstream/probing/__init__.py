@@ -1,1 +1,3 @@
-"""Measures the capabilities of one model at one backend, with a limited number of short requests."""
+"""Measures the capabilities of one model at one backend, with a limited number of short
+requests.
+"""

@@ -1,4 +1,6 @@
-"""An answer to a probe, as its judge reads it: tolerates every field that is absent or of another type."""
+"""An answer to a probe, as its judge reads it: tolerates every field that is absent or of another
+type.
+"""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +17,8 @@ REFUSALS = frozenset({400, 415, 422, 500, 501})
 REASONING = ("reasoning_content", "reasoning", "thinking")
 """Fields that contain thinking."""
 
-_OPENING, _CLOSING = ("<think>", "<thinking>"), ("</think>", "</thinking>")
+_OPENING = ("<think>", "<thinking>")
+_CLOSING = ("</think>", "</thinking>")
 
 TOOL = "get_weather"
 """The tool that the model must call."""
@@ -59,7 +62,9 @@ class ProbeAnswer(Struct, frozen=True):
         """The text as received."""
         content = self._message.get("content")
         if isinstance(content, list):  # Mistral: parts of thinking and of text
-            return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+            return "".join(
+                str(part.get("text") or "") for part in content if isinstance(part, dict)
+            )
         return content if isinstance(content, str) else ""
 
     @property
@@ -84,8 +89,16 @@ class ProbeAnswer(Struct, frozen=True):
     def calls(self) -> list[tuple[str, Any]]:
         """The names and the arguments of the calls; arguments that are not JSON are None."""
         calls = self._message.get("tool_calls")
-        functions = [one.get("function") for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
-        return [(str(one.get("name")), _value(one.get("arguments"))) for one in functions if isinstance(one, dict)]
+        functions = (
+            [one.get("function") for one in calls if isinstance(one, dict)]
+            if isinstance(calls, list)
+            else []
+        )
+        return [
+            (str(one.get("name")), _value(one.get("arguments")))
+            for one in functions
+            if isinstance(one, dict)
+        ]
 
     @property
     def text_call(self) -> str:

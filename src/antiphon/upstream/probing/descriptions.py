@@ -1,6 +1,8 @@
-"""The facts that a backend reports about a model outside the API: its context window, its digest, vision.
+"""The facts that a backend reports about a model outside the API: its context window, its digest,
+vision.
 
-Nothing is generated for this. `QUESTIONS` lists where each family reports them, and `describe` reads the answers.
+Nothing is generated for this. `QUESTIONS` lists where each family reports them, and `describe`
+reads the answers.
 """
 
 import hashlib
@@ -42,12 +44,17 @@ class Description(Struct, frozen=True):
 
 
 Answers = Mapping[str, Any]
-"""The JSON answers of a backend by `DescriptionRequest.key`; None for a path that it does not know."""
+"""The JSON answers of a backend by `DescriptionRequest.key`; None for a path that it does not
+know.
+"""
 
-OLLAMA_SHOW, OLLAMA_TAGS, OLLAMA_PS = "/../api/show", "/../api/tags", "/../api/ps"
+OLLAMA_SHOW = "/../api/show"
+OLLAMA_TAGS = "/../api/tags"
+OLLAMA_PS = "/../api/ps"
 LLAMACPP_PROPS = "/../props"
 LLAMACPP_TEMPLATE = "/../apply-template"
-LLAMACPP_FIRST, LLAMACPP_NEXT = "first turn", "next turn"
+LLAMACPP_FIRST = "first turn"
+LLAMACPP_NEXT = "next turn"
 LMSTUDIO_MODELS = "/../api/v0/models"
 
 END = "harbour at noon"
@@ -56,10 +63,19 @@ END = "harbour at noon"
 _CALL = {"id": "call00001", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 _FIRST_TURN = [
     {"role": "user", "content": "Where is the ship?"},
-    {"role": "assistant", "content": "", "reasoning_content": "I have to look.", "tool_calls": [_CALL]},
+    {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": "I have to look.",
+        "tool_calls": [_CALL],
+    },
     {"role": "tool", "tool_call_id": "call00001", "content": END},
 ]
-_NEXT_TURN = [*_FIRST_TURN, {"role": "assistant", "content": "In port."}, {"role": "user", "content": "And now?"}]
+_NEXT_TURN = [
+    *_FIRST_TURN,
+    {"role": "assistant", "content": "In port."},
+    {"role": "user", "content": "And now?"},
+]
 
 QUESTIONS: Mapping[str, Sequence[DescriptionRequest]] = {
     "ollama": (
@@ -69,16 +85,24 @@ QUESTIONS: Mapping[str, Sequence[DescriptionRequest]] = {
     ),
     "llamacpp": (
         DescriptionRequest(LLAMACPP_PROPS),
-        DescriptionRequest(LLAMACPP_TEMPLATE, is_post=True, body={"messages": _FIRST_TURN}, name=LLAMACPP_FIRST),
-        DescriptionRequest(LLAMACPP_TEMPLATE, is_post=True, body={"messages": _NEXT_TURN}, name=LLAMACPP_NEXT),
+        DescriptionRequest(
+            LLAMACPP_TEMPLATE, is_post=True, body={"messages": _FIRST_TURN}, name=LLAMACPP_FIRST
+        ),
+        DescriptionRequest(
+            LLAMACPP_TEMPLATE, is_post=True, body={"messages": _NEXT_TURN}, name=LLAMACPP_NEXT
+        ),
     ),
     "lmstudio": (DescriptionRequest(LMSTUDIO_MODELS),),
 }
-"""Family -> where it reports facts about a model; every family has its list of models in addition."""
+"""Family -> where it reports facts about a model; every family has its list of models in
+addition.
+"""
 
 
 def describe(dialect: str, model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """Return the facts that a backend of this family reports about a model; `listed` is its object in the list."""
+    """Return the facts that a backend of this family reports about a model; `listed` is its object
+    in the list.
+    """
     found = _READERS[dialect](model, listed, answers) if dialect in _READERS else Description()
     return found if found.profile.context_window is not None else _with_listed(found, listed)
 
@@ -89,9 +113,11 @@ def is_remote(model: str, answers: Answers) -> bool:
 
 
 def _ollama(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """`/api/ps` reports the window of a loaded model, `/api/show` the model's `num_ctx` and its capabilities.
+    """`/api/ps` reports the window of a loaded model, `/api/show` the model's `num_ctx` and its
+    capabilities.
 
-    `model_info` has the window that the model was trained for: Ollama loads it with a smaller one by default.
+    `model_info` has the window that the model was trained for: Ollama loads it with a smaller one
+    by default.
     """
     stated = read_model(model, answers.get(OLLAMA_SHOW), answers.get(OLLAMA_PS))
     loaded = member(_object(answers.get(OLLAMA_PS)).get("models"), model, "name", "model")
@@ -104,15 +130,18 @@ def _ollama(model: str, listed: Mapping[str, Any], answers: Answers) -> Descript
         facts |= {"vision": "vision" in able, "tools": None if "tools" in able else "prompt"}
     digest = tagged.get("digest") or loaded.get("digest")
     place = "/api/ps" if stated.loaded else "/api/show"
-    return _described(facts, _text(digest), {"context_window": place, "vision": "/api/show", "tools": "/api/show"})
+    return _described(
+        facts, _text(digest), {"context_window": place, "vision": "/api/show", "tools": "/api/show"}
+    )
 
 
 def _llamacpp(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """`/props` reports the window of a slot, the model's input types, its file, its template and what that renders.
+    """`/props` reports the window of a slot, the model's input types, its file, its template and
+    what that renders.
 
-    A template without tools drops them silently, with calls and a demanded call. `/apply-template` returns the rendered
-    template, without generating anything. While the server loads a model, `/props` does not answer and the list has no
-    `meta`: then nothing identifies the model.
+    A template without tools drops them silently, with calls and a demanded call. `/apply-template`
+    returns the rendered template, without generating anything. While the server loads a model,
+    `/props` does not answer and the list has no `meta`: then nothing identifies the model.
     """
     props = _object(answers.get(LLAMACPP_PROPS))
     vision = _object(props.get("modalities")).get("vision")
@@ -125,15 +154,21 @@ def _llamacpp(model: str, listed: Mapping[str, Any], answers: Answers) -> Descri
     }
     known = [props.get("model_path"), props.get("chat_template"), _object(listed.get("meta"))]
     is_loaded = any(known[:2]) and listed.get("meta", known) is not None
-    return _described(facts, _digest(known) if is_loaded else "", dict.fromkeys(facts, "/props") | _WRITTEN)
+    return _described(
+        facts, _digest(known) if is_loaded else "", dict.fromkeys(facts, "/props") | _WRITTEN
+    )
 
 
 _WRITTEN = {"stable_template": "/apply-template"}
 
 
 def _is_stable(answers: Answers) -> bool | None:
-    """Whether a prompt begins with the prompt of the previous turn; None if the template renders no such turn."""
-    first, after = (_text(_object(answers.get(key)).get("prompt")) for key in (LLAMACPP_FIRST, LLAMACPP_NEXT))
+    """Whether a prompt begins with the prompt of the previous turn; None if the template renders no
+    such turn.
+    """
+    first, after = (
+        _text(_object(answers.get(key)).get("prompt")) for key in (LLAMACPP_FIRST, LLAMACPP_NEXT)
+    )
     end = first.rfind(END)
     return after.startswith(first[: end + len(END)]) if end >= 0 and after else None
 
@@ -146,12 +181,19 @@ def _lmstudio(model: str, listed: Mapping[str, Any], answers: Answers) -> Descri
         "context_window": _count(one.get("loaded_context_length")),
         "vision": kind == "vlm" if kind in {"vlm", "llm"} else None,
     }
-    known = [one.get(name) for name in ("publisher", "arch", "quantization", "compatibility_type", "type")]
-    return _described(facts, _digest(known) if any(known) else "", dict.fromkeys(facts, "/api/v0/models"))
+    known = [
+        one.get(name)
+        for name in ("publisher", "arch", "quantization", "compatibility_type", "type")
+    ]
+    return _described(
+        facts, _digest(known) if any(known) else "", dict.fromkeys(facts, "/api/v0/models")
+    )
 
 
 def _vllm(model: str, listed: Mapping[str, Any], answers: Answers) -> Description:
-    """The list of models has the folder of the model, and `max_model_len`, which `_with_listed` reads."""
+    """The list of models has the folder of the model, and `max_model_len`, which `_with_listed`
+    reads.
+    """
     known = [listed.get("root"), listed.get("parent"), listed.get("max_model_len")]
     return Description(digest=_digest(known) if listed.get("root") else "")
 
@@ -168,7 +210,9 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Any], Answers], Description]]
 def _with_listed(found: Description, listed: Mapping[str, Any]) -> Description:
     for name, window in stated_windows(listed):
         profile = found.profile.under(ModelProfile(context_window=window))
-        return Description(profile, found.digest, {**found.sources, "context_window": f"/models, {name}"})
+        return Description(
+            profile, found.digest, {**found.sources, "context_window": f"/models, {name}"}
+        )
     return found
 
 

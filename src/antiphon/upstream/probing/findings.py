@@ -21,7 +21,9 @@ class Findings(Struct):
     evidence: dict[str, str] = field(default_factory=dict)
     """By fact: the question that decided it."""
     schema_form: str = ""
-    """The form of `response_format` in which the backend accepts a schema; empty if none is known."""
+    """The form of `response_format` in which the backend accepts a schema; empty if none is
+    known.
+    """
     notes: set[str] = field(default_factory=set)
     """Findings that are not facts themselves, and decide which questions follow."""
     quiet: Body = field(default_factory=dict)

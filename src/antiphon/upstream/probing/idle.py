@@ -1,7 +1,7 @@
 """Sends probes only while a backend is idle, so that they never delay a user's request.
 
-A probe occupies a slot of the backend like any request, and releases it when another request arrives: the probe's
-request is cancelled, which ends its generation, and is sent again later.
+A probe occupies a slot of the backend like any request, and releases it when another request
+arrives: the probe's request is cancelled, which ends its generation, and is sent again later.
 """
 
 import asyncio
@@ -29,15 +29,22 @@ class BackendBusyError(Exception):
 
 
 class WhenIdle:
-    """Sends requests while a backend has nothing else to do. `pause` is the number of seconds between checks."""
+    """Sends requests while a backend has nothing else to do.
+
+    `pause` is the number of seconds between checks.
+    """
 
     def __init__(self, state: BackendState, pause: float = 1.0) -> None:
-        self._state, self._pause = state, pause
+        self._state = state
+        self._pause = pause
         self._interruptions = 0
         self._waited = 0.0
 
     async def __call__(self, send: Callable[[], Awaitable[ProbeAnswer]]) -> ProbeAnswer:
-        """Send as soon as the backend is idle. Raises `BackendBusyError` if it is busy too long or too often."""
+        """Send as soon as the backend is idle.
+
+        Raises `BackendBusyError` if it is busy too long or too often.
+        """
         slots = self._state.slots
         while True:
             while not (self._is_idle() and slots.take(TENANT)):
@@ -60,7 +67,9 @@ class WhenIdle:
 
     def _is_idle(self) -> bool:
         state = self._state
-        return not (state.slots.in_use or state.slots.waiting or state.listing or state.health.is_ejected)
+        return not (
+            state.slots.in_use or state.slots.waiting or state.listing or state.health.is_ejected
+        )
 
     async def _unless_busy(self, send: Callable[[], Awaitable[ProbeAnswer]]) -> ProbeAnswer | None:
         """Return the answer; None if another request arrived first."""

@@ -32,8 +32,12 @@ PATIENCE = 180.0
 LOADING = 600.0
 """Seconds that the first answer can take: the model may have to be loaded."""
 
-OWN = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream.always"})
-"""Lessons about what every question has, so a backend that teaches one says nothing about the question."""
+OWN = frozenset(
+    {"temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream.always"}
+)
+"""Lessons about what every question has, so a backend that teaches one says nothing about the
+question.
+"""
 
 MOST_FAILURES = 3
 """Consecutive useless answers after which no more probes are sent."""
@@ -55,7 +59,10 @@ async def at_once(send: Callable[[], Awaitable[ProbeAnswer]]) -> ProbeAnswer:
 
 
 async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
-    """Return a backend's reports about a model, and whether a paid service answers for it. Generates nothing."""
+    """Return a backend's reports about a model, and whether a paid service answers for it.
+
+    Generates nothing.
+    """
     answers = {
         question.key: await reports.run_probe(state.backend, question, model)
         for question in descriptions.QUESTIONS.get(state.dialect.name, ())
@@ -66,19 +73,30 @@ async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
 
 
 class Interview:
-    """Measures one model of a backend. `watch` is called with the name of each probe before it is sent."""
+    """Measures one model of a backend.
+
+    `watch` is called with the name of each probe before it is sent.
+    """
 
     def __init__(
-        self, state: BackendState, model: str, send: Send = at_once, watch: Callable[[str], None] = lambda name: None
+        self,
+        state: BackendState,
+        model: str,
+        send: Send = at_once,
+        watch: Callable[[str], None] = lambda name: None,
     ) -> None:
-        self._state, self._model = state, model
-        self._send, self._watch = send, watch
+        self._state = state
+        self._model = model
+        self._send = send
+        self._watch = watch
         lessons = state.lessons.get(model)
         self._dialect: Dialect = state.dialect.taught(lessons.refused) if lessons else state.dialect
         self._requests = self._tokens = self._allowed = 0
 
     async def run(self, *, measures_window: bool = False) -> Measurement:
-        """Send all questions. Raises `BackendError` if the backend does not answer the first one."""
+        """Send all questions. Raises `BackendError` if the backend does not answer the first
+        one.
+        """
         described, _ = await stated(self._state, self._model)
         found = Findings(self._dialect, described.profile.known(), dict(described.sources))
         failures = 0
@@ -95,7 +113,9 @@ class Interview:
             found.add(probe.judge(answer, found), probe.name)
             if failures == MOST_FAILURES:
                 break
-        described, _ = await stated(self._state, self._model)  # again, because the model is loaded now
+        described, _ = await stated(
+            self._state, self._model
+        )  # again, because the model is loaded now
         found.facts = {**found.facts, **described.profile.known()}
         found.evidence.update(described.sources)
         if self._state.dialect.name != SCRIPTED:
@@ -125,7 +145,9 @@ class Interview:
         try:
             body = next(steps)
             while True:
-                body = steps.send(await self._post("window", {**found.quiet, **body}, window.ANSWER))
+                body = steps.send(
+                    await self._post("window", {**found.quiet, **body}, window.ANSWER)
+                )
         except StopIteration as end:
             if end.value is not None:
                 found.add({"context_window": end.value}, "measured")
@@ -137,7 +159,9 @@ class Interview:
             patience = PATIENCE if self._requests else LOADING
             self._requests += 1
             self._allowed += tokens
-            answer = await self._send(partial(post, self._state.caller, sent, patience, self._state.chat_path))
+            answer = await self._send(
+                partial(post, self._state.caller, sent, patience, self._state.chat_path)
+            )
             self._tokens += answer.prompt_tokens + answer.answer_tokens
             rejected = refused_parameter(answer.status, msgspec.json.encode(answer.body), sent)
             if rejected not in OWN or self._requests >= MOST_REQUESTS:
@@ -145,18 +169,29 @@ class Interview:
             self._dialect = self._dialect.taught(frozenset({rejected}))
 
     def _with_own(self, body: Body, tokens: int) -> Body:
-        """Return the request to the model, with a limit and with sampling, as far as the backend accepts them."""
-        accepts, limit = self._dialect.accepts, self._dialect.max_tokens
+        """Return the request to the model, with a limit and with sampling, as far as the backend
+        accepts them.
+        """
+        accepts = self._dialect.accepts
+        limit = self._dialect.max_tokens
         own: Body = {limit: tokens} if limit else {}
         own |= {"temperature": 0} if "temperature" in accepts else {}
         if self._dialect.always_streams:
             own |= {"stream": True, "stream_options": {"include_usage": True}}
         sent = {"model": self._model, "stream": False, **own, **body}
-        return {name: value for name, value in sent.items() if name != "stream_options" or name in accepts}
+        return {
+            name: value
+            for name, value in sent.items()
+            if name != "stream_options" or name in accepts
+        }
 
 
-async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> ProbeAnswer:
-    """Return the answer to one request; status 0 if none arrives in time or the connection fails."""
+async def post(
+    backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS
+) -> ProbeAnswer:
+    """Return the answer to one request; status 0 if none arrives in time or the connection
+    fails.
+    """
     try:
         async with asyncio.timeout(patience):
             reply = await backend.post(path, msgspec.json.encode(body))
@@ -166,7 +201,9 @@ async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_C
                 await reply.close()
     except (BackendError, TimeoutError):
         return ProbeAnswer(0)
-    return ProbeAnswer(reply.status, _joined(raw) if body.get("stream") and reply.status == 200 else _json(raw))
+    return ProbeAnswer(
+        reply.status, _joined(raw) if body.get("stream") and reply.status == 200 else _json(raw)
+    )
 
 
 def _joined(raw: bytes) -> Any:
@@ -174,7 +211,9 @@ def _joined(raw: bytes) -> Any:
     if not raw.lstrip().startswith((b"data:", b":", b"event:")):
         return _json(raw)  # it answered without a stream
     lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
-    chunks = [chunk for line in lines if line != b"[DONE]" and isinstance(chunk := _json(line), dict)]
+    chunks = [
+        chunk for line in lines if line != b"[DONE]" and isinstance(chunk := _json(line), dict)
+    ]
     try:
         return to_completion(chunks)
     except (TypeError, AttributeError, KeyError):
@@ -191,7 +230,8 @@ def _json(raw: bytes) -> Any:
 def _unanswered(state: BackendState, model: str, answer: ProbeAnswer) -> BackendError:
     reason = f"answered with status {answer.status}" if answer.status else "did not answer"
     return BackendError(
-        f"The backend '{state.name}' ({state.backend.url}) {reason} for the model '{model}', so the "
+        f"The backend '{state.name}' ({state.backend.url}) {reason} for the model '{model}', so "
+        "the "
         "model was not probed. Check that the backend runs and serves this model.",
         status=503,
     )

@@ -27,7 +27,9 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
 
 def decode(body: bytes) -> Measurement | None:
-    """Decode the result of `encode`; None for anything else, such as the data of another version of this program."""
+    """Decode the result of `encode`; None for anything else, such as the data of another version of
+    this program.
+    """
     try:
         return msgspec.json.decode(body, type=Measurement)
     except msgspec.DecodeError:
@@ -40,25 +42,37 @@ TOO_WEAK = "Too weak for coding agents"
 ROOM = 16_384
 """Tokens that the first request of a coding agent, and some turns after it, need."""
 
-MISSING = {"instructions": "it does not follow instructions", "calls": "it calls no tool unless it is forced to"}
+MISSING = {
+    "instructions": "it does not follow instructions",
+    "calls": "it calls no tool unless it is forced to",
+}
 """The words for each weakness."""
 
 
 def verdict(profile: ModelProfile) -> str:
-    """Return a sentence about whether coding agents can use a model; empty if no probe found that out."""
+    """Return a sentence about whether coding agents can use a model; empty if no probe found that
+    out.
+    """
     if profile.weaknesses is None:
         return ""
     faults = [MISSING[one] for one in profile.weaknesses]
     if profile.context_window is not None and profile.context_window < ROOM:
-        faults.append(f"its context window of {profile.context_window:,} tokens is too small for their requests")
+        faults.append(
+            f"its context window of {profile.context_window:,} tokens is too small for their "
+            "requests"
+        )
     if faults:
         return f"{TOO_WEAK}: {_listed(faults)}."
     return "It follows instructions and calls tools, as coding agents need."
 
 
 def least(profiles: Iterable[ModelProfile]) -> str:
-    """Return the verdict about a model with several backends: the first that it is too weak, else the first."""
-    return max(map(verdict, profiles), key=lambda sentence: sentence.startswith(TOO_WEAK), default="")
+    """Return the verdict about a model with several backends: the first that it is too weak, else
+    the first.
+    """
+    return max(
+        map(verdict, profiles), key=lambda sentence: sentence.startswith(TOO_WEAK), default=""
+    )
 
 
 def _listed(parts: Sequence[str]) -> str:

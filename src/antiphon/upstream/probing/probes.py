@@ -1,7 +1,9 @@
-"""The questions that measure a model: a table, each with its request, its judge, and its token limit.
+"""The questions that measure a model: a table, each with its request, its judge, and its token
+limit.
 
-A probe is sent only if it is useful; the results of earlier probes are in `Findings`. No judge mistakes a failure
-of the backend for a property of the model: a useless answer leaves the fact unknown.
+A probe is sent only if it is useful; the results of earlier probes are in `Findings`. No judge
+mistakes a failure of the backend for a property of the model: a useless answer leaves the fact
+unknown.
 """
 
 import base64
@@ -43,7 +45,11 @@ def _judge_plain(answer: ProbeAnswer, found: Findings) -> Facts:
 
 
 def _probe_streamed(found: Findings) -> Body:
-    options = {"stream_options": {"include_usage": True}} if "stream_options" in found.dialect.accepts else {}
+    options = (
+        {"stream_options": {"include_usage": True}}
+        if "stream_options" in found.dialect.accepts
+        else {}
+    )
     return {"messages": PRIME, "stream": True, **options}
 
 
@@ -51,12 +57,19 @@ def _judge_streamed(answer: ProbeAnswer, found: Findings) -> Facts:
     return {"streamed_usage": answer.prompt_tokens > 0} if answer.is_good else {}
 
 
-CONTROLS: Sequence[EffortForm] = ("chat_template_kwargs", "reasoning_effort", "enable_thinking", "thinking")
+CONTROLS: Sequence[EffortForm] = (
+    "chat_template_kwargs",
+    "reasoning_effort",
+    "enable_thinking",
+    "thinking",
+)
 """Forms of the effort parameter that may disable thinking, besides that of the dialect."""
 
 
 def _control(place: int) -> Probe:
-    """Return the question whether a form of the effort disables thinking; the dialect's own is the first."""
+    """Return the question whether a form of the effort disables thinking; the dialect's own is the
+    first.
+    """
 
     def form_for(found: Findings) -> EffortForm:
         own = found.dialect.effort
@@ -133,11 +146,20 @@ WEATHER = {
     "function": {
         "name": TOOL,
         "description": "Get the current weather in a city.",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
     },
 }
 PARIS = [stated(f"What is the weather in Paris right now? Use the tool {TOOL} to find out.")]
-BOTH = [stated(f"What is the weather in Paris and in Rome? Call the tool {TOOL} once for each city, both at once.")]
+BOTH = [
+    stated(
+        f"What is the weather in Paris and in Rome? Call the tool {TOOL} once for each city, both "
+        "at once."
+    )
+]
 
 
 def _is_call(call: tuple[str, Any]) -> bool:
@@ -169,7 +191,11 @@ def _judge_call(answer: ProbeAnswer, found: Findings) -> Facts:
 def _probe_forced(found: Findings) -> Body | None:
     if found.facts.get("tools") == "prompt" or found.facts.get("text_calls"):
         return None
-    return {"messages": [stated("Hello! My city is Paris.")], "tools": [WEATHER], "tool_choice": "required"}
+    return {
+        "messages": [stated("Hello! My city is Paris.")],
+        "tools": [WEATHER],
+        "tool_choice": "required",
+    }
 
 
 def _judge_forced(answer: ProbeAnswer, found: Findings) -> Facts:
@@ -231,7 +257,9 @@ def red_square() -> str:
     head = side.to_bytes(4, "big") * 2 + bytes([8, 2, 0, 0, 0])
     rows = (b"\x00" + b"\xff\x00\x00" * side) * side
     parts = (chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
+    return (
+        "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
+    )
 
 
 def _probe_vision(found: Findings) -> Body | None:
@@ -247,7 +275,9 @@ def _probe_vision(found: Findings) -> Body | None:
 def _judge_vision(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_refusal:
         return {"vision": False}
-    return {"vision": "red" in answer.stated.lower()} if answer.is_good and not answer.is_cut else {}
+    return (
+        {"vision": "red" in answer.stated.lower()} if answer.is_good and not answer.is_cut else {}
+    )
 
 
 PROBES: Sequence[Probe] = (
@@ -269,7 +299,9 @@ PROBES: Sequence[Probe] = (
 
 
 def weaknesses(notes: Collection[str]) -> Facts:
-    """Return what the model did not do although a prompt required it; no fact if one of both could not be judged."""
+    """Return what the model did not do although a prompt required it; no fact if one of both could
+    not be judged.
+    """
     judged = (("instructions", OBEYED, DISOBEYED), ("calls", CALLED, UNCALLED))
     found = tuple(name for name, done, missed in judged if missed in notes and done not in notes)
     is_whole = all(done in notes or missed in notes for _, done, missed in judged)

@@ -19,7 +19,9 @@ PATIENCE = 10.0
 """Seconds that a backend has for a report."""
 
 AT_FIRST = DescriptionRequest(LLAMACPP_PROPS)
-"""The report that the first request already depends on: a template of llama.cpp that renders no tools drops them."""
+"""The report that the first request already depends on: a template of llama.cpp that renders no
+tools drops them.
+"""
 
 
 async def run_probe(backend: Backend, question: DescriptionRequest, model: str) -> Any:
@@ -27,7 +29,11 @@ async def run_probe(backend: Backend, question: DescriptionRequest, model: str) 
     try:
         async with asyncio.timeout(PATIENCE):
             body = msgspec.json.encode({"model": model, **question.body})
-            reply: Reply = await (backend.post(question.path, body) if question.is_post else backend.get(question.path))
+            reply: Reply = await (
+                backend.post(question.path, body)
+                if question.is_post
+                else backend.get(question.path)
+            )
             try:
                 return json.loads(await reply.read(LARGEST)) if reply.status == 200 else None
             finally:
@@ -37,9 +43,13 @@ async def run_probe(backend: Backend, question: DescriptionRequest, model: str) 
 
 
 async def form_of_tools(backend: Backend, listed: Mapping[str, Any]) -> ModelProfile | None:
-    """Return how llama.cpp's only model is offered tools, as far as it reports that; None if it does not answer."""
+    """Return how llama.cpp's only model is offered tools, as far as it reports that; None if it
+    does not answer.
+    """
     model = str(listed["id"])
     answer = await run_probe(backend, AT_FIRST, model)
     if not isinstance(answer, dict):
         return None
-    return ModelProfile(tools=describe("llamacpp", model, listed, {AT_FIRST.key: answer}).profile.tools)
+    return ModelProfile(
+        tools=describe("llamacpp", model, listed, {AT_FIRST.key: answer}).profile.tools
+    )

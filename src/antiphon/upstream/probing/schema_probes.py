@@ -1,4 +1,6 @@
-"""The questions about structured output: which forms a backend accepts and enforces, and which keywords fail."""
+"""The questions about structured output: which forms a backend accepts and enforces, and which
+keywords fail.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,9 +18,14 @@ SHAPE = {
 
 
 def with_schema(schema: Body, form: str = "json_schema") -> Body:
-    """Return a request for an answer that matches a schema, in one of two forms of `response_format`."""
+    """Return a request for an answer that matches a schema, in one of two forms of
+    `response_format`.
+    """
     named = {"type": "json_schema", "json_schema": {"name": "probe", "schema": schema}}
-    return {"messages": POEM, "response_format": named if form == "json_schema" else _alongside(schema)}
+    return {
+        "messages": POEM,
+        "response_format": named if form == "json_schema" else _alongside(schema),
+    }
 
 
 def _alongside(schema: Body) -> Body:
@@ -38,11 +45,14 @@ def _judge_json_object(answer: ProbeAnswer, found: Findings) -> Facts:
 def _schema(form: str) -> Probe:
     """Return the probe whether a schema is accepted in this form, and constrains the answer.
 
-    The form that other servers ignore is probed if the dialect has it, and the usual one is rejected.
+    The form that other servers ignore is probed if the dialect has it, and the usual one is
+    rejected.
     """
 
     def request(found: Findings) -> Body | None:
-        is_relevant = form == "json_schema" or (form in found.dialect.json_formats and not found.schema_form)
+        is_relevant = form == "json_schema" or (
+            form in found.dialect.json_formats and not found.schema_form
+        )
         return with_schema(SHAPE, form) if is_relevant else None
 
     def judge(answer: ProbeAnswer, found: Findings) -> Facts:
@@ -76,7 +86,9 @@ KEYWORDS: Mapping[str, Body] = {
     "patternProperties": {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
     "$ref": {"$ref": "#/$defs/word"},
 }
-"""Keyword -> a schema that uses it, as a property. One represents its twin: `minLength` for `maxLength`, and so on."""
+"""Keyword -> a schema that uses it, as a property. One represents its twin: `minLength` for
+`maxLength`, and so on.
+"""
 
 TWINS: Mapping[str, Sequence[str]] = {
     "minLength": ("minLength", "maxLength"),
@@ -105,7 +117,9 @@ def _judge_keywords(answer: ProbeAnswer, found: Findings) -> Facts:
 
 
 def _keyword(keyword: str) -> Probe:
-    """Return the question whether a schema with this keyword is rejected: a grammar is built before any token."""
+    """Return the question whether a schema with this keyword is rejected: a grammar is built before
+    any token.
+    """
 
     def request(found: Findings) -> Body | None:
         if "rejects-keywords" not in found.notes:
@@ -116,7 +130,11 @@ def _keyword(keyword: str) -> Probe:
         if not (answer.is_refusal or answer.is_good):
             return {}
         before = found.facts.get("rejected_keywords", ())
-        return {"rejected_keywords": (*before, *TWINS.get(keyword, (keyword,))) if answer.is_refusal else before}
+        return {
+            "rejected_keywords": (*before, *TWINS.get(keyword, (keyword,)))
+            if answer.is_refusal
+            else before
+        }
 
     return Probe(f"keyword-{keyword}", 1, request, judge)
 

@@ -1,8 +1,8 @@
 """Measures how many tokens of a prompt reach the model: some backends truncate a prompt silently.
 
-The prompt begins with a word that the model must repeat, then has filler. The word is returned, and the reported
-tokens grow with the filler, only while nothing is truncated. Each step tries half of the length that failed, or the
-middle between the lengths that passed and failed.
+The prompt begins with a word that the model must repeat, then has filler. The word is returned, and
+the reported tokens grow with the filler, only while nothing is truncated. Each step tries half of
+the length that failed, or the middle between the lengths that passed and failed.
 """
 
 from collections.abc import Generator
@@ -36,19 +36,25 @@ ANSWER = 16
 def prompt(repetitions: int) -> Body:
     """Return a request with a prompt of this much filler."""
     text = (
-        f"Remember this word: {CODEWORD}.\n\n{FILLER * repetitions}\n\nWhich word were you to remember? Answer with it."
+        f"Remember this word: {CODEWORD}.\n\n{FILLER * repetitions}\n\nWhich word were you to "
+        "remember? Answer with it."
     )
     return {"messages": [{"role": "user", "content": text}]}
 
 
 def measure(stated: int | None) -> Generator[Body, ProbeAnswer, int | None]:
-    """Yield requests, receive their answers, and return the window in tokens; None if it cannot be measured.
+    """Yield requests, receive their answers, and return the window in tokens; None if it cannot be
+    measured.
 
-    `stated` is the window that the backend reports; a prompt is never larger than that. A smaller window is
-    returned as the tokens of the longest prompt that arrived, so it is never too large.
+    `stated` is the window that the backend reports; a prompt is never larger than that. A smaller
+    window is returned as the tokens of the longest prompt that arrived, so it is never too large.
     """
     calibrated = yield prompt(100)
-    if not calibrated.is_good or not calibrated.prompt_tokens or CODEWORD not in calibrated.stated.upper():
+    if (
+        not calibrated.is_good
+        or not calibrated.prompt_tokens
+        or CODEWORD not in calibrated.stated.upper()
+    ):
         return None
     each = calibrated.prompt_tokens / 100
     fits = passed = failed = 0
@@ -56,7 +62,8 @@ def measure(stated: int | None) -> Generator[Body, ProbeAnswer, int | None]:
     for _ in range(MOST_STEPS):
         answer = yield prompt(max(1, int(size * MARGIN / each)))
         if arrived(answer, size * MARGIN):
-            passed, fits = size, answer.prompt_tokens
+            passed = size
+            fits = answer.prompt_tokens
         elif answer.status == 200 or answer.is_refusal or answer.status == 413:
             failed = size
         else:
@@ -71,4 +78,8 @@ def measure(stated: int | None) -> Generator[Body, ProbeAnswer, int | None]:
 
 def arrived(answer: ProbeAnswer, tokens: float) -> bool:
     """Whether a prompt of about this many tokens reached the model complete."""
-    return answer.is_good and CODEWORD in answer.stated.upper() and answer.prompt_tokens >= (1 - CLOSE) * tokens
+    return (
+        answer.is_good
+        and CODEWORD in answer.stated.upper()
+        and answer.prompt_tokens >= (1 - CLOSE) * tokens
+    )

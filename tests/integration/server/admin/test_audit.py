@@ -16,7 +16,9 @@ from tests.support.signed_in import HERE, Browser, console_of
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """The fields of each line of the audit log so far, without what says that it is one."""
-    found = [getattr(record, FIELDS) for record in caplog.records if record.name == "antiphon.audit"]
+    found = [
+        getattr(record, FIELDS) for record in caplog.records if record.name == "antiphon.audit"
+    ]
     assert all(one["kind"] == "audit" for one in found)
     return [{name: value for name, value in one.items() if name != "kind"} for one in found]
 
@@ -44,7 +46,10 @@ async def test_signing_in_and_out_is_logged_without_secrets(
         {"event": "sign_in_failed", "address": HERE},
         {"event": "sign_in", "role": "admin", "address": HERE},
     ]
-    assert not any(secret in caplog.text for secret in (key, "sk-guessed", code, browser.cookie.partition("=")[2]))
+    assert not any(
+        secret in caplog.text
+        for secret in (key, "sk-guessed", code, browser.cookie.partition("=")[2])
+    )
 
 
 async def test_each_change_is_reported_with_its_author(

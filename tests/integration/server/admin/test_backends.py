@@ -23,7 +23,8 @@ async def test_an_administrator_sees_what_the_status_shows(stateful: RunningServ
 
 
 async def test_a_reader_sees_nothing_of_other_tenants(stateful: RunningServer) -> None:
-    other, reader = await signed_in(stateful, tenant="other"), await signed_in(stateful)
+    other = await signed_in(stateful, tenant="other")
+    reader = await signed_in(stateful)
     await other.send_request("POST", "/v1/responses", {"model": "m", "input": "Hi"})
     answered = await reader.send_request("GET", BACKENDS)
 

@@ -47,9 +47,16 @@ async def ids(browser: Browser, query: str = "") -> list[str]:
     return [one["id"] for one in reply.json["data"]]
 
 
-async def test_containers_are_listed_a_page_at_a_time_with_what_is_in_them(stateful: RunningServer) -> None:
-    reader, acme = await signed_in(stateful), await program(stateful)
-    created = [await acme.make(), await acme.make("a.csv", "b.csv", memory_limit="4g"), await acme.make()]
+async def test_containers_are_listed_a_page_at_a_time_with_what_is_in_them(
+    stateful: RunningServer,
+) -> None:
+    reader = await signed_in(stateful)
+    acme = await program(stateful)
+    created = [
+        await acme.make(),
+        await acme.make("a.csv", "b.csv", memory_limit="4g"),
+        await acme.make(),
+    ]
     first = (await reader.send_request("GET", f"{PATH}?limit=2")).json
     rest = (await reader.send_request("GET", f"{PATH}?limit=2&after={first['last_id']}")).json
 
@@ -80,9 +87,13 @@ async def test_containers_are_listed_a_page_at_a_time_with_what_is_in_them(state
 
 
 async def test_a_container_shows_its_files_and_the_call_that_runs(stateful: RunningServer) -> None:
-    reader, acme = await signed_in(stateful), await program(stateful)
+    reader = await signed_in(stateful)
+    acme = await program(stateful)
     container = await acme.make("a.csv")
-    assert await stateful.parts.store.write(containers.hold, "acme", container, "call", "worker_1", 60) is not None
+    assert (
+        await stateful.parts.store.write(containers.hold, "acme", container, "call", "worker_1", 60)
+        is not None
+    )
     displayed = (await reader.send_request("GET", f"{PATH}/{container}")).json
 
     assert (displayed["calls"], displayed["is_busy"], displayed["worker"], displayed["bytes"]) == (
@@ -93,7 +104,11 @@ async def test_a_container_shows_its_files_and_the_call_that_runs(stateful: Runn
     )
     (file,) = displayed["files"]
     assert file.keys() == {"id", "path", "bytes", "source", "created_at"}
-    assert (file["path"].endswith("-a.csv"), file["bytes"], file["source"]) == (True, len(CSV), "user")
+    assert (file["path"].endswith("-a.csv"), file["bytes"], file["source"]) == (
+        True,
+        len(CSV),
+        "user",
+    )
     assert (await reader.send_request("GET", f"{PATH}/cntr_none")).status == 404
 
 
@@ -108,14 +123,21 @@ async def test_reading_a_container_does_not_count_as_its_use(stateful: RunningSe
     assert await find_container(stateful.parts.store, "acme", container.id) == before
 
 
-async def test_killing_a_container_deletes_it_and_ends_the_call_that_holds_it(stateful: RunningServer) -> None:
-    reader, acme = await signed_in(stateful), await program(stateful)
-    container, other = await acme.make("a.csv"), await acme.make()
+async def test_killing_a_container_deletes_it_and_ends_the_call_that_holds_it(
+    stateful: RunningServer,
+) -> None:
+    reader = await signed_in(stateful)
+    acme = await program(stateful)
+    container = await acme.make("a.csv")
+    other = await acme.make()
     store = stateful.parts.store
     await store.write(containers.hold, "acme", container, "call", "worker_1", 60)
     reply = await reader.send_request("DELETE", f"{PATH}/{container}")
 
-    assert (reply.status, reply.json) == (200, {"id": container, "object": "container.deleted", "deleted": True})
+    assert (reply.status, reply.json) == (
+        200,
+        {"id": container, "object": "container.deleted", "deleted": True},
+    )
     assert not await store.write(containers.renew_hold, "acme", container, "call", 60)
     assert await ids(reader) == [other]
     assert (await reader.send_request("DELETE", f"{PATH}/{container}")).status == 404
@@ -126,9 +148,12 @@ async def test_other_tenants_containers_are_for_administrators_and_are_audited(
     stateful: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "antiphon.audit")
-    reader, admin = await signed_in(stateful), await signed_in(stateful, Role.ADMIN, "ops")
-    acme, other = await program(stateful), await program(stateful, "other")
-    mine, theirs = await acme.make(), await other.make()
+    reader = await signed_in(stateful)
+    admin = await signed_in(stateful, Role.ADMIN, "ops")
+    acme = await program(stateful)
+    other = await program(stateful, "other")
+    mine = await acme.make()
+    theirs = await other.make()
     caplog.clear()
 
     assert await ids(reader) == [mine]
@@ -143,7 +168,10 @@ async def test_other_tenants_containers_are_for_administrators_and_are_audited(
     assert await ids(admin, "?tenant=other") == [theirs]
     assert (await admin.send_request("GET", f"{PATH}/{theirs}?tenant=other")).status == 200
     assert (await admin.send_request("DELETE", f"{PATH}/{theirs}?tenant=other")).status == 200
-    events = [(one["event"], one["tenant"], one.get("what", ""), one.get("container_id", "")) for one in lines(caplog)]
+    events = [
+        (one["event"], one["tenant"], one.get("what", ""), one.get("container_id", ""))
+        for one in lines(caplog)
+    ]
     assert events == [
         ("read", "acme", "containers", ""),
         ("read", "other", "containers", ""),

@@ -16,9 +16,11 @@ MESSAGE = {"type": "message", "role": "user", "content": "Hi"}
 async def created(browser: Browser, count: int) -> list[str]:
     """Create conversations; return their ids, newest first."""
     ids = [
-        (await browser.send_request("POST", "/v1/conversations", {"items": [MESSAGE], "metadata": {"a": "b"}})).json[
-            "id"
-        ]
+        (
+            await browser.send_request(
+                "POST", "/v1/conversations", {"items": [MESSAGE], "metadata": {"a": "b"}}
+            )
+        ).json["id"]
         for _ in range(count)
     ]
     return sorted(ids, reverse=True)
@@ -28,12 +30,19 @@ async def test_conversations_are_listed_a_page_at_a_time(stateful: RunningServer
     reader = await signed_in(stateful)
     ids = await created(reader, 3)
     first = (await reader.send_request("GET", f"{CONVERSATIONS}?limit=2")).json
-    rest = (await reader.send_request("GET", f"{CONVERSATIONS}?limit=2&after={first['last_id']}")).json
+    rest = (
+        await reader.send_request("GET", f"{CONVERSATIONS}?limit=2&after={first['last_id']}")
+    ).json
 
     assert [one["id"] for one in first["data"] + rest["data"]] == ids
     assert (first["has_more"], rest["has_more"]) == (True, False)
     displayed = first["data"][0]
-    assert (displayed["object"], displayed["tenant"], displayed["items"], displayed["metadata"]) == (
+    assert (
+        displayed["object"],
+        displayed["tenant"],
+        displayed["items"],
+        displayed["metadata"],
+    ) == (
         *("conversation", "acme", 1),
         {"a": "b"},
     )
@@ -43,12 +52,17 @@ async def test_readers_see_their_tenant_and_administrators_all(
     stateful: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "antiphon.audit")
-    mine, theirs = await signed_in(stateful, tenant="acme"), await signed_in(stateful, tenant="other")
+    mine = await signed_in(stateful, tenant="acme")
+    theirs = await signed_in(stateful, tenant="other")
     admin = await signed_in(stateful, Role.ADMIN, tenant="acme")
-    own, foreign = await created(mine, 1), await created(theirs, 1)
+    own = await created(mine, 1)
+    foreign = await created(theirs, 1)
 
     async def ids(browser: Browser, query: str = "") -> set[str]:
-        return {one["id"] for one in (await browser.send_request("GET", CONVERSATIONS + query)).json["data"]}
+        return {
+            one["id"]
+            for one in (await browser.send_request("GET", CONVERSATIONS + query)).json["data"]
+        }
 
     assert (await ids(mine), await ids(theirs)) == ({*own}, {*foreign})
     assert (await mine.send_request("GET", f"{CONVERSATIONS}?tenant=other")).status == 403

@@ -12,7 +12,8 @@ from tests.support.keys import bearing, issued
 from tests.support.server import RunningServer
 from tests.support.signed_in import Browser, signed_in
 
-FILES, STORES = "/admin/v1/files", "/admin/v1/vector_stores"
+FILES = "/admin/v1/files"
+STORES = "/admin/v1/vector_stores"
 
 
 class Program:
@@ -32,7 +33,9 @@ class Program:
         return await self._post("/vector_stores", json={"name": name, "file_ids": file_ids})
 
     async def _post(self, path: str, **body: Any) -> str:
-        async with self._supported.http.post(self._supported.url + path, headers=self.headers, **body) as reply:
+        async with self._supported.http.post(
+            self._supported.url + path, headers=self.headers, **body
+        ) as reply:
             assert reply.status == 200, await reply.text()
             found: str = (await reply.json())["id"]
             return found
@@ -51,7 +54,8 @@ async def ids(browser: Browser, path: str) -> list[str]:
 
 
 async def test_files_are_listed_a_page_at_a_time_and_by_purpose(stateful: RunningServer) -> None:
-    reader, acme = await signed_in(stateful), await program(stateful)
+    reader = await signed_in(stateful)
+    acme = await program(stateful)
     created = [await acme.put(f"{number}.txt") for number in range(3)]
     other = await acme.put("4.txt", "vision")
 
@@ -60,7 +64,12 @@ async def test_files_are_listed_a_page_at_a_time_and_by_purpose(stateful: Runnin
     assert [one["id"] for one in first["data"] + rest["data"]] == [other, *created[::-1]]
     assert (first["has_more"], rest["has_more"]) == (True, False)
     displayed = first["data"][0]
-    assert (displayed["object"], displayed["filename"], displayed["purpose"], displayed["tenant"]) == (
+    assert (
+        displayed["object"],
+        displayed["filename"],
+        displayed["purpose"],
+        displayed["tenant"],
+    ) == (
         "file",
         "4.txt",
         "vision",
@@ -71,14 +80,21 @@ async def test_files_are_listed_a_page_at_a_time_and_by_purpose(stateful: Runnin
 
 
 async def test_files_of_a_vector_store_have_their_names(stateful: RunningServer) -> None:
-    reader, acme = await signed_in(stateful), await program(stateful)
-    one, two = await acme.put("Ä.txt"), await acme.put("b.txt")
-    empty, store = await acme.make(), await acme.make(one, two)
+    reader = await signed_in(stateful)
+    acme = await program(stateful)
+    one = await acme.put("Ä.txt")
+    two = await acme.put("b.txt")
+    empty = await acme.make()
+    store = await acme.make(one, two)
 
     assert await ids(reader, STORES) == [store, empty]
     assert await ids(reader, f"{STORES}?limit=1&after={store}") == [empty]
     displayed = (await reader.send_request("GET", f"{STORES}/{store}")).json
-    assert (displayed["object"], displayed["name"], displayed["tenant"]) == ("vector_store", "notes", "acme")
+    assert (displayed["object"], displayed["name"], displayed["tenant"]) == (
+        "vector_store",
+        "notes",
+        "acme",
+    )
     files = (await reader.send_request("GET", f"{STORES}/{store}/files?limit=1")).json
     assert [(each["id"], each["filename"]) for each in files["data"]] == [(two, "b.txt")]
     assert files["has_more"]
@@ -94,10 +110,14 @@ async def test_readers_see_their_tenant_and_administrators_all(
     stateful: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "antiphon.audit")
-    mine, admin = await signed_in(stateful), await signed_in(stateful, Role.ADMIN, tenant="acme")
-    acme, other = await program(stateful), await program(stateful, "other")
-    own, foreign = await acme.put("a.txt"), await other.put("b.txt")
-    store, theirs = await acme.make(own), await other.make(foreign)
+    mine = await signed_in(stateful)
+    admin = await signed_in(stateful, Role.ADMIN, tenant="acme")
+    acme = await program(stateful)
+    other = await program(stateful, "other")
+    own = await acme.put("a.txt")
+    foreign = await other.put("b.txt")
+    store = await acme.make(own)
+    theirs = await other.make(foreign)
 
     assert (await ids(mine, FILES), await ids(mine, STORES)) == ([own], [store])
     for path in (FILES, STORES, f"{STORES}/{theirs}", f"{STORES}/{theirs}/files"):
@@ -110,24 +130,30 @@ async def test_readers_see_their_tenant_and_administrators_all(
 
     assert (await ids(admin, FILES), await ids(admin, STORES)) == ([foreign, own], [theirs, store])
     assert await ids(admin, f"{FILES}?after={foreign}") == [own]
-    assert (await ids(admin, f"{FILES}?tenant=other"), await ids(admin, f"{STORES}?tenant=acme")) == (
+    assert (
+        await ids(admin, f"{FILES}?tenant=other"),
+        await ids(admin, f"{STORES}?tenant=acme"),
+    ) == (
         [foreign],
         [store],
     )
-    assert (await admin.send_request("GET", f"{STORES}/{theirs}?tenant=other")).json["tenant"] == "other"
+    assert (await admin.send_request("GET", f"{STORES}/{theirs}?tenant=other")).json[
+        "tenant"
+    ] == "other"
     assert await ids(admin, f"{STORES}/{theirs}/files?tenant=other") == [foreign]
     read = [(line["tenant"], line["what"]) for line in lines(caplog) if line["event"] == "read"]
     assert read == [
-        ("other", what) for what in ("files", "vector_stores", "files", "vector_store", "vector_store_files")
+        ("other", what)
+        for what in ("files", "vector_stores", "files", "vector_store", "vector_store_files")
     ]
 
 
 async def test_the_session_of_a_reader_may_do_what_its_key_may(stateful: RunningServer) -> None:
     reader = await signed_in(stateful)
     created = (await reader.send_request("POST", "/v1/vector_stores", {"name": "mine"})).json
-    assert (await reader.send_request("POST", f"/v1/vector_stores/{created['id']}", {"name": "ours"})).json[
-        "name"
-    ] == "ours"
+    assert (
+        await reader.send_request("POST", f"/v1/vector_stores/{created['id']}", {"name": "ours"})
+    ).json["name"] == "ours"
     assert (await reader.send_request("DELETE", f"/v1/vector_stores/{created['id']}")).status == 200
     assert (await reader.send_request("GET", STORES)).json["data"] == []
 

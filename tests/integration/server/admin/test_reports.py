@@ -13,7 +13,9 @@ from tests.support.signed_in import signed_in
 REPORTS = "/admin/v1/reports"
 
 
-async def test_an_administrator_keeps_reads_compares_and_deletes_a_report(stateful: RunningServer) -> None:
+async def test_an_administrator_keeps_reads_compares_and_deletes_a_report(
+    stateful: RunningServer,
+) -> None:
     admin = await signed_in(stateful, Role.ADMIN)
     body = json.loads(encode_report(report(result("a:b:one"))))
     saved = (await admin.send_request("POST", REPORTS, body)).json
@@ -31,7 +33,13 @@ async def test_an_administrator_keeps_reads_compares_and_deletes_a_report(statef
 
 async def test_a_reader_sees_no_report(stateful: RunningServer) -> None:
     reader = await signed_in(stateful, Role.READ)
-    for method, path in (("GET", ""), ("POST", ""), ("GET", "/matrix"), ("GET", "/report_1"), ("DELETE", "/report_1")):
+    for method, path in (
+        ("GET", ""),
+        ("POST", ""),
+        ("GET", "/matrix"),
+        ("GET", "/report_1"),
+        ("DELETE", "/report_1"),
+    ):
         assert (await reader.send_request(method, REPORTS + path)).status == 403, path
 
 
@@ -40,9 +48,16 @@ async def test_keeping_and_deleting_are_in_the_audit_log(
 ) -> None:
     admin = await signed_in(stateful, Role.ADMIN)
     with caplog.at_level("INFO", "antiphon.audit"):
-        saved = (await admin.send_request("POST", REPORTS, json.loads(encode_report(report(result("a:b:one")))))).json
+        saved = (
+            await admin.send_request(
+                "POST", REPORTS, json.loads(encode_report(report(result("a:b:one"))))
+            )
+        ).json
         await admin.send_request("DELETE", f"{REPORTS}/{saved['id']}")
-    assert [record.getMessage().split()[0] for record in caplog.records] == ["report_saved", "report_deleted"]
+    assert [record.getMessage().split()[0] for record in caplog.records] == [
+        "report_saved",
+        "report_deleted",
+    ]
 
 
 async def test_a_body_that_is_not_a_report_is_rejected(stateful: RunningServer) -> None:

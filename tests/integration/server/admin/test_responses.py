@@ -29,7 +29,9 @@ async def created(server: RunningServer, tenant: str = "acme", **more: Any) -> s
     """The id of a stored response of a tenant."""
     key, _ = await issued(server.parts.store, tenant)
     async with server.http.post(
-        f"{server.url}/responses", json={"model": "m", "input": "Hi"} | more, headers=headers_of(key)
+        f"{server.url}/responses",
+        json={"model": "m", "input": "Hi"} | more,
+        headers=headers_of(key),
     ) as response:
         assert response.status == 200, await response.text()
         body = await response.json() if not more.get("stream") else {}
@@ -46,25 +48,37 @@ async def get(browser: Browser, path: str) -> Any:
     return answered.json
 
 
-async def test_a_reader_sees_its_own_tenant_and_an_administrator_all(stateful: RunningServer) -> None:
-    mine, other = await created(stateful), await created(stateful, "other")
-    reader, admin = await signed_in(stateful), await signed_in(stateful, Role.ADMIN)
+async def test_a_reader_sees_its_own_tenant_and_an_administrator_all(
+    stateful: RunningServer,
+) -> None:
+    mine = await created(stateful)
+    other = await created(stateful, "other")
+    reader = await signed_in(stateful)
+    admin = await signed_in(stateful, Role.ADMIN)
 
     assert [row["id"] for row in (await get(reader, "/responses"))["data"]] == [mine]
     assert [row["id"] for row in (await get(admin, "/responses"))["data"]] == [other, mine]
     assert [row["id"] for row in (await get(admin, "/responses?tenant=other"))["data"]] == [other]
     assert (await get(reader, "/figures"))["totals"]["responses"] == 1
     assert (await get(admin, "/figures?by=tenant"))["totals"]["responses"] == 2
-    for path in ("/responses?tenant=other", "/figures?tenant=other", "/responses/stream?tenant=other"):
+    for path in (
+        "/responses?tenant=other",
+        "/figures?tenant=other",
+        "/responses/stream?tenant=other",
+    ):
         assert (await reader.send_request("GET", f"/admin/v1{path}")).code == "not_allowed"
 
 
 async def test_every_part_of_a_response_is_its_tenants(stateful: RunningServer) -> None:
-    mine, other = await created(stateful), await created(stateful, "other")
-    reader, admin = await signed_in(stateful), await signed_in(stateful, Role.ADMIN)
+    mine = await created(stateful)
+    other = await created(stateful, "other")
+    reader = await signed_in(stateful)
+    admin = await signed_in(stateful, Role.ADMIN)
     for part in PARTS:
         assert (await reader.send_request("GET", f"/admin/v1/responses/{mine}{part}")).status == 200
-        assert (await reader.send_request("GET", f"/admin/v1/responses/{other}{part}")).status == 404
+        assert (
+            await reader.send_request("GET", f"/admin/v1/responses/{other}{part}")
+        ).status == 404
         assert (await admin.send_request("GET", f"/admin/v1/responses/{other}{part}")).status == 200
     row = (await get(reader, f"/responses/{mine}"))["summary"]
     assert (row["tenant"], row["api_key_name"], row["input"]) == ("acme", "test", "Hi")
@@ -73,20 +87,26 @@ async def test_every_part_of_a_response_is_its_tenants(stateful: RunningServer) 
 async def test_reading_the_content_of_another_tenant_is_logged(
     stateful: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mine, other = await created(stateful), await created(stateful, "other")
-    reader, admin = await signed_in(stateful), await operator(stateful)
+    mine = await created(stateful)
+    other = await created(stateful, "other")
+    reader = await signed_in(stateful)
+    admin = await operator(stateful)
     with caplog.at_level(logging.INFO, "antiphon.audit"):
         caplog.clear()
         await get(reader, f"/responses/{mine}/body")
         await get(admin, f"/responses/{other}")
         assert not caplog.records
         await get(admin, f"/responses/{other}/body")
-    assert [record.message for record in caplog.records] == [f"read tenant=other what=response response_id={other}"]
+    assert [record.message for record in caplog.records] == [
+        f"read tenant=other what=response response_id={other}"
+    ]
 
 
 async def test_facts_are_read_once_for_the_content_and_its_log(stateful: RunningServer) -> None:
-    other, admin = await created(stateful, "other"), await operator(stateful)
-    store, reads = stateful.parts.store, []
+    other = await created(stateful, "other")
+    admin = await operator(stateful)
+    store = stateful.parts.store
+    reads = []
 
     async def count(tenant: str | None, response_id: str) -> FactsFamily | None:
         reads.append(response_id)
@@ -102,9 +122,12 @@ async def test_facts_are_read_once_for_the_content_and_its_log(stateful: Running
 async def test_the_events_of_a_background_stream_come_in_parts(stateful: RunningServer) -> None:
     body = {"model": "m", "input": "Hi", "background": True, "stream": True}
     async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
-        sent = [json.loads(line[6:]) async for line in response.content if line.startswith(b"data: {")]
+        sent = [
+            json.loads(line[6:]) async for line in response.content if line.startswith(b"data: {")
+        ]
     (row,) = (await get(await operator(stateful), "/responses"))["data"]
-    browser, path = await operator(stateful), f"/responses/{row['id']}/events"
+    browser = await operator(stateful)
+    path = f"/responses/{row['id']}/events"
     first = await get(browser, f"{path}?limit=3")
     rest = await get(browser, f"{path}?after={first['data'][-1]['sequence_number']}")
 
@@ -114,11 +137,15 @@ async def test_the_events_of_a_background_stream_come_in_parts(stateful: Running
 
 async def test_a_plain_response_has_no_events(stateful: RunningServer) -> None:
     mine = await created(stateful)
-    answered = await (await signed_in(stateful)).send_request("GET", f"/admin/v1/responses/{mine}/events")
+    answered = await (await signed_in(stateful)).send_request(
+        "GET", f"/admin/v1/responses/{mine}/events"
+    )
     assert (answered.status, answered.code) == (404, "not_stored")
 
 
-async def test_changes_are_streamed_to_a_program_with_a_key(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_changes_are_streamed_to_a_program_with_a_key(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     key, _ = await issued(stateful.parts.store, "acme", role=Role.READ)
     backend.script = lambda _: Answer([text("Hello")])
     root = stateful.url.removesuffix("/v1")
@@ -162,13 +189,17 @@ async def test_an_open_list_ends_with_the_rights_of_its_caller(
         else:
             await store.write(
                 stored_api_keys.put,
-                replace(stored_key, revoked_at=1) if how == "revoked" else replace(stored_key, role=Role.USE),
+                replace(stored_key, revoked_at=1)
+                if how == "revoked"
+                else replace(stored_key, role=Role.USE),
             )
         async with asyncio.timeout(10):
             assert [row async for row in rows(aiter(one.content))] == []
 
 
-async def test_a_tenant_has_so_many_open_lists(stateful: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tenant_has_so_many_open_lists(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(responses, "MOST_OF_A_TENANT", 1)
     url = stateful.url.removesuffix("/v1") + "/admin/v1/responses/stream"
     async with stateful.http.get(url) as first, stateful.http.get(url) as second:
@@ -195,6 +226,8 @@ async def test_a_tenant_has_so_many_open_lists(stateful: RunningServer, monkeypa
         ("/figures?q=status:done", "q"),
     ],
 )
-async def test_a_wrong_query_is_rejected_by_name(stateful: RunningServer, query: str, param: str) -> None:
+async def test_a_wrong_query_is_rejected_by_name(
+    stateful: RunningServer, query: str, param: str
+) -> None:
     answered = await (await operator(stateful)).send_request("GET", f"/admin/v1{query}")
     assert (answered.status, answered.json["error"]["param"]) == (400, param)

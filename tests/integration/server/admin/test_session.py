@@ -43,29 +43,50 @@ async def test_a_key_signs_in_and_is_in_no_reply(
     displayed = (await browser.send_request("GET", SESSION)).json
 
     assert (answered.status, answered.json) == (200, displayed)
-    assert (displayed["role"], displayed["tenant"], displayed["key_id"]) == ("read", "acme", key[1].id)
-    assert (displayed["key_shown"], displayed["needs_key"], displayed["retention_days"]) == (key[1].displayed, True, 30)
+    assert (displayed["role"], displayed["tenant"], displayed["key_id"]) == (
+        "read",
+        "acme",
+        key[1].id,
+    )
+    assert (displayed["key_shown"], displayed["needs_key"], displayed["retention_days"]) == (
+        key[1].displayed,
+        True,
+        30,
+    )
     assert 0 < displayed["expires_at"] - time.time() <= sessions.IDLE
     assert key[0] not in str(answered.headers) + answered.body.decode()
     assert answered.header("cache-control") == "no-store"
 
 
-async def test_the_cookie_is_for_this_server_and_for_no_script(browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_the_cookie_is_for_this_server_and_for_no_script(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     (cookie,) = (await browser.sign_in(key=key[0])).cookies
 
-    assert set(cookie.split("; ")[1:]) == {"Path=/", "Max-Age=604800", "HttpOnly", "SameSite=Strict"}
+    assert set(cookie.split("; ")[1:]) == {
+        "Path=/",
+        "Max-Age=604800",
+        "HttpOnly",
+        "SameSite=Strict",
+    }
     assert cookie.startswith("antiphon=")
     assert len(cookie.partition("=")[2].partition(";")[0]) == 43
 
 
 @pytest.mark.parametrize(
     ("scheme", "sent"),
-    [("https", {}), ("http", {"x_forwarded_proto": "https"}), ("http", {"origin": "https://ai.example.com"})],
+    [
+        ("https", {}),
+        ("http", {"x_forwarded_proto": "https"}),
+        ("http", {"origin": "https://ai.example.com"}),
+    ],
 )
 async def test_by_tls_the_cookie_is_secure(
     browser: Browser, key: tuple[str, ApiKey], scheme: str, sent: dict[str, str]
 ) -> None:
-    browser.scheme, browser.host, browser.client = scheme, "ai.example.com", ELSEWHERE
+    browser.scheme = scheme
+    browser.host = "ai.example.com"
+    browser.client = ELSEWHERE
     answered = await browser.send_request("POST", SESSION, {"key": key[0]}, **sent)
     (cookie,) = answered.cookies
     browser.cookie = cookie.partition(";")[0]
@@ -75,27 +96,36 @@ async def test_by_tls_the_cookie_is_secure(
     assert (await browser.send_request("GET", SESSION)).status == 200
 
 
-async def test_by_tls_a_cookie_without_the_prefix_does_not_count(browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_by_tls_a_cookie_without_the_prefix_does_not_count(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     await browser.sign_in(key=key[0])
     browser.scheme = "https"
 
     assert (await browser.send_request("GET", SESSION)).status == 401
 
 
-async def test_no_session_begins_where_others_can_read_it(browser: Browser, key: tuple[str, ApiKey]) -> None:
-    browser.host, browser.client = "192.168.0.5:8321", ELSEWHERE
+async def test_no_session_begins_where_others_can_read_it(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
+    browser.host = "192.168.0.5:8321"
+    browser.client = ELSEWHERE
     answered = await browser.sign_in(key=key[0])
 
     assert (answered.status, answered.code, answered.cookies) == (403, "https_required", [])
 
 
-async def test_an_address_of_this_machine_is_as_good_as_its_name(browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_an_address_of_this_machine_is_as_good_as_its_name(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     browser.host = "192.168.0.5:8321"
 
     assert (await browser.sign_in(key=key[0])).status == 200
 
 
-async def test_a_key_that_may_only_use_the_api_does_not_sign_in(stateful: RunningServer, browser: Browser) -> None:
+async def test_a_key_that_may_only_use_the_api_does_not_sign_in(
+    stateful: RunningServer, browser: Browser
+) -> None:
     displayed, stored_key = await issued(stateful.parts.store)
     answered = await browser.sign_in(key=displayed)
 
@@ -103,12 +133,18 @@ async def test_a_key_that_may_only_use_the_api_does_not_sign_in(stateful: Runnin
     assert f"antiphon keys update {stored_key.id} --role read" in answered.json["error"]["message"]
 
 
-@pytest.mark.parametrize("body", [{}, {"key": "a", "code": "b"}, {"key": 1}, {"token": "a"}, {"key": "x" * 1001}])
-async def test_a_body_without_one_of_both_is_refused(browser: Browser, key: Any, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "body", [{}, {"key": "a", "code": "b"}, {"key": 1}, {"token": "a"}, {"key": "x" * 1001}]
+)
+async def test_a_body_without_one_of_both_is_refused(
+    browser: Browser, key: Any, body: dict[str, Any]
+) -> None:
     assert (await browser.send_request("POST", SESSION, body)).status == 400
 
 
-async def test_an_unauthenticated_client_cannot_send_a_large_body(browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_an_unauthenticated_client_cannot_send_a_large_body(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     plain = await browser.send_request("POST", SESSION, {"key": "x" * 20_000})
     scope = browser.scope("POST", SESSION, content_encoding="gzip", transfer_encoding="chunked")
     packed = await requested(browser.app, scope, gzip.compress(b" " * 20_000))
@@ -116,7 +152,9 @@ async def test_an_unauthenticated_client_cannot_send_a_large_body(browser: Brows
     assert (plain.status, packed.status) == (413, 413)
 
 
-async def test_a_link_of_the_command_line_signs_in_once(stateful: RunningServer, browser: Browser) -> None:
+async def test_a_link_of_the_command_line_signs_in_once(
+    stateful: RunningServer, browser: Browser
+) -> None:
     await issued(stateful.parts.store)
     link = await code(stateful)
     first = await browser.sign_in(code=link)
@@ -135,7 +173,9 @@ async def test_a_link_ends_after_a_minute(
     assert (await browser.sign_in(code=await code(stateful))).status == 401
 
 
-async def test_an_operator_signs_in_from_elsewhere_before_there_is_a_key(stateful: RunningServer) -> None:
+async def test_an_operator_signs_in_from_elsewhere_before_there_is_a_key(
+    stateful: RunningServer,
+) -> None:
     browser = await operator(stateful)
     browser.client = ELSEWHERE  # the bridge of a container, as the server sees it
 
@@ -144,7 +184,9 @@ async def test_an_operator_signs_in_from_elsewhere_before_there_is_a_key(statefu
     assert (await browser.send_request("GET", SESSION)).status == 403
 
 
-async def test_signing_out_ends_the_session_in_the_store(browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_signing_out_ends_the_session_in_the_store(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     await browser.sign_in(key=key[0])
     out = await browser.send_request("DELETE", SESSION)
 
@@ -153,7 +195,9 @@ async def test_signing_out_ends_the_session_in_the_store(browser: Browser, key: 
     assert (await browser.send_request("GET", SESSION)).status == 401
 
 
-async def test_signing_in_again_ends_the_session_before(browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_signing_in_again_ends_the_session_before(
+    browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     await browser.sign_in(key=key[0])
     before = browser.cookie
     await browser.sign_in(key=key[0])
@@ -184,7 +228,10 @@ def test_what_is_remembered_of_a_key_is_forgotten_within_five_seconds() -> None:
 
 
 async def test_a_rotated_key_ends_its_sessions_when_the_old_key_ends(
-    stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey], monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer,
+    browser: Browser,
+    key: tuple[str, ApiKey],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     store = stateful.parts.store
@@ -221,8 +268,12 @@ async def test_a_session_ends_when_it_is_not_used(
     assert (await browser.send_request("GET", SESSION)).status == 401
 
 
-@pytest.mark.parametrize("cookie", ["", "antiphon=", "antiphon=nobodys", "antiphon", ";;=", "other=1; antiphon=\xff"])
-async def test_without_a_session_no_user_is_signed_in(browser: Browser, key: Any, cookie: str) -> None:
+@pytest.mark.parametrize(
+    "cookie", ["", "antiphon=", "antiphon=nobodys", "antiphon", ";;=", "other=1; antiphon=\xff"]
+)
+async def test_without_a_session_no_user_is_signed_in(
+    browser: Browser, key: Any, cookie: str
+) -> None:
     browser.cookie = cookie
     answered = await browser.send_request("GET", SESSION)
 
@@ -259,15 +310,25 @@ async def test_the_one_header_signs_in_programs(browser: Browser, key: tuple[str
     browser.page = {}
     answered = await browser.send_request("GET", SESSION, **bearing(key[0]))
 
-    assert (answered.status, answered.json["key_id"], answered.json["expires_at"]) == (200, key[1].id, None)
+    assert (answered.status, answered.json["key_id"], answered.json["expires_at"]) == (
+        200,
+        key[1].id,
+        None,
+    )
 
 
-async def test_the_key_wins_over_the_cookie(stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_the_key_wins_over_the_cookie(
+    stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     other, stored_key = await issued(stateful.parts.store, "other", role=Role.ADMIN)
     await browser.sign_in(key=key[0])
 
-    assert (await browser.send_request("GET", SESSION, **bearing(other))).json["key_id"] == stored_key.id
-    assert (await browser.send_request("GET", SESSION, authorization="Bearer sk-wrong")).status == 401
+    assert (await browser.send_request("GET", SESSION, **bearing(other))).json[
+        "key_id"
+    ] == stored_key.id
+    assert (
+        await browser.send_request("GET", SESSION, authorization="Bearer sk-wrong")
+    ).status == 401
 
 
 async def test_without_any_key_a_key_cannot_sign_in(browser: Browser) -> None:

@@ -30,23 +30,35 @@ class Deployment:
     admin: Mapping[str, str]
     reader: Mapping[str, str]
 
-    async def send_request(self, headers: Mapping[str, str], method: str = "GET", path: str = "") -> Answered:
+    async def send_request(
+        self, headers: Mapping[str, str], method: str = "GET", path: str = ""
+    ) -> Answered:
         return await self.program.send_request(method, DELIVERIES + path, **headers)
 
     async def announced(self, tenant: str, count: int) -> list[str]:
         """Put deliveries into the outbox; return their ids, newest first."""
         now = int(time.time())
         place = ("n", "https://hooks.example/", ("response.completed",))
-        await self.store.write(webhooks.put, WebhookEndpoint(f"we_{tenant}", tenant, *place, now, now, "whsec_secret"))
+        await self.store.write(
+            webhooks.put, WebhookEndpoint(f"we_{tenant}", tenant, *place, now, now, "whsec_secret")
+        )
         for _ in range(count):
-            queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, expires_at=now + 600)
+            queued = StoredResponse(
+                new_id("resp"), now, "queued", None, b"{}", tenant=tenant, expires_at=now + 600
+            )
             await self.store.write(jobs.enqueue, queued, b"", [])
             job = await self.store.read(jobs.find_job, tenant, queued.id)
             assert job is not None
             event = Announcement(new_id("evt"), "response.completed", now, b'{"data":"words"}')
-            assert await self.store.write(jobs.finish, job, replace(queued, status="completed"), announcement=event)
+            assert await self.store.write(
+                jobs.finish, job, replace(queued, status="completed"), announcement=event
+            )
         return sorted(
-            (one.id for one in await self.store.read(webhooks.deliveries) if one.endpoint.tenant == tenant),
+            (
+                one.id
+                for one in await self.store.read(webhooks.deliveries)
+                if one.endpoint.tenant == tenant
+            ),
             reverse=True,
         )
 
@@ -60,24 +72,33 @@ async def deployment(store_url: str) -> AsyncIterator[Deployment]:
     await store.close()
 
 
-async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(deployment: Deployment) -> None:
+async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(
+    deployment: Deployment,
+) -> None:
     (waiting,) = await deployment.announced("acme", 1)
     answered = await deployment.send_request(deployment.reader)
     (found,) = answered.json["data"]
 
     assert (found["id"], found["status"], found["tenant"]) == (waiting, "pending", "acme")
     assert (found["endpoint_id"], found["url"]) == ("we_acme", "https://hooks.example/")
-    assert (found["event_type"], found["attempts"], found["failed_at"]) == ("response.completed", 0, None)
+    assert (found["event_type"], found["attempts"], found["failed_at"]) == (
+        "response.completed",
+        0,
+        None,
+    )
     assert found["next_attempt_at"] is not None
     assert not any(word in answered.body for word in (b"words", b"whsec"))
 
 
 async def test_a_list_is_filtered_and_goes_on_behind_an_id(deployment: Deployment) -> None:
-    mine, theirs = await deployment.announced("acme", 3), await deployment.announced("other", 1)
+    mine = await deployment.announced("acme", 3)
+    theirs = await deployment.announced("other", 1)
     await deployment.store.write(webhooks.postpone, mine[1], None, "refused")
 
     async def ids(headers: Mapping[str, str], query: str = "") -> list[str]:
-        return [one["id"] for one in (await deployment.send_request(headers, path=query)).json["data"]]
+        return [
+            one["id"] for one in (await deployment.send_request(headers, path=query)).json["data"]
+        ]
 
     assert await ids(deployment.admin) == sorted([*theirs, *mine], reverse=True)
     assert await ids(deployment.admin, "?tenant=other") == theirs
@@ -86,11 +107,15 @@ async def test_a_list_is_filtered_and_goes_on_behind_an_id(deployment: Deploymen
     assert await ids(deployment.reader, "?status=pending") == [mine[0], mine[2]]
     first = (await deployment.send_request(deployment.reader, path="?limit=2")).json
     assert (first["has_more"], first["first_id"], first["last_id"]) == (True, mine[0], mine[1])
-    rest = (await deployment.send_request(deployment.reader, path=f"?limit=2&after={first['last_id']}")).json
+    rest = (
+        await deployment.send_request(deployment.reader, path=f"?limit=2&after={first['last_id']}")
+    ).json
     assert ([one["id"] for one in rest["data"]], rest["has_more"]) == ([mine[2]], False)
 
 
-@pytest.mark.parametrize("query", ["status=delivered", "limit=0", "limit=101", "limit=x", "after=%00"])
+@pytest.mark.parametrize(
+    "query", ["status=delivered", "limit=0", "limit=101", "limit=x", "after=%00"]
+)
 async def test_a_wrong_query_is_refused_by_name(deployment: Deployment, query: str) -> None:
     answered = await deployment.send_request(deployment.admin, path=f"?{query}")
 

@@ -1,4 +1,6 @@
-"""The console's page and its files: what a browser may do with them, and what it gets without a bundle."""
+"""The console's page and its files: what a browser may do with them, and what it gets without a
+bundle.
+"""
 
 import gzip
 from pathlib import Path
@@ -12,7 +14,8 @@ from tests.support.signed_in import Browser, console_of
 
 SCRIPT = "index-Bq3xY_9z.js"
 PAGE = (
-    '<!doctype html><link href="./assets/index-D2.css"><script type="module" src="/console/assets/index-Bq3xY_9z.js">'
+    '<!doctype html><link href="./assets/index-D2.css"><script type="module" '
+    'src="/console/assets/index-Bq3xY_9z.js">'
 )
 
 
@@ -36,7 +39,9 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("path", ["/console/", "/console/r/resp_1", "/console/play", "/console/r/%2e%2e"])
+@pytest.mark.parametrize(
+    "path", ["/console/", "/console/r/resp_1", "/console/play", "/console/r/%2e%2e"]
+)
 async def test_every_path_is_the_one_page(browser: Browser, built: Path, path: str) -> None:
     answered = await browser.send_request("GET", path)
 
@@ -51,7 +56,12 @@ async def test_the_page_loads_and_frames_nothing_of_others(browser: Browser, bui
 
     assert {
         *("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
-        *("require-trusted-types-for 'script'", "trusted-types 'none'", "form-action 'self'", "font-src 'none'"),
+        *(
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+            "form-action 'self'",
+            "font-src 'none'",
+        ),
     } <= set(policy)
     assert not any(word in part for part in policy for word in ("unsafe", "http:", "https:", "*"))
     assert answered.header("cross-origin-opener-policy") == "same-origin"
@@ -60,16 +70,24 @@ async def test_the_page_loads_and_frames_nothing_of_others(browser: Browser, bui
     assert answered.header("x-content-type-options") == "nosniff"
 
 
-async def test_the_page_needs_no_key(stateful: RunningServer, browser: Browser, built: Path) -> None:
+async def test_the_page_needs_no_key(
+    stateful: RunningServer, browser: Browser, built: Path
+) -> None:
     await issued(stateful.parts.store)
     for path in ("/console/", "/console/r/resp_1", f"/console/assets/{SCRIPT}"):
         assert (await browser.send_request("GET", path)).status == 200
-    assert (await browser.send_request("GET", "/console", host="localhost")).header("location") == "console/"
+    assert (await browser.send_request("GET", "/console", host="localhost")).header(
+        "location"
+    ) == "console/"
 
 
-async def test_a_file_with_a_content_hash_is_cached_permanently(browser: Browser, built: Path) -> None:
+async def test_a_file_with_a_content_hash_is_cached_permanently(
+    browser: Browser, built: Path
+) -> None:
     plain = await browser.send_request("GET", f"/console/assets/{SCRIPT}")
-    packed = await browser.send_request("GET", f"/console/assets/{SCRIPT}", accept_encoding="br, gzip")
+    packed = await browser.send_request(
+        "GET", f"/console/assets/{SCRIPT}", accept_encoding="br, gzip"
+    )
 
     assert (plain.body, gzip.decompress(packed.body)) == (b"run()", b"run()")
     assert (plain.header("content-encoding"), packed.header("content-encoding")) == ("", "gzip")
@@ -83,8 +101,20 @@ async def test_a_file_with_a_content_hash_is_cached_permanently(browser: Browser
 @pytest.mark.parametrize(
     "name",
     [
-        *("plain.js", "none-12345678.js", f"{SCRIPT}.gz", "../index.html", "../../secret-12345678.js", ""),
-        *("..%2f..%2fsecret-12345678.js", "..\\..\\secret-12345678.js", "/etc/passwd-12345678.js", "a\0-12345678.js"),
+        *(
+            "plain.js",
+            "none-12345678.js",
+            f"{SCRIPT}.gz",
+            "../index.html",
+            "../../secret-12345678.js",
+            "",
+        ),
+        *(
+            "..%2f..%2fsecret-12345678.js",
+            "..\\..\\secret-12345678.js",
+            "/etc/passwd-12345678.js",
+            "a\0-12345678.js",
+        ),
         *("sub/index-Bq3xY_9z.js", "index-Bq3xY_9z.py", "index-Bq3xY_9z"),
     ],
 )
@@ -113,7 +143,11 @@ async def test_the_page_works_where_it_is_mounted(browser: Browser, built: Path)
 
 async def test_a_browser_is_redirected_to_the_console(browser: Browser, built: Path) -> None:
     answered = await browser.send_request("GET", "/")
-    assert (answered.status, answered.header("location"), answered.header("vary")) == (303, "console/", "accept")
+    assert (answered.status, answered.header("location"), answered.header("vary")) == (
+        303,
+        "console/",
+        "accept",
+    )
     program = await browser.send_request("GET", "/", accept="*/*")
     assert (program.status, program.json["name"]) == (200, "Antiphon")
 

@@ -1,4 +1,6 @@
-"""What a family of backends refuses or writes differently, and what must come of it: the fields of the table."""
+"""What a family of backends refuses or writes differently, and what must come of it: the fields of
+the table.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,10 +10,11 @@ from tests.support.refusing import Refusal, Request
 from tests.support.replay import JSON, STREAM, Answer, delta, sse
 
 WAYS = ("alone", "unstored", "chain", "replay", "bare", "conversation", "failover")
-"""`alone` is one request; the next ones are followed by another turn, which has the first in front of it.
+"""`alone` is one request; the next ones are followed by another turn, which has the first in front
+of it.
 
-`unstored` replays what was not stored, `bare` the calls alone, without reasoning and the ids of items; before
-`failover` another backend refuses to serve.
+`unstored` replays what was not stored, `bare` the calls alone, without reasoning and the ids of
+items; before `failover` another backend refuses to serve.
 """
 
 Play = Callable[[Request], Answer]
@@ -23,7 +26,8 @@ class Like:
     """Equal to whatever a test of it accepts."""
 
     def __init__(self, accepts: Callable[[Any], object], states: str) -> None:
-        self._accepts, self._states = accepts, states
+        self._accepts = accepts
+        self._states = states
 
     def __eq__(self, other: object) -> bool:
         return bool(self._accepts(other))
@@ -41,7 +45,10 @@ SHORT = Like(lambda value: 0 < len(value) <= 64, "an id that clients can keep")
 
 
 def has(*words: str) -> Like:
-    return Like(lambda value: isinstance(value, str) and all(word in value for word in words), f"has {words}")
+    return Like(
+        lambda value: isinstance(value, str) and all(word in value for word in words),
+        f"has {words}",
+    )
 
 
 def the_object(value: Any) -> Like:
@@ -55,12 +62,23 @@ def answered(sent: Request, content: str | None, finish: str = "stop", **message
     """An answer as the request asks for it, streamed or plain."""
     usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
     if sent.get("stream"):
-        calls = [{"index": index, **call} for index, call in enumerate(message.get("tool_calls") or ())]
+        calls = [
+            {"index": index, **call} for index, call in enumerate(message.get("tool_calls") or ())
+        ]
         deltas = [delta(**{name: value}) for name, value in message.items() if name != "tool_calls"]
-        deltas += [delta(content=content)] * bool(content) + [delta(tool_calls=[call]) for call in calls]
+        deltas += [delta(content=content)] * bool(content) + [
+            delta(tool_calls=[call]) for call in calls
+        ]
         return Answer([sse(*deltas, delta(finish), {"choices": [], "usage": usage})])
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": finish}
-    return Answer([json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode()], JSON)
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content, **message},
+        "finish_reason": finish,
+    }
+    return Answer(
+        [json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode()],
+        JSON,
+    )
 
 
 def states(content: str, **message: Any) -> Play:
@@ -70,9 +88,16 @@ def states(content: str, **message: Any) -> Play:
 hello = states("Hello")
 
 
-def calls(name: str, arguments: str, id: str = "call_1", finish: str = "tool_calls", **more: Any) -> Play:
+def calls(
+    name: str, arguments: str, id: str = "call_1", finish: str = "tool_calls", **more: Any
+) -> Play:
     """A model that makes a call, and says hello once it has a result."""
-    call = {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}, **more}
+    call = {
+        "id": id,
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+        **more,
+    }
 
     def play(sent: Request) -> Answer:
         if sent["messages"][-1]["role"] == "tool":
@@ -84,14 +109,24 @@ def calls(name: str, arguments: str, id: str = "call_1", finish: str = "tool_cal
 
 def framed(streamed: bytes, plain: bytes, label: str | None = None) -> Play:
     """An answer in these bytes under another label, or under its own."""
-    return lambda sent: Answer([streamed], label or STREAM) if sent.get("stream") else Answer([plain], label or JSON)
+    return lambda sent: (
+        Answer([streamed], label or STREAM)
+        if sent.get("stream")
+        else Answer([plain], label or JSON)
+    )
 
 
 def uses(usage: Request, **more: Any) -> Play:
     """An answer with this usage; the chunks in `more` follow."""
     chunk = {"choices": [], "usage": usage}
-    whole = {"choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}], "usage": usage}
-    return framed(sse(delta(content="Hello"), delta("stop"), chunk, *more.values()), json.dumps(whole).encode())
+    whole = {
+        "choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}],
+        "usage": usage,
+    }
+    return framed(
+        sse(delta(content="Hello"), delta("stop"), chunk, *more.values()),
+        json.dumps(whole).encode(),
+    )
 
 
 def written(body: Any, status: int = 400) -> Play:
@@ -144,5 +179,7 @@ class Family(NamedTuple):
     status: int = 200
 
 
-def refusing(is_met: Callable[[Request], bool], words: str, status: int = 400) -> Callable[[str], Refusal]:
+def refusing(
+    is_met: Callable[[Request], bool], words: str, status: int = 400
+) -> Callable[[str], Refusal]:
     return lambda dialect: Refusal(is_met, words, status)

@@ -31,7 +31,11 @@ def named(name: str, at: Mapping[str, str], guards: tuple[str, ...] = ()) -> Fam
         at,
         {"tools": [WEATHER]},
         plays=calls(name, PARIS),
-        answer={"status": "completed", "output.-1.name": "get_weather", "output.-1.arguments": PARIS},
+        answer={
+            "status": "completed",
+            "output.-1.name": "get_weather",
+            "output.-1.arguments": PARIS,
+        },
         guards=guards,
     )
 
@@ -52,11 +56,20 @@ def tagged(content: str, at: Mapping[str, str], guards: tuple[str, ...] = ()) ->
 
 
 def cause(
-    code: str, words: str, answers: Play, at: Mapping[str, str], status: int, guards: tuple[str, ...] = ()
+    code: str,
+    words: str,
+    answers: Play,
+    at: Mapping[str, str],
+    status: int,
+    guards: tuple[str, ...] = (),
 ) -> Family:
     """An error in another form."""
     return Family(
-        at, plays=answers, answer={"error.code": code, "error.message": has(words)}, status=status, guards=guards
+        at,
+        plays=answers,
+        answer={"error.code": code, "error.message": has(words)},
+        status=status,
+        guards=guards,
     )
 
 
@@ -88,7 +101,11 @@ def thinks_in_tags(sent: Request) -> Answer:
 
 def cut_call(sent: Request) -> Answer:
     """OpenRouter: a call that the limit has cut."""
-    call = {"id": "call_1", "type": "function", "function": {"name": "ping", "arguments": '{"cmd": "ls'}}
+    call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "ping", "arguments": '{"cmd": "ls'},
+    }
     ended = {"finish_reason": "tool_calls", "native_finish_reason": "max_output_tokens", "index": 0}
     if sent.get("stream"):
         last = {"choices": [{"delta": {}, **ended}], "usage": USAGE}
@@ -99,15 +116,22 @@ def cut_call(sent: Request) -> Answer:
 
 WRITTEN: dict[str, Family] = {
     "6 a channel in the name": named(
-        "get_weather<|channel|>commentary", {"vllm": "alone chain", "generic": "replay", "groq": "failover"}
+        "get_weather<|channel|>commentary",
+        {"vllm": "alone chain", "generic": "replay", "groq": "failover"},
     ),
-    "6 a recipient in the name": named("functions.get_weather", {"vllm": "alone", "openrouter": "chain"}),
+    "6 a recipient in the name": named(
+        "functions.get_weather", {"vllm": "alone", "openrouter": "chain"}
+    ),
     "6 blanks in the name": named(" get_weather ", {"vllm": "alone", "ollama": "conversation"}),
     "6 another case": named("Get_Weather", {"vllm": "alone", "generic": "unstored"}),
     "9 a stream unless told otherwise": Family(
         {"generic": "alone chain", "vllm": "alone"},
         guards=("streamed",),
-        plays=lambda sent: hello(sent) if "stream" in sent else Answer([completion("Hello") + b"\ndata: [DONE]\n\n"]),
+        plays=lambda sent: (
+            hello(sent)
+            if "stream" in sent
+            else Answer([completion("Hello") + b"\ndata: [DONE]\n\n"])
+        ),
     ),
     "9 events under the label of JSON": Family(
         {"generic": "alone chain", "openrouter": "failover"},
@@ -138,16 +162,27 @@ WRITTEN: dict[str, Family] = {
         {"moonshot": "alone chain"},
         plays=framed(sse(delta(content="Hello"), IN_A_CHOICE), completion("Hello")),
         guards=("plain",),
-        answer={**STATED, "usage.total_tokens": Like(lambda value: value in (15, 6), "of the backend")},
+        answer={
+            **STATED,
+            "usage.total_tokens": Like(lambda value: value in (15, 6), "of the backend"),
+        },
     ),
-    "11 reasoning": tagged("<reasoning>I should greet.</reasoning>Hello", {"vllm": "alone chain", "generic": "alone"}),
-    "11 thinking": tagged("<thinking>I should greet.</thinking>\n\nHello", {"vllm": "alone", "lmstudio": "alone"}),
-    "11 seed": tagged("<seed:think>I should greet.</seed:think>Hello", {"vllm": "alone", "openrouter": "chain"}),
+    "11 reasoning": tagged(
+        "<reasoning>I should greet.</reasoning>Hello", {"vllm": "alone chain", "generic": "alone"}
+    ),
+    "11 thinking": tagged(
+        "<thinking>I should greet.</thinking>\n\nHello", {"vllm": "alone", "lmstudio": "alone"}
+    ),
+    "11 seed": tagged(
+        "<seed:think>I should greet.</seed:think>Hello", {"vllm": "alone", "openrouter": "chain"}
+    ),
     "11 a channel": tagged(
-        "<|channel>thought\nI should greet.<channel|>Hello", {"vllm": "alone", "ollama": "conversation"}
+        "<|channel>thought\nI should greet.<channel|>Hello",
+        {"vllm": "alone", "ollama": "conversation"},
     ),
     "11 harmony": tagged(
-        "<|channel|>analysis<|message|>I should greet.<|end|><|start|>assistant<|channel|>final<|message|>Hello",
+        "<|channel|>analysis<|message|>I should "
+        "greet.<|end|><|start|>assistant<|channel|>final<|message|>Hello",
         {"vllm": "alone", "generic": "unstored"},
     ),
     "11b thoughts go back to MiniMax": Family(
@@ -162,7 +197,12 @@ WRITTEN: dict[str, Family] = {
         "insufficient_quota",
         "insufficient balance",
         written(
-            {"id": "x", "choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, 200
+            {
+                "id": "x",
+                "choices": None,
+                "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"},
+            },
+            200,
         ),
         {"together": "alone"},
         502,
@@ -170,15 +210,23 @@ WRITTEN: dict[str, Family] = {
     "15 a code and a message": cause(
         "insufficient_quota",
         "quota",
-        written({"error": {"code": "1113", "message": "Insufficient balance. Please recharge."}}, 429),
+        written(
+            {"error": {"code": "1113", "message": "Insufficient balance. Please recharge."}}, 429
+        ),
         {"zai": "alone"},
         429,
     ),
     "18 a call inside a refusal": Family(
         {"groq": "alone chain"},
         {"tools": [PING]},
-        plays=lambda sent: hello(sent) if sent["messages"][-1]["role"] == "tool" else written(FAILED_CALL)(sent),
-        answer={"status": "completed", "output.-1.name": "ping", "output.-1.arguments": has("sample.txt")},
+        plays=lambda sent: (
+            hello(sent) if sent["messages"][-1]["role"] == "tool" else written(FAILED_CALL)(sent)
+        ),
+        answer={
+            "status": "completed",
+            "output.-1.name": "ping",
+            "output.-1.arguments": has("sample.txt"),
+        },
     ),
     "19 blank reasoning": Family(
         {"vllm": "alone", "deepseek": "alone"},

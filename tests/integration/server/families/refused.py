@@ -32,8 +32,16 @@ from tests.support.refusing import (
     lacks_signed_id,
 )
 
-CREATE = {"type": "object", "properties": {"mode": {"const": "create"}, "name": {}}, "required": ["mode", "name"]}
-DELETE = {"type": "object", "properties": {"mode": {"const": "delete"}, "id": {}}, "required": ["mode", "id"]}
+CREATE = {
+    "type": "object",
+    "properties": {"mode": {"const": "create"}, "name": {}},
+    "required": ["mode", "name"],
+}
+DELETE = {
+    "type": "object",
+    "properties": {"mode": {"const": "delete"}, "id": {}},
+    "required": ["mode", "id"],
+}
 
 
 def tool(parameters: Any) -> Request:
@@ -78,7 +86,9 @@ ONE = {"messages.0": {"role": "system", "content": "Be kind.\n\nRules."}, "messa
 MARKED = {"messages.0.content": "a", "messages.1.role": "user", "messages.1.content": has("Now.")}
 
 
-def schema(value: Any, expected: Values, at: Mapping[str, str], guards: tuple[str, ...] = ()) -> Family:
+def schema(
+    value: Any, expected: Values, at: Mapping[str, str], guards: tuple[str, ...] = ()
+) -> Family:
     """A tool whose schema the backend refuses, beside one that it takes."""
     return Family(
         at,
@@ -112,7 +122,9 @@ def forced(choice: Any, at: Mapping[str, str], guards: tuple[str, ...] = ()) -> 
     return Family(
         at,
         {"tools": [WEATHER], "tool_choice": choice},
-        lambda dialect: Refusal(forces_a_thinker(dialect), "Thinking mode does not support this tool_choice"),
+        lambda dialect: Refusal(
+            forces_a_thinker(dialect), "Thinking mode does not support this tool_choice"
+        ),
         calls("get_weather", PARIS),
         sent_at={
             **{name: {"thinking.type": "disabled"} for name in ("moonshot", "deepseek", "zai")},
@@ -159,7 +171,12 @@ REFUSED: dict[str, Family] = {
         sent=ONE,
     ),
     "1 a later system message": Family(
-        {"generic": "alone chain conversation", "moonshot": "replay", "vllm": "failover", "anthropic": "unstored"},
+        {
+            "generic": "alone chain conversation",
+            "moonshot": "replay",
+            "vllm": "failover",
+            "anthropic": "unstored",
+        },
         {"input": LATER},
         refusing(has_later_system, FIRST),
         sent=MARKED,
@@ -185,10 +202,16 @@ REFUSED: dict[str, Family] = {
             "openai": "alone",
         },
     ),
-    "2 arguments in prose": broken("ls -la", {"generic": "chain", "moonshot": "alone", "gemini": "replay"}),
+    "2 arguments in prose": broken(
+        "ls -la", {"generic": "chain", "moonshot": "alone", "gemini": "replay"}
+    ),
     "2 a list as arguments": broken("[1]", {"generic": "alone", "openrouter": "conversation"}),
     "2b arguments that the model breaks off": Family(
-        {"moonshot": "alone chain replay conversation", "openrouter": "chain", "anthropic": "unstored"},
+        {
+            "moonshot": "alone chain replay conversation",
+            "openrouter": "chain",
+            "anthropic": "unstored",
+        },
         {"tools": [PING]},
         refusing(has_odd_arguments, INVALID),
         calls("ping", '{"cmd": "ls -la /tm'),
@@ -224,11 +247,18 @@ REFUSED: dict[str, Family] = {
         {"deepseek": "alone", "generic": "replay"},
     ),
     "3b no parameters": schema(
-        None, {"properties": {}}, {"lmstudio": "alone chain", "generic": "replay"}, guards=("lmstudio", "generic")
+        None,
+        {"properties": {}},
+        {"lmstudio": "alone chain", "generic": "replay"},
+        guards=("lmstudio", "generic"),
     ),
-    "3b an empty schema": schema({}, {"properties": {}}, {"lmstudio": "alone", "moonshot": "conversation"}),
+    "3b an empty schema": schema(
+        {}, {"properties": {}}, {"lmstudio": "alone", "moonshot": "conversation"}
+    ),
     "3b no properties": schema(
-        {"type": "object"}, {"properties": {}}, {"lmstudio": "alone failover", "generic": "chain", "vllm": "unstored"}
+        {"type": "object"},
+        {"properties": {}},
+        {"lmstudio": "alone failover", "generic": "chain", "vllm": "unstored"},
     ),
     "4 any call is forced": forced(
         "required",
@@ -271,27 +301,41 @@ REFUSED: dict[str, Family] = {
         answer={"status": "completed", "output.-1.call_id": "call_1"},
     ),
     "5b a call made elsewhere": Family(
-        {"gemini": "alone chain conversation failover", "generic": "alone replay", "openrouter": "unstored"},
+        {
+            "gemini": "alone chain conversation failover",
+            "generic": "alone replay",
+            "openrouter": "unstored",
+        },
         {"input": history(), "tools": [PING]},
         refusing(lacks_signature, UNSIGNED),
         sent={FIRST_SIGNATURE: PLACEHOLDER},
     ),
     "7 a format beside tools": Family(
-        {"groq": "alone chain", "cerebras": "alone conversation", "gemini": "alone", "generic": "alone failover"},
+        {
+            "groq": "alone chain",
+            "cerebras": "alone conversation",
+            "gemini": "alone",
+            "generic": "alone failover",
+        },
         {"tools": [WEATHER], "text": FORMAT},
         refusing(
             lambda sent: "tools" in sent and "response_format" in sent,
             "json mode cannot be combined with tool/function calling",
         ),
         states('{"a": 1}'),
-        sent={"response_format": ABSENT, "messages.0.content": has('"integer"'), "tools.0.type": "function"},
+        sent={
+            "response_format": ABSENT,
+            "messages.0.content": has('"integer"'),
+            "tools.0.type": "function",
+        },
         answer={"status": "completed", "output.-1.content.0.text": '{"a": 1}'},
     ),
     "8 only streams": Family(
         {"alibaba": "alone chain", "generic": "alone failover", "fireworks": "conversation"},
         refuses=refusing(
             lambda sent: not sent.get("stream"),
-            "This model only support stream mode, please enable the stream parameter to access the model. ",
+            "This model only support stream mode, please enable the stream parameter to access "
+            "the model. ",
         ),
         sent={"stream": True},
         guards=("streamed",),
@@ -301,7 +345,8 @@ REFUSED: dict[str, Family] = {
         {"temperature": 0.1, "top_p": 0.9},
         refusing(
             lambda sent: "temperature" in sent and "top_p" in sent,
-            "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+            "`temperature` and `top_p` cannot both be specified for this model. Please use only "
+            "one.",
         ),
         sent={"temperature": 0.1, "top_p": ABSENT},
         answer={**STATED, "temperature": 0.1, "top_p": None},
@@ -309,7 +354,10 @@ REFUSED: dict[str, Family] = {
     "14 only one value": Family(
         {"moonshot": "alone chain", "vllm": "replay", "generic": "failover"},
         {"temperature": 0.2},
-        refusing(lambda sent: sent.get("temperature", 1) != 1, "invalid temperature: only 1 is allowed for this model"),
+        refusing(
+            lambda sent: sent.get("temperature", 1) != 1,
+            "invalid temperature: only 1 is allowed for this model",
+        ),
         sent={"temperature": ABSENT},
         answer={**STATED, "temperature": None},
     ),
@@ -317,7 +365,9 @@ REFUSED: dict[str, Family] = {
         {"generic": "alone chain"},
         {"temperature": 0.1, "top_p": 0.9},
         refusing(
-            lambda sent: "temperature" in sent and "top_p" in sent, "temperature and top_p cannot both be set.", 200
+            lambda sent: "temperature" in sent and "top_p" in sent,
+            "temperature and top_p cannot both be set.",
+            200,
         ),
         sent={"temperature": 0.1, "top_p": ABSENT},
         answer={**STATED, "temperature": 0.1, "top_p": None},

@@ -34,7 +34,11 @@ def _rows() -> Iterator[Row]:
         for dialect, ways in family.at.items():
             for way in ways.split():
                 for stream in (False, True):
-                    model = f"{family.model}-{name}-{dialect}-{way}-{stream}".lower().replace(" ", "-").replace("'", "")
+                    model = (
+                        f"{family.model}-{name}-{dialect}-{way}-{stream}".lower()
+                        .replace(" ", "-")
+                        .replace("'", "")
+                    )
                     yield Row(name, family, dialect, way, stream, model)
 
 

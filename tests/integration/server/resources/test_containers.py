@@ -1,4 +1,6 @@
-"""`/v1/containers` and the files in them, with the official SDK, on both stores; and what a bad request gets."""
+"""`/v1/containers` and the files in them, with the official SDK, on both stores; and what a bad
+request gets.
+"""
 
 import asyncio
 import os
@@ -38,14 +40,18 @@ async def created(server: RunningServer, **fields: Any) -> str:
     return (await server.sdk.containers.create(**{"name": "work", **fields})).id
 
 
-async def refused(server: RunningServer, status: int, path: str = "/containers", **kwargs: Any) -> dict[str, Any]:
+async def refused(
+    server: RunningServer, status: int, path: str = "/containers", **kwargs: Any
+) -> dict[str, Any]:
     found, body = await server.post(path, **kwargs)
     assert found == status, body
     error: dict[str, Any] = body["error"]  # type: ignore[assignment]
     return error
 
 
-def form(content: bytes = CSV, filename: str | None = "data.csv", name: str = "file") -> aiohttp.FormData:
+def form(
+    content: bytes = CSV, filename: str | None = "data.csv", name: str = "file"
+) -> aiohttp.FormData:
     created = aiohttp.FormData()
     created.add_field(name, BytesIO(content), filename=filename or "", content_type="text/csv")
     return created
@@ -63,7 +69,12 @@ async def test_the_sdk_creates_lists_retrieves_and_deletes_containers(client: Op
         one = client.containers.create(name="one")
         ContainerCreateResponse.model_validate(one.model_dump(), strict=True)
         assert re.fullmatch(r"cntr_[0-9a-f]{48}", one.id)
-        assert (one.object, one.name, one.status, one.memory_limit) == ("container", "one", "running", "1g")
+        assert (one.object, one.name, one.status, one.memory_limit) == (
+            "container",
+            "one",
+            "running",
+            "1g",
+        )
         assert one.expires_after is not None
         assert (one.expires_after.anchor, one.expires_after.minutes) == ("last_active_at", 20)
         assert one.network_policy is None
@@ -74,7 +85,10 @@ async def test_the_sdk_creates_lists_retrieves_and_deletes_containers(client: Op
             expires_after={"anchor": "last_active_at", "minutes": 5},
             network_policy={"type": "disabled"},
         )
-        assert (two.memory_limit, two.network_policy and two.network_policy.type) == ("4g", "disabled")
+        assert (two.memory_limit, two.network_policy and two.network_policy.type) == (
+            "4g",
+            "disabled",
+        )
         found = client.containers.retrieve(two.id)
         ContainerRetrieveResponse.model_validate(found.model_dump(), strict=True)
         assert found.model_dump() == two.model_dump()
@@ -97,7 +111,12 @@ async def test_the_sdk_uploads_lists_reads_and_deletes_files(client: OpenAI) -> 
         files = client.containers.files
         one = files.create(container, file=("übersicht 1.csv", CSV))
         FileCreateResponse.model_validate(one.model_dump(), strict=True)
-        assert (one.object, one.bytes, one.container_id, one.source) == ("container.file", 20, container, "user")
+        assert (one.object, one.bytes, one.container_id, one.source) == (
+            "container.file",
+            20,
+            container,
+            "user",
+        )
         assert one.id.startswith("cfile_")
         assert re.fullmatch(r"/mnt/data/[0-9a-f]{32}-übersicht 1\.csv", one.path)
         found = files.retrieve(one.id, container_id=container)
@@ -120,7 +139,8 @@ async def test_the_sdk_uploads_lists_reads_and_deletes_files(client: OpenAI) -> 
 
 
 async def test_the_sdk_does_the_same_asynchronously(stateful: RunningServer) -> None:
-    container, content = await created(stateful), os.urandom(3 * BLOB_PART + 5)
+    container = await created(stateful)
+    content = os.urandom(3 * BLOB_PART + 5)
     files = stateful.sdk.containers.files
     one = await files.create(container, file=("a.bin", content))
     assert (await files.content.retrieve(one.id, container_id=container)).content == content
@@ -134,7 +154,11 @@ async def test_deletions_report_what_was_deleted(server: RunningServer) -> None:
     file = await server.sdk.containers.files.create(container, file=("a.csv", CSV))
     for path, kind in ((f"/files/{file.id}", "container.file.deleted"), ("", "container.deleted")):
         async with server.http.delete(f"{server.url}/containers/{container}{path}") as reply:
-            assert await reply.json() == {"id": file.id if path else container, "object": kind, "deleted": True}
+            assert await reply.json() == {
+                "id": file.id if path else container,
+                "object": kind,
+                "deleted": True,
+            }
 
 
 async def test_files_are_copied_once_and_outlive_the_original(stateful: RunningServer) -> None:
@@ -149,13 +173,16 @@ async def test_files_are_copied_once_and_outlive_the_original(stateful: RunningS
     twin = await sdk.containers.files.create(other, file_id=file.id)
     await sdk.files.delete(file.id)
     for owner, one in ((container, copy), (other, twin)):
-        assert (await sdk.containers.files.content.retrieve(one.id, container_id=owner)).content == CSV
+        assert (
+            await sdk.containers.files.content.retrieve(one.id, container_id=owner)
+        ).content == CSV
     with pytest.raises(openai.NotFoundError, match=f"No such File object: {file.id}"):
         await sdk.containers.files.create(container, file_id=file.id)
 
 
 async def test_content_is_deleted_with_its_last_file(stateful: RunningServer) -> None:
-    sdk, store = stateful.sdk, stateful.parts.store
+    sdk = stateful.sdk
+    store = stateful.parts.store
     file = await sdk.files.create(file=("data.csv", CSV), purpose="user_data")
     found = await store.read(stored_files.load, "", file.id)
     assert found is not None
@@ -168,7 +195,9 @@ async def test_content_is_deleted_with_its_last_file(stateful: RunningServer) ->
     assert await store.read(sizes.stored_bytes, "") == 0
 
 
-@pytest.mark.parametrize(("wanted", "status", "start", "end"), [("bytes=2-5", 206, 2, 6), ("bytes=-4", 206, 16, 20)])
+@pytest.mark.parametrize(
+    ("wanted", "status", "start", "end"), [("bytes=2-5", 206, 2, 6), ("bytes=-4", 206, 16, 20)]
+)
 async def test_a_range_of_the_content_is_sent(
     server: RunningServer, wanted: str, status: int, start: int, end: int
 ) -> None:
@@ -186,7 +215,9 @@ async def test_a_browser_saves_content_and_never_shows_it(server: RunningServer)
     container = await created(server)
     file = await server.sdk.containers.files.create(container, file=("x/../ü, 1.html", b"<script>"))
     assert file.path.endswith("-ü, 1.html")
-    async with server.http.get(f"{server.url}/containers/{container}/files/{file.id}/content") as reply:
+    async with server.http.get(
+        f"{server.url}/containers/{container}/files/{file.id}/content"
+    ) as reply:
         assert reply.headers["content-type"] == "application/octet-stream"
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert reply.headers["content-disposition"].startswith("attachment; ")
@@ -202,7 +233,8 @@ async def test_a_long_name_is_cut_before_its_extension(server: RunningServer) ->
 
 
 async def test_unknown_containers_and_files_are_404(stateful: RunningServer) -> None:
-    container, file = await created(stateful), "cfile_" + 48 * "0"
+    container = await created(stateful)
+    file = "cfile_" + 48 * "0"
     for method, path in (
         ("GET", ""),
         ("DELETE", ""),
@@ -211,11 +243,19 @@ async def test_unknown_containers_and_files_are_404(stateful: RunningServer) -> 
         ("DELETE", f"/files/{file}"),
         ("GET", f"/files/{file}/content"),
     ):
-        async with stateful.http.request(method, f"{stateful.url}/containers/{NO_CALLER}{path}") as reply:
+        async with stateful.http.request(
+            method, f"{stateful.url}/containers/{NO_CALLER}{path}"
+        ) as reply:
             error = (await reply.json())["error"]
-            assert (reply.status, error["message"], error["param"]) == (404, "Container not found.", None)
+            assert (reply.status, error["message"], error["param"]) == (
+                404,
+                "Container not found.",
+                None,
+            )
         if path.startswith("/files/"):
-            async with stateful.http.request(method, f"{stateful.url}/containers/{container}{path}") as reply:
+            async with stateful.http.request(
+                method, f"{stateful.url}/containers/{container}{path}"
+            ) as reply:
                 words = f"No file found with id '{file}' in container '{container}'."
                 assert (reply.status, (await reply.json())["error"]["message"]) == (404, words)
     for body in ({"data": form()}, {"json": {"file_id": "file-none"}}):
@@ -223,8 +263,11 @@ async def test_unknown_containers_and_files_are_404(stateful: RunningServer) -> 
         assert error["message"] == "Container not found."
 
 
-async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: RunningServer) -> None:
-    container, file = await expired(stateful), "cfile_" + 48 * "0"
+async def test_an_expired_container_stays_readable_and_takes_nothing(
+    stateful: RunningServer,
+) -> None:
+    container = await expired(stateful)
+    file = "cfile_" + 48 * "0"
     found = await stateful.sdk.containers.retrieve(container)
     assert found.status == "expired"
     assert [one.status async for one in stateful.sdk.containers.list()] == ["expired"]
@@ -234,8 +277,13 @@ async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: R
         ("DELETE", f"/files/{file}"),
         ("GET", f"/files/{file}/content"),
     ):
-        async with stateful.http.request(method, f"{stateful.url}/containers/{container}{path}") as reply:
-            assert (reply.status, (await reply.json())["error"]["message"]) == (400, "Container is expired.")
+        async with stateful.http.request(
+            method, f"{stateful.url}/containers/{container}{path}"
+        ) as reply:
+            assert (reply.status, (await reply.json())["error"]["message"]) == (
+                400,
+                "Container is expired.",
+            )
     for body in ({"data": form()}, {"json": {"file_id": "file-none"}}):
         error = await refused(stateful, 400, f"/containers/{container}/files", **body)
         assert error["message"] == "Container is expired."
@@ -246,7 +294,9 @@ async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: R
 @pytest.mark.parametrize("path", ["", "/files", "/files/cfile_1"])
 async def test_every_call_on_a_container_is_a_use(server: RunningServer, path: str) -> None:
     before = int(time.time()) - 600
-    container = replace(expired_container(""), created_at=before, last_active_at=before, name="idle")
+    container = replace(
+        expired_container(""), created_at=before, last_active_at=before, name="idle"
+    )
     await server.parts.store.write(containers.put, container, [], AMPLE)
     await server.get(f"/containers/{container.id}{path}")
     found = await find_container(server.parts.store, "", container.id)
@@ -270,13 +320,18 @@ async def test_every_call_on_a_container_is_a_use(server: RunningServer, path: s
             {"name": "n", "memory_limit": "16g"},
             "memory_limit",
             "unsupported_value",
-            "Unsupported value: '16g' is not supported by this server. Supported values are: '1g' and '4g'.",
+            "Unsupported value: '16g' is not supported by this server. Supported values are: '1g' "
+            "and '4g'.",
         ),
         (
-            {"name": "n", "network_policy": {"type": "allowlist", "allowed_domains": ["example.com"]}},
+            {
+                "name": "n",
+                "network_policy": {"type": "allowlist", "allowed_domains": ["example.com"]},
+            },
             "network_policy.type",
             "unsupported_value",
-            "Unsupported value: 'allowlist' is not supported by this server. Supported values are: 'disabled'.",
+            "Unsupported value: 'allowlist' is not supported by this server. Supported values "
+            "are: 'disabled'.",
         ),
         (
             {"name": "n", "skills": [{"type": "skill_reference", "skill_id": "s"}]},
@@ -296,7 +351,12 @@ async def test_every_call_on_a_container_is_a_use(server: RunningServer, path: s
             "invalid_value",
             "Invalid value: 'created_at'.",
         ),
-        ({"name": "n", "file_ids": "file-1"}, "file_ids", "invalid_type", "Invalid type for 'file_ids'"),
+        (
+            {"name": "n", "file_ids": "file-1"},
+            "file_ids",
+            "invalid_type",
+            "Invalid type for 'file_ids'",
+        ),
     ],
 )
 async def test_a_bad_container_is_refused(
@@ -353,7 +413,8 @@ async def test_a_list_after_an_unknown_id_is_refused(server: RunningServer) -> N
 async def test_a_tenant_has_so_many_containers_and_no_more(stateful: RunningServer) -> None:
     stateful.parts.run.history.bounds.containers = 2
     await expired(stateful)
-    first, _ = await created(stateful), await created(stateful)
+    first = await created(stateful)
+    _ = await created(stateful)
     with pytest.raises(openai.RateLimitError, match="quota of containers: 2 can"):
         await created(stateful)
     await stateful.sdk.containers.delete(first)
@@ -369,7 +430,9 @@ async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
     container = await created(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))
     for content in (b"x" * 31, b"x" * 2_000_000):
-        with pytest.raises(openai.BadRequestError, match="can hold at most 2 files with 50 bytes in total"):
+        with pytest.raises(
+            openai.BadRequestError, match="can hold at most 2 files with 50 bytes in total"
+        ):
             await sdk.containers.files.create(container, file=("b.csv", content))
     file = await sdk.files.create(file=("c.csv", b"y" * 31), purpose="user_data")
     with pytest.raises(openai.BadRequestError) as error:
@@ -378,7 +441,9 @@ async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
     await sdk.containers.files.create(container, file=("b.csv", b"x" * 30))
     with pytest.raises(openai.BadRequestError, match="has no room for this"):
         await sdk.containers.files.create(container, file=("d.csv", b""))
-    more = [(await sdk.files.create(file=(f"{n}.csv", b""), purpose="user_data")).id for n in range(3)]
+    more = [
+        (await sdk.files.create(file=(f"{n}.csv", b""), purpose="user_data")).id for n in range(3)
+    ]
     with pytest.raises(openai.BadRequestError, match="has no room for this"):
         await created(stateful, file_ids=more)
 
@@ -405,10 +470,17 @@ async def test_the_same_key_gives_the_same_container_and_file(stateful: RunningS
     assert one == again
     container = str(one[1]["id"])
     assert [each.id async for each in stateful.sdk.containers.list()] == [container]
-    assert (await refused(stateful, 422, json={"name": "other"}, headers=key))["code"] == "idempotency_key_reused"
-    path, key = f"/containers/{container}/files", {"Idempotency-Key": "two"}
+    assert (await refused(stateful, 422, json={"name": "other"}, headers=key))[
+        "code"
+    ] == "idempotency_key_reused"
+    path = f"/containers/{container}/files"
+    key = {"Idempotency-Key": "two"}
     first, second = [await stateful.post(path, data=form(), headers=key) for _ in range(2)]
     assert first == second
-    assert [each.id async for each in stateful.sdk.containers.files.list(container)] == [first[1]["id"]]
-    assert (await refused(stateful, 422, path, data=form(b"x"), headers=key))["code"] == "idempotency_key_reused"
+    assert [each.id async for each in stateful.sdk.containers.files.list(container)] == [
+        first[1]["id"]
+    ]
+    assert (await refused(stateful, 422, path, data=form(b"x"), headers=key))[
+        "code"
+    ] == "idempotency_key_reused"
     assert await stateful.parts.store.write(stored_files.claim_stale, 10) == []

@@ -20,10 +20,16 @@ async def test_the_sdk_makes_reads_changes_and_deletes_one(stateful: RunningServ
     changed = await stateful.sdk.conversations.update(created.id, metadata={"topic": "moons"})
     assert changed.metadata == {"topic": "moons"}
     deleted = await stateful.sdk.conversations.delete(created.id)
-    assert (deleted.id, deleted.deleted, deleted.object) == (created.id, True, "conversation.deleted")
+    assert (deleted.id, deleted.deleted, deleted.object) == (
+        created.id,
+        True,
+        "conversation.deleted",
+    )
 
     for act in (stateful.sdk.conversations.retrieve, stateful.sdk.conversations.delete):
-        with pytest.raises(openai.NotFoundError, match=f"Conversation with id '{created.id}' not found"):
+        with pytest.raises(
+            openai.NotFoundError, match=f"Conversation with id '{created.id}' not found"
+        ):
             await act(created.id)
 
 
@@ -50,16 +56,31 @@ async def test_turns_in_it_follow_each_other(
 ) -> None:
     conversation = await stateful.sdk.conversations.create(items=[{**HELLO, "role": "system"}])  # type: ignore[typeddict-item]
     for name in ("one", "two"):
-        await answered(stateful, conversation={"id": conversation.id}, input=name, stream=stream, background=background)
+        await answered(
+            stateful,
+            conversation={"id": conversation.id},
+            input=name,
+            stream=stream,
+            background=background,
+        )
 
     content = [message["content"] for message in backend.requests[-1]["messages"]]
-    assert content == ["Hello", "one", "You said: one", "two"] or content == ["Hello", "one", "You said: one ", "two"]
-    listed = [item async for item in stateful.sdk.conversations.items.list(conversation.id, order="asc")]
+    assert content == ["Hello", "one", "You said: one", "two"] or content == [
+        "Hello",
+        "one",
+        "You said: one ",
+        "two",
+    ]
+    listed = [
+        item async for item in stateful.sdk.conversations.items.list(conversation.id, order="asc")
+    ]
     assert [item.role for item in listed] == ["system", "user", "assistant", "user", "assistant"]  # type: ignore[union-attr]
 
 
 async def answered(server: RunningServer, **body: Any) -> dict[str, Any]:
-    """Ask, and wait for the end of what was asked for; its events may not come later than its effects."""
+    """Ask, and wait for the end of what was asked for; its events may not come later than its
+    effects.
+    """
     if body.get("stream"):
         last: Any = None
         async for event in await server.sdk.responses.create(model="m", **body):
@@ -67,7 +88,9 @@ async def answered(server: RunningServer, **body: Any) -> dict[str, Any]:
         response: dict[str, Any] = last.response.model_dump()
     else:
         created = await server.sdk.responses.create(model="m", **body)
-        response = (await ended(server.sdk, created.id) if created.status == "queued" else created).model_dump()
+        response = (
+            await ended(server.sdk, created.id) if created.status == "queued" else created
+        ).model_dump()
     assert response["status"] == "completed"
     assert response["conversation"]["id"]
     return response
@@ -82,14 +105,18 @@ async def test_it_is_up_to_date_when_the_last_event_comes(stateful: RunningServe
         assert listed["data"][0]["content"][0]["text"].strip() == f"You said: {number}"  # type: ignore[index]
 
 
-async def test_one_response_at_a_time_runs_in_it(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_one_response_at_a_time_runs_in_it(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     go = asyncio.Event()
     backend.script = lambda request: Answer(
         [sse(delta(content="Once"), done=False)], wait=go, rest=[sse(delta("stop"))]
     )
     _, conversation = await stateful.post("/conversations")
     body = {"model": "m", "input": "Hi", "conversation": conversation["id"]}
-    first = asyncio.create_task(stateful.post("/responses", json=body | {"stream": True, "background": True}))
+    first = asyncio.create_task(
+        stateful.post("/responses", json=body | {"stream": True, "background": True})
+    )
     await until(lambda: backend.requests)
     url = f"/conversations/{conversation['id']}"
     busy = [
@@ -98,13 +125,19 @@ async def test_one_response_at_a_time_runs_in_it(stateful: RunningServer, backen
         await stateful.post(f"{url}/items", json={"items": [HELLO]}),
     ]
     for status, reply in busy:
-        assert (status, reply["error"]["code"], reply["error"]["param"]) == (400, "conversation_locked", "conversation")  # type: ignore[index]
+        assert (status, reply["error"]["code"], reply["error"]["param"]) == (
+            400,
+            "conversation_locked",
+            "conversation",
+        )  # type: ignore[index]
     go.set()
     with pytest.raises(Exception, match="unexpected mimetype"):
         await first
 
     backend.script = lambda request: Answer([sse(delta(content="Twice"), delta("stop"))])
-    _, reply = await eventually(lambda: stateful.post("/responses", json=body), lambda one: one[0] != 400)
+    _, reply = await eventually(
+        lambda: stateful.post("/responses", json=body), lambda one: one[0] != 400
+    )
     assert reply["status"] == "completed"
 
 
@@ -115,16 +148,26 @@ async def test_a_response_that_fails_leaves_it_as_it_was_and_free(
     body = {"model": "m", "input": "Hi", "conversation": conversation["id"]}
     backend.script = lambda request: Answer([b"{}"], status=500)
     assert (await stateful.post("/responses", json=body))[0] == 502
-    async with stateful.http.post(f"{stateful.url}/responses", json=body | {"stream": True}) as response:
+    async with stateful.http.post(
+        f"{stateful.url}/responses", json=body | {"stream": True}
+    ) as response:
         assert response.status == 502
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], cut=True)
-    async with stateful.http.post(f"{stateful.url}/responses", json=body | {"stream": True}) as response:
+    async with stateful.http.post(
+        f"{stateful.url}/responses", json=body | {"stream": True}
+    ) as response:
         assert b"response.failed" in await response.read()
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
-    async with stateful.http.post(f"{stateful.url}/responses", json=body | {"stream": True}) as response:
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
+    async with stateful.http.post(
+        f"{stateful.url}/responses", json=body | {"stream": True}
+    ) as response:
         await response.content.readuntil(b"output_text.delta")  # and leave
     await eventually(
-        lambda: stateful.post(f"/conversations/{conversation['id']}/items", json={"items": [HELLO]}),
+        lambda: stateful.post(
+            f"/conversations/{conversation['id']}/items", json={"items": [HELLO]}
+        ),
         lambda one: one[0] != 400,
     )
 
@@ -132,7 +175,9 @@ async def test_a_response_that_fails_leaves_it_as_it_was_and_free(
     assert len(listed["data"]) == 1  # type: ignore[arg-type]
 
 
-async def test_an_unstored_response_in_it_leaves_its_items_there_and_nothing_else(stateful: RunningServer) -> None:
+async def test_an_unstored_response_in_it_leaves_its_items_there_and_nothing_else(
+    stateful: RunningServer,
+) -> None:
     _, conversation = await stateful.post("/conversations")
     body = {"model": "m", "input": "Hi", "conversation": conversation["id"], "store": False}
     _, created = await stateful.post("/responses", json=body)
@@ -142,12 +187,18 @@ async def test_an_unstored_response_in_it_leaves_its_items_there_and_nothing_els
     assert len(listed["data"]) == 2  # type: ignore[arg-type]
 
 
-async def test_a_chain_that_began_in_it_keeps_what_stood_there(stateful: RunningServer, backend: ReplayBackend) -> None:
-    _, conversation = await stateful.post("/conversations", json={"items": [{**HELLO, "content": "before"}]})
+async def test_a_chain_that_began_in_it_keeps_what_stood_there(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    _, conversation = await stateful.post(
+        "/conversations", json={"items": [{**HELLO, "content": "before"}]}
+    )
     _, created = await stateful.post(
         "/responses", json={"model": "m", "input": "in", "conversation": conversation["id"]}
     )
-    await stateful.post("/responses", json={"model": "m", "input": "after", "previous_response_id": created["id"]})
+    await stateful.post(
+        "/responses", json={"model": "m", "input": "after", "previous_response_id": created["id"]}
+    )
 
     content = [message["content"] for message in backend.requests[-1]["messages"]]
     assert content == ["before", "in", "You said: in", "after"]
@@ -155,7 +206,9 @@ async def test_a_chain_that_began_in_it_keeps_what_stood_there(stateful: Running
     assert [item["content"][0]["text"] for item in items["data"]] == ["before", "in"]  # type: ignore[union-attr,index]
 
 
-async def test_an_item_of_it_can_be_referred_to(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_an_item_of_it_can_be_referred_to(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     _, conversation = await stateful.post("/conversations", json={"items": [HELLO]})
     _, listed = await stateful.get(f"/conversations/{conversation['id']}/items")
     reference = {"type": "item_reference", "id": listed["data"][0]["id"]}  # type: ignore[index]
@@ -173,7 +226,14 @@ WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
     ("POST", "/{id}/items", {"items": []}, 400, "empty_array", "items"),
     ("POST", "/{id}/items", {"items": [HELLO] * 21}, 400, "array_above_max_length", "items"),
     ("POST", "/{id}/items", {}, 400, "missing_required_parameter", "items"),
-    ("POST", "/{id}/items", {"items": [{"id": "msg_gone"}]}, 400, "unsupported_value", "items[0].type"),
+    (
+        "POST",
+        "/{id}/items",
+        {"items": [{"id": "msg_gone"}]},
+        400,
+        "unsupported_value",
+        "items[0].type",
+    ),
     ("GET", "/{id}/items?limit=0", None, 400, "integer_below_min_value", "limit"),
     ("GET", "/{id}/items?limit=101", None, 400, "integer_above_max_value", "limit"),
     ("GET", "/{id}/items?order=up", None, 400, "invalid_value", "order"),
@@ -190,7 +250,13 @@ WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "code", "param"), WRONG)
 async def test_what_is_wrong_is_refused(
-    server: RunningServer, method: str, path: str, body: Any, status: int, code: str | None, param: str | None
+    server: RunningServer,
+    method: str,
+    path: str,
+    body: Any,
+    status: int,
+    code: str | None,
+    param: str | None,
 ) -> None:
     _, conversation = await server.post("/conversations")
     url = f"{server.url}/conversations{path.replace('{id}', str(conversation['id']))}"
@@ -205,13 +271,19 @@ async def test_an_unknown_one_makes_no_response(server: RunningServer) -> None:
         status, reply = await server.post(
             "/responses", json={"model": "m", "input": "x", "conversation": "conv_x"} | body
         )
-        assert (status, reply["error"]["code"], reply["error"]["param"]) == (404, None, "conversation")  # type: ignore[index]
+        assert (status, reply["error"]["code"], reply["error"]["param"]) == (
+            404,
+            None,
+            "conversation",
+        )  # type: ignore[index]
 
 
 async def test_the_same_item_twice_is_refused(server: RunningServer) -> None:
     item = {**HELLO, "id": "msg_mine"}
     _, conversation = await server.post("/conversations", json={"items": [item]})
-    status, reply = await server.post(f"/conversations/{conversation['id']}/items", json={"items": [item]})
+    status, reply = await server.post(
+        f"/conversations/{conversation['id']}/items", json={"items": [item]}
+    )
     assert (status, reply["error"]["param"]) == (400, "items")  # type: ignore[index]
     body = {"model": "m", "input": [item], "conversation": conversation["id"]}
     status, reply = await server.post("/responses", json=body)

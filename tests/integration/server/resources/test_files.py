@@ -71,7 +71,11 @@ async def test_the_sdk_uploads_lists_retrieves_reads_and_deletes(client: OpenAI)
             "notes é.txt",
             "assistants",
         )
-        assert (created.status, created.expires_at, created.status_details) == ("processed", None, None)
+        assert (created.status, created.expires_at, created.status_details) == (
+            "processed",
+            None,
+            None,
+        )
         assert abs(created.created_at - time.time()) < 60
         assert client.files.retrieve(created.id) == created
         assert client.files.wait_for_processing(created.id) == created
@@ -89,14 +93,20 @@ async def test_the_sdk_uploads_lists_retrieves_reads_and_deletes(client: OpenAI)
     await run(story)
 
 
-async def test_the_sdk_does_the_same_asynchronously(stateful: RunningServer, tmp_path: Path) -> None:
+async def test_the_sdk_does_the_same_asynchronously(
+    stateful: RunningServer, tmp_path: Path
+) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n" * 700_000)
     sdk = stateful.sdk
     created = await sdk.files.create(
         file=path, purpose="user_data", expires_after={"anchor": "created_at", "seconds": 3600}
     )
-    assert (created.bytes, created.filename, created.expires_at) == (2_800_000, "data.csv", created.created_at + 3600)
+    assert (created.bytes, created.filename, created.expires_at) == (
+        2_800_000,
+        "data.csv",
+        created.created_at + 3600,
+    )
     content = await sdk.files.content(created.id)
     assert content.content == path.read_bytes()
     assert [one.id async for one in sdk.files.list()] == [created.id]
@@ -104,7 +114,9 @@ async def test_the_sdk_does_the_same_asynchronously(stateful: RunningServer, tmp
 
 
 @pytest.mark.parametrize("size", [0, 1, BLOB_PART - 1, BLOB_PART, BLOB_PART + 1, 3 * BLOB_PART])
-async def test_content_of_any_size_comes_back_byte_for_byte(server: RunningServer, size: int) -> None:
+async def test_content_of_any_size_comes_back_byte_for_byte(
+    server: RunningServer, size: int
+) -> None:
     content = (hashlib.sha256(b"%d" % size).digest() * (size // 32 + 1))[:size]
     created = await upload(server, content)
     assert created["bytes"] == size
@@ -135,7 +147,9 @@ async def test_a_range_of_the_content_is_sent(
     content = bytes(range(251)) * (BLOB_PART // 251 + 2)
     content = content[: BLOB_PART + 9]
     created = await upload(server, content)
-    async with server.http.get(f"{server.url}/files/{created['id']}/content", headers={"range": requested}) as reply:
+    async with server.http.get(
+        f"{server.url}/files/{created['id']}/content", headers={"range": requested}
+    ) as reply:
         assert reply.status == status
         assert await reply.read() == content[first:end]
         reported = f"bytes {first}-{end - 1}/{len(content)}" if status == 206 else None
@@ -153,19 +167,26 @@ async def test_a_range_behind_the_end_is_refused(server: RunningServer) -> None:
 
 
 async def test_a_browser_saves_content_and_never_shows_it(server: RunningServer) -> None:
-    created = (await server.sdk.files.create(file=("x/../ü, 1.html", b"<script>"), purpose="vision")).model_dump()
+    created = (
+        await server.sdk.files.create(file=("x/../ü, 1.html", b"<script>"), purpose="vision")
+    ).model_dump()
     assert created["filename"] == "ü, 1.html"
     async with server.http.get(f"{server.url}/files/{created['id']}/content") as reply:
         assert reply.headers["content-type"] == "application/octet-stream"
         assert reply.headers["x-content-type-options"] == "nosniff"
         displayed = reply.headers["content-disposition"]
-        assert displayed == "attachment; filename=\"_, 1.html\"; filename*=UTF-8''%C3%BC%2C%201.html"
+        assert (
+            displayed == "attachment; filename=\"_, 1.html\"; filename*=UTF-8''%C3%BC%2C%201.html"
+        )
 
 
-async def test_a_file_that_is_sent_last_or_in_tiny_pieces_is_the_same(server: RunningServer) -> None:
+async def test_a_file_that_is_sent_last_or_in_tiny_pieces_is_the_same(
+    server: RunningServer,
+) -> None:
     body = (
         b'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nvision\r\n'
-        b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n12\r\n--\r\n--b--\r\n'
+        b'--b\r\nContent-Disposition: form-data; name="file"; '
+        b'filename="a"\r\n\r\n12\r\n--\r\n--b--\r\n'
     )
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -185,7 +206,12 @@ async def test_each_mistake_of_a_form_is_named(server: RunningServer) -> None:
         ({"data": form(other="1")}, 400, "other", "unknown_parameter"),
         ({"data": form(filename="")}, 400, "file", "invalid_value"),
         ({"data": form(filename="..")}, 400, "file", "invalid_value"),
-        ({"data": form(expires_after__seconds="1")}, 400, "expires_after.anchor", "missing_required_parameter"),
+        (
+            {"data": form(expires_after__seconds="1")},
+            400,
+            "expires_after.anchor",
+            "missing_required_parameter",
+        ),
         (
             {"data": form(expires_after__anchor="created_at", expires_after__seconds="60")},
             *(400, "expires_after.seconds", "integer_below_min_value"),
@@ -199,8 +225,18 @@ async def test_each_mistake_of_a_form_is_named(server: RunningServer) -> None:
             *(400, "expires_after.seconds", "invalid_type"),
         ),
         ({"json": {}}, 415, None, "unsupported_media_type"),
-        ({"data": b"--b", "headers": {"content-type": "multipart/form-data; boundary=b"}}, 400, None, None),
-        ({"data": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, None, "invalid_multipart_form"),
+        (
+            {"data": b"--b", "headers": {"content-type": "multipart/form-data; boundary=b"}},
+            400,
+            None,
+            None,
+        ),
+        (
+            {"data": b"x", "headers": {"content-type": "multipart/form-data"}},
+            400,
+            None,
+            "invalid_multipart_form",
+        ),
     ):
         error = await refused(server, status, **kwargs)
         assert (error["param"], error["type"]) == (param, "invalid_request_error"), error
@@ -223,15 +259,25 @@ async def test_a_compressed_form_is_refused(server: RunningServer) -> None:
 
 @pytest.mark.parametrize(
     ("query", "param"),
-    [("limit=0", "limit"), ("limit=10001", "limit"), ("order=up", "order"), ("after=file-none", "after")],
+    [
+        ("limit=0", "limit"),
+        ("limit=10001", "limit"),
+        ("order=up", "order"),
+        ("after=file-none", "after"),
+    ],
 )
-async def test_a_list_names_what_is_wrong_with_its_query(server: RunningServer, query: str, param: str) -> None:
+async def test_a_list_names_what_is_wrong_with_its_query(
+    server: RunningServer, query: str, param: str
+) -> None:
     status, body = await server.get(f"/files?{query}")
     assert (status, body["error"]["param"]) == (400, param)  # type: ignore[index]
 
 
 async def test_lists_are_in_pages(server: RunningServer) -> None:
-    created = [(await upload(server, b"%d" % n, purpose="vision" if n else "evals"))["id"] for n in range(3)]
+    created = [
+        (await upload(server, b"%d" % n, purpose="vision" if n else "evals"))["id"]
+        for n in range(3)
+    ]
     for query, ids, has_more in (
         ("", created[::-1], False),
         ("?limit=2", [created[2], created[1]], True),
@@ -257,7 +303,9 @@ async def test_an_unknown_file_is_not_found(server: RunningServer) -> None:
 
 
 @pytest.mark.wide
-async def test_files_are_larger_than_bodies_may_be_and_take_no_memory(backend: ReplayBackend) -> None:
+async def test_files_are_larger_than_bodies_may_be_and_take_no_memory(
+    backend: ReplayBackend,
+) -> None:
     """The server holds 8 MiB for clients, and the file has 24."""
     content = b"0123456789abcdef" * (24 * 65_536)
     async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as server:
@@ -291,7 +339,9 @@ async def test_files_that_come_at_once_share_the_quota_before_they_are_stored(
 
     async def slow() -> AsyncIterator[bytes]:
         yield b'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nvision\r\n'
-        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + bytes(3 * BLOB_PART)
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + bytes(
+            3 * BLOB_PART
+        )
         await goes_on.wait()
         yield b"\r\n--b--\r\n"
 
@@ -311,10 +361,14 @@ def written(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("dir_*"))
 
 
-async def test_a_body_that_announces_too_much_is_refused_before_it_is_read(backend: ReplayBackend) -> None:
+async def test_a_body_that_announces_too_much_is_refused_before_it_is_read(
+    backend: ReplayBackend,
+) -> None:
     async with serve(HttpBackend("r", backend.url, ""), settings=Settings(max_file=2000)) as server:
         headers = {"content-type": "multipart/form-data; boundary=b", "content-length": str(2**40)}
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.split(":")[2].split("/")[0]))
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", int(server.url.split(":")[2].split("/")[0])
+        )
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\n{head}\r\n".encode())
         async with asyncio.timeout(30):
@@ -342,9 +396,13 @@ async def test_the_same_idempotency_key_makes_one_file(stateful: RunningServer) 
     assert len(listed["data"]) == 1  # type: ignore[arg-type]
 
 
-async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(stateful: RunningServer) -> None:
-    store, content = stateful.parts.store, b"z" * (BLOB_PART + 1)
-    first, second = await upload(stateful, content), await upload(stateful, content, "b.txt")
+async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(
+    stateful: RunningServer,
+) -> None:
+    store = stateful.parts.store
+    content = b"z" * (BLOB_PART + 1)
+    first = await upload(stateful, content)
+    second = await upload(stateful, content, "b.txt")
     files = [await store.read(stored_files.load, "", str(one["id"])) for one in (first, second)]
     blobs = {file.blob for file in files if file}
     assert len(blobs) == 1
@@ -359,7 +417,9 @@ async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(st
 
 async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: RunningServer) -> None:
     async def half() -> AsyncIterator[bytes]:
-        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + b"x" * (3 * BLOB_PART)
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + b"x" * (
+            3 * BLOB_PART
+        )
         raise ConnectionResetError
 
     headers = {"content-type": "multipart/form-data; boundary=b"}
@@ -391,7 +451,9 @@ async def test_replicas_share_files_and_uploads(backend: ReplayBackend, store_ur
         content = bytes(range(256)) * 8000
         created = await upload(one, content)
         assert (await two.sdk.files.content(created["id"])).content == content
-        begun = await one.sdk.uploads.create(bytes=4, filename="a", mime_type="x/y", purpose="vision")
+        begun = await one.sdk.uploads.create(
+            bytes=4, filename="a", mime_type="x/y", purpose="vision"
+        )
         parts = [await each.sdk.uploads.parts.create(begun.id, data=b"12") for each in (one, two)]
         done = await two.sdk.uploads.complete(begun.id, part_ids=[part.id for part in parts])
         assert done.file is not None
@@ -408,9 +470,13 @@ async def test_content_can_be_in_a_bucket(
         monkeypatch.setenv(name, "small")
     async with small_bucket() as bucket:
         settings = Settings(
-            file_storage="s3://bucket/f", file_storage_endpoint=bucket.url, file_storage_region="eu-central-1"
+            file_storage="s3://bucket/f",
+            file_storage_endpoint=bucket.url,
+            file_storage_region="eu-central-1",
         )
-        async with serve(HttpBackend("r", backend.url, ""), store=store_url, settings=settings) as server:
+        async with serve(
+            HttpBackend("r", backend.url, ""), store=store_url, settings=settings
+        ) as server:
             created = await upload(server, b"x" * (6 * 1024 * 1024))
             assert [len(content) for content in bucket.objects.values()] == [6 * 1024 * 1024]
             async with server.http.get(

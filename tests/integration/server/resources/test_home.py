@@ -27,13 +27,19 @@ async def server(backend: ReplayBackend) -> AsyncIterator[RunningServer]:
 @pytest.fixture
 async def stateful(backend: ReplayBackend, store_url: str) -> AsyncIterator[RunningServer]:
     """The same, once on each kind of store."""
-    async with serve(HttpBackend("replay", backend.url, KEY), store=store_url, console=False) as one:
+    async with serve(
+        HttpBackend("replay", backend.url, KEY), store=store_url, console=False
+    ) as one:
         yield one
 
 
 async def home(server: RunningServer, **headers: str) -> tuple[int, dict[str, str], str]:
     async with server.http.get(server.url.removesuffix("/v1") + "/", headers=headers) as response:
-        return response.status, {name.lower(): value for name, value in response.headers.items()}, await response.text()
+        return (
+            response.status,
+            {name.lower(): value for name, value in response.headers.items()},
+            await response.text(),
+        )
 
 
 async def test_a_browser_sees_the_version_the_health_and_the_models(
@@ -47,7 +53,14 @@ async def test_a_browser_sees_the_version_the_health_and_the_models(
     assert f"Version {__version__}." in text
     assert ">healthy<" in text
     assert "<code>&lt;b&gt;m&lt;/b&gt;</code>" in text
-    assert re.findall(r'href="(.*?)"', text) == ["openapi.json", "healthz", "readyz", "v1/models", "status", "metrics"]
+    assert re.findall(r'href="(.*?)"', text) == [
+        "openapi.json",
+        "healthz",
+        "readyz",
+        "v1/models",
+        "status",
+        "metrics",
+    ]
 
 
 async def test_every_link_of_the_page_leads_somewhere(server: RunningServer) -> None:
@@ -78,7 +91,9 @@ async def test_neither_the_page_nor_the_json_has_the_address_or_the_key_of_a_bac
         assert "sk-secret" not in text
 
 
-async def test_a_server_with_keys_shows_the_page_without_its_models(stateful: RunningServer) -> None:
+async def test_a_server_with_keys_shows_the_page_without_its_models(
+    stateful: RunningServer,
+) -> None:
     await issue(stateful.parts.store)
     await stateful.parts.models.refresh()
     status, _, text = await home(stateful, **BROWSER)
@@ -96,7 +111,9 @@ async def test_a_server_without_available_backends_is_not_ready() -> None:
     assert "<code>antiphon status</code> shows why." in text
 
 
-async def test_of_many_models_the_page_names_the_first(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_of_many_models_the_page_names_the_first(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.models = [{"id": f"m{number}"} for number in range(MOST_MODELS + 3)]
     await server.parts.models.refresh()
     _, _, text = await home(server, **BROWSER)
@@ -110,4 +127,9 @@ async def test_a_program_gets_json(server: RunningServer, headers: dict[str, str
         assert (response.status, response.content_type) == (200, "application/json")
         about = await response.json()
 
-    assert about == {"name": "Antiphon", "version": __version__, "openapi": "/openapi.json", "models": "/v1/models"}
+    assert about == {
+        "name": "Antiphon",
+        "version": __version__,
+        "openapi": "/openapi.json",
+        "models": "/v1/models",
+    }

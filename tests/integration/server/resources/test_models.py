@@ -1,4 +1,6 @@
-"""Models can be listed, as every client and as Codex reads them, and retrieved; none can be deleted, as at OpenAI."""
+"""Models can be listed, as every client and as Codex reads them, and retrieved; none can be
+deleted, as at OpenAI.
+"""
 
 from typing import Any, cast
 
@@ -28,10 +30,15 @@ async def test_codex_also_gets_its_catalog_with_the_window_that_the_backend_stat
 
     assert (status, answer["object"], answer["data"]) == (200, "list", [of("m"), of("n")])
     entries: Any = answer["models"]
-    assert [(entry["slug"], entry.get("context_window")) for entry in entries] == [("m", 4096), ("n", None)]
+    assert [(entry["slug"], entry.get("context_window")) for entry in entries] == [
+        ("m", 4096),
+        ("n", None),
+    ]
 
 
-async def test_a_model_that_sees_no_images_has_them_if_another_describes_them(server: RunningServer) -> None:
+async def test_a_model_that_sees_no_images_has_them_if_another_describes_them(
+    server: RunningServer,
+) -> None:
     async def kinds() -> list[str]:
         _, answer = await server.get("/models?client_version=0.169.0")
         listed: Any = answer["models"]
@@ -50,19 +57,27 @@ async def test_the_official_sdk_reads_the_list_with_the_catalog(server: RunningS
     assert [model.id for model in models.data] == ["m"]
 
 
-async def test_a_key_sees_the_models_that_it_allows(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_key_sees_the_models_that_it_allows(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.models = [of("m"), of("n")]
     key = await issue(server.parts.store, models=("n",))
     url = f"{server.url}/models?client_version=0.169.0"
     async with server.http.get(url, headers=bearing(key)) as response:
         answer = await response.json()
 
-    assert [model["id"] for model in answer["data"]] == [entry["slug"] for entry in answer["models"]] == ["n"]
+    assert (
+        [model["id"] for model in answer["data"]]
+        == [entry["slug"] for entry in answer["models"]]
+        == ["n"]
+    )
 
 
 async def test_the_sdk_retrieves_a_model_and_may_not_delete_it(server: RunningServer) -> None:
     found = await server.sdk.models.retrieve("m")
-    with pytest.raises(openai.PermissionDeniedError, match="The model 'm' cannot be deleted") as refused:
+    with pytest.raises(
+        openai.PermissionDeniedError, match="The model 'm' cannot be deleted"
+    ) as refused:
         await server.sdk.models.delete("m")
 
     assert found.id == "m"

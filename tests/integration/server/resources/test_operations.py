@@ -1,4 +1,6 @@
-"""`/status`: how the backends are doing, shown to this machine alone. `/readyz`: whether requests can be served."""
+"""`/status`: how the backends are doing, shown to this machine alone. `/readyz`: whether requests
+can be served.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,11 +25,18 @@ async def test_the_status_shows_each_backend_with_its_models_and_its_last_error(
         for _ in range(8):
             await two.send_request()
         async with two.server.http.get(two.server.url.removesuffix("/v1") + "/status") as response:
-            seen, status = await response.text(), await response.json()
+            seen = await response.text()
+            status = await response.json()
 
     a, b = status["backends"]
     assert (a["name"], a["health"], a["failed"], a["ejections"]) == ("a", "out", 5, 1)
-    assert (b["name"], b["health"], b["asked"], b["failed"], b["last_error"]) == ("b", "up", 8, 0, "")
+    assert (b["name"], b["health"], b["asked"], b["failed"], b["last_error"]) == (
+        "b",
+        "up",
+        8,
+        0,
+        "",
+    )
     reported = f"Backend 'a' ({two.server.parts.models.backends[0].backend.url})"
     assert (a["models"], a["last_error"]) == (
         ["m"],
@@ -42,7 +51,10 @@ async def test_the_status_shows_each_backend_with_its_models_and_its_last_error(
 async def test_it_is_invisible_elsewhere(server: RunningServer, header: str) -> None:
     url = server.url.removesuffix("/v1") + "/status"
     async with server.http.get(url, headers={header: "x"}) as response:
-        assert (response.status, (await response.json())["error"]["code"]) == (403, "status_not_allowed")
+        assert (response.status, (await response.json())["error"]["code"]) == (
+            403,
+            "status_not_allowed",
+        )
 
 
 class FailingStore(ChangedStore):
@@ -93,9 +105,13 @@ async def readiness(server: RunningServer) -> tuple[int, dict[str, Any]]:
         return response.status, await response.json()
 
 
-@pytest.mark.parametrize(("status", "is_ready"), [(b"404 Not Found", True), (b"401 Unauthorized", True), (b"", False)])
+@pytest.mark.parametrize(
+    ("status", "is_ready"), [(b"404 Not Found", True), (b"401 Unauthorized", True), (b"", False)]
+)
 async def test_a_backend_that_answers_at_all_was_reached(status: bytes, is_ready: bool) -> None:
-    reply = b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status if status else b""
+    reply = (
+        b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status if status else b""
+    )
     async with answering(reply) as url, serve(HttpBackend("b", url)) as server:
         code, body = await readiness(server)
 

@@ -13,7 +13,9 @@ from tests.support.server import RunningServer
 TEMPLATE = {
     "name": "support",
     "instructions": "You help {{ customer }}.",
-    "messages": [{"role": "user", "content": [{"type": "input_text", "text": "{{customer}}: {{topic}}"}]}],
+    "messages": [
+        {"role": "user", "content": [{"type": "input_text", "text": "{{customer}}: {{topic}}"}]}
+    ],
     "model": "m",
     "defaults": {"temperature": 0.25, "tools": [{"type": "web_search"}]},
 }
@@ -48,15 +50,23 @@ async def test_a_prompt_is_created_read_and_deleted(stateful: RunningServer) -> 
     }
     path = f"/prompts/{prompt['id']}"
     assert await stateful.get(path) == (200, {**prompt, "created_at": created})
-    assert await deleted(stateful, path) == (200, {"id": prompt["id"], "object": "prompt.deleted", "deleted": True})
+    assert await deleted(stateful, path) == (
+        200,
+        {"id": prompt["id"], "object": "prompt.deleted", "deleted": True},
+    )
     for status, reply in (await stateful.get(path), await deleted(stateful, path)):
-        assert (status, reply["error"]["message"]) == (404, f"Prompt with id '{prompt['id']}' not found.")
+        assert (status, reply["error"]["message"]) == (
+            404,
+            f"Prompt with id '{prompt['id']}' not found.",
+        )
 
 
 async def test_versions_are_added_and_never_change(stateful: RunningServer) -> None:
     path = f"/prompts/{(await built(stateful))['id']}"
     _, second = await stateful.post(path, json={"instructions": "Two {{a}}"})
-    _, third = await stateful.post(path, json={"instructions": "Three", "name": "new", "set_as_default": False})
+    _, third = await stateful.post(
+        path, json={"instructions": "Three", "name": "new", "set_as_default": False}
+    )
     assert (second["version"], second["is_default"], second["name"]) == (2, True, "support")
     assert (third["version"], third["is_default"], third["name"]) == (3, False, "new")
     assert (await stateful.get(path))[1] == second
@@ -65,7 +75,11 @@ async def test_versions_are_added_and_never_change(stateful: RunningServer) -> N
     assert (first["version"], first["is_default"], first["model"]) == (1, False, "m")
 
     _, page = await stateful.get(f"{path}/versions?limit=2")
-    assert ([one["version"] for one in page["data"]], page["has_more"], page["last_id"]) == ([3, 2], True, "2")
+    assert ([one["version"] for one in page["data"]], page["has_more"], page["last_id"]) == (
+        [3, 2],
+        True,
+        "2",
+    )
     _, page = await stateful.get(f"{path}/versions?after=2")
     assert ([one["version"] for one in page["data"]], page["has_more"]) == ([1], False)
     _, page = await stateful.get(f"{path}/versions?order=asc")
@@ -81,7 +95,9 @@ async def test_versions_are_added_and_never_change(stateful: RunningServer) -> N
         assert (await stateful.post(f"{path}/default_version", json={"version": wrong}))[0] == 400
 
 
-async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_oldest(stateful: RunningServer) -> None:
+async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_oldest(
+    stateful: RunningServer,
+) -> None:
     named = {name: PromptConfig(instructions=name) for name in ("first", "second")}
     stateful.parts.objects.named_prompts = named_prompts(named)
     listed_before: Any = (await stateful.get("/prompts?limit=100"))[1]["data"]
@@ -92,12 +108,14 @@ async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_old
     for order, expected in (("asc", ids), ("desc", ids[::-1])):
         for limit in (1, 2, 3, 4, 100):
             listed: list[str] = []
-            after, has_more = "", True
+            after = ""
+            has_more = True
             while has_more:
                 _, page = await stateful.get(f"/prompts?order={order}&limit={limit}{after}")
                 listed += [one["id"] for one in page["data"]]
                 assert (page["first_id"], page["last_id"]) == (page["data"][0]["id"], listed[-1])
-                after, has_more = f"&after={listed[-1]}", page["has_more"]
+                after = f"&after={listed[-1]}"
+                has_more = page["has_more"]
             assert listed == expected
     status, reply = await stateful.get("/prompts?after=pmpt_none")
     assert (status, reply["error"]["param"]) == (400, "after")
@@ -114,10 +132,21 @@ async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_old
         ({"instructions": "x", "template": "y"}, "unknown_parameter", "template"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "invalid_value", "messages[0].role"),
         ({"messages": [{"type": "function_call"}]}, None, None),
-        ({"instructions": "x", "defaults": {"temperature": 9}}, "decimal_above_max_value", "defaults.temperature"),
-        ({"instructions": "x", "defaults": {"stream": True}}, "unknown_parameter", "defaults.stream"),
         (
-            {"instructions": "x", "defaults": {"text": {"format": {"type": "json_schema", "name": "n"}}}},
+            {"instructions": "x", "defaults": {"temperature": 9}},
+            "decimal_above_max_value",
+            "defaults.temperature",
+        ),
+        (
+            {"instructions": "x", "defaults": {"stream": True}},
+            "unknown_parameter",
+            "defaults.stream",
+        ),
+        (
+            {
+                "instructions": "x",
+                "defaults": {"text": {"format": {"type": "json_schema", "name": "n"}}},
+            },
             "missing_required_parameter",
             "defaults.text.format.schema",
         ),
@@ -125,7 +154,14 @@ async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_old
             {
                 "instructions": "x",
                 "defaults": {
-                    "tools": [{"type": "mcp", "server_label": "l", "server_url": "https://a/", "authorization": "s"}]
+                    "tools": [
+                        {
+                            "type": "mcp",
+                            "server_label": "l",
+                            "server_url": "https://a/",
+                            "authorization": "s",
+                        }
+                    ]
                 },
             },
             "unsupported_value",
@@ -159,7 +195,9 @@ async def test_a_tenant_has_so_many_versions_and_no_more(
         assert (status, reply["error"]["code"]) == (429, "prompts_limit_reached")
 
 
-@pytest.mark.parametrize("path", ["/prompts/pmpt_x", "/prompts/pmpt_x/versions", "/prompts/pmpt_x?version=1"])
+@pytest.mark.parametrize(
+    "path", ["/prompts/pmpt_x", "/prompts/pmpt_x/versions", "/prompts/pmpt_x?version=1"]
+)
 async def test_an_unknown_prompt_is_a_404(stateful: RunningServer, path: str) -> None:
     status, reply = await stateful.get(path)
     assert (status, reply["error"]["code"], reply["error"]["param"]) == (404, None, None)

@@ -23,7 +23,9 @@ async def listed(server: RunningServer, query: str = "") -> dict[str, Any]:
 
 
 async def test_a_response_is_listed_as_a_summary(stateful: RunningServer) -> None:
-    created = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
+    created = await stateful.sdk.responses.create(
+        model="m", input="What is it?", metadata={"team": "billing"}
+    )
     page = await listed(stateful)
 
     (one,) = page["data"]
@@ -100,7 +102,9 @@ async def test_pages_follow_each_other_in_both_directions(stateful: RunningServe
     ],
 )
 async def test_filters_choose(stateful: RunningServer, line: str, expected: list[str]) -> None:
-    await stateful.sdk.responses.create(model="m", input="Which light house?", metadata={"team": "billing"})
+    await stateful.sdk.responses.create(
+        model="m", input="Which light house?", metadata={"team": "billing"}
+    )
     await stateful.sdk.responses.create(model="m", input="Why?")
 
     page = await listed(stateful, f"?q={quote(line)}")
@@ -108,12 +112,17 @@ async def test_filters_choose(stateful: RunningServer, line: str, expected: list
 
 
 async def test_a_truncated_list_has_its_continuation(server: RunningServer) -> None:
-    facts = [new_facts(tenant="", began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
+    facts = [
+        new_facts(tenant="", began=began, backend="b" if began == 1 else "a")
+        for began in range(1, 11)
+    ]
     await server.parts.store.write(stored_facts.put_new, facts)
 
     async def few(tenant: str, query: FactsQuery) -> Any:
         names = FactsQuery.__struct_fields__
-        return await found(tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6}))
+        return await found(
+            tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6})
+        )
 
     found = replace_operation(server.parts.store, facts_page.page, few)
     page = await listed(server, "?q=backend:b")
@@ -141,7 +150,9 @@ async def test_a_truncated_list_has_its_continuation(server: RunningServer) -> N
         ("?order=up", "order", "Supported values are"),
     ],
 )
-async def test_a_wrong_query_is_refused_by_name(server: RunningServer, query: str, param: str, part: str) -> None:
+async def test_a_wrong_query_is_refused_by_name(
+    server: RunningServer, query: str, param: str, part: str
+) -> None:
     status, body = await server.get(f"/responses{query}")
     error: Any = body["error"]
     assert (status, error["param"]) == (400, param)

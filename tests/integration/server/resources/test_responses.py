@@ -13,7 +13,9 @@ from tests.support.waiting import eventually, until
 
 
 async def events_of(server: RunningServer, **body: object) -> list[dict]:
-    async with server.http.post(f"{server.url}/responses", json={"model": "m", "stream": True, **body}) as response:
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "stream": True, **body}
+    ) as response:
         assert response.status == 200, await response.text()
         return parse(await response.read())
 
@@ -21,7 +23,9 @@ async def events_of(server: RunningServer, **body: object) -> list[dict]:
 def parse(body: bytes) -> list[dict]:
     blocks = [block for block in body.decode().split("\n\n") if block.startswith("event: ")]
     events = [json.loads(block.partition("\ndata: ")[2]) for block in blocks]
-    assert [block.split("\n")[0] for block in blocks] == [f"event: {event['type']}" for event in events]
+    assert [block.split("\n")[0] for block in blocks] == [
+        f"event: {event['type']}" for event in events
+    ]
     return events
 
 
@@ -38,7 +42,9 @@ async def test_a_plain_answer_has_every_key_of_the_response_object(server: Runni
     assert response["id"].startswith("resp_") and len(response["id"]) >= 5 + 32
 
 
-async def test_a_stream_is_sound_and_ends_like_the_plain_and_the_stored_response(server: RunningServer):
+async def test_a_stream_is_sound_and_ends_like_the_plain_and_the_stored_response(
+    server: RunningServer,
+):
     events = await events_of(server, input="Hi there")
 
     assert check_event_stream(events) == []
@@ -48,7 +54,9 @@ async def test_a_stream_is_sound_and_ends_like_the_plain_and_the_stored_response
     assert stored == final
 
 
-async def test_plain_and_streamed_give_the_same_output(server: RunningServer, backend: ReplayBackend):
+async def test_plain_and_streamed_give_the_same_output(
+    server: RunningServer, backend: ReplayBackend
+):
     backend.script = lambda request: (
         Answer([sse(delta(reasoning_content="Hm."), delta(content="Well"), delta("stop"))])
         if request.get("stream")
@@ -64,7 +72,9 @@ def without_ids(items: list[dict]) -> list[dict]:
     return [{name: value for name, value in item.items() if name != "id"} for item in items]
 
 
-async def test_the_sdk_streams_text_tools_and_parsed_answers(server: RunningServer, backend: ReplayBackend):
+async def test_the_sdk_streams_text_tools_and_parsed_answers(
+    server: RunningServer, backend: ReplayBackend
+):
     class Place(BaseModel):
         city: str
 
@@ -75,12 +85,22 @@ async def test_the_sdk_streams_text_tools_and_parsed_answers(server: RunningServ
         final = await stream.get_final_response()
     assert final.output_parsed == Place(city="Paris")
 
-    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": ""}}
+    call = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "look", "arguments": ""},
+    }
     rest = {"index": 0, "function": {"arguments": '{"at": "sky"}'}}
     backend.script = lambda request: Answer(
         [sse(delta(tool_calls=[call]), delta(tool_calls=[rest]), delta("tool_calls"))]
     )
-    tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    tool = {
+        "type": "function",
+        "name": "look",
+        "parameters": {"type": "object", "properties": {}},
+        "strict": False,
+    }
     async with server.sdk.responses.stream(model="m", input="Look", tools=[tool]) as stream:
         seen = [event.type async for event in stream]
         final = await stream.get_final_response()
@@ -105,7 +125,10 @@ async def test_a_chain_of_five_gives_the_model_the_whole_history_in_order(
     previous = None
     for turn in range(5):
         response = await server.sdk.responses.create(
-            model="m", input=f"turn {turn}", instructions=f"rule {turn}", previous_response_id=previous
+            model="m",
+            input=f"turn {turn}",
+            instructions=f"rule {turn}",
+            previous_response_id=previous,
         )
         previous = response.id
 
@@ -128,10 +151,15 @@ async def test_a_chain_can_go_on_at_once_after_the_terminal_event(server: Runnin
 @pytest.mark.wide
 async def test_input_items_are_listed_newest_first_in_pages(server: RunningServer):
     first = await server.sdk.responses.create(model="m", input="one")
-    second = await server.sdk.responses.create(model="m", input="two", previous_response_id=first.id)
+    second = await server.sdk.responses.create(
+        model="m", input="two", previous_response_id=first.id
+    )
 
     newest = await server.sdk.responses.input_items.list(second.id, limit=2)
-    everything = [item async for item in server.sdk.responses.input_items.list(second.id, limit=1, order="asc")]
+    everything = [
+        item
+        async for item in server.sdk.responses.input_items.list(second.id, limit=1, order="asc")
+    ]
 
     assert [item.content[0].text for item in newest.data] == ["two", "You said: one"]
     assert newest.has_more
@@ -174,7 +202,9 @@ async def test_the_model_running_out_of_tokens_makes_the_response_and_its_item_i
         Answer([sse(delta(content="Once"), done=False)]),
         Answer([sse(delta(content="Once"), done=False)], cut=True),
         Answer([sse(delta(content="Once"), done=False), b'data: {"choices": [}\n\n']),
-        Answer([sse(delta(content="Once"), {"error": {"message": "boom", "code": 500}}, done=False)]),
+        Answer(
+            [sse(delta(content="Once"), {"error": {"message": "boom", "code": 500}}, done=False)]
+        ),
     ],
     ids=["ends without a reason", "breaks off", "is malformed", "holds an error"],
 )
@@ -192,7 +222,9 @@ async def test_an_answer_that_fails_in_its_middle_ends_the_stream_with_an_error(
     assert stored["status"] == "failed"
 
 
-async def test_the_sdk_raises_what_failed_in_mid_stream(server: RunningServer, backend: ReplayBackend):
+async def test_the_sdk_raises_what_failed_in_mid_stream(
+    server: RunningServer, backend: ReplayBackend
+):
     backend.script = lambda request: Answer([sse({"error": {"message": "boom"}}, done=False)])
 
     with pytest.raises(APIError, match="boom"):
@@ -203,8 +235,12 @@ async def test_the_sdk_raises_what_failed_in_mid_stream(server: RunningServer, b
 async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelled_response(
     server: RunningServer, backend: ReplayBackend
 ):
-    backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
-    response = await server.http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True})
+    backend.script = lambda request: Answer(
+        [sse(delta(content="Once"), done=False)], wait=asyncio.Event()
+    )
+    response = await server.http.post(
+        f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
+    )
     first = parse(await response.content.readuntil(b"\n\n"))[0]
     while b"output_text.delta" not in await response.content.readuntil(b"\n\n"):
         pass
@@ -212,7 +248,9 @@ async def test_a_client_that_leaves_ends_the_backends_call_and_leaves_a_cancelle
 
     await asyncio.wait_for(backend.left.wait(), 30)
 
-    await eventually(lambda: server.get(f"/responses/{first['response']['id']}"), lambda one: one[0] == 200)
+    await eventually(
+        lambda: server.get(f"/responses/{first['response']['id']}"), lambda one: one[0] == 200
+    )
     _, stored = await server.get(f"/responses/{first['response']['id']}")
     assert stored["status"] == "cancelled"
     assert (stored["output"][0]["status"], stored["output_text"]) == ("incomplete", "Once")

@@ -1,4 +1,6 @@
-"""Chat completions with `store: true`: stored before their end is sent, and served again as OpenAI does."""
+"""Chat completions with `store: true`: stored before their end is sent, and served again as OpenAI
+does.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +17,17 @@ from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.upstream.http import HttpBackend
 from tests.support.changed_stores import replace_operation
-from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, echo, sse, text
+from tests.support.replay import (
+    JSON,
+    STREAM,
+    Answer,
+    ReplayBackend,
+    completion,
+    delta,
+    echo,
+    sse,
+    text,
+)
 from tests.support.server import RunningServer, serve
 
 T = TypeVar("T")
@@ -24,7 +36,11 @@ MESSAGES: list[Any] = [
     {"role": "system", "content": "Be brief.", "name": "boss"},
     {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
 ]
-CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}
+CHAT: dict[str, Any] = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "Hi"}],
+    "store": True,
+}
 
 
 async def run(work: Callable[[], T]) -> T:
@@ -47,20 +63,34 @@ async def test_the_sdk_creates_retrieves_updates_lists_and_deletes(client: OpenA
     def story() -> None:
         completions = client.chat.completions
         created = completions.create(
-            model="m", messages=[{"role": "user", "content": "Hi"}], store=True, metadata={"a": "b"}, temperature=0.5
+            model="m",
+            messages=[{"role": "user", "content": "Hi"}],
+            store=True,
+            metadata={"a": "b"},
+            temperature=0.5,
         )
         found = completions.retrieve(created.id)
-        assert (found.id, found.object, found.choices) == (created.id, "chat.completion", created.choices)
+        assert (found.id, found.object, found.choices) == (
+            created.id,
+            "chat.completion",
+            created.choices,
+        )
         assert (found.metadata, found.model_extra["temperature"]) == ({"a": "b"}, 0.5)  # type: ignore[index]
         changed = completions.update(created.id, metadata={"c": "d"})
         assert (changed.id, changed.metadata) == (created.id, {"c": "d"})
         assert completions.update(created.id, metadata=None).metadata == {}
         assert [one.id for one in completions.list()] == [created.id]
         deleted = completions.delete(created.id)
-        assert (deleted.id, deleted.object, deleted.deleted) == (created.id, "chat.completion.deleted", True)
+        assert (deleted.id, deleted.object, deleted.deleted) == (
+            created.id,
+            "chat.completion.deleted",
+            True,
+        )
         assert list(completions.list()) == []
         for request in (completions.retrieve, completions.delete, completions.messages.list):
-            with pytest.raises(openai.NotFoundError, match=f"Chat completion with id '{created.id}' not found"):
+            with pytest.raises(
+                openai.NotFoundError, match=f"Chat completion with id '{created.id}' not found"
+            ):
                 request(created.id)
 
     await run(story)
@@ -69,18 +99,34 @@ async def test_the_sdk_creates_retrieves_updates_lists_and_deletes(client: OpenA
 async def test_the_sdk_pages_through_completions_and_messages(client: OpenAI) -> None:
     def story() -> None:
         completions = client.chat.completions
-        created = [completions.create(model="m", messages=MESSAGES[1:], store=True).id for _ in range(5)]
+        created = [
+            completions.create(model="m", messages=MESSAGES[1:], store=True).id for _ in range(5)
+        ]
         assert [one.id for one in completions.list(limit=2)] == created
         assert [one.id for one in completions.list(limit=3, order="desc")] == created[::-1]
         assert [one.id for one in completions.list(after=created[3])] == created[4:]
         one = completions.create(model="m", messages=MESSAGES, store=True).id
         listed = list(completions.messages.list(one, limit=1))
         assert [message.to_dict() for message in listed] == [
-            {"id": f"{one}-0", "content": "Be brief.", "content_parts": None, "name": "boss", "role": "system"},
-            {"id": f"{one}-1", "content": None, "content_parts": [{"type": "text", "text": "Hi"}], "name": None}
+            {
+                "id": f"{one}-0",
+                "content": "Be brief.",
+                "content_parts": None,
+                "name": "boss",
+                "role": "system",
+            },
+            {
+                "id": f"{one}-1",
+                "content": None,
+                "content_parts": [{"type": "text", "text": "Hi"}],
+                "name": None,
+            }
             | {"role": "user"},
         ]
-        assert [message.id for message in completions.messages.list(one, order="desc")] == [f"{one}-1", f"{one}-0"]
+        assert [message.id for message in completions.messages.list(one, order="desc")] == [
+            f"{one}-1",
+            f"{one}-0",
+        ]
         page = completions.messages.list(one, after=f"{one}-0")
         assert [message.id for message in page.data] == [f"{one}-1"]
 
@@ -109,11 +155,21 @@ async def test_a_streamed_completion_is_stored_as_a_plain_one_would_be(
     stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     calls = [
-        {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a"'}},
+        {
+            "index": 0,
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": "f", "arguments": '{"a"'},
+        },
         {"index": 0, "function": {"arguments": ":1}"}},
     ]
     chunks = [
-        {"id": "1", "model": "m-1", "created": 7, "choices": [{"index": 0, "delta": {"role": "assistant"}}]},
+        {
+            "id": "1",
+            "model": "m-1",
+            "created": 7,
+            "choices": [{"index": 0, "delta": {"role": "assistant"}}],
+        },
         delta(content="Hel", reasoning_content="think"),
         delta(content="lo", reasoning_content="ing"),
         *(delta(tool_calls=[call]) for call in calls),
@@ -131,17 +187,25 @@ async def test_a_streamed_completion_is_stored_as_a_plain_one_would_be(
         "refusal": None,
         "reasoning_content": "thinking",
     }
-    message["tool_calls"] = [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}]
+    message["tool_calls"] = [
+        {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+    ]
 
     ChatCompletion.model_validate(found)
-    assert found["choices"] == [{"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}]
+    assert found["choices"] == [
+        {"index": 0, "message": message, "finish_reason": "tool_calls", "logprobs": None}
+    ]
     assert (found["model"], found["created"], found["usage"]) == ("m-1", 7, chunks[-1]["usage"])
 
 
-async def test_a_stream_is_stored_before_its_end_is_sent(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_stream_is_stored_before_its_end_is_sent(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([text("a", "b")])
     seen = []
-    async with server.http.post(f"{server.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+    async with server.http.post(
+        f"{server.url}/chat/completions", json={**CHAT, "stream": True}
+    ) as response:
         async for line in response.content:
             if line == b"data: [DONE]\n":
                 _, listed = await request(server, "/chat/completions")
@@ -163,7 +227,9 @@ async def test_each_stored_completion_has_its_own_id_whatever_the_backend_sends(
     assert (listed["first_id"], listed["last_id"], listed["has_more"]) == (*ids, False)
 
 
-async def test_the_backend_receives_neither_store_nor_metadata(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_the_backend_receives_neither_store_nor_metadata(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = echo
     await create(server, metadata={"a": "b"}, min_p=0.1)
 
@@ -180,7 +246,13 @@ async def test_without_store_everything_passes_and_nothing_is_stored(
     _, listed = await request(server, "/chat/completions")
 
     assert (status, body["id"], backend.requests) == (200, "chatcmpl-1", [request_body])
-    assert listed == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
+    assert listed == {
+        "object": "list",
+        "data": [],
+        "first_id": None,
+        "last_id": None,
+        "has_more": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -198,7 +270,9 @@ async def test_an_answer_that_is_not_complete_passes_and_is_not_stored(
     server: RunningServer, backend: ReplayBackend, answer: Answer
 ) -> None:
     backend.script = lambda request: answer
-    async with server.http.post(f"{server.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+    async with server.http.post(
+        f"{server.url}/chat/completions", json={**CHAT, "stream": True}
+    ) as response:
         assert (response.status, response.headers["content-type"]) == (200, answer.content_type)
         passed = await response.read()
     _, listed = await request(server, "/chat/completions")
@@ -207,21 +281,31 @@ async def test_an_answer_that_is_not_complete_passes_and_is_not_stored(
     assert listed["data"] == []
 
 
-async def test_a_stream_that_breaks_off_is_not_stored(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_stream_that_breaks_off_is_not_stored(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([sse(delta(content="a"), done=False)], STREAM, cut=True)
     with pytest.raises(aiohttp.ClientPayloadError):
-        async with server.http.post(f"{server.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+        async with server.http.post(
+            f"{server.url}/chat/completions", json={**CHAT, "stream": True}
+        ) as response:
             await response.read()
     _, listed = await request(server, "/chat/completions")
 
     assert listed["data"] == []
 
 
-async def test_a_backends_comments_and_cut_characters_pass(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_backends_comments_and_cut_characters_pass(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     halves = [b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"}}]}\n\n']
-    halves += [b'data: {"choices":[{"index":0,"delta":{"content":"\\ude00"},"finish_reason":"stop"}]}\n\n']
+    halves += [
+        b'data: {"choices":[{"index":0,"delta":{"content":"\\ude00"},"finish_reason":"stop"}]}\n\n'
+    ]
     backend.script = lambda request: Answer([b": working\n\n", *halves, b"data: [DONE]\n\n"])
-    async with server.http.post(f"{server.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+    async with server.http.post(
+        f"{server.url}/chat/completions", json={**CHAT, "stream": True}
+    ) as response:
         passed = await response.read()
     _, listed = await request(server, "/chat/completions")
 
@@ -230,8 +314,11 @@ async def test_a_backends_comments_and_cut_characters_pass(server: RunningServer
     assert listed["data"][0]["choices"][0]["message"]["content"] == "😀"
 
 
-async def test_a_large_completion_is_stored_whole(server: RunningServer, backend: ReplayBackend) -> None:
-    text, requested = "ab" * 200_000, "cd" * 100_000
+async def test_a_large_completion_is_stored_whole(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
+    text = "ab" * 200_000
+    requested = "cd" * 100_000
     backend.script = lambda request: Answer([completion(text)], JSON)
     created = await create(server, messages=[{"role": "user", "content": requested}])
     _, found = await request(server, f"/chat/completions/{created['id']}")
@@ -258,22 +345,33 @@ async def test_a_plain_completion_that_cannot_be_stored_is_an_error(
     assert (status, body["error"]["type"]) == (503, "server_error")
 
 
-async def test_a_stream_that_cannot_be_stored_has_no_end(server: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_stream_that_cannot_be_stored_has_no_end(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = echo
     failing(server)
     with pytest.raises(aiohttp.ClientPayloadError):
-        async with server.http.post(f"{server.url}/chat/completions", json={**CHAT, "stream": True}) as response:
+        async with server.http.post(
+            f"{server.url}/chat/completions", json={**CHAT, "stream": True}
+        ) as response:
             await response.read()
 
 
-async def test_a_tenant_at_its_quota_stores_no_more(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_a_tenant_at_its_quota_stores_no_more(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = echo
     stateful.parts.run.quota.bounds.stored_bytes = 100
     status, _ = await request(stateful, "/chat/completions", CHAT)
     refused, body = await request(stateful, "/chat/completions", CHAT)
     unstored, _ = await request(stateful, "/chat/completions", {**CHAT, "store": False})
 
-    assert (status, refused, body["error"]["code"], unstored) == (200, 429, "storage_quota_exceeded", 200)
+    assert (status, refused, body["error"]["code"], unstored) == (
+        200,
+        429,
+        "storage_quota_exceeded",
+        200,
+    )
 
 
 async def test_it_expires_as_a_response_does(backend: ReplayBackend) -> None:
@@ -314,7 +412,9 @@ async def test_a_wrong_parameter_is_refused_before_the_backend_is_called(
         (f"metadata[{'a' * 65}]=b", "metadata", "string_above_max_length"),
     ],
 )
-async def test_a_wrong_query_is_refused(server: RunningServer, query: str, param: str, code: str) -> None:
+async def test_a_wrong_query_is_refused(
+    server: RunningServer, query: str, param: str, code: str
+) -> None:
     status, body = await request(server, f"/chat/completions?{query}")
 
     assert (status, body["error"]["param"], body["error"]["code"]) == (400, param, code)
@@ -353,7 +453,11 @@ async def test_messages_have_wrong_queries_and_wrong_methods_refused(
     ):
         async with server.http.request(method, server.url + target, json={}) as response:
             error = (await response.json())["error"]
-            errors[method, target.partition("?")[2][:5]] = response.status, error["param"], error["code"]
+            errors[method, target.partition("?")[2][:5]] = (
+                response.status,
+                error["param"],
+                error["code"],
+            )
 
     assert errors == {
         ("GET", "after"): (400, "after", "invalid_value"),

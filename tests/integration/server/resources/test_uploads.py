@@ -27,7 +27,12 @@ T = TypeVar("T")
 CONTENT = bytes(range(256)) * 12_000
 """Three MB."""
 
-NEW: dict[str, Any] = {"filename": "a.bin", "purpose": "user_data", "bytes": 6, "mime_type": "text/plain"}
+NEW: dict[str, Any] = {
+    "filename": "a.bin",
+    "purpose": "user_data",
+    "bytes": 6,
+    "mime_type": "text/plain",
+}
 
 
 async def run(work: Callable[[], T]) -> T:
@@ -40,7 +45,9 @@ async def create(server: RunningServer, **value: Any) -> str:
     return str(created["id"])
 
 
-async def send(server: RunningServer, upload: str, content: bytes, name: str = "data") -> tuple[int, dict[str, Any]]:
+async def send(
+    server: RunningServer, upload: str, content: bytes, name: str = "data"
+) -> tuple[int, dict[str, Any]]:
     form = aiohttp.FormData()
     form.add_field(name, io.BytesIO(content), filename="part")
     return await server.post(f"/uploads/{upload}/parts", data=form)
@@ -52,7 +59,9 @@ async def add(server: RunningServer, upload: str, content: bytes) -> str:
     return str(created["id"])
 
 
-async def complete(server: RunningServer, upload: str, *parts: str, **value: Any) -> tuple[int, dict[str, Any]]:
+async def complete(
+    server: RunningServer, upload: str, *parts: str, **value: Any
+) -> tuple[int, dict[str, Any]]:
     return await server.post(f"/uploads/{upload}/complete", json={"part_ids": parts, **value})
 
 
@@ -77,14 +86,20 @@ async def test_the_sdk_uploads_a_file_in_parts(client: OpenAI, tmp_path: Path) -
         )
         assert done.expires_at == done.created_at + 3600
         assert done.file is not None
-        assert (done.file.bytes, done.file.filename, done.file.purpose) == (len(CONTENT), "data.bin", "assistants")
+        assert (done.file.bytes, done.file.filename, done.file.purpose) == (
+            len(CONTENT),
+            "data.bin",
+            "assistants",
+        )
         assert client.files.content(done.file.id).read() == CONTENT
         assert [one.id for one in client.files.list()] == [done.file.id]
 
     await run(story)
 
 
-async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(stateful: RunningServer) -> None:
+async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(
+    stateful: RunningServer,
+) -> None:
     sdk = stateful.sdk
     created = await sdk.uploads.create(
         bytes=len(CONTENT),
@@ -95,7 +110,9 @@ async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(state
     )
     assert (created.status, created.file) == ("pending", None)
     pieces = [CONTENT[:1_000_001], CONTENT[1_000_001:1_000_002], CONTENT[1_000_002:]]
-    parts = await asyncio.gather(*(sdk.uploads.parts.create(created.id, data=piece) for piece in pieces))
+    parts = await asyncio.gather(
+        *(sdk.uploads.parts.create(created.id, data=piece) for piece in pieces)
+    )
     for part in parts:
         UploadPart.model_validate(part.model_dump(), strict=True)
         assert (part.object, part.upload_id) == ("upload.part", created.id)
@@ -103,7 +120,9 @@ async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(state
     assert done.file is not None
     assert done.file.expires_at == done.file.created_at + 7200
     assert (await sdk.files.content(done.file.id)).content == CONTENT
-    assert await stateful.parts.store.write(files.claim_stale, 10) == [], "the parts are stored still"
+    assert await stateful.parts.store.write(files.claim_stale, 10) == [], (
+        "the parts are stored still"
+    )
     with pytest.raises(openai.BadRequestError, match="already completed"):
         await sdk.uploads.parts.create(created.id, data=b"more")
     other = await sdk.uploads.create(bytes=1, filename="b", mime_type="x/y", purpose="batch")
@@ -114,7 +133,8 @@ async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(state
 
 async def test_the_order_of_the_request_is_the_order_of_the_file(server: RunningServer) -> None:
     upload = await create(server)
-    one, two = await add(server, upload, b"abc"), await add(server, upload, b"def")
+    one = await add(server, upload, b"abc")
+    two = await add(server, upload, b"def")
     status, done = await complete(server, upload, two, one)
     assert status == 200
     assert await (await server.sdk.files.content(done["file"]["id"])).aread() == b"defabc"
@@ -122,7 +142,8 @@ async def test_the_order_of_the_request_is_the_order_of_the_file(server: Running
 
 async def test_a_wrong_sum_leaves_the_upload_pending(stateful: RunningServer) -> None:
     upload = await create(stateful)
-    one, two = await add(stateful, upload, b"abc"), await add(stateful, upload, b"def")
+    one = await add(stateful, upload, b"abc")
+    two = await add(stateful, upload, b"def")
     foreign = await add(stateful, await create(stateful), b"ghi")
     for parts, provided, param in (
         ((one,), {}, "part_ids"),
@@ -135,11 +156,15 @@ async def test_a_wrong_sum_leaves_the_upload_pending(stateful: RunningServer) ->
         status, body = await complete(stateful, upload, *parts, **provided)
         assert (status, body["error"]["param"]) == (400, param), body
     assert (await stateful.parts.store.read(files.use, "")).files == 2
-    status, done = await complete(stateful, upload, one, two, md5=hashlib.md5(b"abcdef").hexdigest().upper())
+    status, done = await complete(
+        stateful, upload, one, two, md5=hashlib.md5(b"abcdef").hexdigest().upper()
+    )
     assert (status, done["status"]) == (200, "completed")
 
 
-async def test_exactly_one_of_many_completions_of_an_upload_succeeds(stateful: RunningServer) -> None:
+async def test_exactly_one_of_many_completions_of_an_upload_succeeds(
+    stateful: RunningServer,
+) -> None:
     upload = await create(stateful)
     part = await add(stateful, upload, b"abcdef")
     done = await asyncio.gather(*(complete(stateful, upload, part) for _ in range(5)))
@@ -158,13 +183,20 @@ async def test_parts_that_are_too_much_are_refused(server: RunningServer) -> Non
     await add(server, upload, b"56")
     large = await create(server, bytes=100 * 1024 * 1024)
     headers = {"content-type": "multipart/form-data; boundary=b"}
-    body = b'--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n' + bytes(64 * 1024 * 1024 + 1) + b"\r\n--b--"
-    status, answer = await server.post(f"/uploads/{large}/parts", data=io.BytesIO(body), headers=headers)
+    body = (
+        b'--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n'
+        + bytes(64 * 1024 * 1024 + 1)
+        + b"\r\n--b--"
+    )
+    status, answer = await server.post(
+        f"/uploads/{large}/parts", data=io.BytesIO(body), headers=headers
+    )
     assert (status, answer["error"]["code"]) == (413, "file_too_large")
 
 
 async def test_an_upload_that_has_expired_takes_nothing(stateful: RunningServer) -> None:
-    store, upload = stateful.parts.store, await create(stateful)
+    store = stateful.parts.store
+    upload = await create(stateful)
     found = await store.read(uploads.load, "", upload)
     assert found is not None
     old = replace(found, id="upload_old", expires_at=found.created_at - 1)
@@ -201,7 +233,9 @@ async def test_the_limits_hold_for_uploads(backend: ReplayBackend) -> None:
         ({"other": 1}, "other"),
     ],
 )
-async def test_each_mistake_is_named(server: RunningServer, provided: dict[str, Any], param: str) -> None:
+async def test_each_mistake_is_named(
+    server: RunningServer, provided: dict[str, Any], param: str
+) -> None:
     status, body = await server.post("/uploads", json=NEW | provided)
     assert (status, body["error"]["param"]) == (400, param)  # type: ignore[index]
     if provided == {"filename": "../"}:

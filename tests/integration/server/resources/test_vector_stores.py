@@ -31,14 +31,26 @@ async def created(server: RunningServer, **fields: Any) -> str:
 
 async def test_the_sdk_makes_reads_changes_and_deletes_a_store(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
-    one = await stores.create(name="notes", metadata={"a": "b"}, expires_after={"anchor": "last_active_at", "days": 7})
+    one = await stores.create(
+        name="notes", metadata={"a": "b"}, expires_after={"anchor": "last_active_at", "days": 7}
+    )
     assert one.id.startswith("vs_")
-    assert (one.name, one.metadata, one.status, one.usage_bytes) == ("notes", {"a": "b"}, "completed", 0)
+    assert (one.name, one.metadata, one.status, one.usage_bytes) == (
+        "notes",
+        {"a": "b"},
+        "completed",
+        0,
+    )
     assert one.expires_at == one.created_at + 7 * 86_400
     assert one.file_counts.total == 0
     assert await stores.retrieve(one.id) == one
     changed = await stores.update(one.id, name=None, expires_after=None, metadata={"c": "d"})
-    assert (changed.name, changed.metadata, changed.expires_at, changed.expires_after) == (None, {"c": "d"}, None, None)
+    assert (changed.name, changed.metadata, changed.expires_at, changed.expires_after) == (
+        None,
+        {"c": "d"},
+        None,
+        None,
+    )
     deleted = await stores.delete(one.id)
     assert (deleted.id, deleted.deleted, deleted.object) == (one.id, True, "vector_store.deleted")
     with pytest.raises(openai.NotFoundError, match=f"No vector store found with id '{one.id}'"):
@@ -47,9 +59,15 @@ async def test_the_sdk_makes_reads_changes_and_deletes_a_store(stateful: Running
 
 async def test_a_change_leaves_what_it_does_not_name(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
-    one = await stores.create(name="notes", metadata={"a": "b"}, expires_after={"anchor": "last_active_at", "days": 1})
+    one = await stores.create(
+        name="notes", metadata={"a": "b"}, expires_after={"anchor": "last_active_at", "days": 1}
+    )
     changed = await stores.update(one.id, name="n\0tes")
-    assert (changed.name, changed.metadata, changed.expires_at) == ("n\0tes", {"a": "b"}, one.expires_at)
+    assert (changed.name, changed.metadata, changed.expires_at) == (
+        "n\0tes",
+        {"a": "b"},
+        one.expires_at,
+    )
 
 
 async def test_stores_are_listed_in_pages_in_both_directions(stateful: RunningServer) -> None:
@@ -66,12 +84,15 @@ async def test_stores_are_listed_in_pages_in_both_directions(stateful: RunningSe
 
 
 async def test_a_response_in_progress_has_its_poll_interval(stateful: RunningServer) -> None:
-    store, file = await created(stateful), await store_file(stateful, PARIS)
+    store = await created(stateful)
+    file = await store_file(stateful, PARIS)
     stores = stateful.sdk.vector_stores
 
     async def poll_after(batch_id: str) -> set[str | None]:
         one = await stores.files.with_raw_response.retrieve(file, vector_store_id=store)
-        several = await stores.file_batches.with_raw_response.retrieve(batch_id, vector_store_id=store)
+        several = await stores.file_batches.with_raw_response.retrieve(
+            batch_id, vector_store_id=store
+        )
         return {reply.headers.get("openai-poll-after-ms") for reply in (one, several)}
 
     with blocked_reader() as reading:
@@ -84,21 +105,39 @@ async def test_a_response_in_progress_has_its_poll_interval(stateful: RunningSer
 
 async def test_the_sdk_attaches_polls_changes_and_detaches_a_file(stateful: RunningServer) -> None:
     files = stateful.sdk.vector_stores.files
-    store, file = await created(stateful), await store_file(stateful, PARIS)
+    store = await created(stateful)
+    file = await store_file(stateful, PARIS)
     begun = await files.create(store, file_id=file)
-    assert (begun.id, begun.status, begun.last_error, begun.usage_bytes) == (file, "in_progress", None, 0)
+    assert (begun.id, begun.status, begun.last_error, begun.usage_bytes) == (
+        file,
+        "in_progress",
+        None,
+        0,
+    )
     done = await files.poll(file, vector_store_id=store, poll_interval_ms=20)
     assert (done.status, done.attributes, done.vector_store_id) == ("completed", {}, store)
     assert done.usage_bytes > 0
     whole = await stateful.sdk.vector_stores.retrieve(store)
-    assert (whole.file_counts.completed, whole.file_counts.total, whole.usage_bytes) == (1, 1, done.usage_bytes)
+    assert (whole.file_counts.completed, whole.file_counts.total, whole.usage_bytes) == (
+        1,
+        1,
+        done.usage_bytes,
+    )
 
-    changed = await files.update(file, vector_store_id=store, attributes={"year": 2026, "draft": False, "by": "x"})
+    changed = await files.update(
+        file, vector_store_id=store, attributes={"year": 2026, "draft": False, "by": "x"}
+    )
     assert changed.attributes == {"year": 2026, "draft": False, "by": "x"}
     assert [part.text async for part in files.content(file, vector_store_id=store)] == [PARIS]
     deleted = await files.delete(file, vector_store_id=store)
-    assert (deleted.id, deleted.deleted, deleted.object) == (file, True, "vector_store.file.deleted")
-    with pytest.raises(openai.NotFoundError, match=f"No file found with id '{file}' in vector store '{store}'"):
+    assert (deleted.id, deleted.deleted, deleted.object) == (
+        file,
+        True,
+        "vector_store.file.deleted",
+    )
+    with pytest.raises(
+        openai.NotFoundError, match=f"No file found with id '{file}' in vector store '{store}'"
+    ):
         await files.retrieve(file, vector_store_id=store)
     assert (await stateful.sdk.vector_stores.retrieve(store)).usage_bytes == 0
 
@@ -107,12 +146,21 @@ async def test_the_sdk_attaches_polls_changes_and_detaches_a_file(stateful: Runn
 async def test_the_sdk_uploads_and_polls_files(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
     store = await created(stateful)
-    done = await stores.files.upload_and_poll(vector_store_id=store, file=("a.md", PARIS.encode()), poll_interval_ms=20)
+    done = await stores.files.upload_and_poll(
+        vector_store_id=store, file=("a.md", PARIS.encode()), poll_interval_ms=20
+    )
     assert (done.status, done.last_error) == ("completed", None)
     batch = await stores.file_batches.upload_and_poll(
-        store, files=[("b.md", b"# Two"), ("c.html", b"<p>Three</p>")], file_ids=[done.id], poll_interval_ms=20
+        store,
+        files=[("b.md", b"# Two"), ("c.html", b"<p>Three</p>")],
+        file_ids=[done.id],
+        poll_interval_ms=20,
     )
-    assert (batch.status, batch.file_counts.completed, batch.file_counts.total) == ("completed", 3, 3)
+    assert (batch.status, batch.file_counts.completed, batch.file_counts.total) == (
+        "completed",
+        3,
+        3,
+    )
     assert (await stores.retrieve(store)).file_counts.total == 3
 
 
@@ -121,13 +169,16 @@ async def test_a_store_is_created_with_its_first_files(stateful: RunningServer) 
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(3)]
     store = await created(stateful, file_ids=[*ids, ids[0]])
     await finished(stateful, store)
-    listed = [one.id async for one in stateful.sdk.vector_stores.files.list(store, limit=2, order="asc")]
+    listed = [
+        one.id async for one in stateful.sdk.vector_stores.files.list(store, limit=2, order="asc")
+    ]
     assert listed == ids
 
 
 @pytest.mark.wide
 async def test_files_are_listed_by_their_status(stateful: RunningServer) -> None:
-    good, bad = await store_file(stateful, PARIS), await store_file(stateful, b"\xff\xfe\xff", "a.txt")
+    good = await store_file(stateful, PARIS)
+    bad = await store_file(stateful, b"\xff\xfe\xff", "a.txt")
     store = await created(stateful, file_ids=[good, bad])
     await finished(stateful, store)
     files = stateful.sdk.vector_stores.files
@@ -142,34 +193,50 @@ async def test_files_are_listed_by_their_status(stateful: RunningServer) -> None
 async def finished(server: RunningServer, store: str) -> Any:
     """Return a store once none of its files is in progress."""
     stores = server.sdk.vector_stores
-    return await eventually(lambda: stores.retrieve(store), lambda found: not found.file_counts.in_progress)
+    return await eventually(
+        lambda: stores.retrieve(store), lambda found: not found.file_counts.in_progress
+    )
 
 
 @pytest.mark.wide
 async def test_the_sdk_attaches_a_batch_and_polls_it(stateful: RunningServer) -> None:
-    batches, store = stateful.sdk.vector_stores.file_batches, await created(stateful)
+    batches = stateful.sdk.vector_stores.file_batches
+    store = await created(stateful)
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(4)]
-    done = await batches.create_and_poll(store, file_ids=ids, attributes={"a": 1}, poll_interval_ms=20)
+    done = await batches.create_and_poll(
+        store, file_ids=ids, attributes={"a": 1}, poll_interval_ms=20
+    )
     assert (done.status, done.file_counts.completed, done.file_counts.total) == ("completed", 4, 4)
     assert done.id.startswith("vsfb_")
     assert done.object == "vector_store.files_batch"
-    listed = [one async for one in batches.list_files(done.id, vector_store_id=store, order="asc", limit=3)]
+    listed = [
+        one
+        async for one in batches.list_files(done.id, vector_store_id=store, order="asc", limit=3)
+    ]
     assert [one.id for one in listed] == ids
     assert all(one.attributes == {"a": 1} for one in listed)
     unchanged = await batches.cancel(done.id, vector_store_id=store)
     assert unchanged.status == "completed"
 
 
-async def test_files_of_a_batch_have_attributes_and_sizes_of_their_own(stateful: RunningServer) -> None:
-    batches, store = stateful.sdk.vector_stores.file_batches, await created(stateful)
+async def test_files_of_a_batch_have_attributes_and_sizes_of_their_own(
+    stateful: RunningServer,
+) -> None:
+    batches = stateful.sdk.vector_stores.file_batches
+    store = await created(stateful)
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(2)]
-    static: Any = {"type": "static", "static": {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}}
+    static: Any = {
+        "type": "static",
+        "static": {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0},
+    }
     created_of: Any = [
         {"file_id": ids[0], "attributes": {"n": 1}, "chunking_strategy": static},
         {"file_id": ids[1], "chunking_strategy": {"type": "auto"}},
     ]
     done = await batches.create_and_poll(store, files=created_of, poll_interval_ms=20)
-    first, second = [one async for one in batches.list_files(done.id, vector_store_id=store, order="asc")]
+    first, second = [
+        one async for one in batches.list_files(done.id, vector_store_id=store, order="asc")
+    ]
     assert first.attributes == {"n": 1}
     assert first.chunking_strategy is not None
     assert first.chunking_strategy.model_dump() == static
@@ -181,23 +248,31 @@ async def test_files_of_a_batch_have_attributes_and_sizes_of_their_own(stateful:
 
 
 async def test_a_batch_with_one_unknown_file_attaches_none(stateful: RunningServer) -> None:
-    store, file = await created(stateful), await store_file(stateful, PARIS)
+    store = await created(stateful)
+    file = await store_file(stateful, PARIS)
     with pytest.raises(openai.NotFoundError, match="No such File object: file-none"):
         await stateful.sdk.vector_stores.file_batches.create(store, file_ids=[file, "file-none"])
     assert [one async for one in stateful.sdk.vector_stores.files.list(store)] == []
 
 
-async def test_a_file_that_is_attached_again_keeps_one_row_with_new_attributes(stateful: RunningServer) -> None:
-    store, file = await created(stateful), await store_file(stateful, PARIS)
+async def test_a_file_that_is_attached_again_keeps_one_row_with_new_attributes(
+    stateful: RunningServer,
+) -> None:
+    store = await created(stateful)
+    file = await store_file(stateful, PARIS)
     files = stateful.sdk.vector_stores.files
-    await files.create_and_poll(file, vector_store_id=store, attributes={"a": 1}, poll_interval_ms=20)
+    await files.create_and_poll(
+        file, vector_store_id=store, attributes={"a": 1}, poll_interval_ms=20
+    )
     again = await files.create(store, file_id=file, attributes={"b": "2"})
     assert (again.status, again.attributes) == ("completed", {"b": "2"})
     assert (await stateful.sdk.vector_stores.retrieve(store)).file_counts.total == 1
 
 
 @pytest.mark.wide
-async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(stateful: RunningServer) -> None:
+async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(
+    stateful: RunningServer,
+) -> None:
     file = await store_file(stateful, PARIS)
     stores = [await created(stateful, file_ids=[file]) for _ in range(3)]
     for store in stores:
@@ -210,17 +285,26 @@ async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(
 
 async def test_a_search_finds_chunks_by_words_and_filters(stateful: RunningServer) -> None:
     store = await created(stateful)
-    paris, rome = await store_file(stateful, PARIS, "paris.txt"), await store_file(stateful, ROME, "rome.txt")
+    paris = await store_file(stateful, PARIS, "paris.txt")
+    rome = await store_file(stateful, ROME, "rome.txt")
     files = stateful.sdk.vector_stores.files
-    await files.create_and_poll(paris, vector_store_id=store, attributes={"year": 2025}, poll_interval_ms=20)
-    await files.create_and_poll(rome, vector_store_id=store, attributes={"year": 2026}, poll_interval_ms=20)
+    await files.create_and_poll(
+        paris, vector_store_id=store, attributes={"year": 2025}, poll_interval_ms=20
+    )
+    await files.create_and_poll(
+        rome, vector_store_id=store, attributes={"year": 2026}, poll_interval_ms=20
+    )
     search = stateful.sdk.vector_stores.search
-    found = await search(store, query="Which capital has the Eiffel Tower?", max_num_results=1, rewrite_query=True)
+    found = await search(
+        store, query="Which capital has the Eiffel Tower?", max_num_results=1, rewrite_query=True
+    )
     (hit,) = found.data
     assert (hit.file_id, hit.filename, hit.attributes) == (paris, "paris.txt", {"year": 2025})
     assert 0 < hit.score <= 1
     assert [part.text for part in hit.content] == [PARIS]
-    newer = await search(store, query=["capital", "city"], filters={"type": "gte", "key": "year", "value": 2026})
+    newer = await search(
+        store, query=["capital", "city"], filters={"type": "gte", "key": "year", "value": 2026}
+    )
     assert [one.file_id for one in newer.data] == [rome]
     status, raw = await stateful.post(f"/vector_stores/{store}/search", json={"query": "capital"})
     assert (status, raw["object"], raw["search_query"], raw["has_more"], raw["next_page"]) == (
@@ -234,7 +318,9 @@ async def test_a_search_finds_chunks_by_words_and_filters(stateful: RunningServe
     assert [one.file_id for one in (await search(store, query="capital")).data] == [rome]
 
 
-async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stateful: RunningServer) -> None:
+async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(
+    stateful: RunningServer,
+) -> None:
     old = StoredVectorStore(new_id("vs"), "", int(time.time()) - 2 * 86_400, days=1)
     await stateful.parts.store.write(vector_stores.create, old)
     assert (await stateful.sdk.vector_stores.retrieve(old.id)).status == "expired"
@@ -254,19 +340,24 @@ async def test_reindexing_has_all_files_ingested_again(stateful: RunningServer) 
     await finished(stateful, store)
     status, displayed = await stateful.post(f"/vector_stores/{store}/reindex")
     assert (status, displayed["id"], displayed["status"]) == (200, store, "in_progress")
-    assert [one.file_id for one in (await stateful.sdk.vector_stores.search(store, query="Paris")).data] == [file]
+    assert [
+        one.file_id for one in (await stateful.sdk.vector_stores.search(store, query="Paris")).data
+    ] == [file]
     assert (await finished(stateful, store)).file_counts.completed == 1
 
 
 async def test_a_cancelled_batch_ingests_no_more(stateful: RunningServer) -> None:
-    store, file = await created(stateful), await store_file(stateful, PARIS)
+    store = await created(stateful)
+    file = await store_file(stateful, PARIS)
     with blocked_reader() as reading:
         batches = stateful.sdk.vector_stores.file_batches
         batch = await batches.create(store, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
         cancelled = await batches.cancel(batch.id, vector_store_id=store)
         assert (cancelled.status, cancelled.file_counts.cancelled) == ("cancelled", 1)
-    assert (await stateful.sdk.vector_stores.files.retrieve(file, vector_store_id=store)).status == "cancelled"
+    assert (
+        await stateful.sdk.vector_stores.files.retrieve(file, vector_store_id=store)
+    ).status == "cancelled"
     assert (await stateful.sdk.vector_stores.search(store, query="Paris")).data == []
 
 
@@ -283,7 +374,9 @@ async def test_a_file_deleted_during_a_read_is_removed_everywhere(stateful: Runn
 @contextmanager
 def blocked_reader() -> Iterator[asyncio.Event]:
     """Have documents read only after the block; the event is set once one is to be read."""
-    read, begun, may_go = DocumentReader.read, asyncio.Event(), asyncio.Event()
+    read = DocumentReader.read
+    begun = asyncio.Event()
+    may_go = asyncio.Event()
 
     async def retained(*value: Any) -> Any:
         begun.set()
@@ -296,8 +389,11 @@ def blocked_reader() -> Iterator[asyncio.Event]:
         may_go.set()
 
 
-async def test_a_reader_that_fails_makes_the_file_fail_and_not_the_batch(stateful: RunningServer) -> None:
-    good, bad = await store_file(stateful, PARIS), await store_file(stateful, b"\x89PNG\r\n\x1a\n...", "a.png")
+async def test_a_reader_that_fails_makes_the_file_fail_and_not_the_batch(
+    stateful: RunningServer,
+) -> None:
+    good = await store_file(stateful, PARIS)
+    bad = await store_file(stateful, b"\x89PNG\r\n\x1a\n...", "a.png")
     store = await created(stateful)
     done = await stateful.sdk.vector_stores.file_batches.create_and_poll(
         store, file_ids=[good, bad], poll_interval_ms=20
@@ -309,13 +405,28 @@ async def test_a_reader_that_fails_makes_the_file_fail_and_not_the_batch(statefu
 
 
 BAD: list[tuple[str, str, dict[str, Any], str]] = [
-    ("", "expires_after", {"expires_after": {"anchor": "created_at", "days": 1}}, "expires_after.anchor"),
-    ("", "days", {"expires_after": {"anchor": "last_active_at", "days": 366}}, "expires_after.days"),
+    (
+        "",
+        "expires_after",
+        {"expires_after": {"anchor": "created_at", "days": 1}},
+        "expires_after.anchor",
+    ),
+    (
+        "",
+        "days",
+        {"expires_after": {"anchor": "last_active_at", "days": 366}},
+        "expires_after.days",
+    ),
     ("", "files", {"file_ids": ["file-x"] * 501}, "file_ids"),
     ("/{}/files", "file id", {}, "file_id"),
     ("/{}/files", "list", {"file_id": "file-x", "attributes": {"a": ["b"]}}, "attributes.a"),
     ("/{}/files", "null", {"file_id": "file-x", "attributes": {"a": None}}, "attributes.a"),
-    ("/{}/files", "keys", {"file_id": "file-x", "attributes": {f"{i}": 1 for i in range(17)}}, "attributes"),
+    (
+        "/{}/files",
+        "keys",
+        {"file_id": "file-x", "attributes": {f"{i}": 1 for i in range(17)}},
+        "attributes",
+    ),
     (
         "/{}/files",
         "overlap",
@@ -329,23 +440,43 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
         "chunking_strategy.static.chunk_overlap_tokens",
     ),
     ("/{}/file_batches", "nothing", {}, "file_ids"),
-    ("/{}/file_batches", "both", {"file_ids": ["file-x"], "files": [{"file_id": "file-x"}]}, "files"),
-    ("/{}/file_batches", "keys", {"files": [{"file_id": "f", "attributes": {"a": []}}]}, "files[0].attributes.a"),
+    (
+        "/{}/file_batches",
+        "both",
+        {"file_ids": ["file-x"], "files": [{"file_id": "file-x"}]},
+        "files",
+    ),
+    (
+        "/{}/file_batches",
+        "keys",
+        {"files": [{"file_id": "f", "attributes": {"a": []}}]},
+        "files[0].attributes.a",
+    ),
     ("/{}/search", "query", {}, "query"),
     ("/{}/search", "blank", {"query": " "}, "query"),
     ("/{}/search", "empty", {"query": []}, "query"),
     ("/{}/search", "results", {"query": "x", "max_num_results": 51}, "max_num_results"),
-    ("/{}/search", "filter", {"query": "x", "filters": {"type": "is", "key": "a", "value": 1}}, "filters.type"),
+    (
+        "/{}/search",
+        "filter",
+        {"query": "x", "filters": {"type": "is", "key": "a", "value": 1}},
+        "filters.type",
+    ),
     (
         "/{}/search",
         "weights",
-        {"query": "x", "ranking_options": {"hybrid_search": {"embedding_weight": 0, "text_weight": 0}}},
+        {
+            "query": "x",
+            "ranking_options": {"hybrid_search": {"embedding_weight": 0, "text_weight": 0}},
+        },
         "ranking_options.hybrid_search",
     ),
 ]
 
 
-@pytest.mark.parametrize(("path", "what", "body", "param"), BAD, ids=[f"{path}-{what}" for path, what, *_ in BAD])
+@pytest.mark.parametrize(
+    ("path", "what", "body", "param"), BAD, ids=[f"{path}-{what}" for path, what, *_ in BAD]
+)
 async def test_a_wrong_body_is_refused_with_its_place(
     server: RunningServer, path: str, what: str, body: dict[str, Any], param: str
 ) -> None:

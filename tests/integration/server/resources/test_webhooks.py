@@ -27,25 +27,37 @@ def promptly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def endpoint(server: RunningServer, receiver: Receiver, *types: str) -> Any:
-    return await server.sdk.webhooks.create(name="mine", url=receiver.url, event_types=list(types) or ALL)  # type: ignore[arg-type]
+    return await server.sdk.webhooks.create(
+        name="mine", url=receiver.url, event_types=list(types) or ALL
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.wide
 async def test_the_sdk_manages_endpoints(stateful: RunningServer) -> None:
     webhooks = stateful.sdk.webhooks
     created = [
-        await webhooks.create(name=f"n{i}", url=f"https://example.com/{i}", event_types=["response.completed"])
+        await webhooks.create(
+            name=f"n{i}", url=f"https://example.com/{i}", event_types=["response.completed"]
+        )
         for i in range(3)
     ]
     assert created[0].signing_secret.startswith("whsec_")
     assert created[0].signing_secret_hint != created[0].signing_secret
     found = await webhooks.retrieve(created[0].id)
-    assert (found.url, found.name, found.event_types) == ("https://example.com/0", "n0", ["response.completed"])
+    assert (found.url, found.name, found.event_types) == (
+        "https://example.com/0",
+        "n0",
+        ["response.completed"],
+    )
     assert not hasattr(found, "signing_secret")
     listed = [one.id async for one in webhooks.list(limit=2)]
     assert sorted(listed) == sorted(one.id for one in created)
     changed = await webhooks.update(created[0].id, name="other", event_types=["response.failed"])
-    assert (changed.name, changed.url, changed.event_types) == ("other", "https://example.com/0", ["response.failed"])
+    assert (changed.name, changed.url, changed.event_types) == (
+        "other",
+        "https://example.com/0",
+        ["response.failed"],
+    )
     rotated = await webhooks.rotate_secret(created[0].id)
     assert rotated.signing_secret != created[0].signing_secret
     deleted = await webhooks.delete(created[0].id)
@@ -70,7 +82,9 @@ async def test_a_delivery_is_signed_so_that_the_sdk_takes_it(stateful: RunningSe
         assert (await stateful.sdk.responses.retrieve(event.data.id)).status == "completed"
 
 
-async def test_every_end_has_exactly_its_own_event(stateful: RunningServer, backend: ReplayBackend) -> None:
+async def test_every_end_has_exactly_its_own_event(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     async with receiving() as everything, receiving() as failures:
         created = await endpoint(stateful, everything)
         await endpoint(stateful, failures, "response.failed")
@@ -78,7 +92,9 @@ async def test_every_end_has_exactly_its_own_event(stateful: RunningServer, back
             "response.completed": Answer([text("Hi")]),
             "response.incomplete": Answer([sse(delta(content="Hi"), delta("length"))]),
             "response.failed": Answer([b"{}"], status=500),
-            "response.cancelled": Answer([sse(delta(content="Hi"), done=False)], wait=asyncio.Event()),
+            "response.cancelled": Answer(
+                [sse(delta(content="Hi"), done=False)], wait=asyncio.Event()
+            ),
         }
         for number, (kind, answer) in enumerate(scripts.items(), 1):
             backend.script = lambda request, answer=answer: answer
@@ -104,7 +120,9 @@ async def test_every_end_has_exactly_its_own_event(stateful: RunningServer, back
 async def test_what_is_not_received_comes_again_with_the_same_id(
     stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(courier, "FIRST_WAIT", -2.0)  # what is postponed, by whole seconds, is due at once
+    monkeypatch.setattr(
+        courier, "FIRST_WAIT", -2.0
+    )  # what is postponed, by whole seconds, is due at once
     monkeypatch.setattr(courier, "POLL_INTERVAL", 0.05)
     async with receiving() as receiver:
         receiver.statuses = [500, 302, 404]
@@ -114,7 +132,9 @@ async def test_what_is_not_received_comes_again_with_the_same_id(
 
         assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
         assert len({body for _, body in receiver.received}) == 1
-        await eventually(partial(stateful.parts.store.read, webhooks.deliveries), lambda one: not one)
+        await eventually(
+            partial(stateful.parts.store.read, webhooks.deliveries), lambda one: not one
+        )
 
 
 async def test_a_rotated_secret_overlaps_if_requested(stateful: RunningServer) -> None:
@@ -122,7 +142,9 @@ async def test_a_rotated_secret_overlaps_if_requested(stateful: RunningServer) -
         created = await endpoint(stateful, receiver)
         for save, works in ((True, True), (False, False)):
             old = created.signing_secret
-            created = await stateful.sdk.webhooks.rotate_secret(created.id, keep_old_secret_active_for_24_hours=save)
+            created = await stateful.sdk.webhooks.rotate_secret(
+                created.id, keep_old_secret_active_for_24_hours=save
+            )
             result = await stateful.sdk.webhooks.test(created.id, event_type="response.completed")
             headers, body = receiver.received[-1]
             stateful.sdk.webhooks.unwrap(body, headers, secret=created.signing_secret)
@@ -138,9 +160,27 @@ async def test_a_rotated_secret_overlaps_if_requested(stateful: RunningServer) -
 @pytest.mark.parametrize(
     "url",
     [
-        *("http://example.com/", "ftp://example.com", "https://", "https:///x", "https://u:p@example.com/", "x"),
-        *("https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "https://169.254.169.254/", "https://0.0.0.0/"),
-        *("https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/", "https://[fe80::1]/", "https://example.com/#x"),
+        *(
+            "http://example.com/",
+            "ftp://example.com",
+            "https://",
+            "https:///x",
+            "https://u:p@example.com/",
+            "x",
+        ),
+        *(
+            "https://127.0.0.1/",
+            "https://[::1]/",
+            "https://10.0.0.1/",
+            "https://169.254.169.254/",
+            "https://0.0.0.0/",
+        ),
+        *(
+            "https://[::ffff:127.0.0.1]/",
+            "https://[64:ff9b::7f00:1]/",
+            "https://[fe80::1]/",
+            "https://example.com/#x",
+        ),
         "https://exa mple.com/",
     ],
 )
@@ -149,7 +189,11 @@ async def test_an_address_that_is_not_public_is_refused(url: str) -> None:
         body = {"name": "n", "url": url, "event_types": ALL}
         status, reply = await server.post("/webhook_endpoints", json=body)
 
-    assert (status, reply["error"]["code"], reply["error"]["param"]) == (400, "invalid_value", "url")  # type: ignore[index]
+    assert (status, reply["error"]["code"], reply["error"]["param"]) == (
+        400,
+        "invalid_value",
+        "url",
+    )  # type: ignore[index]
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "localhost."])
@@ -159,7 +203,9 @@ async def test_a_name_that_leads_home_is_not_connected_to(host: str) -> None:
         body = {"name": "n", "url": f"https://{host}:{port}", "event_types": ALL}
         _, created = await server.post("/webhook_endpoints", json=body)
         if "id" in created:
-            status, reply = await server.post(f"/webhook_endpoints/{created['id']}/test", json={"event_type": ALL[0]})
+            status, reply = await server.post(
+                f"/webhook_endpoints/{created['id']}/test", json={"event_type": ALL[0]}
+            )
             assert (status, reply["error"]["code"]) == (400, "webhook_unreachable")  # type: ignore[index]
         assert receiver.received == []
 
@@ -168,22 +214,56 @@ async def test_a_tenant_has_a_limited_number_of_endpoints(stateful: RunningServe
     stateful.endpoints.most = 2
     webhooks = stateful.sdk.webhooks
     created = [
-        await webhooks.create(name=f"n{i}", url="https://example.com/", event_types=["response.completed"])
+        await webhooks.create(
+            name=f"n{i}", url="https://example.com/", event_types=["response.completed"]
+        )
         for i in range(2)
     ]
     with pytest.raises(openai.BadRequestError, match="the maximum on this server") as caught:
-        await webhooks.create(name="more", url="https://example.com/", event_types=["response.completed"])
+        await webhooks.create(
+            name="more", url="https://example.com/", event_types=["response.completed"]
+        )
     assert caught.value.code == "webhook_endpoint_limit_reached"
     await webhooks.update(created[0].id, name="other")
     await webhooks.delete(created[1].id)
-    await webhooks.create(name="again", url="https://example.com/", event_types=["response.completed"])
+    await webhooks.create(
+        name="again", url="https://example.com/", event_types=["response.completed"]
+    )
 
 
 WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
-    ("POST", "", {"url": "https://a.b", "event_types": ALL}, 400, "missing_required_parameter", "name"),
-    ("POST", "", {"name": "n", "url": "https://a.b", "event_types": []}, 400, "empty_array", "event_types"),
-    ("POST", "", {"name": "n", "url": "https://a.b", "event_types": ["x"]}, 400, "invalid_value", "event_types[0]"),
-    ("POST", "", {"name": "a\nb", "url": "https://a.b", "event_types": ALL}, 400, "invalid_value", "name"),
+    (
+        "POST",
+        "",
+        {"url": "https://a.b", "event_types": ALL},
+        400,
+        "missing_required_parameter",
+        "name",
+    ),
+    (
+        "POST",
+        "",
+        {"name": "n", "url": "https://a.b", "event_types": []},
+        400,
+        "empty_array",
+        "event_types",
+    ),
+    (
+        "POST",
+        "",
+        {"name": "n", "url": "https://a.b", "event_types": ["x"]},
+        400,
+        "invalid_value",
+        "event_types[0]",
+    ),
+    (
+        "POST",
+        "",
+        {"name": "a\nb", "url": "https://a.b", "event_types": ALL},
+        400,
+        "invalid_value",
+        "name",
+    ),
     ("GET", "?after=we_none", None, 400, "invalid_value", "after"),
     ("GET", "?limit=0", None, 400, "integer_below_min_value", "limit"),
     ("GET", "/we_none", None, 404, None, None),
@@ -197,9 +277,17 @@ WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "code", "param"), WRONG)
 async def test_what_is_wrong_is_refused(
-    server: RunningServer, method: str, path: str, body: Any, status: int, code: str | None, param: str | None
+    server: RunningServer,
+    method: str,
+    path: str,
+    body: Any,
+    status: int,
+    code: str | None,
+    param: str | None,
 ) -> None:
-    async with server.http.request(method, f"{server.url}/webhook_endpoints{path}", json=body) as response:
+    async with server.http.request(
+        method, f"{server.url}/webhook_endpoints{path}", json=body
+    ) as response:
         error = (await response.json())["error"]
 
     assert (response.status, error["code"], error["param"]) == (status, code, param)

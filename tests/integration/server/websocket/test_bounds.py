@@ -47,7 +47,9 @@ async def test_a_binary_message_is_refused_and_ends_the_connection(server: Runni
 
 
 @pytest.mark.wide
-async def test_a_too_large_message_closes_the_connection_with_the_reason(server: RunningServer, monkeypatch):
+async def test_a_too_large_message_closes_the_connection_with_the_reason(
+    server: RunningServer, monkeypatch
+):
     async with talk(server) as one:
         with pytest.raises(ConnectionClosed):  # where the end is seen while sending
             await one.send_text(b" ".join([b"x" * 1024] * 1024 * 65).decode())
@@ -61,7 +63,9 @@ async def test_a_large_message_is_taken(server: RunningServer):
         assert text_of(await one.created(words)) == f"You said: {words} "
 
 
-@pytest.mark.parametrize("frame", [b"\x81\x85\0\0\0\0\xff\xfe\xff\xfe\xff", b"\xf1\x80\0\0\0\0", b"\x83\x80\0\0\0\0"])
+@pytest.mark.parametrize(
+    "frame", [b"\x81\x85\0\0\0\0\xff\xfe\xff\xfe\xff", b"\xf1\x80\0\0\0\0", b"\x83\x80\0\0\0\0"]
+)
 async def test_what_breaks_the_protocol_ends_the_connection(server: RunningServer, frame: bytes):
     async with talk(server) as one:
         one.socket.transport.write(frame)
@@ -81,10 +85,14 @@ async def test_a_message_in_very_many_fragments_ends_the_connection(server: Runn
         assert one.socket.close_code == 1009
 
 
-async def test_a_frame_that_is_too_large_ends_the_connection(server: RunningServer, monkeypatch: pytest.MonkeyPatch):
+async def test_a_frame_that_is_too_large_ends_the_connection(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(bounded, "MAX_FRAME", 100_000)
     async with talk(server) as one:
-        one.socket.transport.write(b"\x81\xff" + (30_000_000).to_bytes(8, "big") + MASK + b" " * 110_000)
+        one.socket.transport.write(
+            b"\x81\xff" + (30_000_000).to_bytes(8, "big") + MASK + b" " * 110_000
+        )
         with pytest.raises(ConnectionClosed):
             await one.receive_event()
         assert one.socket.close_code == 1009
@@ -100,7 +108,8 @@ async def test_what_a_client_sends_after_a_frame_that_is_too_large_takes_no_memo
         connected(server.url) as (reader, writer),
     ):
         writer.write(
-            b"GET /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+            b"GET /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: "
+            b"websocket\r\n"
             b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         )
         await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)
@@ -141,7 +150,8 @@ async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBac
 async def test_messages_that_are_whole_and_not_received_have_room_together(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ):
-    gate, receive = asyncio.Event(), EventChannel.receive_event
+    gate = asyncio.Event()
+    receive = EventChannel.receive_event
 
     async def receive_late(channel: EventChannel) -> bytes | None:
         await gate.wait()
@@ -166,10 +176,14 @@ async def test_a_client_that_reads_no_pongs_receives_no_more_of_them(server: Run
         one.socket.transport.pause_reading()
         connections = server.host.server_state.connections
         (serving,) = (each for each in connections if isinstance(each, bounded.BoundedWebSocket))
-        # The kernel shall hold few of the 5 MB of answers. Where pings arrive it would drop what does not fit, and
-        # the client would send that again after ever longer pauses.
-        one.socket.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        serving.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
+        # The kernel shall hold few of the 5 MB of answers. Where pings arrive it would drop what
+        # does not fit, and the client would send that again after ever longer pauses.
+        one.socket.transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536
+        )
+        serving.transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536
+        )
         ping = b"\x89\xfd" + MASK + b"p" * 125
         for _ in range(20):
             one.socket.transport.write(ping * 2_000)
@@ -182,9 +196,12 @@ async def test_a_client_that_reads_no_pongs_receives_no_more_of_them(server: Run
 # Who reads slowly, or not at all.
 
 
-async def test_a_client_that_does_not_read_slows_its_model_down(server: RunningServer, backend: ReplayBackend):
+async def test_a_client_that_does_not_read_slows_its_model_down(
+    server: RunningServer, backend: ReplayBackend
+):
     """The rest stays with the model's server: 64 MB are offered, a few are taken."""
-    piece, taken = sse(delta(content="x" * 65_536), done=False), 0
+    piece = sse(delta(content="x" * 65_536), done=False)
+    taken = 0
 
     class Counted(list):
         def __iter__(self):
@@ -208,7 +225,10 @@ async def test_a_client_without_pongs_is_disconnected(backend: ReplayBackend, mo
     monkeypatch.setattr(host, "PING_EVERY", 0.05)
     monkeypatch.setattr(bounded, "LAST_WORDS", 0.05)
     Slow(backend)
-    async with serve(HttpBackend("replay", backend.url, "k")) as server, talk(server, ping_interval=None) as one:
+    async with (
+        serve(HttpBackend("replay", backend.url, "k")) as server,
+        talk(server, ping_interval=None) as one,
+    ):
         await one.send_request()
         await one.until("response.output_text.delta")
         one.socket.transport.pause_reading()
@@ -221,20 +241,28 @@ async def test_a_client_with_pongs_stays_connected(backend: ReplayBackend, monke
     pongs = []
     taken = bounded.BoundedWebSocket.handle_pong
     monkeypatch.setattr(
-        bounded.BoundedWebSocket, "handle_pong", lambda self, frame: (pongs.append(frame), taken(self, frame))
+        bounded.BoundedWebSocket,
+        "handle_pong",
+        lambda self, frame: (pongs.append(frame), taken(self, frame)),
     )
     async with serve(HttpBackend("replay", backend.url, "k")) as server, talk(server) as one:
         await until(lambda: len(pongs) > 3)
         assert (await one.created())["status"] == "completed"
 
 
-async def test_a_silent_model_is_covered_up_as_in_a_stream(server: RunningServer, backend: ReplayBackend, monkeypatch):
+async def test_a_silent_model_is_covered_up_as_in_a_stream(
+    server: RunningServer, backend: ReplayBackend, monkeypatch
+):
     monkeypatch.setattr(websocket, "KEEPALIVE_AFTER", 0.1)
     backend.script = lambda request: Answer([b": wait\n\n"], wait=asyncio.Event())
     async with talk(server) as one:
         await one.send_request()
         received = await one.until("keepalive")
-    assert [event["type"] for event in received] == ["response.created", "response.in_progress", "keepalive"]
+    assert [event["type"] for event in received] == [
+        "response.created",
+        "response.in_progress",
+        "keepalive",
+    ]
     assert [event["sequence_number"] for event in received] == [0, 1, 2]
 
 
@@ -242,7 +270,9 @@ async def test_a_silent_model_is_covered_up_as_in_a_stream(server: RunningServer
 
 
 @pytest.mark.parametrize("leave", ["close", "abort"])
-async def test_a_disconnected_client_ends_the_work_for_it(server: RunningServer, backend: ReplayBackend, leave: str):
+async def test_a_disconnected_client_ends_the_work_for_it(
+    server: RunningServer, backend: ReplayBackend, leave: str
+):
     Slow(backend)
     async with talk(server) as one:
         await one.send_request()
@@ -258,7 +288,9 @@ async def test_a_disconnected_client_ends_the_work_for_it(server: RunningServer,
     assert (stored["status"], stored["output_text"]) == ("cancelled", "Once")
 
 
-async def test_what_waited_is_not_begun_after_its_client_has_left(server: RunningServer, backend: ReplayBackend):
+async def test_what_waited_is_not_begun_after_its_client_has_left(
+    server: RunningServer, backend: ReplayBackend
+):
     Slow(backend)
     async with talk(server) as one:
         for _ in range(3):
@@ -284,7 +316,8 @@ async def test_an_outdated_connection_is_notified_and_closed(server: RunningServ
 async def test_running_responses_end_first_and_no_new_one_begins(
     server: RunningServer, backend: ReplayBackend, monkeypatch
 ):
-    slow, turned = Slow(backend), asyncio.Event()
+    slow = Slow(backend)
+    turned = asyncio.Event()
     reached = websocket.limit_reached
 
     def reported():
@@ -323,7 +356,9 @@ async def test_an_idle_socket_is_closed_at_once_when_the_server_stops(patient: R
         assert await one.closed() == 1001
 
 
-async def test_running_responses_complete_when_the_server_stops(patient: RunningServer, backend: ReplayBackend):
+async def test_running_responses_complete_when_the_server_stops(
+    patient: RunningServer, backend: ReplayBackend
+):
     slow = Slow(backend)
     async with talk(patient) as one:
         await one.send_request(stream_id="a")
@@ -338,7 +373,9 @@ async def test_running_responses_complete_when_the_server_stops(patient: Running
     assert (received[-1]["stream_id"], code) == ("a", 1001)
 
 
-async def test_what_is_not_finished_in_time_fails_in_its_own_words(server: RunningServer, backend: ReplayBackend):
+async def test_what_is_not_finished_in_time_fails_in_its_own_words(
+    server: RunningServer, backend: ReplayBackend
+):
     Slow(backend)
     async with talk(server) as one:
         await one.send_request()
@@ -350,7 +387,9 @@ async def test_what_is_not_finished_in_time_fails_in_its_own_words(server: Runni
     assert code == 1001
 
 
-async def test_a_server_that_stops_takes_no_more_sockets(patient: RunningServer, backend: ReplayBackend):
+async def test_a_server_that_stops_takes_no_more_sockets(
+    patient: RunningServer, backend: ReplayBackend
+):
     slow = Slow(backend)
     async with talk(patient) as one:
         await one.send_request()
@@ -362,7 +401,9 @@ async def test_a_server_that_stops_takes_no_more_sockets(patient: RunningServer,
                 pass
         slow.go.set()
     assert caught.value.response.status_code == 503
-    assert json.loads(caught.value.response.body)["error"]["message"].startswith("This server is shutting down")
+    assert json.loads(caught.value.response.body)["error"]["message"].startswith(
+        "This server is shutting down"
+    )
 
 
 async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
@@ -381,7 +422,9 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     assert sent == [{"type": "websocket.close"}]
 
 
-async def test_a_client_that_leaves_before_its_socket_is_open_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_leaves_before_its_socket_is_open_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def send(message: dict) -> None:
         raise ConnectionResetError
 
@@ -414,17 +457,24 @@ async def test_a_refused_upgrade_is_one_line_of_the_access_log(
 # What a connection holds.
 
 
-async def test_what_waits_and_what_is_remembered_have_a_bound_in_each_connection(backend: ReplayBackend):
+async def test_what_waits_and_what_is_remembered_have_a_bound_in_each_connection(
+    backend: ReplayBackend,
+):
     slow = Slow(backend)
     limits = ServerLimits(body=50_000, connection=100_000)
-    async with serve(HttpBackend("replay", backend.url), limits=limits) as server, talk(server) as one:
+    async with (
+        serve(HttpBackend("replay", backend.url), limits=limits) as server,
+        talk(server) as one,
+    ):
         await one.send_request("x" * 40_000)
         await one.until("response.output_text.delta")
         await one.send_request("y" * 40_000)
         error = await one.refusal("z" * 40_000)
         assert (error["code"], error["type"]) == ("too_many_requests", "requests")
         slow.go.set()
-        ended = [(await one.until("response.completed"))[-1]["response"]["status"] for _ in range(2)]
+        ended = [
+            (await one.until("response.completed"))[-1]["response"]["status"] for _ in range(2)
+        ]
         assert ended == ["completed", "completed"]
         backend.script = echo
         assert (await one.created("z" * 40_000))["status"] == "completed"
@@ -448,7 +498,9 @@ async def test_the_bytes_of_a_connection_are_free_again_when_it_ends(backend: Re
 async def test_thousands_of_small_messages_do_not_keep_another_connection_waiting(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both clients write in one step of the loop, so the server has everything before it answers anything."""
+    """Both clients write in one step of the loop, so the server has everything before it answers
+    anything.
+    """
     answered: list[EventChannel] = []
     refuse = EventChannel.refuse
 

@@ -17,7 +17,9 @@ from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import RunningServer, serve
 from tests.support.socket import ENDS, talk, text_of
 
-LIMITS = Limits(max_lanes=4, max_events_per_lane=100, max_events=100, max_bytes_per_lane=10**6, max_bytes=10**6)
+LIMITS = Limits(
+    max_lanes=4, max_events_per_lane=100, max_events=100, max_bytes_per_lane=10**6, max_bytes=10**6
+)
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 
 
@@ -32,7 +34,12 @@ async def test_a_socket_gives_the_events_of_a_stream_without_framing(server: Run
 
 
 async def test_they_are_the_events_that_a_stream_over_http_gives(server: RunningServer):
-    body = {"model": "m", "input": "Hi", "stream": True, "stream_options": {"include_obfuscation": False}}
+    body = {
+        "model": "m",
+        "input": "Hi",
+        "stream": True,
+        "stream_options": {"include_obfuscation": False},
+    }
     async with server.http.post(f"{server.url}/responses", json=body) as response:
         lines = (await response.text()).splitlines()
     async with talk(server) as one:
@@ -53,7 +60,8 @@ async def test_the_upgrade_is_answered_with_the_headers_of_every_reply(server: R
 
 async def test_turns_follow_each_other_on_one_socket(server: RunningServer):
     async with talk(server) as one:
-        first, second = await one.created("One"), await one.created("Two")
+        first = await one.created("One")
+        second = await one.created("Two")
     assert first["id"] != second["id"]
     assert (text_of(first), text_of(second)) == ("You said: One ", "You said: Two ")
 
@@ -61,25 +69,39 @@ async def test_turns_follow_each_other_on_one_socket(server: RunningServer):
 async def test_the_official_client_makes_responses_on_a_socket(server: RunningServer):
     async with server.sdk.responses.connect() as connection:
         await connection.response.create(model="m", input="Hi", store=False)
-        first = await anext(event.response async for event in connection if event.type == "response.completed")
-        await connection.response.create(model="m", input="Ho", store=False, previous_response_id=first.id)
-        second = await anext(event.response async for event in connection if event.type == "response.completed")
+        first = await anext(
+            event.response async for event in connection if event.type == "response.completed"
+        )
+        await connection.response.create(
+            model="m", input="Ho", store=False, previous_response_id=first.id
+        )
+        second = await anext(
+            event.response async for event in connection if event.type == "response.completed"
+        )
 
     assert second.previous_response_id == first.id
     assert second.output_text == "You said: Ho "
 
 
 async def test_the_official_client_distinguishes_lanes(server: RunningServer):
-    async with server.sdk.responses.connect() as connection, AsyncSession(connection, limits=LIMITS) as session:
+    async with (
+        server.sdk.responses.connect() as connection,
+        AsyncSession(connection, limits=LIMITS) as session,
+    ):
         lanes = [session.lane(name) for name in ("a", "b")]
         for lane, name in zip(lanes, ("a", "b"), strict=True):
             await lane.send({"type": "response.create", "model": "m", "input": f"In {name}"})
         responses = await asyncio.gather(*(lane.get_final_response() for lane in lanes))
 
-    assert [response.output_text for response in responses] == ["You said: In a ", "You said: In b "]
+    assert [response.output_text for response in responses] == [
+        "You said: In a ",
+        "You said: In b ",
+    ]
 
 
-async def test_the_agents_sdk_runs_an_agent_on_a_socket(server: RunningServer, backend: ReplayBackend):
+async def test_the_agents_sdk_runs_an_agent_on_a_socket(
+    server: RunningServer, backend: ReplayBackend
+):
     call = {"index": 0, "id": "call_1", "function": {"name": "look", "arguments": "{}"}}
     backend.script = lambda request: Answer(
         [sse(delta(tool_calls=[call]), delta("tool_calls"))]
@@ -107,11 +129,17 @@ async def test_a_stored_response_is_found_over_http(server: RunningServer):
     assert (status, stored["output"]) == (200, created["output"])
 
 
-async def test_a_stored_response_of_http_is_followed_on_a_socket(server: RunningServer, backend: ReplayBackend):
+async def test_a_stored_response_of_http_is_followed_on_a_socket(
+    server: RunningServer, backend: ReplayBackend
+):
     _, stored = await server.post("/responses", json={"model": "m", "input": "One"})
     async with talk(server) as one:
         await one.created("Two", previous_response_id=stored["id"])
-    assert [message["content"] for message in backend.requests[-1]["messages"]] == ["One", "You said: One", "Two"]
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == [
+        "One",
+        "You said: One",
+        "Two",
+    ]
 
 
 # What is refused: the socket lives on.
@@ -126,7 +154,11 @@ async def test_a_stored_response_of_http_is_followed_on_a_socket(server: Running
         ("{}", "type", "missing_required_parameter"),
         ('{"type": 7}', "type", "invalid_type"),
         ('{"type": "response.destroy"}', "type", "invalid_value"),
-        ('{"type": "response.inject", "response_id": "resp_1", "input": "x"}', "type", "invalid_value"),
+        (
+            '{"type": "response.inject", "response_id": "resp_1", "input": "x"}',
+            "type",
+            "invalid_value",
+        ),
         ('{"type": "response.create"}', "model", "missing_required_parameter"),
         ('{"type": "response.steer"}', "previous_response_id", "missing_required_parameter"),
     ],
@@ -157,7 +189,9 @@ async def test_an_invalid_message_is_answered_and_the_socket_stays_open(
         ({"previous_response_id": "resp_1"}, "previous_response_id", "previous_response_not_found"),
     ],
 )
-async def test_a_bad_request_is_an_error_that_names_its_parameter(server: RunningServer, parameters, param, code):
+async def test_a_bad_request_is_an_error_that_names_its_parameter(
+    server: RunningServer, parameters, param, code
+):
     async with talk(server) as one:
         error = await one.refusal(**{"input": "Hi", **parameters})
         created = await one.created()
@@ -180,7 +214,9 @@ async def test_an_error_has_the_lane_of_its_request(server: RunningServer):
 async def test_a_backends_refusal_is_an_error_with_its_status_and_its_wait(
     server: RunningServer, backend: ReplayBackend
 ):
-    backend.script = lambda request: Answer([b'{"error":{"message":"Slow down"}}'], JSON, 429, {"retry-after": "7"})
+    backend.script = lambda request: Answer(
+        [b'{"error":{"message":"Slow down"}}'], JSON, 429, {"retry-after": "7"}
+    )
     async with talk(server) as one:
         (received,) = await one.create()
     assert (received["status"], received["error"]["code"]) == (429, "rate_limit_exceeded")
@@ -197,12 +233,16 @@ async def test_a_backend_that_breaks_off_fails_the_response_and_not_the_socket(
         events = await one.until("error", "response.failed")
         backend.script = script
         created = await one.created()
-    assert [found.rule for found in check_event_stream(events)] == ["failed:error-before"]  # an `error` would be an end
+    assert [found.rule for found in check_event_stream(events)] == [
+        "failed:error-before"
+    ]  # an `error` would be an end
     assert events[-1]["response"]["error"]["code"] == "server_error"
     assert created["status"] == "completed"
 
 
-async def test_a_fault_of_the_server_ends_one_request_only(server: RunningServer, monkeypatch, caplog):
+async def test_a_fault_of_the_server_ends_one_request_only(
+    server: RunningServer, monkeypatch, caplog
+):
     def broken(*args, **options):
         raise ZeroDivisionError
 
@@ -220,21 +260,36 @@ async def test_a_fault_of_the_server_ends_one_request_only(server: RunningServer
 # Warm-up.
 
 
-async def test_a_warm_up_calls_no_model_and_can_be_followed(server: RunningServer, backend: ReplayBackend):
+async def test_a_warm_up_calls_no_model_and_can_be_followed(
+    server: RunningServer, backend: ReplayBackend
+):
     async with talk(server) as one:
-        events = await one.create("Remember", generate=False, store=False, instructions="Be kind", tools=[TOOL])
+        events = await one.create(
+            "Remember", generate=False, store=False, instructions="Be kind", tools=[TOOL]
+        )
         assert backend.requests == []
         await one.created("Hi", previous_response_id=events[-1]["response"]["id"], store=False)
 
-    assert [event["type"] for event in events] == ["response.created", "response.in_progress", "response.completed"]
+    assert [event["type"] for event in events] == [
+        "response.created",
+        "response.in_progress",
+        "response.completed",
+    ]
     assert events[-1]["response"]["output"] == []
-    assert [message["content"] for message in backend.requests[-1]["messages"]] == ["Remember", "Hi"]
+    assert [message["content"] for message in backend.requests[-1]["messages"]] == [
+        "Remember",
+        "Hi",
+    ]
 
 
 @pytest.mark.parametrize("nothing", [{}, {"input": None}, {"input": []}, {"input": ""}])
-async def test_a_warm_up_needs_no_input(server: RunningServer, backend: ReplayBackend, nothing: dict):
+async def test_a_warm_up_needs_no_input(
+    server: RunningServer, backend: ReplayBackend, nothing: dict
+):
     async with talk(server) as one:
-        await one.send_text({"type": "response.create", "model": "m", "generate": False, "store": False, **nothing})
+        await one.send_text(
+            {"type": "response.create", "model": "m", "generate": False, "store": False, **nothing}
+        )
         warm = (await one.until(*ENDS))[-1]["response"]
         await one.created("Hi", previous_response_id=warm["id"], store=False)
     assert [message["content"] for message in backend.requests[-1]["messages"]] == ["Hi"]
@@ -242,7 +297,8 @@ async def test_a_warm_up_needs_no_input(server: RunningServer, backend: ReplayBa
 
 async def test_a_warm_up_is_stored_by_default(server: RunningServer):
     async with talk(server) as one:
-        stored, unkept = await one.created(generate=False), await one.created(generate=False, store=False)
+        stored = await one.created(generate=False)
+        unkept = await one.created(generate=False, store=False)
     assert (await server.get(f"/responses/{stored['id']}"))[0] == 200
     assert (await server.get(f"/responses/{unkept['id']}"))[0] == 404
 
@@ -274,7 +330,9 @@ async def test_a_path_without_the_prefix_of_the_api_comes_with_advice(server: Ru
     with pytest.raises(InvalidStatus) as caught:
         await connect(server.url.replace("http://", "ws://").removesuffix("/v1") + "/responses")
     message = json.loads(caught.value.response.body)["error"]["message"]
-    assert message.startswith("Unknown request URL: GET /responses. ") and message.endswith(" ends in /v1.")
+    assert message.startswith("Unknown request URL: GET /responses. ") and message.endswith(
+        " ends in /v1."
+    )
 
 
 async def test_a_server_that_has_it_switched_off_answers_426(backend: ReplayBackend):
@@ -288,20 +346,26 @@ async def test_a_server_that_has_it_switched_off_answers_426(backend: ReplayBack
 
 async def test_a_compressing_client_is_understood(server: RunningServer):
     async with talk(server, compression="deflate") as one:
-        assert one.socket.response.headers["sec-websocket-extensions"].startswith("permessage-deflate")
+        assert one.socket.response.headers["sec-websocket-extensions"].startswith(
+            "permessage-deflate"
+        )
         assert text_of(await one.created("x" * 10_000)) == f"You said: {'x' * 10_000} "
 
 
 async def test_a_large_compressed_message_in_fragments_is_understood(server: RunningServer):
     async with talk(server, compression="deflate") as one:
         words = "é" * 300_000
-        body = json.dumps({"type": "response.create", "model": "m", "input": words}, ensure_ascii=False)
+        body = json.dumps(
+            {"type": "response.create", "model": "m", "input": words}, ensure_ascii=False
+        )
         await one.socket.send([body[:100_000], "", body[100_000:]])
         assert f"You said: {words}" in text_of((await one.until(*ENDS))[-1]["response"])
 
 
 @pytest.mark.wide
-async def test_a_compressed_message_that_is_too_large_inside_ends_the_connection(server: RunningServer):
+async def test_a_compressed_message_that_is_too_large_inside_ends_the_connection(
+    server: RunningServer,
+):
     async with talk(server, compression="deflate") as one:
         with pytest.raises(ConnectionClosedError) as caught:
             await one.socket.send("a" * 40_000_000)

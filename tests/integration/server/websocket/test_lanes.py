@@ -1,4 +1,6 @@
-"""Lanes of a socket: order in a lane, freedom between them, and how many there may be (specification section 8)."""
+"""Lanes of a socket: order in a lane, freedom between them, and how many there may be
+(specification section 8).
+"""
 
 import asyncio
 
@@ -42,7 +44,9 @@ async def test_a_lane_that_cannot_be_is_refused(server: RunningServer, name):
     assert error["message"].startswith("The 'stream_id' field ")
 
 
-async def test_in_a_lane_one_response_ends_before_the_next_begins(server: RunningServer, backend: ReplayBackend):
+async def test_in_a_lane_one_response_ends_before_the_next_begins(
+    server: RunningServer, backend: ReplayBackend
+):
     retained = BlockedBackend(backend)
     async with talk(server) as one:
         for stated in ("One", "Two"):
@@ -53,7 +57,11 @@ async def test_in_a_lane_one_response_ends_before_the_next_begins(server: Runnin
         retained.let("Two")
         received += await one.until("response.completed")
 
-    turns = [event["type"] for event in received if event["type"] in {"response.created", "response.completed"}]
+    turns = [
+        event["type"]
+        for event in received
+        if event["type"] in {"response.created", "response.completed"}
+    ]
     assert turns == ["response.created", "response.completed"] * 2
 
 
@@ -69,7 +77,9 @@ async def test_another_lane_continues_concurrently(server: RunningServer, backen
         await one.until("response.completed", stream_id="a")
 
 
-async def test_the_17th_response_in_flight_waits_for_one_to_end(server: RunningServer, backend: ReplayBackend):
+async def test_the_17th_response_in_flight_waits_for_one_to_end(
+    server: RunningServer, backend: ReplayBackend
+):
     retained = BlockedBackend(backend)
     async with talk(server) as one:
         for number in range(17):
@@ -80,7 +90,9 @@ async def test_the_17th_response_in_flight_waits_for_one_to_end(server: RunningS
         assert "lane-16" not in begun
         retained.let("Say 3")
         received = await one.until("response.created", stream_id="lane-16")
-        assert "response.completed" in [event["type"] for event in received if event["stream_id"] == "lane-3"]
+        assert "response.completed" in [
+            event["type"] for event in received if event["stream_id"] == "lane-3"
+        ]
 
 
 async def test_a_33rd_name_is_refused_and_the_nameless_lane_is_not_counted(server: RunningServer):
@@ -98,7 +110,9 @@ async def test_a_33rd_name_is_refused_and_the_nameless_lane_is_not_counted(serve
 
 
 @pytest.mark.wide
-async def test_more_than_can_wait_is_refused_and_what_waits_is_answered(server: RunningServer, backend: ReplayBackend):
+async def test_more_than_can_wait_is_refused_and_what_waits_is_answered(
+    server: RunningServer, backend: ReplayBackend
+):
     retained = BlockedBackend(backend)
     async with talk(server) as one:
         await one.send_request("First")
@@ -133,7 +147,8 @@ def test_the_oldest_request_that_can_begin_begins() -> None:
     queue = lanes.Lanes()
     for lane in ("a", "a", "b"):
         queue.enter(requested(lane))
-    first, second = queue.next(), queue.next()
+    first = queue.next()
+    second = queue.next()
     assert first and second
     assert (first.lane, second.lane, queue.next()) == ("a", "b", None)
     queue.leave("a")
@@ -154,7 +169,8 @@ def test_a_request_that_can_begin_at_once_needs_no_place_among_those_that_wait()
 
 def test_only_the_bytes_of_a_waiting_request_are_retained() -> None:
     queue = lanes.Lanes()
-    first, second = requested("a"), requested("a")
+    first = requested("a")
+    second = requested("a")
     queue.enter(first)
     assert queue.next() is first
     queue.enter(second)

@@ -1,4 +1,6 @@
-"""What a connection remembers of unstored responses, and when it forgets (specification section 8)."""
+"""What a connection remembers of unstored responses, and when it forgets (specification section
+8).
+"""
 
 import json
 import threading
@@ -28,7 +30,8 @@ MANY = [{"role": "user", "content": str(n)} for n in range(300)]
 
 def threads_that_encode(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The names of the threads in which items are encoded to be remembered."""
-    names, store_item = set[str](), run.store_item
+    names = set[str]()
+    store_item = run.store_item
 
     def noted(*args: Any, **kwargs: Any) -> StoredItem:
         names.add(threading.current_thread().name.partition("_")[0])
@@ -39,12 +42,21 @@ def threads_that_encode(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 async def is_known(one: Talk, response_id: str, **parameters: object) -> bool:
-    last = (await one.create("Still there?", previous_response_id=response_id, store=False, **parameters))[-1]
-    assert last["type"] == "response.completed" or last["error"]["code"] == "previous_response_not_found"
+    last = (
+        await one.create(
+            "Still there?", previous_response_id=response_id, store=False, **parameters
+        )
+    )[-1]
+    assert (
+        last["type"] == "response.completed"
+        or last["error"]["code"] == "previous_response_not_found"
+    )
     return bool(last["type"] == "response.completed")
 
 
-async def test_an_unstored_response_can_be_followed_with_new_items_only(server: RunningServer, backend: ReplayBackend):
+async def test_an_unstored_response_can_be_followed_with_new_items_only(
+    server: RunningServer, backend: ReplayBackend
+):
     async with talk(server) as one:
         first = await one.created("One", store=False)
         second = await one.created("Two", store=False, previous_response_id=first["id"])
@@ -55,18 +67,24 @@ async def test_an_unstored_response_can_be_followed_with_new_items_only(server: 
     assert (await server.get(f"/responses/{second['id']}"))[0] == 404
 
 
-async def test_calls_and_reasoning_are_remembered_with_their_seals(server: RunningServer, backend: ReplayBackend):
+async def test_calls_and_reasoning_are_remembered_with_their_seals(
+    server: RunningServer, backend: ReplayBackend
+):
     call = {"index": 0, "id": "call_1", "function": {"name": "look", "arguments": "{}"}}
     backend.script = lambda request: Answer(
         [sse(delta(reasoning_content="Hm."), delta(tool_calls=[call]), delta("tool_calls"))]
         if len(request["messages"]) == 1
         else [sse(delta(content="Well"), delta("stop"))]
     )
-    tools = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}]
+    tools = [
+        {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    ]
     output = [{"type": "function_call_output", "call_id": "call_1", "output": "A wall."}]
     async with talk(server) as one:
         first = await one.created("Look", store=False, tools=tools)
-        second = await one.created(output, store=False, tools=tools, previous_response_id=first["id"])
+        second = await one.created(
+            output, store=False, tools=tools, previous_response_id=first["id"]
+        )
 
     _, answer, result = backend.requests[-1]["messages"]
     assert [item["type"] for item in first["output"]] == ["reasoning", "function_call"]
@@ -77,7 +95,11 @@ async def test_calls_and_reasoning_are_remembered_with_their_seals(server: Runni
 @pytest.mark.parametrize("provided", [LARGE, MANY], ids=["large items", "many items"])
 @pytest.mark.parametrize("is_stored", [False, True], ids=["from the request", "from the store"])
 async def test_large_data_is_remembered_in_a_thread(
-    server: RunningServer, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch, provided: list[Any], is_stored: bool
+    server: RunningServer,
+    backend: ReplayBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    provided: list[Any],
+    is_stored: bool,
 ) -> None:
     if is_stored and provided is LARGE:
         monkeypatch.setattr(prefix, "MUCH", 64 * 1024)
@@ -117,12 +139,15 @@ async def test_a_stored_response_is_found_after_a_reconnect(server: RunningServe
     async with talk(server) as one:
         created = await one.created()
     async with talk(server) as another:
-        assert (await another.created("Two", previous_response_id=created["id"]))["status"] == "completed"
+        assert (await another.created("Two", previous_response_id=created["id"]))[
+            "status"
+        ] == "completed"
 
 
 async def test_a_lane_remembers_its_newest_response_only(server: RunningServer):
     async with talk(server) as one:
-        old, new = await one.created(store=False), await one.created(store=False)
+        old = await one.created(store=False)
+        new = await one.created(store=False)
         assert not await is_known(one, old["id"], stream_id="other")
         assert await is_known(one, new["id"], stream_id="other")
 
@@ -212,7 +237,9 @@ async def test_one_tenant_does_not_follow_what_another_stored(server: RunningSer
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
-async def test_what_stopped_short_can_be_followed(server: RunningServer, backend: ReplayBackend, reason: str):
+async def test_what_stopped_short_can_be_followed(
+    server: RunningServer, backend: ReplayBackend, reason: str
+):
     script = backend.script
     backend.script = lambda request: Answer([sse(delta(content="On"), delta(reason))])
     async with talk(server) as one:

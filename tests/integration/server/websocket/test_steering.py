@@ -1,4 +1,6 @@
-"""`response.steer`: what a client says into a response that is being made (specification section 8, steering)."""
+"""`response.steer`: what a client says into a response that is being made (specification section 8,
+steering).
+"""
 
 import asyncio
 import threading
@@ -26,21 +28,32 @@ STEERS = {"response.steer.accepted", "response.steer.pending", "response.steer.f
 
 
 def call(arguments: str) -> dict[str, Any]:
-    return delta(tool_calls=[{"index": 0, "id": "call_1", "function": {"name": "look", "arguments": arguments}}])
+    return delta(
+        tool_calls=[
+            {"index": 0, "id": "call_1", "function": {"name": "look", "arguments": arguments}}
+        ]
+    )
 
 
 class Once:
-    """Stops after the first answer's beginning until it is let go; every later answer is an echo."""
+    """Stops after the first answer's beginning until it is let go; every later answer is an
+    echo.
+    """
 
     def __init__(self, backend: ReplayBackend, begins: bytes, ends: bytes = b"") -> None:
         self.go = asyncio.Event()
-        self.begins, self.ends = begins, ends
+        self.begins = begins
+        self.ends = ends
         self.requests = 0
         backend.script = self
 
     def __call__(self, request: dict) -> Answer:
         self.requests += 1
-        return Answer([self.begins], wait=self.go, rest=[self.ends]) if self.requests == 1 else echo(request)
+        return (
+            Answer([self.begins], wait=self.go, rest=[self.ends])
+            if self.requests == 1
+            else echo(request)
+        )
 
 
 TEXT = sse(delta(content="Once upon"), done=False)
@@ -63,7 +76,9 @@ def without_steers(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("store", [True, False])
-async def test_a_text_is_cut_and_a_successor_follows(server: RunningServer, backend: ReplayBackend, store: bool):
+async def test_a_text_is_cut_and_a_successor_follows(
+    server: RunningServer, backend: ReplayBackend, store: bool
+):
     Once(backend, TEXT)
     async with talk(server) as one:
         await one.send_request("Hi", store=store, instructions="Be brief", metadata={"a": "b"})
@@ -75,7 +90,8 @@ async def test_a_text_is_cut_and_a_successor_follows(server: RunningServer, back
 
     numbers = [event["sequence_number"] for event in received]
     (accepted,) = [event for event in received if event["type"] == "response.steer.accepted"]
-    cut, created = received[-1]["response"], successor[-1]["response"]
+    cut = received[-1]["response"]
+    created = successor[-1]["response"]
     assert numbers == list(range(len(received)))
     assert accepted["steer"]["previous_response_id"] == first
     assert cut["incomplete_details"] == {"reason": "steered"}
@@ -83,12 +99,22 @@ async def test_a_text_is_cut_and_a_successor_follows(server: RunningServer, back
     assert check_event_stream(without_steers(received)) == []
     assert successor[0]["type"] == "response.created"
     assert created["previous_response_id"] == first
-    assert (created["instructions"], created["metadata"], created["store"]) == ("Be brief", {"a": "b"}, store)
+    assert (created["instructions"], created["metadata"], created["store"]) == (
+        "Be brief",
+        {"a": "b"},
+        store,
+    )
     assert text_of(created) == "You said: In French "
-    assert [message["content"] for message in backend.requests[-1]["messages"][1:]] == ["Hi", "Once upon", "In French"]
+    assert [message["content"] for message in backend.requests[-1]["messages"][1:]] == [
+        "Hi",
+        "Once upon",
+        "In French",
+    ]
 
 
-async def test_the_backend_is_let_go_when_a_text_is_cut(server: RunningServer, backend: ReplayBackend):
+async def test_the_backend_is_let_go_when_a_text_is_cut(
+    server: RunningServer, backend: ReplayBackend
+):
     Once(backend, TEXT)
     async with talk(server) as one:
         await one.steer(await begin(one))
@@ -102,7 +128,9 @@ async def test_reasoning_is_cut_too(server: RunningServer, backend: ReplayBacken
         await one.steer(await begin(one, "response.reasoning_text.delta"))
         cut = (await one.until("response.incomplete"))[-1]["response"]
         await one.until("response.completed")
-    assert [(item["type"], item["status"]) for item in cut["output"]] == [("reasoning", "incomplete")]
+    assert [(item["type"], item["status"]) for item in cut["output"]] == [
+        ("reasoning", "incomplete")
+    ]
 
 
 async def test_a_response_without_output_is_cut(server: RunningServer, backend: ReplayBackend):
@@ -115,10 +143,14 @@ async def test_a_response_without_output_is_cut(server: RunningServer, backend: 
     assert text_of(created) == "You said: Wait "
 
 
-async def test_a_call_is_never_cut_and_a_message_waits_for_its_output(server: RunningServer, backend: ReplayBackend):
+async def test_a_call_is_never_cut_and_a_message_waits_for_its_output(
+    server: RunningServer, backend: ReplayBackend
+):
     once = Once(backend, CALL, REST_OF_CALL)
     async with talk(server) as one:
-        first = await begin(one, "response.function_call_arguments.delta", store=False, tools=[TOOL])
+        first = await begin(
+            one, "response.function_call_arguments.delta", store=False, tools=[TOOL]
+        )
         await one.steer(first, "Mind the gap")
         await one.until("response.steer.accepted")
         once.go.set()
@@ -133,9 +165,14 @@ async def test_a_call_is_never_cut_and_a_message_waits_for_its_output(server: Ru
     assert received[-1]["sequence_number"] == received[-2]["sequence_number"] + 1
     assert done["output"][-1]["arguments"] == '{"at": "wall"}'
     assert received[-1]["reason"] == "waiting_for_required_input"
-    assert received[-1]["required_input"] == [{"type": "function_call_output", "call_id": "call_1", "name": "look"}]
+    assert received[-1]["required_input"] == [
+        {"type": "function_call_output", "call_id": "call_1", "name": "look"}
+    ]
     assert created["instructions"] == "My own"
-    content = [(message["role"], message.get("content")) for message in backend.requests[-1]["messages"][1:]]
+    content = [
+        (message["role"], message.get("content"))
+        for message in backend.requests[-1]["messages"][1:]
+    ]
     assert content[-2:] == [("tool", "A wall."), ("user", "Mind the gap")]
 
 
@@ -153,7 +190,9 @@ async def test_what_waits_is_passed_on_once(server: RunningServer, backend: Repl
     assert [len(request["messages"]) for request in backend.requests] == [1, 4, 3]
 
 
-async def test_what_waits_survives_a_continuation_that_is_refused(server: RunningServer, backend: ReplayBackend):
+async def test_what_waits_survives_a_continuation_that_is_refused(
+    server: RunningServer, backend: ReplayBackend
+):
     once = Once(backend, CALL, REST_OF_CALL)
     async with talk(server) as one:
         first = await begin(one, "response.function_call_arguments.delta", tools=[TOOL])
@@ -179,12 +218,18 @@ async def test_several_are_passed_on_in_their_order(server: RunningServer, backe
         pending = [(await one.until("response.steer.pending"))[-1]["steer"]["id"] for _ in range(3)]
         output = [{"type": "function_call_output", "call_id": "call_1", "output": "A wall."}]
         await one.created(output, previous_response_id=first, tools=[TOOL])
-    content = [message["content"] for message in backend.requests[-1]["messages"] if message["role"] == "user"]
+    content = [
+        message["content"]
+        for message in backend.requests[-1]["messages"]
+        if message["role"] == "user"
+    ]
     assert content == ["Hi", "One", "Two", "Three"]
     assert len(set(pending)) == 3
 
 
-async def test_steer_events_are_sent_in_the_lane_of_the_response(server: RunningServer, backend: ReplayBackend):
+async def test_steer_events_are_sent_in_the_lane_of_the_response(
+    server: RunningServer, backend: ReplayBackend
+):
     Once(backend, TEXT)
     async with talk(server) as one:
         first = await begin(one, stream_id="a")
@@ -193,7 +238,9 @@ async def test_steer_events_are_sent_in_the_lane_of_the_response(server: Running
     assert {event.get("stream_id") for event in received} == {"a"}
 
 
-async def test_the_successor_comes_before_what_waits_in_its_lane(server: RunningServer, backend: ReplayBackend):
+async def test_the_successor_comes_before_what_waits_in_its_lane(
+    server: RunningServer, backend: ReplayBackend
+):
     Once(backend, TEXT)
     async with talk(server) as one:
         first = await begin(one)
@@ -204,19 +251,30 @@ async def test_the_successor_comes_before_what_waits_in_its_lane(server: Running
     assert [text_of(response) for response in created] == ["You said: Sooner ", "You said: Later "]
 
 
-async def test_a_successor_that_cannot_be_created_returns_the_input(server: RunningServer, backend: ReplayBackend):
+async def test_a_successor_that_cannot_be_created_returns_the_input(
+    server: RunningServer, backend: ReplayBackend
+):
     once = Once(backend, TEXT)
     async with talk(server) as one:
         first = await begin(one)
-        backend.script = lambda request: Answer([b'{"error":{"message":"No"}}'], "application/json", 400)
+        backend.script = lambda request: Answer(
+            [b'{"error":{"message":"No"}}'], "application/json", 400
+        )
         await one.steer(first, "Please")
         await one.until("response.incomplete")
         failed = await one.receive_event()
         backend.script = once
         assert (await one.created())["status"] == "completed"
     assert failed["type"] == "response.steer.failed"
-    assert (failed["error"]["code"], failed["error"]["type"]) == ("successor_creation_failed", "invalid_request_error")
-    assert failed["steer"] == {"id": failed["steer"]["id"], "previous_response_id": first, "input": "Please"}
+    assert (failed["error"]["code"], failed["error"]["type"]) == (
+        "successor_creation_failed",
+        "invalid_request_error",
+    )
+    assert failed["steer"] == {
+        "id": failed["steer"]["id"],
+        "previous_response_id": first,
+        "input": "Please",
+    }
 
 
 # What cannot be steered.
@@ -243,8 +301,12 @@ async def test_a_response_that_has_completed_is_steered_no_more(server: RunningS
         assert await refused(one, created["id"]) == "response_already_completed"
 
 
-async def test_a_response_that_is_being_saved_is_steered_no_more(server: RunningServer, backend: ReplayBackend):
-    save, saving, go = server.parts.store.save, asyncio.Event(), asyncio.Event()
+async def test_a_response_that_is_being_saved_is_steered_no_more(
+    server: RunningServer, backend: ReplayBackend
+):
+    save = server.parts.store.save
+    saving = asyncio.Event()
+    go = asyncio.Event()
 
     async def slow(*args: Any, **options: Any) -> bool:
         saving.set()
@@ -264,7 +326,9 @@ async def test_a_response_that_is_being_saved_is_steered_no_more(server: Running
 async def test_a_response_cannot_be_steered_while_its_large_items_are_loaded(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chain_items, remembering, go = Run.chain_items, asyncio.Event(), asyncio.Event()
+    chain_items = Run.chain_items
+    remembering = asyncio.Event()
+    go = asyncio.Event()
 
     async def slow(run: Run) -> list[StoredItem]:
         remembering.set()
@@ -280,8 +344,11 @@ async def test_a_response_cannot_be_steered_while_its_large_items_are_loaded(
         assert (await one.until("response.completed"))[-1]["response"]["id"] == first
 
 
-async def test_a_large_input_is_checked_in_a_thread(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads, read_steer = set[str](), connection.read_steer
+async def test_a_large_input_is_checked_in_a_thread(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set[str]()
+    read_steer = connection.read_steer
 
     def noted(data: dict[str, Any]) -> Steer:
         threads.add(threading.current_thread().name.partition("_")[0])
@@ -295,7 +362,9 @@ async def test_a_large_input_is_checked_in_a_thread(server: RunningServer, monke
     assert threads == {"large-data"}
 
 
-async def test_a_response_that_failed_is_steered_no_more(server: RunningServer, backend: ReplayBackend):
+async def test_a_response_that_failed_is_steered_no_more(
+    server: RunningServer, backend: ReplayBackend
+):
     backend.script = lambda request: Answer([TEXT], cut=True)
     async with talk(server) as one:
         await one.send_request()
@@ -303,7 +372,9 @@ async def test_a_response_that_failed_is_steered_no_more(server: RunningServer, 
         assert await refused(one, failed["id"]) == "response_not_active"
 
 
-async def test_a_response_in_a_conversation_cannot_be_steered(server: RunningServer, backend: ReplayBackend):
+async def test_a_response_in_a_conversation_cannot_be_steered(
+    server: RunningServer, backend: ReplayBackend
+):
     Once(backend, TEXT)
     _, conversation = await server.post("/conversations", json={})
     async with talk(server) as one:
@@ -311,10 +382,14 @@ async def test_a_response_in_a_conversation_cannot_be_steered(server: RunningSer
         assert await refused(one, first) == "steering_not_supported"
 
 
-async def test_a_response_that_is_compacted_by_itself_cannot_be_steered(server: RunningServer, backend: ReplayBackend):
+async def test_a_response_that_is_compacted_by_itself_cannot_be_steered(
+    server: RunningServer, backend: ReplayBackend
+):
     Once(backend, TEXT)
     async with talk(server) as one:
-        first = await begin(one, context_management=[{"type": "compaction", "compact_threshold": 1000}])
+        first = await begin(
+            one, context_management=[{"type": "compaction", "compact_threshold": 1000}]
+        )
         assert await refused(one, first) == "steering_not_supported"
 
 
@@ -341,7 +416,9 @@ async def test_too_much_cannot_wait_for_one_response(server: RunningServer, back
         [{"role": "user", "content": [{"type": "output_text", "text": "x"}]}],
     ],
 )
-async def test_only_words_of_the_user_can_be_spoken(server: RunningServer, backend: ReplayBackend, input: Any):
+async def test_only_words_of_the_user_can_be_spoken(
+    server: RunningServer, backend: ReplayBackend, input: Any
+):
     Once(backend, TEXT)
     async with talk(server) as one:
         first = await begin(one)
@@ -355,24 +432,43 @@ async def test_a_steer_has_no_other_fields(server: RunningServer, backend: Repla
     Once(backend, TEXT)
     async with talk(server) as one:
         first = await begin(one)
-        message = {"type": "response.steer", "previous_response_id": first, "input": "x", "stream_id": "a"}
+        message = {
+            "type": "response.steer",
+            "previous_response_id": first,
+            "input": "x",
+            "stream_id": "a",
+        }
         await one.send_text(message)
         assert (await one.until("response.steer.failed"))[-1]["error"]["code"] == "invalid_input"
 
 
-async def test_the_official_client_reads_the_events_of_a_steer(server: RunningServer, backend: ReplayBackend):
+async def test_the_official_client_reads_the_events_of_a_steer(
+    server: RunningServer, backend: ReplayBackend
+):
     once = Once(backend, CALL, REST_OF_CALL)
     sdk: AsyncOpenAI = server.sdk
     async with sdk.responses.connect() as connection:
         await connection.response.create(model="m", input="Hi", tools=[TOOL])  # type: ignore[list-item]
         events = aiter(connection)
-        first = await anext(event.response async for event in events if event.type == "response.created")
-        await anext(event async for event in events if event.type == "response.function_call_arguments.delta")
+        first = await anext(
+            event.response async for event in events if event.type == "response.created"
+        )
+        await anext(
+            event
+            async for event in events
+            if event.type == "response.function_call_arguments.delta"
+        )
         await connection.response.steer(previous_response_id=first.id, input="Wait")
-        accepted = await anext(event async for event in events if event.type == "response.steer.accepted")
+        accepted = await anext(
+            event async for event in events if event.type == "response.steer.accepted"
+        )
         once.go.set()
-        pending = await anext(event async for event in events if event.type == "response.steer.pending")
+        pending = await anext(
+            event async for event in events if event.type == "response.steer.pending"
+        )
 
-    assert isinstance(accepted, ResponseSteerAcceptedEvent) and isinstance(pending, ResponseSteerPendingEvent)
+    assert isinstance(accepted, ResponseSteerAcceptedEvent) and isinstance(
+        pending, ResponseSteerPendingEvent
+    )
     assert accepted.steer.id == pending.steer.id
     assert pending.required_input[0].type == "function_call_output"

@@ -29,14 +29,23 @@ async def bucket(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SmallBucket]:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKSMALL")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
-    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+    for name in (
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ):
         monkeypatch.delenv(name, raising=False)
     async with small_bucket() as one:
         yield one
 
 
 @pytest.fixture(params=["store", "directory", "bucket"])
-async def blobs(request: pytest.FixtureRequest, tmp_path: Path, bucket: SmallBucket) -> AsyncIterator[BlobStorage]:
+async def blobs(
+    request: pytest.FixtureRequest, tmp_path: Path, bucket: SmallBucket
+) -> AsyncIterator[BlobStorage]:
     settings = {
         "store": Settings(),
         "directory": Settings(file_storage=f"{tmp_path}/files"),
@@ -60,13 +69,15 @@ async def read(blobs: BlobStorage, blob: str, start: int, end: int) -> bytes:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_content_comes_back_byte_for_byte(blobs: BlobStorage, size: int) -> None:
-    content, blob = os.urandom(size), blobs.new_name()
+    content = os.urandom(size)
+    blob = blobs.new_name()
     await blobs.write(blob, pieces(content), "t")
     assert await read(blobs, blob, 0, size) == content
 
 
 async def test_any_range_of_it_is_read(blobs: BlobStorage) -> None:
-    content, blob = os.urandom(6 * BLOB_PART), blobs.new_name()
+    content = os.urandom(6 * BLOB_PART)
+    blob = blobs.new_name()
     await blobs.write(blob, pieces(content), "t")
     for start, end in (
         (0, 1),
@@ -79,8 +90,11 @@ async def test_any_range_of_it_is_read(blobs: BlobStorage) -> None:
         assert await read(blobs, blob, start, end) == content[start:end]
 
 
-async def test_deleted_content_is_removed_and_deleting_again_does_nothing(blobs: BlobStorage) -> None:
-    first, second = blobs.new_name(), blobs.new_name()
+async def test_deleted_content_is_removed_and_deleting_again_does_nothing(
+    blobs: BlobStorage,
+) -> None:
+    first = blobs.new_name()
+    second = blobs.new_name()
     for blob in (first, second):
         await blobs.write(blob, pieces(b"x" * BLOB_PART), "t")
     for _ in range(2):
@@ -137,18 +151,25 @@ async def test_a_directory_that_cannot_be_written_is_an_error_of_the_store(tmp_p
     await store.close()
 
 
-async def test_a_bucket_has_objects_below_the_prefix_and_no_large_parts(bucket: SmallBucket) -> None:
+async def test_a_bucket_has_objects_below_the_prefix_and_no_large_parts(
+    bucket: SmallBucket,
+) -> None:
     store = SqliteStore.open("sqlite://")
     settings = Settings(file_storage="s3://bucket/a/b/", file_storage_endpoint=bucket.url)
     blobs = blobs_of(store, settings, part_turns())
-    blob, content = blobs.new_name(), os.urandom(2 * CHUNK + 9)
+    blob = blobs.new_name()
+    content = os.urandom(2 * CHUNK + 9)
     await blobs.write(blob, pieces(content), "t")
     assert bucket.objects == {f"a/b/{blob}": content}
     assert bucket.largest_part <= CHUNK
     assert bucket.signed_by == {"AKSMALL"}
     assert bucket.uploads == {}
     bucket.is_broken = True
-    for refused in (read(blobs, blob, 0, 1), blobs.delete(blob), blobs.write(blob, pieces(b"x"), "t")):
+    for refused in (
+        read(blobs, blob, 0, 1),
+        blobs.delete(blob),
+        blobs.write(blob, pieces(b"x"), "t"),
+    ):
         with pytest.raises(StoreError, match="The bucket of file_storage failed") as error:
             await refused
         assert "127.0.0.1" not in str(error.value)
@@ -158,7 +179,9 @@ async def test_a_bucket_has_objects_below_the_prefix_and_no_large_parts(bucket: 
 
 async def test_an_upload_to_a_bucket_that_fails_is_aborted(bucket: SmallBucket) -> None:
     store = SqliteStore.open("sqlite://")
-    blobs = blobs_of(store, Settings(file_storage="s3://bucket", file_storage_endpoint=bucket.url), part_turns())
+    blobs = blobs_of(
+        store, Settings(file_storage="s3://bucket", file_storage_endpoint=bucket.url), part_turns()
+    )
 
     async def broken() -> AsyncIterator[bytes]:
         yield b"x" * (3 * CHUNK)
@@ -174,12 +197,15 @@ async def test_files_of_an_earlier_place_can_still_be_read(tmp_path: Path) -> No
     store = SqliteStore.open("sqlite://")
     first = blobs_of(store, Settings(), part_turns())
     second = blobs_of(store, Settings(file_storage=f"{tmp_path}/files"), part_turns())
-    in_rows, in_directory = first.new_name(), second.new_name()
+    in_rows = first.new_name()
+    in_directory = second.new_name()
     await first.write(in_rows, pieces(b"rows"), "t")
     await second.write(in_directory, pieces(b"directory"), "t")
     assert await read(second, in_rows, 0, 4) == b"rows"
     bucket = blobs_of(
-        store, Settings(file_storage="s3://bucket", file_storage_endpoint="http://127.0.0.1:9"), part_turns()
+        store,
+        Settings(file_storage="s3://bucket", file_storage_endpoint="http://127.0.0.1:9"),
+        part_turns(),
     )
     assert await read(bucket, in_rows, 0, 4) == b"rows"
     for act in (read(bucket, in_directory, 0, 4), bucket.delete(in_directory)):
@@ -191,7 +217,9 @@ async def test_files_of_an_earlier_place_can_still_be_read(tmp_path: Path) -> No
 async def test_a_cancelled_upload_to_a_directory_ends_only_after_its_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writing, may_write, written = threading.Event(), threading.Event(), []
+    writing = threading.Event()
+    may_write = threading.Event()
+    written = []
 
     def slow(file: FileIO, part: bytes, is_last: bool) -> None:
         writing.set()

@@ -16,9 +16,18 @@ async def test_a_word_is_found_by_the_index_even_for_few_rows(postgres: Postgres
     async with postgres.store() as url:
         store = await PostgresStore.open(url)
         file = IndexedFile("t", "vs_1", "file-1", 1, "a.txt")
-        await put_chunks(store, file, [ChunkRow(n, f"word {n} " + "more " * 300, 1) for n in range(20)])
+        await put_chunks(
+            store, file, [ChunkRow(n, f"word {n} " + "more " * 300, 1) for n in range(20)]
+        )
         await store.write(chunks.publish, file)
-        assert len((await store.read(chunks.match_keywords, "t", "vs_1", ["word", "7"], None, 5)).chunks) == 5
+        assert (
+            len(
+                (
+                    await store.read(chunks.match_keywords, "t", "vs_1", ["word", "7"], None, 5)
+                ).chunks
+            )
+            == 5
+        )
         connection = await asyncpg.connect(url)
         try:
             async with connection.transaction():

@@ -1,4 +1,6 @@
-"""What a server whose clock is a day ahead writes has the times of the database's clock, for all other servers."""
+"""What a server whose clock is a day ahead writes has the times of the database's clock, for all
+other servers.
+"""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -53,7 +55,8 @@ def ahead() -> float:
 async def stores(postgres: Postgres) -> AsyncIterator[tuple[Store, Store]]:
     """The store of that server, and that of one whose clock is right."""
     async with postgres.store() as url:
-        wrong, right = await PostgresStore.open(url, now=ahead), await PostgresStore.open(url)
+        wrong = await PostgresStore.open(url, now=ahead)
+        right = await PostgresStore.open(url)
         assert await wrong.clock_skew() == pytest.approx(DAY, abs=5)
         assert await right.clock_skew() == pytest.approx(0, abs=5)
         yield wrong, right
@@ -73,17 +76,25 @@ async def a_background_response(wrong: Store, right: Store, now: int) -> list[in
     assert job is not None
     endpoint = WebhookEndpoint(new_id("we"), T, "n", "https://a.b", [EVENT], 1, 1, "whsec_x")
     await right.write(webhooks.put, endpoint)
-    await wrong.write(jobs.finish, job, one, announcement=Announcement(new_id("evt"), EVENT, now, b"{}"))
+    await wrong.write(
+        jobs.finish, job, one, announcement=Announcement(new_id("evt"), EVENT, now, b"{}")
+    )
     ended = await right.read(responses.load, T, one.id)
     (delivery,) = await right.read(webhooks.deliveries)
     await wrong.write(webhooks.postpone, delivery.id, now, "it failed")
     (postponed,) = await right.read(webhooks.deliveries)
-    return [job.response.expires_at, ended and ended.expires_at, delivery.created_at, postponed.due_at]
+    return [
+        job.response.expires_at,
+        ended and ended.expires_at,
+        delivery.created_at,
+        postponed.due_at,
+    ]
 
 
 async def a_chat_completion(wrong: Store, right: Store, now: int) -> list[int | None]:
     await wrong.write(
-        chat_completions.save, one := StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), tenant=T, expires_at=now)
+        chat_completions.save,
+        one := StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), tenant=T, expires_at=now),
     )
     found = await right.read(chat_completions.load, T, one.id)
     return [found and found.expires_at]
@@ -92,7 +103,10 @@ async def a_chat_completion(wrong: Store, right: Store, now: int) -> list[int | 
 async def a_file(wrong: Store, right: Store, now: int) -> list[int | None]:
     await put(wrong, one := new_file(T, expires_at=now))
     found = await right.read(files.load, T, one.id)
-    await wrong.write(file_texts.put, FileText(T, one.digest, 1, "pdf", 2, is_cut=False, body=b"text", expires_at=now))
+    await wrong.write(
+        file_texts.put,
+        FileText(T, one.digest, 1, "pdf", 2, is_cut=False, body=b"text", expires_at=now),
+    )
     text = await right.read(file_texts.find, T, one.digest, 1)
     return [found and found.expires_at, text and text.expires_at]
 
@@ -145,7 +159,9 @@ async def a_profile(wrong: Store, right: Store, now: int) -> list[int | None]:
 async def a_lesson(wrong: Store, right: Store, now: int) -> list[int | None]:
     one, other = (StoredLesson("http://a", "m", T, name, "refused", now) for name in ("a", "b"))
     await right.write(lessons.put, [replace(other, learned_at=now - DAY)], 0)
-    await wrong.write(lessons.put, [one], now - 60)  # deletes what was learned before, which is nothing
+    await wrong.write(
+        lessons.put, [one], now - 60
+    )  # deletes what was learned before, which is nothing
     found = await right.read(lessons.every, now - 60 - DAY)
     assert await wrong.read(lessons.every, now - 60) == found
     assert len(found) == 2
@@ -153,7 +169,15 @@ async def a_lesson(wrong: Store, right: Store, now: int) -> list[int | None]:
 
 
 KINDS = (
-    *(a_response, a_background_response, a_chat_completion, a_file, an_upload, a_session, a_container),
+    *(
+        a_response,
+        a_background_response,
+        a_chat_completion,
+        a_file,
+        an_upload,
+        a_session,
+        a_container,
+    ),
     *(a_vector_store, a_prompt, a_profile, a_lesson),
 )
 
@@ -176,16 +200,27 @@ async def test_what_expires_does_so_by_the_database(stores: tuple[Store, Store])
         await wrong.write(answers.put, StoredAnswer(T, name, b"body", now, until))
 
     assert [await find_answer(right, T, name) for name in (b"old", b"new")] == [None, b"body"]
-    assert [await right.write(sessions.redeem_code, name) for name in (b"old", b"new")] == [False, True]
+    assert [await right.write(sessions.redeem_code, name) for name in (b"old", b"new")] == [
+        False,
+        True,
+    ]
 
 
-async def test_the_least_recently_used_answer_is_evicted_first_whatever_the_clock(stores: tuple[Store, Store]) -> None:
+async def test_the_least_recently_used_answer_is_evicted_first_whatever_the_clock(
+    stores: tuple[Store, Store],
+) -> None:
     wrong, right = stores
-    for store, name, now in ((wrong, b"old", int(ahead()) - 600), (right, b"new", int(time.time()))):
+    for store, name, now in (
+        (wrong, b"old", int(ahead()) - 600),
+        (right, b"new", int(time.time())),
+    ):
         await store.write(answers.put, StoredAnswer(T, name, bytes(1000), now, now + 6_000))
     await trim_answers(right, await right.read(answers.size) - 1)
 
-    assert [await find_answer(right, T, name) is not None for name in (b"old", b"new")] == [False, True]
+    assert [await find_answer(right, T, name) is not None for name in (b"old", b"new")] == [
+        False,
+        True,
+    ]
 
 
 async def test_a_clock_that_is_off_by_less_than_a_second_is_right(postgres: Postgres) -> None:

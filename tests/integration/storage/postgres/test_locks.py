@@ -18,7 +18,10 @@ from tests.store.making import new_key, new_response
 from tests.support.postgres import Postgres
 from tests.support.waiting import PATIENCE, eventually
 
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+    "wait_event_type = 'Lock'"
+)
 
 R = TypeVar("R")
 
@@ -27,7 +30,8 @@ class Other:
     """A store, and the transaction of another request in its database."""
 
     def __init__(self, store: PostgresStore, connection: Any) -> None:
-        self.store, self.connection = store, connection
+        self.store = store
+        self.connection = connection
 
     @asynccontextmanager
     async def leases(self, rows: str) -> AsyncIterator[None]:
@@ -39,7 +43,9 @@ class Other:
     async def is_waited_for(self, act: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
         """Begin something that must wait for that transaction; return the task."""
         task = asyncio.create_task(act)
-        await eventually(lambda: self.connection.fetchval(WAITING), lambda count: count or task.done())
+        await eventually(
+            lambda: self.connection.fetchval(WAITING), lambda count: count or task.done()
+        )
         assert not task.done()
         return task
 
@@ -62,16 +68,19 @@ COPY = """
 INSERT INTO webhook_endpoints (id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret_until)
 SELECT id || '_copy', tenant, name, url, event_types, created_at, updated_at, secret, 0
 FROM webhook_endpoints WHERE tenant = $1
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 def endpoint(tenant: str) -> WebhookEndpoint:
-    return WebhookEndpoint(new_id("we"), tenant, "n", "https://a.b", ["response.completed"], 1, 1, "whsec_x")
+    return WebhookEndpoint(
+        new_id("we"), tenant, "n", "https://a.b", ["response.completed"], 1, 1, "whsec_x"
+    )
 
 
 async def test_requests_of_one_tenant_for_endpoints_count_one_after_the_other(other: Other) -> None:
     """So that a tenant has no more than it may; those of another tenant do not wait for them."""
-    store, mine = other.store, endpoint("acme")
+    store = other.store
+    mine = endpoint("acme")
     await store.write(webhooks.put, mine)
     await store.write(webhooks.put, endpoint("other"))
     async with other.leases("webhook_endpoints WHERE tenant = 'acme'"):
@@ -81,17 +90,24 @@ async def test_requests_of_one_tenant_for_endpoints_count_one_after_the_other(ot
 
     assert not await second
     assert await store.write(webhooks.put, replace(mine, name="renamed"), most=2)
-    assert [len(await store.read(webhooks.endpoints, tenant)) for tenant in ("acme", "other")] == [2, 2]
+    assert [len(await store.read(webhooks.endpoints, tenant)) for tenant in ("acme", "other")] == [
+        2,
+        2,
+    ]
 
 
 async def test_requests_for_one_budget_are_decided_one_after_the_other(other: Other) -> None:
     """Those of another key with a budget of its own, or of another tenant, do not wait for them."""
-    store, own, shared = other.store, Budget(per_day=100), Budget(per_month=100)
+    store = other.store
+    own = Budget(per_day=100)
+    shared = Budget(per_month=100)
     first, second, stranger = [new_key(tenant) for tenant in ("acme", "acme", "other")]
     for key in (first, second, stranger):
         await store.write(api_keys.put, key)
 
-    async def has_room(key: ApiKey, budget: Budget | None = own, of_tenant: Budget | None = None) -> bool:
+    async def has_room(
+        key: ApiKey, budget: Budget | None = own, of_tenant: Budget | None = None
+    ) -> bool:
         claim = MoneyClaim(key.tenant, key.id, 10, budget, of_tenant)
         return (await store.write(api_keys.take, key.id, KeyLimits(), 0, claim)).is_granted
 
@@ -112,7 +128,8 @@ async def test_requests_for_one_budget_are_decided_one_after_the_other(other: Ot
 
 async def test_workers_choose_the_next_job_one_after_the_other(other: Other) -> None:
     """The choice depends on all jobs in progress; a heartbeat does not wait for it."""
-    store, queued = other.store, new_response(status="queued")
+    store = other.store
+    queued = new_response(status="queued")
     await store.write(jobs.enqueue, queued, b"", [])
     async with other.leases("workers WHERE id = ''"):
         claim = await other.is_waited_for(store.write(jobs.claim, "worker", 10))

@@ -23,7 +23,9 @@ async def place(postgres: Postgres) -> AsyncIterator[tuple[Any, str]]:
         await owner.close()
 
 
-async def test_a_role_has_its_privileges_or_the_missing_ones_are_reported(place: tuple[Any, str]) -> None:
+async def test_a_role_has_its_privileges_or_the_missing_ones_are_reported(
+    place: tuple[Any, str],
+) -> None:
     owner, url = place
 
     async def refusal(*, is_written: bool) -> str:
@@ -33,7 +35,10 @@ async def test_a_role_has_its_privileges_or_the_missing_ones_are_reported(place:
 
     assert await refusal(is_written=False) == "permission denied for table antiphon_migrations"
     await owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
-    lacks = "; ".join(f"{right} on {', '.join(sorted(needed()[right]))}" for right in ("INSERT", "UPDATE", "DELETE"))
+    lacks = "; ".join(
+        f"{right} on {', '.join(sorted(needed()[right]))}"
+        for right in ("INSERT", "UPDATE", "DELETE")
+    )
     assert await refusal(is_written=True) == (
         f"the role 'guest' lacks privileges: {lacks}. Grant them, or use a role that has them."
     )

@@ -1,4 +1,6 @@
-"""The second wall in PostgreSQL: a statement without any condition of its own sees one tenant's rows, or none."""
+"""The second wall in PostgreSQL: a statement without any condition of its own sees one tenant's
+rows, or none.
+"""
 
 import asyncio
 import re
@@ -58,7 +60,14 @@ OF_THE_SERVER = {"console_sessions", "console_codes", "reports", "model_lessons"
 
 WALLED = {
     *("responses", "jobs", "conversations", "conversation_items", "idempotency_keys"),
-    *("webhook_endpoints", "webhook_deliveries", "answers", "api_keys", "api_key_days", "tenant_sizes"),
+    *(
+        "webhook_endpoints",
+        "webhook_deliveries",
+        "answers",
+        "api_keys",
+        "api_key_days",
+        "tenant_sizes",
+    ),
     *("chat_completions", "tenant_budgets", "budget_levels", "facts", "sums"),
     *("tenant_files", "blobs", "files", "uploads", "upload_parts"),
     *("searched_stores", "indexed_files", "file_texts", "item_blobs"),
@@ -100,50 +109,81 @@ async def connection(url: str) -> AsyncIterator[Any]:
 
 async def fill(store: PostgresStore, tenant: str) -> None:
     now = int(time.time())
-    queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
+    queued = StoredResponse(
+        new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True
+    )
     await store.write(facts.put_new, [new_facts(tenant=tenant, spans=b"[]", began=1, ended=1)])
     await store.write(jobs.enqueue, queued, b"", [])
     await store.write(idempotency.reserve, tenant, "key", b"", new_id("resp"), "worker")
-    await store.write(webhooks.put, WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
+    await store.write(
+        webhooks.put, WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s")
+    )
     await store.write(answers.put, StoredAnswer(tenant, b"key", b"", now, now + 600))
     await store.write(
         chat_completions.save,
-        StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), messages=[b"{}"], tenant=tenant, expires_at=now + 600),
+        StoredCompletion(
+            new_id("chatcmpl"),
+            b"{}",
+            ("m", "m"),
+            messages=[b"{}"],
+            tenant=tenant,
+            expires_at=now + 600,
+        ),
     )
     file = new_file(tenant)
     await put(store, file)
     image = StoredItem(new_id("ig"), b"{}", None, file.blob, 1)
-    await store.write(conversations.create, StoredConversation(new_id("conv"), now, b"{}", tenant), [image])
     await store.write(
-        file_texts.put, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
+        conversations.create, StoredConversation(new_id("conv"), now, b"{}", tenant), [image]
+    )
+    await store.write(
+        file_texts.put,
+        FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600),
     )
     vector_store = StoredVectorStore(new_id("vs"), tenant, now)
     await store.write(vector_stores.create, vector_store)
-    await store.write(vector_stores.attach, tenant, vector_store.id, [NewAttachment(file.id)], new_id("vsfb"))
     await store.write(
-        file_texts.put, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
+        vector_stores.attach, tenant, vector_store.id, [NewAttachment(file.id)], new_id("vsfb")
     )
-    upload, blob = new_id("upload"), new_id("row")
-    await store.write(uploads.create, StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
+    await store.write(
+        file_texts.put,
+        FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600),
+    )
+    upload = new_id("upload")
+    blob = new_id("row")
+    await store.write(
+        uploads.create,
+        StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None),
+        AMPLE,
+    )
     await store.write(files.begin, tenant, blob, 600)
     await store.write(uploads.put_part, StoredPart(new_id("part"), tenant, upload, 1, blob, now))
     container = new_container(tenant)
     await store.write(
-        containers.put, container, [new_container_file(container, blob=file.blob)], ContainerQuota(1, 1, 100)
+        containers.put,
+        container,
+        [new_container_file(container, blob=file.blob)],
+        ContainerQuota(1, 1, 100),
     )
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.write(api_keys.put, key)
     await store.write(api_keys.charge, [UsageRecord(tenant, key.id, now, 1, 1, 1)])
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
     await put_chunks(store, chunks, [ChunkRow(0, "words", 1, b"\0\0")])
-    await store.write(stored_chunks.set_attributes, tenant, chunks.store_id, chunks.file_id, {"a": 1})
+    await store.write(
+        stored_chunks.set_attributes, tenant, chunks.store_id, chunks.file_id, {"a": 1}
+    )
     await store.write(prompts.create, tenant, new_id("pmpt"), b"{}", now, 10)
     await store.write(budgets.put_tenant, TenantBudget(tenant, Budget(1)))
     await store.write(lessons.put, [StoredLesson("http://b", "m", tenant, "top_p", "", now)], 0)
     await store.write(reports.put, StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
-    await store.write(sessions.put, ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))
+    await store.write(
+        sessions.put, ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600)
+    )
     await store.write(sessions.put_code, new_id("c").encode(), now + 600)
-    await store.write(api_keys.take, key.id, key.limits, 0, MoneyClaim(tenant, key.id, 1, None, Budget(1)))
+    await store.write(
+        api_keys.take, key.id, key.limits, 0, MoneyClaim(tenant, key.id, 1, None, Budget(1))
+    )
 
 
 async def rows(connection: Any, table: str) -> int:
@@ -172,7 +212,10 @@ async def test_each_transaction_behind_a_pooler_sets_its_tenant(url: str) -> Non
     await store.save(StoredResponse("resp_1", 1, "completed", None, b"{}", tenant="one"))
 
     assert (await store.inspect())["responses"] == 3
-    assert [(await store.read(api_keys.any_at_all)), len(await store.read(webhooks.endpoints, "one"))] == [True, 1]
+    assert [
+        (await store.read(api_keys.any_at_all)),
+        len(await store.read(webhooks.endpoints, "one")),
+    ] == [True, 1]
     await store.close()
 
 
@@ -189,26 +232,42 @@ async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
 @pytest.mark.wide
 async def test_a_statement_sees_one_tenants_rows_whatever_it_contains(connection: Any) -> None:
     tables = sorted(WALLED - {"webhook_deliveries"} - OF_THE_SERVER)
-    several = {"sums": 6, "blobs": 2}  # a minute, an hour and four, by model and by key; a file's, and a part's
+    several = {
+        "sums": 6,
+        "blobs": 2,
+    }  # a minute, an hour and four, by model and by key; a file's, and a part's
     each = [several.get(table, 1) for table in tables]
     assert [await rows(connection, table) for table in tables] == [0] * len(tables)
-    for reported, count in (("=one", 1), ("=other", 1), ("=nobody", 0), ("=", 0), ("", 0), ("one", 0), ("*", 2)):
+    for reported, count in (
+        ("=one", 1),
+        ("=other", 1),
+        ("=nobody", 0),
+        ("=", 0),
+        ("", 0),
+        ("one", 0),
+        ("*", 2),
+    ):
         await see(connection, reported)
-        assert [await rows(connection, table) for table in tables] == [count * one for one in each], reported
+        assert [await rows(connection, table) for table in tables] == [
+            count * one for one in each
+        ], reported
 
 
 @pytest.mark.wide
 async def test_a_statement_for_a_tenant_sees_no_session_of_the_console(connection: Any) -> None:
     for reported, count in (("=one", 0), ("=", 0), ("", 0), ("*", 2)):
         await see(connection, reported)
-        assert [await rows(connection, table) for table in sorted(OF_THE_SERVER)] == [count] * len(OF_THE_SERVER), (
-            reported
-        )
+        assert [await rows(connection, table) for table in sorted(OF_THE_SERVER)] == [count] * len(
+            OF_THE_SERVER
+        ), reported
 
 
 @pytest.mark.wide
 async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any) -> None:
-    make = "INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('c', 'other', 1, '', 0)"
+    make = (
+        "INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES "
+        "('c', 'other', 1, '', 0)"
+    )
     await see(connection, "=one")
     assert await connection.execute("UPDATE conversations SET metadata = ''") == "UPDATE 1"
     assert await connection.execute("DELETE FROM responses") == "DELETE 1"
@@ -221,11 +280,17 @@ async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any
 
 
 @pytest.mark.wide
-async def test_a_migration_changes_the_rows_of_all_tenants_and_leaves_none_visible(connection: Any) -> None:
-    await migrate(connection, [*migrations("postgres"), "UPDATE conversations SET metadata = 'migrated'"])
+async def test_a_migration_changes_the_rows_of_all_tenants_and_leaves_none_visible(
+    connection: Any,
+) -> None:
+    await migrate(
+        connection, [*migrations("postgres"), "UPDATE conversations SET metadata = 'migrated'"]
+    )
     assert await rows(connection, "conversations") == 0
     await see(connection, "*")
-    changed = await connection.fetch("SELECT tenant FROM conversations WHERE metadata = 'migrated' ORDER BY tenant")
+    changed = await connection.fetch(
+        "SELECT tenant FROM conversations WHERE metadata = 'migrated' ORDER BY tenant"
+    )
 
     assert [tenant for (tenant,) in changed] == ["one", "other"]
 
@@ -233,10 +298,17 @@ async def test_a_migration_changes_the_rows_of_all_tenants_and_leaves_none_visib
 @pytest.mark.wide
 async def test_the_tenant_is_set_again_for_every_statement_of_a_pooled_connection(url: str) -> None:
     store = await PostgresStore.open(url, connections=2)
-    created = [StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}") for n in range(100)]
+    created = [
+        StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}")
+        for n in range(100)
+    ]
     await asyncio.gather(*(store.save(one) for one in created))
-    found = await asyncio.gather(*(store.read(responses.load, one.tenant, one.id) for one in created * 3))
-    foreign = await asyncio.gather(*(store.read(responses.load, "t0", one.id) for one in created if one.tenant != "t0"))
+    found = await asyncio.gather(
+        *(store.read(responses.load, one.tenant, one.id) for one in created * 3)
+    )
+    foreign = await asyncio.gather(
+        *(store.read(responses.load, "t0", one.id) for one in created if one.tenant != "t0")
+    )
     await store.close()
 
     assert [one and one.id for one in found] == [one.id for one in created * 3]
@@ -248,4 +320,6 @@ def test_rows_without_row_security_are_read_only_by_their_response() -> None:
         if re.search(r"\b(FROM|JOIN|UPDATE) chat_completion_messages\b", statement):
             assert re.search(r"\bcompletion = \$1", statement), name
         if re.search(r"\b(FROM|JOIN|UPDATE) (items|events)\b", statement) and name != "counts":
-            assert re.search(r"JOIN responses|responses LEFT JOIN|\bresponse = (\$1|chain\.seq)", statement), name
+            assert re.search(
+                r"JOIN responses|responses LEFT JOIN|\bresponse = (\$1|chain\.seq)", statement
+            ), name

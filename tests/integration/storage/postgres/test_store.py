@@ -1,4 +1,6 @@
-"""The PostgreSQL store: the contract, what it makes of trouble, and what others do to its database."""
+"""The PostgreSQL store: the contract, what it makes of trouble, and what others do to its
+database.
+"""
 
 import asyncio
 import re
@@ -28,7 +30,12 @@ from tests.support.waiting import eventually, let_others_run
 
 
 def response(id: str, **fields: object) -> StoredResponse:
-    provided = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
+    provided = {
+        "created_at": 1,
+        "status": "completed",
+        "previous_response_id": None,
+        "body": b"{}",
+    } | fields
     return StoredResponse(id=id, **provided)  # type: ignore[arg-type]
 
 
@@ -42,7 +49,8 @@ async def test_it_keeps_every_promise(postgres: Postgres) -> None:
 @pytest.mark.wide
 async def test_two_stores_notify_each_other(postgres: Postgres) -> None:
     url = await postgres.database()
-    one, other = await PostgresStore.open(url), await PostgresStore.open(url)
+    one = await PostgresStore.open(url)
+    other = await PostgresStore.open(url)
     received: asyncio.Queue[str] = asyncio.Queue()
     other.on_change(received.put_nowait)
     one.on_change(lambda _: None)
@@ -64,7 +72,9 @@ async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
         response("resp_bad_2", body=None),
         response("resp_bad_3", output=(StoredItem("msg_bad", b"{}", "\ud800"),)),
     ]
-    results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
+    results = await asyncio.gather(
+        *map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True
+    )
 
     assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
     assert [await store.read(stored_responses.load, "", one.id) for one in good] == good
@@ -89,7 +99,10 @@ async def test_no_statement_has_more_items_than_are_encoded_at_once(
     store = await PostgresStore.open(await postgres.database())
     sizes = (3, 4, 4, 9, 11, 1, 10, 25, 0, 2)
     saved = [
-        response(f"resp_{name}", output=tuple(StoredItem(f"msg_{name}_{i}", b"0123456789") for i in range(size)))
+        response(
+            f"resp_{name}",
+            output=tuple(StoredItem(f"msg_{name}_{i}", b"0123456789") for i in range(size)),
+        )
         for name, size in enumerate(sizes)
     ]
     await asyncio.gather(*map(store.save, saved))
@@ -101,10 +114,13 @@ async def test_no_statement_has_more_items_than_are_encoded_at_once(
     await store.close()
 
 
-async def test_no_more_saves_wait_than_may(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_saves_wait_than_may(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stores, "MOST_WAITING", 3)
     url = await postgres.database()
-    store, other = await PostgresStore.open(url), await asyncpg.connect(url)
+    store = await PostgresStore.open(url)
+    other = await asyncpg.connect(url)
     transaction = other.transaction()
     await transaction.start()
     await other.execute("LOCK TABLE responses")
@@ -151,7 +167,9 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
     store = await PostgresStore.open(await postgres.database())
     await store.save(response("resp_1"))
     name = store.url.rpartition("?")[0].rpartition("/")[2]
-    await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+    await postgres.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+    )
 
     assert await store.read(stored_responses.load, "", "resp_1") is not None
     await store.close()
@@ -163,7 +181,9 @@ async def test_a_standby_is_reported_as_read_only(postgres: Postgres) -> None:
     store = await PostgresStore.open(url)
     name = url.rpartition("?")[0].rpartition("/")[2]
     await postgres.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-    await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+    await postgres.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+    )
     with pytest.raises(StoreError, match=r"^The store is read-only\.$"):
         await store.save(response("resp_1"))
     await postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
@@ -180,11 +200,15 @@ async def test_a_newer_schema_is_refused_with_one_line(postgres: Postgres) -> No
     await connection.execute("INSERT INTO antiphon_migrations (number) VALUES (1000)")
     await connection.close()
 
-    with pytest.raises(ConfigError, match=r"has schema 1000, newer than this Antiphon's \d+; upgrade Antiphon$"):
+    with pytest.raises(
+        ConfigError, match=r"has schema 1000, newer than this Antiphon's \d+; upgrade Antiphon$"
+    ):
         await PostgresStore.open(url)
 
 
-async def test_a_database_of_before_the_first_release_is_refused_unchanged(postgres: Postgres) -> None:
+async def test_a_database_of_before_the_first_release_is_refused_unchanged(
+    postgres: Postgres,
+) -> None:
     url = await postgres.database()
     connection = await asyncpg.connect(url)
     await connection.execute("CREATE TABLE antiphon_schema (version INTEGER NOT NULL)")
@@ -211,7 +235,9 @@ async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgr
     stores = await asyncio.gather(*(PostgresStore.open(url, connections=2) for _ in range(6)))
 
     await stores[0].save(response("resp_1"))
-    assert [await store.read(stored_responses.load, "", "resp_1") is not None for store in stores] == [True] * 6
+    assert [
+        await store.read(stored_responses.load, "", "resp_1") is not None for store in stores
+    ] == [True] * 6
     for store in stores:
         await store.close()
 
@@ -223,10 +249,14 @@ async def test_claims_wait_for_each_other_and_heartbeats_for_none(postgres: Post
     await store.write(leases.beat, "w")
     connection = await asyncpg.connect(url)
     async with connection.transaction(), asyncio.timeout(30):
-        await connection.execute(QUERIES["lock_worker"].replace("$1", "''"))  # another server claims
+        await connection.execute(
+            QUERIES["lock_worker"].replace("$1", "''")
+        )  # another server claims
         await store.write(leases.beat, "w")
         claim = asyncio.create_task(store.write(jobs.claim, "w", 10))
-        await eventually(lambda: connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+        await eventually(
+            lambda: connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        )
         assert not claim.done()
     assert await claim is not None
     await connection.close()
@@ -235,7 +265,10 @@ async def test_claims_wait_for_each_other_and_heartbeats_for_none(postgres: Post
 
 async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> None:
     connection = await asyncpg.connect(await postgres.database())
-    scripts = [*migrations("postgres"), "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1)"]
+    scripts = [
+        *migrations("postgres"),
+        "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1)",
+    ]
     with pytest.raises(asyncpg.PostgresError):
         await migrate(connection, scripts)
 
@@ -273,15 +306,28 @@ async def test_an_unknown_database_is_reported(postgres: Postgres) -> None:
         await PostgresStore.open(postgres.url("nowhere"))
 
 
-async def test_saves_are_tried_again_where_it_can_help(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of a batch alone if only one of them can be at fault, and all together after a conflict."""
+async def test_saves_are_tried_again_where_it_can_help(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a batch alone if only one of them can be at fault, and all together after a
+    conflict.
+    """
     tried: list[int] = []
-    full, bad, deadlock = asyncpg.DiskFullError(), asyncpg.NotNullViolationError(), asyncpg.DeadlockDetectedError()
+    full = asyncpg.DiskFullError()
+    bad = asyncpg.NotNullViolationError()
+    deadlock = asyncpg.DeadlockDetectedError()
     async with postgres.store() as url:
         store = await PostgresStore.open(url)
-        for error, count, tries in ((full, 2, [2]), (bad, 1, [1]), (bad, 2, [2, 1, 1]), (deadlock, 2, [2] * 4)):
+        for error, count, tries in (
+            (full, 2, [2]),
+            (bad, 1, [1]),
+            (bad, 2, [2, 1, 1]),
+            (deadlock, 2, [2] * 4),
+        ):
 
-            async def fail(_: Any, responses: Sequence[StoredResponse], error: Exception = error) -> set[str]:
+            async def fail(
+                _: Any, responses: Sequence[StoredResponse], error: Exception = error
+            ) -> set[str]:
                 tried.append(len(responses))
                 raise error
 
@@ -298,7 +344,7 @@ FULL = """
 CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$;
 CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON secrets FOR EACH ROW EXECUTE FUNCTION full_disk();
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 async def test_a_full_disk_is_noticed_and_its_end_too(postgres: Postgres) -> None:

@@ -40,7 +40,8 @@ def test_the_schema_knows_every_table_and_column_that_a_query_names() -> None:
 
 
 def test_both_databases_have_the_same_queries_with_the_same_parameters() -> None:
-    sqlite, postgres = queries_of("sqlite"), queries_of("postgres")
+    sqlite = queries_of("sqlite")
+    postgres = queries_of("postgres")
 
     assert sqlite.keys() == postgres.keys()
     for name, text in sqlite.items():

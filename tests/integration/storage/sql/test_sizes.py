@@ -19,7 +19,11 @@ from tests.store.making import new_items, new_response
 
 
 async def opened(url: str, now: Callable[[], float]) -> Store:
-    return SqliteStore.open(url, now=now) if url.startswith("sqlite") else await PostgresStore.open(url, now=now)
+    return (
+        SqliteStore.open(url, now=now)
+        if url.startswith("sqlite")
+        else await PostgresStore.open(url, now=now)
+    )
 
 
 async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None:
@@ -40,11 +44,16 @@ async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None
 
 @pytest.mark.wide("postgres")
 async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
-    first, second = await open_store(store_url), await open_store(store_url)
+    first = await open_store(store_url)
+    second = await open_store(store_url)
     for store in (first, second):
         await store.read(sizes.stored_bytes, "a")
-    created = [replace(new_response(new_items("ten bytes!")), tenant=tenant) for tenant in "ab" * 40]
-    await asyncio.gather(*((first, second)[number % 3 % 2].save(one) for number, one in enumerate(created)))
+    created = [
+        replace(new_response(new_items("ten bytes!")), tenant=tenant) for tenant in "ab" * 40
+    ]
+    await asyncio.gather(
+        *((first, second)[number % 3 % 2].save(one) for number, one in enumerate(created))
+    )
     await asyncio.gather(
         *(
             (first, second)[number % 2].write(responses.delete, one.tenant, one.id)
@@ -52,7 +61,9 @@ async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
         )
     )
     assert [await first.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [10 * (2 + 10)] * 2
-    assert [(one.tenant, one.stored_bytes) for one in (await first.read(sizes.storage_use, 5)).largest] == [
+    assert [
+        (one.tenant, one.stored_bytes) for one in (await first.read(sizes.storage_use, 5)).largest
+    ] == [
         ("a", 120),
         ("b", 120),
     ]
@@ -63,7 +74,10 @@ async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
 async def test_tenants_that_have_deleted_everything_are_not_listed(store_url: str) -> None:
     store = await open_store(store_url)
     assert await store.read(sizes.storage_use, 10) == StorageUse([], 0, 0)
-    created = [replace(new_response(new_items("a" * 10 * number)), tenant=f"t{number}") for number in range(4)]
+    created = [
+        replace(new_response(new_items("a" * 10 * number)), tenant=f"t{number}")
+        for number in range(4)
+    ]
     for one in created:
         await store.save(one)
     await store.write(responses.delete, "t3", created[3].id)

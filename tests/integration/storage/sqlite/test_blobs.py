@@ -19,7 +19,11 @@ from tests.support.waiting import let_others_run
 
 def open_files(folder: Path) -> list[str]:
     """The files of a folder that this process has open."""
-    return [name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name.startswith(str(folder))]
+    return [
+        name
+        for name in map(os.path.realpath, Path("/proc/self/fd").iterdir())
+        if name.startswith(str(folder))
+    ]
 
 
 async def test_a_closed_file_raises_an_error() -> None:
@@ -32,7 +36,9 @@ async def test_a_closed_file_raises_an_error() -> None:
 
 async def test_content_in_memory_is_in_one_database() -> None:
     blobs = BlobFile(None)
-    await asyncio.gather(*(blobs.put("row_1", number, b"%d" % number, is_last=True) for number in range(8)))
+    await asyncio.gather(
+        *(blobs.put("row_1", number, b"%d" % number, is_last=True) for number in range(8))
+    )
 
     assert await asyncio.gather(*(blobs.part("row_1", number) for number in range(9))) == [
         *(b"%d" % number for number in range(8)),

@@ -8,13 +8,17 @@ from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.facts import new_facts
 
 STEPS = 1_000
-"""Tens of instructions that the page of a response may need; a look at each of 5,000 rows needs more."""
+"""Tens of instructions that the page of a response may need; a look at each of 5,000 rows needs
+more.
+"""
 
 
 async def test_a_response_without_children_is_found_without_a_scan(tmp_path: Path) -> None:
     store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db")
     leaf = new_facts(previous_response_id="resp_root")
-    await store.write(facts.put_new, [leaf, *[new_facts(previous_response_id="resp_root") for _ in range(5_000)]])
+    await store.write(
+        facts.put_new, [leaf, *[new_facts(previous_response_id="resp_root") for _ in range(5_000)]]
+    )
     steps = _counted(store)
 
     found = await store.read(facts_detail.family, leaf.tenant, leaf.id)

@@ -59,7 +59,9 @@ def refusal(path: Path) -> str:
     return reason
 
 
-def test_a_commit_is_on_the_disk_before_it_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_is_on_the_disk_before_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.undo()  # what the other tests do without
     path = tmp_path / "a.db"
     writer, reader = open_file(path, 1)
@@ -94,7 +96,10 @@ def test_every_connection_has_its_settings(tmp_path: Path) -> None:
         for one in (writer, another):
             assert settings(one, *SETTINGS) == SETTINGS
         for one in (reader, other):
-            assert settings(one, "foreign_keys", "query_only") == {"foreign_keys": 1, "query_only": 1}
+            assert settings(one, "foreign_keys", "query_only") == {
+                "foreign_keys": 1,
+                "query_only": 1,
+            }
 
 
 def test_a_connection_that_cannot_replace_another_raises_an_error(tmp_path: Path) -> None:
@@ -102,7 +107,9 @@ def test_a_connection_that_cannot_replace_another_raises_an_error(tmp_path: Path
     path.write_bytes(b"no database any more " * 1000)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
         open_writer(path, 0)
-    assert not [name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name == str(path)]
+    assert not [
+        name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name == str(path)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +135,14 @@ def test_an_address_names_the_memory(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        *("", "antiphon.db", "/var/antiphon.db", "sqlite:antiphon.db", "sqlite://antiphon.db", "sqlite:///"),
+        *(
+            "",
+            "antiphon.db",
+            "/var/antiphon.db",
+            "sqlite:antiphon.db",
+            "sqlite://antiphon.db",
+            "sqlite:///",
+        ),
         *("postgres:///antiphon", "sqlite:///antiphon.db?mode=ro", "sqlite:///a\0b"),
     ],
 )
@@ -181,7 +195,9 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     assert await saved(tmp_path / "antiphon.db")
 
 
-async def test_the_address_stays_as_the_operator_wrote_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_address_stays_as_the_operator_wrote_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     store = SqliteStore.open("sqlite:///~/antiphon.db")
 
@@ -202,7 +218,9 @@ def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("content", [b"hello", b"hello, this is no database. " * 1000, b"\0" * 8192])
+@pytest.mark.parametrize(
+    "content", [b"hello", b"hello, this is no database. " * 1000, b"\0" * 8192]
+)
 def test_a_file_that_is_no_database_is_refused_unchanged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "antiphon.db"
     path.write_bytes(content)
@@ -240,12 +258,16 @@ async def test_a_newer_schema_is_refused_unchanged(tmp_path: Path) -> None:
     content = path.read_bytes()
 
     newest = len(migrations("sqlite"))
-    assert refusal(path) == f"has schema 1000, newer than this Antiphon's {newest}; upgrade Antiphon"
+    assert (
+        refusal(path) == f"has schema 1000, newer than this Antiphon's {newest}; upgrade Antiphon"
+    )
     assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("schema", [1, 24])
-async def test_a_database_of_before_the_first_release_is_refused_unchanged(tmp_path: Path, schema: int) -> None:
+async def test_a_database_of_before_the_first_release_is_refused_unchanged(
+    tmp_path: Path, schema: int
+) -> None:
     path = tmp_path / "antiphon.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE responses (seq INTEGER PRIMARY KEY)")
@@ -274,7 +296,9 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
     [(0x416E7470, EARLIER), (1, "belongs to another program")],
     ids=["from before the first release", "of another program"],
 )
-def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, mark: int, reason: str) -> None:
+def test_a_content_file_that_is_not_ours_is_refused_unchanged(
+    tmp_path: Path, mark: int, reason: str
+) -> None:
     path = tmp_path / "antiphon.db"
     with closing(sqlite3.connect(blobs_next_to(path))) as connection:
         connection.execute(f"PRAGMA application_id = {mark}")
@@ -284,7 +308,9 @@ def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, ma
     with pytest.raises(ConfigError) as refused:
         SqliteStore.open(f"sqlite://{path}")
 
-    assert refused.value.message.startswith(f"store: {tmp_path}/antiphon-files.db {reason}. Move it away")
+    assert refused.value.message.startswith(
+        f"store: {tmp_path}/antiphon-files.db {reason}. Move it away"
+    )
     assert "another database" not in str(refused.value)  # its name follows from that of the store
     assert blobs_next_to(path).read_bytes() == content
 
@@ -331,10 +357,15 @@ def mere_user() -> Iterator[None]:
 
 
 class Waits:
-    """The time of this process, which only pauses move; the first of them does something else as well."""
+    """The time of this process, which only pauses move; the first of them does something else as
+    well.
+    """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, first: Callable[[], object] = lambda: None) -> None:
-        self.now, self._first = 0.0, first
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, first: Callable[[], object] = lambda: None
+    ) -> None:
+        self.now = 0.0
+        self._first = first
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
         monkeypatch.setattr(time, "sleep", self._sleep)
 
@@ -344,7 +375,9 @@ class Waits:
         self.now += seconds
 
 
-def test_a_file_that_is_locked_for_a_moment_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_locked_for_a_moment_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "antiphon.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -368,7 +401,9 @@ def test_a_locked_file_times_out_after_twice_the_time_of_a_write(
     assert waits.now > 0.05
 
 
-def test_a_file_system_without_shared_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_shared_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     connect = sqlite3.connect
 
     def without_memory(name: str, **how: Any) -> sqlite3.Connection:
@@ -388,7 +423,9 @@ async def test_a_read_only_file_is_refused_unchanged(shared_folder: Path, mere_u
     assert path.read_bytes() == content
 
 
-async def test_a_file_in_a_read_only_folder_is_refused_unchanged(shared_folder: Path, mere_user: None) -> None:
+async def test_a_file_in_a_read_only_folder_is_refused_unchanged(
+    shared_folder: Path, mere_user: None
+) -> None:
     path = shared_folder / "folder" / "antiphon.db"
     content = await saved(path)
     path.parent.chmod(0o500)

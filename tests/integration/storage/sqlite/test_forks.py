@@ -15,7 +15,10 @@ from antiphon.storage.sqlite.file import connect
 from antiphon.storage.sqlite.forks import Forks, ForkSafeConnection
 from tests.support.command import environment
 
-URL = "import asyncio, os, signal, sys, threading\nfrom antiphon.storage.open import open_store\nURL = sys.argv[1]\n"
+URL = (
+    "import asyncio, os, signal, sys, threading\nfrom antiphon.storage.open import "
+    "open_store\nURL = sys.argv[1]\n"
+)
 
 BUSY = """
 async def write():
@@ -84,8 +87,17 @@ asyncio.run(parent())
 
 async def output_of(program: str, folder: Path) -> tuple[str, str]:
     """What a program prints, and what it reports."""
-    command = (sys.executable, "-W", "ignore::DeprecationWarning", "-c", URL + program, f"sqlite://{folder}/store.db")
-    process = await asyncio.create_subprocess_exec(*command, env=environment(folder), stdout=-1, stderr=-1)
+    command = (
+        sys.executable,
+        "-W",
+        "ignore::DeprecationWarning",
+        "-c",
+        URL + program,
+        f"sqlite://{folder}/store.db",
+    )
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environment(folder), stdout=-1, stderr=-1
+    )
     out, err = await process.communicate()
     return out.decode().strip(), err.decode()
 
@@ -96,7 +108,9 @@ async def test_children_of_a_process_that_is_writing_open_the_same_file(tmp_path
 
 
 @pytest.mark.wide
-async def test_output_of_a_child_after_its_parent_closed_the_file_is_captured(tmp_path: Path) -> None:
+async def test_output_of_a_child_after_its_parent_closed_the_file_is_captured(
+    tmp_path: Path,
+) -> None:
     assert await output_of(PARENT_CLOSES_FIRST, tmp_path) == ("row_of_the_child", "")
 
 
@@ -137,7 +151,9 @@ def is_retained(gate: threading.Lock) -> bool:
     return not is_free
 
 
-def test_no_thread_enters_during_a_fork_and_the_child_closes_connections(connection: ForkSafeConnection) -> None:
+def test_no_thread_enters_during_a_fork_and_the_child_closes_connections(
+    connection: ForkSafeConnection,
+) -> None:
     forks = Forks(patience=30)
     gates = [forks.new_gate(), forks.new_gate()]
     forks.opened(connection)

@@ -22,7 +22,10 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
-    return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return [
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    ]
 
 
 def test_every_migration_runs_once(connection: sqlite3.Connection) -> None:
@@ -58,7 +61,9 @@ def test_a_migration_that_another_process_ran_meanwhile_is_not_repeated(tmp_path
         assert connection.execute("SELECT x FROM a").fetchall() == [("two",)]
 
 
-def test_a_migration_that_fails_leaves_no_trace_and_the_ones_before_it_stay(connection: sqlite3.Connection) -> None:
+def test_a_migration_that_fails_leaves_no_trace_and_the_ones_before_it_stay(
+    connection: sqlite3.Connection,
+) -> None:
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         migrate(connection, [ONE, BROKEN, TWO])
 

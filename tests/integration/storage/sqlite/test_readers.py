@@ -93,8 +93,11 @@ async def test_the_end_of_a_list_of_large_items_is_known(store: SqliteStore) -> 
         assert await input_page(store, T, response.id, query) == StoredItemPage(items)
 
 
-async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: SqliteStore, reads: FairScheduler) -> None:
-    big, small = large(), large(2)
+async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(
+    store: SqliteStore, reads: FairScheduler
+) -> None:
+    big = large()
+    small = large(2)
     for response in (big, small):
         await store.save(response)
     await reads.enter("another")

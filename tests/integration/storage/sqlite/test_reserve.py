@@ -52,7 +52,11 @@ async def test_only_what_frees_space_uses_the_reserve(tmp_path: Path, free: list
     path = tmp_path / "reserve"
     reserve = Reserve(path)
     assert reserve.save() and path.stat().st_size == reserves.SIZE
-    writer = Writer(sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False), None, reserve)
+    writer = Writer(
+        sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False),
+        None,
+        reserve,
+    )
 
     free.append(0)
     with pytest.raises(StoreError) as refused:
@@ -72,7 +76,7 @@ async def test_only_what_frees_space_uses_the_reserve(tmp_path: Path, free: list
     await writer.close()
 
 
-async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and_receives_notifications(
+async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and_receives_notifications(  # noqa: E501 - one text, or a row of a table
     tmp_path: Path, free: list[int]
 ) -> None:
     path = tmp_path / "a.db"
@@ -83,7 +87,10 @@ async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and
     reserve_next_to(path).touch()  # another process released it
     free.append(0)
 
-    for refused in (store.save(new_response()), store.put_blob_part("row_1", 1, b"more", is_last=True)):
+    for refused in (
+        store.save(new_response()),
+        store.put_blob_part("row_1", 1, b"more", is_last=True),
+    ):
         with pytest.raises(StoreError) as caught:
             await refused
         assert caught.value.is_disk_full
@@ -113,8 +120,10 @@ FULL = """
 CREATE TABLE rows_of_a_full_disk (id INTEGER PRIMARY KEY AUTOINCREMENT);
 INSERT INTO rows_of_a_full_disk VALUES (9223372036854775807);
 CREATE TRIGGER full_disk BEFORE INSERT ON secrets BEGIN INSERT INTO rows_of_a_full_disk VALUES (NULL); END;
+"""  # noqa: E501 - the lines of a text
+"""Makes a check of the store fail with the code of a full disk, which SQLite also uses for a table
+that is full.
 """
-"""Makes a check of the store fail with the code of a full disk, which SQLite also uses for a table that is full."""
 
 
 async def test_a_store_has_room_if_the_disk_has_space_for_its_reserve_and_writes_succeed(
@@ -135,7 +144,9 @@ async def test_a_store_has_room_if_the_disk_has_space_for_its_reserve_and_writes
         assert await store.has_room()
         seen = connection.execute("PRAGMA data_version").fetchone()
         assert await store.has_room()
-        assert connection.execute("PRAGMA data_version").fetchone() == seen  # it writes only after a failure
+        assert (
+            connection.execute("PRAGMA data_version").fetchone() == seen
+        )  # it writes only after a failure
     await store.close()
 
 

@@ -31,12 +31,29 @@ OF_THE_SECOND_FILE = {"put_blob_part", "blob_part", "delete_blob_parts"}
 """Queries of the file with the content of files."""
 
 SELECT_EVERYTHING = {"counts"}
-SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
+SORT = {
+    "next_waiting",
+    "beats",
+    "held",
+    "jobs_of",
+    "endpoints",
+    "deliveries",
+    "counts",
+    "api_keys",
+    "walk_up",
+}
 SORT |= {"due", "due_endpoints", "steps_up", "storage_use", "usage", "usage_of_all"}
-SORT |= {"next_ingestion", "batch_counts", "batch_files_up", "batch_files_down", "lock_stores_of_file"}
+SORT |= {
+    "next_ingestion",
+    "batch_counts",
+    "batch_files_up",
+    "batch_files_down",
+    "lock_stores_of_file",
+}
 SORT |= {"expired_attached_files", "lessons", "trim_lessons"}
-"""Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys, tenants, a block, a
-batch of files, the stores of one file, lessons of a day."""
+"""Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys,
+tenants, a block, a batch of files, the stores of one file, lessons of a day.
+"""
 
 
 @pytest.fixture
@@ -47,7 +64,12 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 def response(id: str, **fields: object) -> StoredResponse:
-    provided = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
+    provided = {
+        "created_at": 1,
+        "status": "completed",
+        "previous_response_id": None,
+        "body": b"{}",
+    } | fields
     return StoredResponse(id=id, **provided)  # type: ignore[arg-type]
 
 
@@ -71,7 +93,8 @@ async def test_a_store_in_memory_keeps_every_promise_but_to_outlive_its_closing(
 
 
 async def test_two_stores_in_memory_know_nothing_of_each_other() -> None:
-    one, other = SqliteStore.open("sqlite://"), SqliteStore.open("sqlite:///:memory:")
+    one = SqliteStore.open("sqlite://")
+    other = SqliteStore.open("sqlite:///:memory:")
     await one.save(response("resp_1"))
 
     assert await other.read(responses.load, "", "resp_1") is None
@@ -81,15 +104,21 @@ async def test_two_stores_in_memory_know_nothing_of_each_other() -> None:
 
 async def test_two_stores_on_one_file_see_what_the_other_saved(store: SqliteStore) -> None:
     other = SqliteStore.open(store.url)
-    await asyncio.gather(*(one.save(response(f"resp_{i}")) for i in range(64) for one in (store, other)))
+    await asyncio.gather(
+        *(one.save(response(f"resp_{i}")) for i in range(64) for one in (store, other))
+    )
     await store.save(response("resp_last", body=b"whole"))
 
-    assert (await other.read(responses.load, "", "resp_last")) == response("resp_last", body=b"whole")
+    assert (await other.read(responses.load, "", "resp_last")) == response(
+        "resp_last", body=b"whole"
+    )
     assert (await other.inspect())["responses"] == 65
     await other.close()
 
 
-async def test_sixty_four_creates_at_once_are_all_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
+async def test_sixty_four_creates_at_once_are_all_there_when_the_file_is_opened_again(
+    tmp_path: Path,
+) -> None:
     url = f"sqlite://{tmp_path}/antiphon.db"
     store = SqliteStore.open(url)
     saved = [response(f"resp_{i}", input=(StoredItem(f"msg_{i}", b"{}"),)) for i in range(64)]
@@ -116,10 +145,15 @@ async def test_a_save_that_fails_fails_alone(store: SqliteStore) -> None:
     good = [response(f"resp_{i}", output=(StoredItem(f"msg_{i}", b"{}"),)) for i in range(20)]
     bad = [
         response("resp_bad_1", created_at=2**70),
-        response("resp_bad_2", output=(StoredItem("msg_good", b"{}"), StoredItem("msg_bad", b"{}", "\ud800"))),
+        response(
+            "resp_bad_2",
+            output=(StoredItem("msg_good", b"{}"), StoredItem("msg_bad", b"{}", "\ud800")),
+        ),
         response("resp_bad_3", body=None),
     ]
-    results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
+    results = await asyncio.gather(
+        *map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True
+    )
 
     assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
     assert [await store.read(responses.load, "", one.id) for one in good] == good
@@ -127,7 +161,9 @@ async def test_a_save_that_fails_fails_alone(store: SqliteStore) -> None:
     assert await store.read(responses.find_item, "", "msg_good") is None
 
 
-async def test_an_error_keeps_its_cause_and_shows_neither_path_nor_sql(store: SqliteStore, tmp_path: Path) -> None:
+async def test_an_error_keeps_its_cause_and_shows_neither_path_nor_sql(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     with pytest.raises(StoreError) as caught:
         await store.save(response("resp_bad", body=None))
 
@@ -142,7 +178,9 @@ async def test_another_program_that_goes_on_writing_makes_saves_fail_and_holds_u
     await store.save(response("resp_before"))
     with another_program(tmp_path / "antiphon.db") as other:
         other.execute("BEGIN IMMEDIATE")
-        results = await asyncio.gather(*(store.save(response(f"resp_{i}")) for i in range(8)), return_exceptions=True)
+        results = await asyncio.gather(
+            *(store.save(response(f"resp_{i}")) for i in range(8)), return_exceptions=True
+        )
 
         assert all("another program is writing" in str(result) for result in results)
         assert {type(result) for result in results} == {StoreError}
@@ -202,7 +240,12 @@ async def test_a_file_that_is_damaged_meanwhile_gives_errors_and_no_crash(tmp_pa
 
 
 async def test_more_responses_expire_than_one_transaction_takes(store: SqliteStore) -> None:
-    await asyncio.gather(*(store.save(response(f"resp_{i}", expires_at=10 if i < 1200 else None)) for i in range(1300)))
+    await asyncio.gather(
+        *(
+            store.save(response(f"resp_{i}", expires_at=10 if i < 1200 else None))
+            for i in range(1300)
+        )
+    )
 
     assert (await purge(store))["responses"] == 1200
     assert await store.read(responses.load, "", "resp_1199") is None
@@ -213,7 +256,9 @@ async def test_one_save_may_hold_thousands_of_items(store: SqliteStore) -> None:
     items = tuple(StoredItem(f"msg_{i}", b"%d" % i) for i in range(5000))
     await store.save(response("resp_1", input=items[:2500], output=items[2500:]))
 
-    assert await store.read(responses.load, "", "resp_1") == response("resp_1", input=items[:2500], output=items[2500:])
+    assert await store.read(responses.load, "", "resp_1") == response(
+        "resp_1", input=items[:2500], output=items[2500:]
+    )
     assert await store.read(responses.history, "", "resp_1") == list(items)
 
 
@@ -225,8 +270,11 @@ async def test_a_store_serves_one_event_loop_after_the_other(tmp_path: Path) -> 
     await store.close()
 
 
-async def test_many_listeners_share_one_check_of_the_file(store: SqliteStore, tmp_path: Path) -> None:
-    before, received = asyncio.all_tasks(), asyncio.Event()
+async def test_many_listeners_share_one_check_of_the_file(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    before = asyncio.all_tasks()
+    received = asyncio.Event()
     for _ in range(3):
         store.on_change(lambda _: received.set())
     assert len(asyncio.all_tasks() - before) == 1
@@ -245,7 +293,8 @@ async def test_many_listeners_share_one_check_of_the_file(store: SqliteStore, tm
 async def test_each_write_of_another_program_is_reported_once_and_no_own_write(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, reported = LoopClock(monkeypatch), list[str]()
+    clock = LoopClock(monkeypatch)
+    reported = list[str]()
     store.on_change(reported.append)
 
     async def poll_again() -> None:
@@ -276,7 +325,14 @@ async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: Sql
             query = statement(name).replace("{where}", "")
             parameters = dict.fromkeys(re.findall(r"\$(\d+)", query))
             plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
-            big = "responses", "items", "events", "conversations", "conversation_items", "idempotency_keys"
+            big = (
+                "responses",
+                "items",
+                "events",
+                "conversations",
+                "conversation_items",
+                "idempotency_keys",
+            )
             assert [step for step in plan if step in [f"SCAN {table}" for table in big]] == [], name
             assert [step for step in plan if "TEMP B-TREE" in step and name not in SORT] == [], name
 
@@ -284,7 +340,11 @@ async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: Sql
 async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path: Path) -> None:
     def turn(number: int) -> StoredResponse:
         parent = f"resp_{number - 1}" if number else None
-        return response(f"resp_{number}", previous_response_id=parent, input=(StoredItem(f"msg_{number}", b"{}"),))
+        return response(
+            f"resp_{number}",
+            previous_response_id=parent,
+            input=(StoredItem(f"msg_{number}", b"{}"),),
+        )
 
     await asyncio.gather(*(store.save(turn(number)) for number in range(400)))
 
@@ -298,25 +358,37 @@ async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path
 
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
-            rows = connection.execute(*bound(statement("history"), (f"resp_{turns - 1}", "", 0))).fetchall()
+            rows = connection.execute(
+                *bound(statement("history"), (f"resp_{turns - 1}", "", 0))
+            ).fetchall()
         assert len(rows) == turns
         return taken
 
     assert steps(400) < 2.1 * steps(200)
 
 
-@pytest.mark.parametrize(("items", "size", "rows"), [(2, 1, 2), (FEW_ITEMS + 1, 1, 1), (2, FEW_BYTES, 1)])
+@pytest.mark.parametrize(
+    ("items", "size", "rows"), [(2, 1, 2), (FEW_ITEMS + 1, 1, 1), (2, FEW_BYTES, 1)]
+)
 async def test_many_or_large_items_are_not_read_with_their_response(
     store: SqliteStore, tmp_path: Path, items: int, size: int, rows: int
 ) -> None:
-    await store.save(response("resp_1", input=[StoredItem(f"msg_{place}", b"x" * size) for place in range(items)]))
+    await store.save(
+        response(
+            "resp_1", input=[StoredItem(f"msg_{place}", b"x" * size) for place in range(items)]
+        )
+    )
     with another_program(tmp_path / "antiphon.db") as connection:
-        found = perform_alone(connection, act_of(query_rows, "load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+        found = perform_alone(
+            connection, act_of(query_rows, "load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES)
+        )
 
     assert len(found) == rows
 
 
-async def test_all_statements_of_a_read_see_the_same_moment(store: SqliteStore, tmp_path: Path) -> None:
+async def test_all_statements_of_a_read_see_the_same_moment(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     path = tmp_path / "antiphon.db"
     with another_program(path) as reader, another_program(path) as writer:
 
@@ -330,15 +402,23 @@ async def test_all_statements_of_a_read_see_the_same_moment(store: SqliteStore, 
         assert perform_alone(reader, act_of(clock.read)) != before
 
 
-async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     async def queue(count: int) -> None:
         for tenant in ("a", "b", "c"):
             for key in ("", "key"):
                 for deferral in (SOONEST, Deferral(2**40, "continued")):
-                    created = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
+                    created = [
+                        response(new_id("resp"), status="queued", tenant=tenant)
+                        for _ in range(count)
+                    ]
                     owner = Reservation(key)
                     await asyncio.gather(
-                        *(store.write(jobs.enqueue, one, b"", [], None, owner, deferral=deferral) for one in created)
+                        *(
+                            store.write(jobs.enqueue, one, b"", [], None, owner, deferral=deferral)
+                            for one in created
+                        )
                     )
 
     def steps() -> int:
@@ -352,7 +432,11 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
         with another_program(tmp_path / "antiphon.db") as connection:
             connection.set_progress_handler(count, 1)
             assert (
-                len(connection.execute(*bound(statement("next_waiting"), (100, "w", 100, 1, 1, 1, 100))).fetchall())
+                len(
+                    connection.execute(
+                        *bound(statement("next_waiting"), (100, "w", 100, 1, 1, 1, 100))
+                    ).fetchall()
+                )
                 == 1
             )
         return taken
@@ -418,7 +502,9 @@ async def test_both_files_are_inspected_whole(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="content of files"):
         await store.inspect()
     await store.close()
-    path.write_bytes(path.read_bytes().replace(b"resp_1", b"resp_2", 1))  # in the row, and not in the index
+    path.write_bytes(
+        path.read_bytes().replace(b"resp_1", b"resp_2", 1)
+    )  # in the row, and not in the index
     store = SqliteStore.open(f"sqlite://{path}")
     with pytest.raises(StoreError, match=r"^The store's file is damaged: .*missing from index"):
         await store.inspect()

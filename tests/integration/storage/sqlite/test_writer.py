@@ -15,7 +15,8 @@ from antiphon.storage.sqlite.writer import Writer
 
 async def test_no_more_waits_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "MOST_WAITING", 3)
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
 
     def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         begun.set()
@@ -34,10 +35,13 @@ async def test_no_more_waits_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     await writer.close()
 
 
-async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_that_share_its_commit() -> None:
+async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_that_share_its_commit() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.execute("CREATE TABLE seen (number INTEGER)")
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
 
     def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         begun.set()
@@ -69,7 +73,9 @@ async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_
     writer = Writer(database)
     good, bad, good_too = await together((act, 1), (act, -2), (act, 3))
     full = await together((act, 4), (act, -5), (fill, 6), (act, 7))
-    rows = await writer.submit(lambda connection, _: [connection.execute("SELECT number FROM seen").fetchall()], None)
+    rows = await writer.submit(
+        lambda connection, _: [connection.execute("SELECT number FROM seen").fetchall()], None
+    )
     await writer.close()
 
     assert (good, str(bad), good_too) == (1, "The store operation failed.", 3)
@@ -78,10 +84,15 @@ async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_
 
 
 @pytest.mark.parametrize(
-    ("code", "is_of_the_disk"), [(sqlite3.SQLITE_IOERR_WRITE, True), (sqlite3.SQLITE_FULL, False), (0, False)]
+    ("code", "is_of_the_disk"),
+    [(sqlite3.SQLITE_IOERR_WRITE, True), (sqlite3.SQLITE_FULL, False), (0, False)],
 )
-async def test_only_an_error_of_the_disk_renews_the_connection(code: int, is_of_the_disk: bool) -> None:
-    first, second = (sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False) for _ in range(2))
+async def test_only_an_error_of_the_disk_renews_the_connection(
+    code: int, is_of_the_disk: bool
+) -> None:
+    first, second = (
+        sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False) for _ in range(2)
+    )
     writer = Writer(first, lambda: second)
 
     def fail(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
@@ -89,7 +100,9 @@ async def test_only_an_error_of_the_disk_renews_the_connection(code: int, is_of_
         error.sqlite_errorcode = code
         raise error
 
-    def poll(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[sqlite3.Connection]:
+    def poll(
+        connection: sqlite3.Connection, provided: Sequence[int]
+    ) -> Sequence[sqlite3.Connection]:
         return [connection] * len(provided)
 
     assert await writer.submit(poll, 0) is first
@@ -104,10 +117,13 @@ async def test_only_an_error_of_the_disk_renews_the_connection(code: int, is_of_
         connection.close()
 
 
-async def test_a_transaction_that_takes_long_ends_before_the_next_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_transaction_that_takes_long_ends_before_the_next_operation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     writer = Writer(database)
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
 
     def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         begun.set()
@@ -137,10 +153,13 @@ async def test_a_transaction_that_takes_long_ends_before_the_next_operation(monk
     await writer.close()
 
 
-async def test_operations_that_are_done_together_are_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_operations_that_are_done_together_are_done_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(writers, "LONGEST", -1.0)
     writer = Writer(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
     done: list[int] = []
 
     def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:

@@ -1,4 +1,6 @@
-"""Where traces go: to a collector that the settings or OpenTelemetry's variables name, and nowhere else."""
+"""Where traces go: to a collector that the settings or OpenTelemetry's variables name, and nowhere
+else.
+"""
 
 import signal
 from pathlib import Path
@@ -24,7 +26,11 @@ OTLP = "OTEL_EXPORTER_OTLP_ENDPOINT"
         ("http://a:4318/", {}, "http://a:4318/v1/traces"),
         ("", {OTLP: "http://b:4318"}, "http://b:4318/v1/traces"),
         ("http://a:4318", {OTLP: "http://b:4318"}, "http://a:4318/v1/traces"),
-        ("", {OTLP: "http://b:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/in"}, "http://c/in"),
+        (
+            "",
+            {OTLP: "http://b:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/in"},
+            "http://c/in",
+        ),
         ("http://a:4318", {"OTEL_SDK_DISABLED": "true"}, ""),
         ("", {OTLP: "http://b:4318", "OTEL_TRACES_EXPORTER": "none"}, ""),
     ],
@@ -70,7 +76,9 @@ async def test_commands_name_a_bad_url_of_the_collector_without_its_secret(
 
 
 @pytest.mark.parametrize("variable", ["ANTIPHON_TRACE_ENDPOINT", OTLP])
-async def test_a_server_sends_its_spans_before_it_ends(tmp_path: Path, backend: ReplayBackend, variable: str) -> None:
+async def test_a_server_sends_its_spans_before_it_ends(
+    tmp_path: Path, backend: ReplayBackend, variable: str
+) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with collecting() as collector:
         reported = {variable: collector.url, "OTEL_EXPORTER_OTLP_HEADERS": "x-team=mine"}
@@ -82,7 +90,10 @@ async def test_a_server_sends_its_spans_before_it_ends(tmp_path: Path, backend: 
     assert (done.code, done.err) == (0, "")
     assert collector.names() == ["chat m", "POST /v1/responses"]
     assert collector.headers[0]["x-team"] == "mine"
-    assert collector.resource().items() >= {"service.name": "antiphon", "service.version": __version__}.items()
+    assert (
+        collector.resource().items()
+        >= {"service.name": "antiphon", "service.version": __version__}.items()
+    )
 
 
 async def test_a_server_may_have_another_name(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -97,7 +108,9 @@ async def test_a_server_may_have_another_name(tmp_path: Path, backend: ReplayBac
     assert collector.resource()["service.name"] == "mine"
 
 
-async def test_a_collector_outage_does_not_affect_answers(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_collector_outage_does_not_affect_answers(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     removed = {OTLP: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
     async with serving(tmp_path, *flags, **removed) as server:

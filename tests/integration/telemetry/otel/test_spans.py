@@ -1,4 +1,6 @@
-"""Traces by the GenAI conventions: what spans there are, how they hang together, and what they say."""
+"""Traces by the GenAI conventions: what spans there are, how they hang together, and what they
+say.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -38,8 +40,12 @@ async def traced(seen: Seen, backend: ReplayBackend) -> AsyncIterator[RunningSer
         yield server
 
 
-async def test_a_request_is_a_span_and_its_call_of_the_model_another_within(traced: RunningServer, seen: Seen) -> None:
-    created = await traced.sdk.responses.create(model="m", input="Hi", temperature=0.5, max_output_tokens=16)
+async def test_a_request_is_a_span_and_its_call_of_the_model_another_within(
+    traced: RunningServer, seen: Seen
+) -> None:
+    created = await traced.sdk.responses.create(
+        model="m", input="Hi", temperature=0.5, max_output_tokens=16
+    )
     call, request = seen.spans()
 
     assert (request.name, request.kind, request.parent) == (REQUEST, SpanKind.SERVER, None)
@@ -70,7 +76,10 @@ async def test_a_request_is_a_span_and_its_call_of_the_model_another_within(trac
         "server.address": "127.0.0.1",
         "server.port": port,
     }
-    assert (request.status.status_code, call.status.status_code) == (StatusCode.UNSET, StatusCode.UNSET)
+    assert (request.status.status_code, call.status.status_code) == (
+        StatusCode.UNSET,
+        StatusCode.UNSET,
+    )
 
 
 async def test_the_trace_of_the_caller_is_continued_to_the_backend(
@@ -90,7 +99,9 @@ async def test_chat_completions_continue_the_trace_too(
     backend: ReplayBackend, traced: RunningServer, seen: Seen
 ) -> None:
     await traced.sdk.chat.completions.create(
-        model="m", messages=[{"role": "user", "content": "Hi"}], extra_headers={"traceparent": PARENT}
+        model="m",
+        messages=[{"role": "user", "content": "Hi"}],
+        extra_headers={"traceparent": PARENT},
     )
     call, request = seen.spans()
 
@@ -114,13 +125,17 @@ async def test_embeddings_are_an_operation_of_their_own(
 async def test_the_caller_decides_whether_a_trace_is_sampled(
     backend: ReplayBackend, traced: RunningServer, seen: Seen
 ) -> None:
-    await traced.sdk.responses.create(model="m", input="Hi", extra_headers={"traceparent": f"{PARENT[:-1]}0"})
+    await traced.sdk.responses.create(
+        model="m", input="Hi", extra_headers={"traceparent": f"{PARENT[:-1]}0"}
+    )
 
     assert seen.spans() == []
     assert f"traceparent: 00-{PARENT.split('-')[1]}" in backend.heads[-1].decode().lower()
 
 
-async def test_a_stream_reports_its_time_to_first_part_and_its_cost(traced: RunningServer, seen: Seen) -> None:
+async def test_a_stream_reports_its_time_to_first_part_and_its_cost(
+    traced: RunningServer, seen: Seen
+) -> None:
     async with await traced.sdk.responses.create(model="m", input="Hi", stream=True) as stream:
         assert [event async for event in stream][-1].type == "response.completed"
     call, request = seen.spans()
@@ -131,13 +146,17 @@ async def test_a_stream_reports_its_time_to_first_part_and_its_cost(traced: Runn
     assert request.end_time >= call.end_time
 
 
-async def test_every_call_of_the_model_has_a_span_also_one_that_fails_over(backend: ReplayBackend, seen: Seen) -> None:
+async def test_every_call_of_the_model_has_a_span_also_one_that_fails_over(
+    backend: ReplayBackend, seen: Seen
+) -> None:
     broken = Answer([b"{}"], JSON, status=500)
     async with AsyncExitStack() as stack:
         other = await stack.enter_async_context(ReplayBackend(backend.script).serve())
         server = await stack.enter_async_context(traced_by(seen, backend, other))
         backend.script = lambda _: broken
-        other.script = lambda _: broken if not backend.requests else Answer([completion("fine")], JSON)
+        other.script = lambda _: (
+            broken if not backend.requests else Answer([completion("fine")], JSON)
+        )
         await server.sdk.responses.create(model="m", input="Hi")
     *calls, request = seen.spans()
 
@@ -185,7 +204,9 @@ async def test_a_tool_that_the_server_runs_has_a_span(
     backend: ReplayBackend, traced: RunningServer, seen: Seen
 ) -> None:
     function = {"name": "tool_search", "arguments": '{"query": "weather"}'}
-    searched = delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}])
+    searched = delta(
+        tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}]
+    )
     answers = [sse(searched, delta("tool_calls")), text("done")]
     backend.script = lambda _: Answer([answers.pop(0)])
     weather = {"type": "function", "name": "weather", "parameters": {}, "defer_loading": True}
@@ -212,15 +233,21 @@ async def test_a_conversation_is_named(traced: RunningServer, seen: Seen) -> Non
     assert reported(seen.named(REQUEST))["gen_ai.conversation.id"] == conversation.id
 
 
-async def test_a_cached_answer_is_emitted_without_a_model_call(traced: RunningServer, seen: Seen) -> None:
+async def test_a_cached_answer_is_emitted_without_a_model_call(
+    traced: RunningServer, seen: Seen
+) -> None:
     for _ in range(2):
-        await traced.post("/responses", json={"model": "m", "input": "Hi", "antiphon": {"cache": True}})
+        await traced.post(
+            "/responses", json={"model": "m", "input": "Hi", "antiphon": {"cache": True}}
+        )
 
     assert [span.name for span in seen.spans()] == ["chat m", REQUEST, REQUEST]
     assert [reported(span).get("antiphon.cache") for span in seen.spans()] == [None, "miss", "hit"]
 
 
-async def test_background_work_has_a_trace_to_which_its_request_points(traced: RunningServer, seen: Seen) -> None:
+async def test_background_work_has_a_trace_to_which_its_request_points(
+    traced: RunningServer, seen: Seen
+) -> None:
     queued = await traced.sdk.responses.create(model="m", input="Hi", background=True)
     while (await traced.sdk.responses.retrieve(queued.id)).status in {"queued", "in_progress"}:
         pass
@@ -229,7 +256,10 @@ async def test_background_work_has_a_trace_to_which_its_request_points(traced: R
     assert (work.kind, work.parent) == (SpanKind.CONSUMER, None)
     assert is_child(call, work)
     (link,) = request.links
-    assert (link.context.trace_id, link.context.span_id) == (work.context.trace_id, work.context.span_id)
+    assert (link.context.trace_id, link.context.span_id) == (
+        work.context.trace_id,
+        work.context.span_id,
+    )
     assert work.context.trace_id != request.context.trace_id
     assert reported(work)["gen_ai.response.id"] == queued.id
 
@@ -242,7 +272,9 @@ def test_where_a_background_trace_begins_follows_from_the_response_alone() -> No
 async def test_each_response_on_a_websocket_has_a_span_of_the_trace_that_opened_it(
     traced: RunningServer, seen: Seen
 ) -> None:
-    async with traced.http.ws_connect(traced.url + "/responses", headers={"traceparent": PARENT}) as socket:
+    async with traced.http.ws_connect(
+        traced.url + "/responses", headers={"traceparent": PARENT}
+    ) as socket:
         for _ in range(2):
             await socket.send_json({"type": "response.create", "model": "m", "input": "Hi"})
             while (await socket.receive_json())["type"] != "response.completed":
@@ -251,7 +283,10 @@ async def test_each_response_on_a_websocket_has_a_span_of_the_trace_that_opened_
 
     assert [span.kind for span in spans] == [SpanKind.SERVER] * 2
     assert {format_trace_id(span.context.trace_id) for span in spans} == {PARENT.split("-")[1]}
-    assert [is_child(call, span) for call, span in zip(calls_in(seen), spans, strict=True)] == [True, True]
+    assert [is_child(call, span) for call, span in zip(calls_in(seen), spans, strict=True)] == [
+        True,
+        True,
+    ]
 
 
 def calls_in(seen: Seen) -> list[Any]:
@@ -265,10 +300,14 @@ async def test_health_checks_leave_no_trace(traced: RunningServer, seen: Seen, p
     assert seen.spans() == []
 
 
-async def test_what_clients_make_up_is_in_no_span(backend: ReplayBackend, traced: RunningServer, seen: Seen) -> None:
+async def test_what_clients_make_up_is_in_no_span(
+    backend: ReplayBackend, traced: RunningServer, seen: Seen
+) -> None:
     backend.models = []
     await traced.parts.models.refresh()
-    await traced.sdk.responses.create(model="canary", input="canary", instructions="canary", user="canary")
+    await traced.sdk.responses.create(
+        model="canary", input="canary", instructions="canary", user="canary"
+    )
     await traced.get("/canary?canary=canary")
     async with traced.http.request("PROPFIND", f"{traced.url}/models") as response:
         assert response.status == 405
@@ -283,10 +322,17 @@ async def test_what_clients_make_up_is_in_no_span(backend: ReplayBackend, traced
     [
         {"messages": [{"role": "user", "content": [{"text": 1}]}]},
         {"messages": [{"role": "tool"}, {"role": "assistant", "tool_calls": [{}]}]},
-        {"messages": [{"role": "user", "content": "Hi"}], "tools": [1], "max_tokens": 10**30, "temperature": "canary"},
+        {
+            "messages": [{"role": "user", "content": "Hi"}],
+            "tools": [1],
+            "max_tokens": 10**30,
+            "temperature": "canary",
+        },
     ],
 )
-async def test_a_request_that_is_passed_on_may_be_anything(backend: ReplayBackend, odd: dict[str, Any]) -> None:
+async def test_a_request_that_is_passed_on_may_be_anything(
+    backend: ReplayBackend, odd: dict[str, Any]
+) -> None:
     seen = Seen(content=True)
     backend.script = lambda _: Answer([completion("fine")], JSON)
     async with traced_by(seen, backend) as server:
@@ -323,14 +369,22 @@ async def test_spans_have_the_content_of_messages_if_configured(backend: ReplayB
             },
         )
     stated = {
-        name: json.loads(value) for name, value in reported(seen.named("chat m")).items() if str(value)[:2] == "[{"
+        name: json.loads(value)
+        for name, value in reported(seen.named("chat m")).items()
+        if str(value)[:2] == "[{"
     }
 
     assert stated["gen_ai.input.messages"] == [
         {"role": "system", "parts": [{"type": "text", "content": "Be brief."}]},
         {"role": "user", "parts": [{"type": "text", "content": "Hi"}, {"type": "image_url"}]},
-        {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_0", "name": "look", "arguments": "{}"}]},
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_0", "response": "nothing"}]},
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "id": "call_0", "name": "look", "arguments": "{}"}],
+        },
+        {
+            "role": "tool",
+            "parts": [{"type": "tool_call_response", "id": "call_0", "response": "nothing"}],
+        },
     ]
     assert stated["gen_ai.output.messages"] == [
         {

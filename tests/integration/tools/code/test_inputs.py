@@ -1,4 +1,6 @@
-"""Files that the official SDK attaches to a message, read by code in real machines, with both databases."""
+"""Files that the official SDK attaches to a message, read by code in real machines, with both
+databases.
+"""
 
 import base64
 from collections.abc import AsyncIterator
@@ -27,7 +29,9 @@ async def coding_server(
 ) -> AsyncIterator[tuple[RunningServer, ScriptedBackend]]:
     model = ScriptedBackend(coder, models=["m"])
     chosen_settings = settings(**chosen)
-    async with serve(model, store=store, settings=chosen_settings, resolve=resolve, has_tools=True) as server:
+    async with serve(
+        model, store=store, settings=chosen_settings, resolve=resolve, has_tools=True
+    ) as server:
         yield server, model
 
 
@@ -50,13 +54,19 @@ def read_by(model: ScriptedBackend) -> str:
 
 
 @pytest.mark.wide
-async def test_code_reads_a_file_by_data_and_the_next_turn_does_not_copy_it_again(store_url: str) -> None:
+async def test_code_reads_a_file_by_data_and_the_next_turn_does_not_copy_it_again(
+    store_url: str,
+) -> None:
     async with coding_server(store_url) as (server, model):
         first = await run(server.sdk, SUM.format(path="sales.csv"), by_data())
         assert " in the container: /mnt/data/sales.csv." in read_by(model)
         (file,) = (await server.sdk.containers.files.list(container_of(first))).data
-        second = await run(server.sdk, "import os; os.remove('/mnt/data/sales.csv')", previous_response_id=first.id)
-        third = await run(server.sdk, LIST, by_data(b"a", "new.csv"), previous_response_id=second.id)
+        second = await run(
+            server.sdk, "import os; os.remove('/mnt/data/sales.csv')", previous_response_id=first.id
+        )
+        third = await run(
+            server.sdk, LIST, by_data(b"a", "new.csv"), previous_response_id=second.id
+        )
 
     assert logs(first) == ["42"]
     assert (file.path, file.source, file.bytes) == ("/mnt/data/sales.csv", "user", len(CSV))
@@ -68,7 +78,9 @@ async def test_code_reads_a_file_by_id_also_after_the_file_is_deleted(store_url:
     async with coding_server(store_url) as (server, model):
         file = await server.sdk.files.create(file=("sales.csv", CSV), purpose="user_data")
         path = f"/mnt/data/{file.id}-sales.csv"
-        first = await run(server.sdk, SUM.format(path=path), {"type": "input_file", "file_id": file.id})
+        first = await run(
+            server.sdk, SUM.format(path=path), {"type": "input_file", "file_id": file.id}
+        )
         assert f"Files of the user in the container: {path}." in read_by(model)
         await server.sdk.files.delete(file.id)
         second = await run(server.sdk, SUM.format(path=path), previous_response_id=first.id)
@@ -91,7 +103,9 @@ async def test_a_conversation_that_stores_nothing_copies_once(store_url: str) ->
     assert logs(second) == ["[]"]
 
 
-async def test_commands_read_the_files_and_a_later_command_does_not_copy_them_again(store_url: str) -> None:
+async def test_commands_read_the_files_and_a_later_command_does_not_copy_them_again(
+    store_url: str,
+) -> None:
     async with coding_server(store_url) as (server, model):
         more: Any = {"model": "m", "tools": [SHELL], "timeout": 60}
         message: Any = {"role": "user", "content": [by_data()]}
@@ -127,7 +141,9 @@ async def test_code_reads_a_file_by_url_and_an_image_by_data(store_url: str) -> 
         coding_server(store_url, this_machine, outgoing_networks=["127.0.0.0/8"]) as (server, _),
     ):
         url = f"{origin.replace('127.0.0.1', 'files.example')}/sales.csv"
-        response = await run(server.sdk, SUM.format(path="sales.csv"), {"type": "input_file", "file_url": url})
+        response = await run(
+            server.sdk, SUM.format(path="sales.csv"), {"type": "input_file", "file_url": url}
+        )
 
     assert logs(response) == ["42"]
 
@@ -136,7 +152,9 @@ async def test_code_reads_a_file_by_url_and_an_image_by_data(store_url: str) -> 
 async def test_a_file_that_the_tenant_has_no_room_for_is_left_out_by_name(store_url: str) -> None:
     text = b"a,b\n" * 100_000
     async with coding_server(store_url, max_stored_bytes=300_000) as (server, model):
-        response = await run(server.sdk, LIST, by_data(text), by_data(b"1", "small.csv"), store=False)
+        response = await run(
+            server.sdk, LIST, by_data(text), by_data(b"1", "small.csv"), store=False
+        )
 
     assert logs(response) == ["['small.csv']"] and response.output[0].status == "completed"
     assert "sales.csv was not copied: the container" in read_by(model)
@@ -151,7 +169,10 @@ async def test_no_tenant_attaches_the_file_of_another(store_url: str) -> None:
         )
         with pytest.raises(NotFoundError, match="No such File object"):
             await run(
-                server.sdk.with_options(api_key=stranger), LIST, {"type": "input_file", "file_id": file.id}, stream=True
+                server.sdk.with_options(api_key=stranger),
+                LIST,
+                {"type": "input_file", "file_id": file.id},
+                stream=True,
             )
 
     assert "canary-4711" not in str(model.requests)

@@ -1,4 +1,6 @@
-"""Code in real machines, with containers in both databases: files, tenants, replicas, and what is never mixed up."""
+"""Code in real machines, with containers in both databases: files, tenants, replicas, and what is
+never mixed up.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -46,7 +48,9 @@ def reported(server: RunningServer) -> str:
     return str(server.requests[-1]["messages"][-1]["content"])  # type: ignore[attr-defined]
 
 
-async def test_code_prints_and_keeps_variables_and_files_from_turn_to_turn(server: RunningServer) -> None:
+async def test_code_prints_and_keeps_variables_and_files_from_turn_to_turn(
+    server: RunningServer,
+) -> None:
     first = await run(server.sdk, "x = 41\nopen('a.csv', 'w').write('1,2')\nprint('hi')\nx")
     second = await run(server.sdk, "x + 1, open('a.csv').read()", previous_response_id=first.id)
 
@@ -59,7 +63,8 @@ async def test_files_of_code_are_available_at_once_and_files_of_clients_in_the_n
     server: RunningServer,
 ) -> None:
     first = await run(server.sdk, "open('a.csv', 'w').write('1,2')")
-    container, files = container_of(first), server.sdk.containers.files
+    container = container_of(first)
+    files = server.sdk.containers.files
     (created,) = (await files.list(container)).data
     assert (created.path, created.source, created.bytes) == ("/mnt/data/a.csv", "assistant", 3)
     assert (await files.content.retrieve(created.id, container_id=container)).content == b"1,2"
@@ -84,7 +89,9 @@ async def test_a_container_moves_to_another_server_with_its_files(store_url: str
     async with coding_server(store_url) as one, coding_server(store_url) as other:
         first = await run(one.sdk, "x = 1; open('a', 'w').write('from one')")
         container = container_of(first)
-        second = await run(other.sdk, "'x' in globals(), open('a').read(), open('b', 'w').write('new')", container)
+        second = await run(
+            other.sdk, "'x' in globals(), open('a').read(), open('b', 'w').write('new')", container
+        )
         moved = reported(other)
         third = await run(one.sdk, "'x' in globals(), open('b').read()", container)
 
@@ -94,8 +101,13 @@ async def test_a_container_moves_to_another_server_with_its_files(store_url: str
 
 
 @pytest.mark.wide
-async def test_calls_of_two_servers_in_one_container_run_one_after_the_other(store_url: str) -> None:
-    code = "import time\nbegan = time.time()\ntime.sleep(0.2)\nopen('log', 'a').write(f'{began} {time.time()}\\n')"
+async def test_calls_of_two_servers_in_one_container_run_one_after_the_other(
+    store_url: str,
+) -> None:
+    code = (
+        "import time\nbegan = time.time()\ntime.sleep(0.2)\nopen('log', 'a').write(f'{began} "
+        "{time.time()}\\n')"
+    )
     async with coding_server(store_url) as one, coding_server(store_url) as other:
         container = container_of(await run(one.sdk, "1"))
         await asyncio.gather(*(run(server.sdk, code, container) for server in (one, other) * 3))
@@ -112,12 +124,16 @@ async def test_no_call_is_lost_or_mixed_up_among_many_in_several_containers(stor
     keys = [(await issued(opened, f"tenant{n}"))[0] for n in range(3)]
     async with coding_server(opened, code_kernels_per_tenant=3) as one:
         sdks = [one.sdk.with_options(api_key=key) for key in keys]
-        containers = [(sdk, (await sdk.containers.create(name=f"c{n}")).id) for n in range(4) for sdk in sdks]
+        containers = [
+            (sdk, (await sdk.containers.create(name=f"c{n}")).id) for n in range(4) for sdk in sdks
+        ]
 
         async def calls(sdk: AsyncOpenAI, container: str) -> list[str]:
             answers = []
             for number in range(5):
-                code = f"open('log', 'a').write('{container} {number}\\n')\nprint(open('log').read())"
+                code = (
+                    f"open('log', 'a').write('{container} {number}\\n')\nprint(open('log').read())"
+                )
                 answers += logs(await run(sdk, code, container))[:1]
             return answers
 
@@ -132,7 +148,8 @@ async def test_no_tenant_reaches_the_container_of_another(store_url: str) -> Non
     opened = await open_store(store_url)
     owner, stranger = [(await issued(opened, name))[0] for name in ("owner", "stranger")]
     async with coding_server(opened) as one:
-        mine, theirs = one.sdk.with_options(api_key=stranger), one.sdk.with_options(api_key=owner)
+        mine = one.sdk.with_options(api_key=stranger)
+        theirs = one.sdk.with_options(api_key=owner)
         secret = await run(theirs, f"x = '{CANARY}'; open('secret.txt', 'w').write(x)")
         file = await theirs.files.create(file=("secret.csv", CANARY.encode()), purpose="user_data")
         container = container_of(secret)
@@ -144,7 +161,15 @@ async def test_no_tenant_reaches_the_container_of_another(store_url: str) -> Non
         tool = {"type": "code_interpreter", "container": {"type": "auto", "file_ids": [file.id]}}
         with pytest.raises(NotFoundError):
             await run(mine, "x", tools=[tool])
-        items = [{"type": "code_interpreter_call", "id": "ci_1", "container_id": container, "code": "x", "outputs": []}]
+        items = [
+            {
+                "type": "code_interpreter_call",
+                "id": "ci_1",
+                "container_id": container,
+                "code": "x",
+                "outputs": [],
+            }
+        ]
         poll = "import os\nprint(os.listdir('/mnt/data'), globals().get('x'))"
         seen = await run(mine, "", input=[*items, {"role": "user", "content": poll}])
 
@@ -154,7 +179,9 @@ async def test_no_tenant_reaches_the_container_of_another(store_url: str) -> Non
     assert CANARY not in seen.to_json()
 
 
-async def test_nothing_of_the_server_is_in_a_machine(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_of_the_server_is_in_a_machine(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTIPHON_BACKEND_KEY", CANARY)
     response = await run(
         server.sdk,
@@ -162,7 +189,8 @@ async def test_nothing_of_the_server_is_in_a_machine(server: RunningServer, monk
         "print(dict(os.environ))\n"
         "for path in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
         "    print(open(path, errors='replace').read())\n"
-        "print(os.path.exists('/etc/passwd'), os.path.exists(os.path.expanduser('~/.ssh')), os.listdir('/'))\n",
+        "print(os.path.exists('/etc/passwd'), os.path.exists(os.path.expanduser('~/.ssh')), "
+        "os.listdir('/'))\n",
     )
 
     (text,) = logs(response)
@@ -171,22 +199,33 @@ async def test_nothing_of_the_server_is_in_a_machine(server: RunningServer, monk
 
 async def test_a_call_over_its_time_fails_and_keeps_files(store_url: str) -> None:
     async with coding_server(store_url, code_timeout=1.0) as one:
-        first = await run(one.sdk, "x = 1; open('a', 'w').write('kept')\nprint('so far')\nwhile True: pass")
+        first = await run(
+            one.sdk, "x = 1; open('a', 'w').write('kept')\nprint('so far')\nwhile True: pass"
+        )
         call = first.output[0]
         assert (call.status, logs(first)) == ("failed", ["so far\n"])
         assert "time limit of 1 seconds" in reported(one)
 
-        second = await run(one.sdk, "'x' in globals(), open('a').read()", previous_response_id=first.id)
+        second = await run(
+            one.sdk, "'x' in globals(), open('a').read()", previous_response_id=first.id
+        )
 
         assert logs(second) == ["(False, 'kept')"] and container_of(second) == container_of(first)
 
 
-async def test_a_deleted_container_ends_its_call(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deleted_container_ends_its_call(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.tools.code.holds.RENEW_EVERY", 0.1)
     container = (await server.sdk.containers.create(name="mine")).id
-    running = asyncio.create_task(run(server.sdk, "open('a', 'w').write('1')\nimport time; time.sleep(100)", container))
+    running = asyncio.create_task(
+        run(server.sdk, "open('a', 'w').write('1')\nimport time; time.sleep(100)", container)
+    )
     await until(
-        lambda: server.parts.shared.usage().get("code_calls") and server.parts.shared.usage()["code_calls"].in_use
+        lambda: (
+            server.parts.shared.usage().get("code_calls")
+            and server.parts.shared.usage()["code_calls"].in_use
+        )
     )
     await server.sdk.containers.delete(container)
 
@@ -196,7 +235,9 @@ async def test_a_deleted_container_ends_its_call(server: RunningServer, monkeypa
     assert "deleted" in reported(server)
 
 
-async def test_a_deleted_container_by_id_is_refused_and_auto_makes_a_new_one(store_url: str) -> None:
+async def test_a_deleted_container_by_id_is_refused_and_auto_makes_a_new_one(
+    store_url: str,
+) -> None:
     opened = await open_store(store_url)
     async with coding_server(opened) as one:
         first = await run(one.sdk, "1")
@@ -211,7 +252,9 @@ async def test_a_deleted_container_by_id_is_refused_and_auto_makes_a_new_one(sto
 
 async def test_files_beyond_what_a_tenant_may_store_are_left_out_by_name(store_url: str) -> None:
     async with coding_server(store_url, max_stored_bytes=300_000) as one:
-        response = await run(one.sdk, "open('a', 'wb').write(b'1' * 1_000_000); open('b', 'w').write('2')")
+        response = await run(
+            one.sdk, "open('a', 'wb').write(b'1' * 1_000_000); open('b', 'w').write('2')"
+        )
 
         paths = [file.path async for file in one.sdk.containers.files.list(container_of(response))]
         assert paths == ["/mnt/data/b"] and response.output[0].status == "completed"
@@ -220,10 +263,16 @@ async def test_files_beyond_what_a_tenant_may_store_are_left_out_by_name(store_u
 
 async def test_commands_and_code_share_a_container(server: RunningServer) -> None:
     first = await run(server.sdk, "echo hi > a.txt && cat a.txt && exit 3", tools=[SHELL])
-    output = next(item for item in first.output if item.type == "shell_call_output").to_dict()["output"]
+    output = next(item for item in first.output if item.type == "shell_call_output").to_dict()[
+        "output"
+    ]
     second = await run(server.sdk, "open('a.txt').read()", previous_response_id=first.id)
 
-    assert [(one["stdout"], one["outcome"]["exit_code"]) for one in output] == [("", 0), ("hi\n", 0), ("", 3)]
+    assert [(one["stdout"], one["outcome"]["exit_code"]) for one in output] == [
+        ("", 0),
+        ("hi\n", 0),
+        ("", 3),
+    ]
     assert logs(second) == ["'hi\\n'"]
 
 
@@ -231,11 +280,19 @@ async def test_commands_and_code_share_a_container(server: RunningServer) -> Non
     ("container", "param"),
     [
         ({"type": "auto", "memory_limit": "64g"}, "tools[0].container.memory_limit"),
-        ({"type": "auto", "network_policy": {"type": "allowlist", "allowed_domains": ["a"]}}, "network_policy.type"),
-        ({"type": "auto", "skills": [{"type": "skill_reference", "skill_id": "s"}]}, "tools[0].container.skills"),
+        (
+            {"type": "auto", "network_policy": {"type": "allowlist", "allowed_domains": ["a"]}},
+            "network_policy.type",
+        ),
+        (
+            {"type": "auto", "skills": [{"type": "skill_reference", "skill_id": "s"}]},
+            "tools[0].container.skills",
+        ),
     ],
 )
-async def test_what_no_container_here_has_is_refused(server: RunningServer, container: Any, param: str) -> None:
+async def test_what_no_container_here_has_is_refused(
+    server: RunningServer, container: Any, param: str
+) -> None:
     with pytest.raises(BadRequestError) as refused:
         await run(server.sdk, "1", tools=[{"type": "code_interpreter", "container": container}])
 

@@ -44,7 +44,9 @@ def annotations(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 async def test_a_search_is_an_item_and_what_it_finds_is_cited() -> None:
-    shelves = Shelves(hit("High water is at nine."), hit("Brest has a port.", "ports.md", score=0.51234))
+    shelves = Shelves(
+        hit("High water is at nine."), hit("Brest has a port.", "ports.md", score=0.51234)
+    )
     answer = stated("High", " at nine", " [", "1", "].", " Port【2†ports】", ".")
     server, backend = created(shelves, searching("high water", "tides"), answer)
 
@@ -109,7 +111,12 @@ async def test_the_query_of_the_request_is_what_is_searched() -> None:
     shelves = Shelves(hit("a"), hit("b", "b.md"))
     server, _ = created(shelves, searching("q"), stated("Hi"))
     filters = {"type": "eq", "key": "year", "value": 2026}
-    tool = {**TOOL, "max_num_results": 1, "filters": filters, "ranking_options": {"score_threshold": 0.25}}
+    tool = {
+        **TOOL,
+        "max_num_results": 1,
+        "filters": filters,
+        "ranking_options": {"score_threshold": 0.25},
+    }
 
     response = await query(server, tools=[tool], include=[FILE_RESULTS])
 
@@ -117,10 +124,15 @@ async def test_the_query_of_the_request_is_what_is_searched() -> None:
     assert shelves.requested[0].filters == Comparison("eq", "year", 2026)
     assert (shelves.requested[0].most, shelves.requested[0].ranking.threshold) == (1, 0.25)
     echoed = response["tools"][0]
-    assert (echoed["filters"], echoed["ranking_options"]) == (filters, {"ranker": "auto", "score_threshold": 0.25})
+    assert (echoed["filters"], echoed["ranking_options"]) == (
+        filters,
+        {"ranker": "auto", "score_threshold": 0.25},
+    )
 
 
-@pytest.mark.parametrize("name", ["vector_store_ids", "vector_store_id", "store_ids", "tenant", "filters"])
+@pytest.mark.parametrize(
+    "name", ["vector_store_ids", "vector_store_id", "store_ids", "tenant", "filters"]
+)
 async def test_a_model_that_names_another_store_searches_those_of_the_request(name: str) -> None:
     shelves = Shelves(hit("ours"), **{OTHER: [hit(CANARY, "secret.md", store_id=OTHER)]})
     shelves.stores["b"] = {STORE: [hit(CANARY, "secret.md")]}
@@ -156,7 +168,9 @@ async def test_results_are_null_unless_they_are_included() -> None:
 
     events = await stream(server, tools=[TOOL])
 
-    items = [event["item"] for event in events if event.get("item", {}).get("type") == "file_search_call"]
+    items = [
+        event["item"] for event in events if event.get("item", {}).get("type") == "file_search_call"
+    ]
     assert [(item["status"], item["queries"], item["results"]) for item in items] == [
         ("in_progress", [], None),
         ("completed", ["q"], None),
@@ -171,7 +185,9 @@ async def test_one_failed_store_of_several_is_reported_to_the_model() -> None:
     response = await query(server, tools=[{**TOOL, "vector_store_ids": [STORE, OTHER]}])
 
     assert response["output"][0]["status"] == "completed"
-    assert f"The vector store {OTHER} could not be searched: its index is damaged." in reported(backend.requests[1])
+    assert f"The vector store {OTHER} could not be searched: its index is damaged." in reported(
+        backend.requests[1]
+    )
 
 
 class Broken(Shelves):
@@ -191,7 +207,10 @@ async def test_a_search_that_failed_in_all_stores_is_failed_and_the_model_goes_o
 
         assert_event_stream(events)
         names = [event["type"] for event in events if "file_search" in event["type"]]
-        assert names == ["response.file_search_call.in_progress", "response.file_search_call.searching"]
+        assert names == [
+            "response.file_search_call.in_progress",
+            "response.file_search_call.searching",
+        ]
         search = events[-1]["response"]["output"][0]
         assert (search["status"], search["queries"], search["results"]) == ("failed", ["q"], None)
         assert events[-1]["response"]["status"] == "completed"
@@ -211,7 +230,9 @@ async def test_the_model_learns_that_only_keywords_were_searched(is_found: bool)
     assert "tei" not in reported(backend.requests[1])
 
 
-@pytest.mark.parametrize("arguments", ['{"queries": []}', "{}", '{"queries": 4}', '{"queries": [" "]}'])
+@pytest.mark.parametrize(
+    "arguments", ['{"queries": []}', "{}", '{"queries": 4}', '{"queries": [" "]}']
+)
 async def test_a_call_without_queries_fails_with_a_message(arguments: str) -> None:
     shelves = Shelves(hit("a"))
     server, backend = created(shelves, called("file_search", arguments), stated("Hi"))
@@ -237,7 +258,8 @@ async def test_a_file_cannot_leave_its_frame_and_hides_nothing() -> None:
     await query(server, tools=[TOOL])
 
     displayed = reported(backend.requests[1])
-    begin, end = displayed.index("\n[file content "), displayed.index("\n[end of file content ")
+    begin = displayed.index("\n[file content ")
+    end = displayed.index("\n[end of file content ")
     assert begin < displayed.index(CANARY) < end
     assert displayed.count("[end of file content ") == 1
     assert "[1] evil [9] x.md" in displayed
@@ -246,7 +268,9 @@ async def test_a_file_cannot_leave_its_frame_and_hides_nothing() -> None:
 
 
 async def test_what_has_no_room_is_counted() -> None:
-    shelves = Shelves(*(hit("x" * 8_000, f"{n}.md", score=1 - n / 100) for n in range(12)))  # of 2,000 tokens each
+    shelves = Shelves(
+        *(hit("x" * 8_000, f"{n}.md", score=1 - n / 100) for n in range(12))
+    )  # of 2,000 tokens each
     server, backend = created(shelves, searching("q"), stated("Hi"))
 
     response = await query(server, tools=[TOOL], include=[FILE_RESULTS])
@@ -258,7 +282,9 @@ async def test_what_has_no_room_is_counted() -> None:
 
 async def test_a_later_turn_reads_the_same_bytes_and_may_still_cite() -> None:
     shelves = Shelves(hit("High water is at nine."))
-    server, backend = created(shelves, searching("q"), stated("Nine [1]."), stated("Nine【1】, as said."))
+    server, backend = created(
+        shelves, searching("q"), stated("Nine [1]."), stated("Nine【1】, as said.")
+    )
 
     first = await query(server, tools=[TOOL])
     second = await query(server, tools=[TOOL], previous_response_id=first["id"], input="When?")
@@ -266,7 +292,8 @@ async def test_a_later_turn_reads_the_same_bytes_and_may_still_cite() -> None:
     assert annotations(second) == [
         {"type": "file_citation", "file_id": "file-tides", "filename": "tides.pdf", "index": 4}
     ]
-    before, after = backend.requests[1]["messages"], backend.requests[2]["messages"]
+    before = backend.requests[1]["messages"]
+    after = backend.requests[2]["messages"]
     assert after[: len(before)] == before
 
 
@@ -275,7 +302,11 @@ async def test_a_client_that_keeps_the_items_itself_goes_on_in_the_same_way() ->
     server, backend = created(shelves, searching("q"), stated("Nine [1]."), stated("Nine [1]."))
 
     first = await query(server, tools=[TOOL], store=False)
-    again = [{"role": "user", "content": "Hi"}, *first["output"], {"role": "user", "content": "When?"}]
+    again = [
+        {"role": "user", "content": "Hi"},
+        *first["output"],
+        {"role": "user", "content": "When?"},
+    ]
     second = await query(server, tools=[TOOL], store=False, input=again)
 
     assert first["output"][0]["encrypted_content"]
@@ -294,9 +325,20 @@ async def test_two_searches_side_by_side_have_numbers_of_their_own() -> None:
 
     response = await query(server, tools=[TOOL])
 
-    assert [item["type"] for item in response["output"]] == ["file_search_call", "file_search_call", "message"]
-    assert [one["filename"] for one in annotations(response)] in (["one.md", "two.md"], ["two.md", "one.md"])
-    displayed = [message["content"] for message in backend.requests[1]["messages"] if message["role"] == "tool"]
+    assert [item["type"] for item in response["output"]] == [
+        "file_search_call",
+        "file_search_call",
+        "message",
+    ]
+    assert [one["filename"] for one in annotations(response)] in (
+        ["one.md", "two.md"],
+        ["two.md", "one.md"],
+    )
+    displayed = [
+        message["content"]
+        for message in backend.requests[1]["messages"]
+        if message["role"] == "tool"
+    ]
     assert len({one.partition("\n[")[2] for one in displayed}) == 2
 
 
@@ -317,7 +359,9 @@ async def test_files_pages_functions_and_servers_are_used_in_one_response() -> N
     kinds = [item["type"] for item in response["output"]]
     assert kinds == ["mcp_list_tools", "web_search_call", "file_search_call", "mcp_call", "message"]
     assert response["output"][-1]["content"][0]["text"] == "Web [1] and file."
-    assert [(one["type"], one.get("start_index"), one.get("index")) for one in annotations(response)] == [
+    assert [
+        (one["type"], one.get("start_index"), one.get("index")) for one in annotations(response)
+    ] == [
         ("url_citation", 4, None),
         ("file_citation", None, 16),
     ]
@@ -331,12 +375,19 @@ async def test_a_search_next_to_a_client_call_is_run_and_the_client_runs_its_own
 
     first = await query(server, tools=[TOOL, function])
     output = {"type": "function_call_output", "call_id": "call_2", "output": "seen"}
-    second = await query(server, tools=[TOOL, function], input=[output], previous_response_id=first["id"])
+    second = await query(
+        server, tools=[TOOL, function], input=[output], previous_response_id=first["id"]
+    )
 
     assert [item["type"] for item in first["output"]] == ["file_search_call", "function_call"]
     assert first["output"][0]["status"] == "completed"
     assert annotations(second)[0]["file_id"] == "file-tides"
-    assert [message["role"] for message in backend.requests[1]["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert [message["role"] for message in backend.requests[1]["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
 
 
 JSON = {"text": {"format": {"type": "json_object"}}}
@@ -347,7 +398,9 @@ async def test_an_answer_in_json_is_not_cut(is_later: bool) -> None:
     server, _ = created(Shelves(hit("a")), searching("q"), stated('{"places": ', "[1]", "}"))
     requested: list[dict[str, Any]] = [{"role": "user", "content": "Say it in JSON."}]
     body = (
-        {"input": [{"type": "configuration_update", **JSON}, *requested]} if is_later else {"input": requested, **JSON}
+        {"input": [{"type": "configuration_update", **JSON}, *requested]}
+        if is_later
+        else {"input": requested, **JSON}
     )
 
     response = await query(server, tools=[TOOL], **body)
@@ -367,12 +420,16 @@ async def test_a_choice_of_the_tool_demands_it_and_is_relaxed_once_it_was_called
 
 
 async def test_max_tool_calls_counts_searches_of_files() -> None:
-    server, backend = created(Shelves(hit("a")), searching("q"), searching("r", number=2), stated("Hi"))
+    server, backend = created(
+        Shelves(hit("a")), searching("q"), searching("r", number=2), stated("Hi")
+    )
 
     response = await query(server, tools=[TOOL], max_tool_calls=1)
 
     assert [item["type"] for item in response["output"]] == ["file_search_call", "message"]
-    assert not any(tool["function"]["name"] == "file_search" for tool in backend.requests[1].get("tools", ()))
+    assert not any(
+        tool["function"]["name"] == "file_search" for tool in backend.requests[1].get("tools", ())
+    )
 
 
 async def test_without_stores_the_tool_is_left_out() -> None:

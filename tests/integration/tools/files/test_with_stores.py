@@ -33,7 +33,9 @@ async def stocked(sdk: AsyncOpenAI, **texts: str) -> str:
     store = (await sdk.vector_stores.create(name="notes")).id
     files = [(f"{name}.md", text.encode()) for name, text in texts.items()]
     async with asyncio.timeout(60):
-        batch = await sdk.vector_stores.file_batches.upload_and_poll(store, files=files, poll_interval_ms=20)
+        batch = await sdk.vector_stores.file_batches.upload_and_poll(
+            store, files=files, poll_interval_ms=20
+        )
     assert batch.file_counts.completed == len(texts)
     return store
 
@@ -51,10 +53,18 @@ async def test_what_was_uploaded_is_found_and_cited(server: RunningServer) -> No
 
     assert (search.status, search.queries) == ("completed", ["high water in Brest", "tide table"])
     found = search.results[0]
-    assert (found.filename, found.text, found.to_dict()["vector_store_id"]) == ("tides.md", TIDES, store)
+    assert (found.filename, found.text, found.to_dict()["vector_store_id"]) == (
+        "tides.md",
+        TIDES,
+        store,
+    )
     assert 0 < found.score <= 1
     part = message.content[0]
-    assert (part.text, part.annotations[0].filename, part.annotations[0].index) == ("At nine.", "tides.md", 7)
+    assert (part.text, part.annotations[0].filename, part.annotations[0].index) == (
+        "At nine.",
+        "tides.md",
+        7,
+    )
     assert part.annotations[0].file_id == found.file_id
 
 
@@ -64,17 +74,24 @@ async def test_a_filter_leaves_files_out(server: RunningServer) -> None:
     for one in (await server.sdk.vector_stores.files.list(store)).data:
         name = (await server.sdk.files.retrieve(one.id)).filename
         year = 1900 if name == "old.md" else 2026
-        await server.sdk.vector_stores.files.update(one.id, vector_store_id=store, attributes={"year": year})
+        await server.sdk.vector_stores.files.update(
+            one.id, vector_store_id=store, attributes={"year": year}
+        )
 
-    response = await requested(server.sdk, store, filters={"type": "gt", "key": "year", "value": 2000})
+    response = await requested(
+        server.sdk, store, filters={"type": "gt", "key": "year", "value": 2000}
+    )
 
     assert [one.filename for one in response.output[0].results] == ["tides.md"]
     assert response.output[0].results[0].attributes == {"year": 2026}
 
 
 @pytest.mark.wide
-async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(server: RunningServer) -> None:
-    store, other = await stocked(server.sdk, tides=TIDES), await stocked(server.sdk, ports=PORTS)
+async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(
+    server: RunningServer,
+) -> None:
+    store = await stocked(server.sdk, tides=TIDES)
+    other = await stocked(server.sdk, ports=PORTS)
     await server.sdk.vector_stores.delete(store)
 
     with pytest.raises(NotFoundError, match=f"No vector store found with id '{store}'"):
@@ -87,14 +104,18 @@ async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(server
 @pytest.mark.wide
 async def test_no_tenant_searches_the_stores_of_another(store_url: str) -> None:
     opened = await open_store(store_url)
-    owner, stranger = [(await issued(opened, name, role=Role.READ))[0] for name in ("owner", "stranger")]
+    owner, stranger = [
+        (await issued(opened, name, role=Role.READ))[0] for name in ("owner", "stranger")
+    ]
     answers = [stated("I do not know.")]
     model = ScriptedBackend(lambda request: answers.pop(), models=["m"])
     async with serve(model, store=opened, has_tools=True) as one:
         theirs = await stocked(one.sdk.with_options(api_key=owner), secret=CANARY)
         sdk = one.sdk.with_options(api_key=stranger)
         mine = await stocked(sdk, tides=TIDES)
-        answers.append(called("file_search", f'{{"queries": ["Brest"], "vector_store_ids": ["{theirs}"]}}'))
+        answers.append(
+            called("file_search", f'{{"queries": ["Brest"], "vector_store_ids": ["{theirs}"]}}')
+        )
 
         with pytest.raises(NotFoundError) as foreign:
             await requested(sdk, theirs)
@@ -102,7 +123,9 @@ async def test_no_tenant_searches_the_stores_of_another(store_url: str) -> None:
             await requested(sdk, "vs_" + "0" * len(theirs.removeprefix("vs_")))
         response = await requested(sdk, mine)
 
-    assert str(foreign.value).replace(theirs, "") == str(unknown.value).replace("vs_" + "0" * (len(theirs) - 3), "")
+    assert str(foreign.value).replace(theirs, "") == str(unknown.value).replace(
+        "vs_" + "0" * (len(theirs) - 3), ""
+    )
     assert [found.filename for found in response.output[0].results] == ["tides.md"]
     assert CANARY not in response.to_json() + str(model.requests)
 

@@ -1,4 +1,6 @@
-"""An image server that answers with anything but an image: the call fails in bounded memory, and says why."""
+"""An image server that answers with anything but an image: the call fails in bounded memory, and
+says why.
+"""
 
 import asyncio
 import base64
@@ -18,7 +20,13 @@ from tests.support.waiting import let_others_run
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-BOMB = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", 60_000, 60_000) + b"\x08\x02\0\0\0"
+BOMB = (
+    b"\x89PNG\r\n\x1a\n"
+    + struct.pack(">I", 13)
+    + b"IHDR"
+    + struct.pack(">II", 60_000, 60_000)
+    + b"\x08\x02\0\0\0"
+)
 
 
 def stated(**value: Any) -> Answer:
@@ -122,7 +130,9 @@ async def test_a_url_of_the_server_itself_is_fetched_and_no_redirect_from_it() -
             images.handler = lambda request, fields, url=url: stated(url=url)(request)
             item = image_of(await create(server.sdk))
         assert item["status"] == status
-        assert item["result"] == (base64.b64encode(picture).decode() if status == "completed" else None)
+        assert item["result"] == (
+            base64.b64encode(picture).decode() if status == "completed" else None
+        )
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
@@ -135,7 +145,9 @@ async def test_an_error_of_the_server_is_the_items(status: int) -> None:
         images.handler = refuse
         item = image_of(await create(server.sdk))
     assert item["status"] == "failed"
-    assert item["error"]["type"] == ("image_generation_user_error" if 400 <= status < 500 else "server_error")
+    assert item["error"]["type"] == (
+        "image_generation_user_error" if 400 <= status < 500 else "server_error"
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,34 +163,43 @@ async def test_the_log_describes_what_the_operator_can_correct_without_the_words
     caplog: pytest.LogCaptureFixture, status: int, code: str, cause: str
 ) -> None:
     async def refuse(request: web.Request, fields: dict[str, Any]) -> web.StreamResponse:
-        return web.json_response({"error": {"message": "No secret wishes.", "code": code}}, status=status)
+        return web.json_response(
+            {"error": {"message": "No secret wishes.", "code": code}}, status=status
+        )
 
     async with serving("sqlite://", CALL, DONE) as (server, images, _):
         images.handler = refuse
         await create(server.sdk)
 
-    logged = [one.getMessage() for one in caplog.records if "Cannot generate an image" in one.getMessage()]
+    logged = [
+        one.getMessage() for one in caplog.records if "Cannot generate an image" in one.getMessage()
+    ]
     assert len(logged) == (1 if cause else 0)
     assert cause in "".join(logged)
     assert "secret wishes" not in caplog.text
 
 
-async def test_an_image_that_no_server_makes_is_logged_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_image_that_no_server_makes_is_logged_with_its_cause(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with images_server() as removed:
         pass
     async with serving("sqlite://", CALL, DONE, images=removed) as (server, _, _):
         await create(server.sdk)
 
     assert (
-        f"Cannot generate an image: Backend 'images' ({removed.url}) is unreachable: connection refused." in caplog.text
-    )
+        f"Cannot generate an image: Backend 'images' ({removed.url}) is unreachable: connection "
+        "refused."
+    ) in caplog.text
 
 
 async def test_a_parameter_that_the_server_refuses_is_left_out_then_and_later() -> None:
     async def refuse(request: web.Request, fields: dict[str, Any]) -> web.StreamResponse | None:
         for name in ("quality", "stream"):
             if name in fields:
-                return web.json_response({"error": {"message": f"Unknown parameter: '{name}'."}}, status=400)
+                return web.json_response(
+                    {"error": {"message": f"Unknown parameter: '{name}'."}}, status=400
+                )
         return None
 
     async with serving("sqlite://", CALL, DONE, CALL, DONE) as (server, images, _):
@@ -187,7 +208,9 @@ async def test_a_parameter_that_the_server_refuses_is_left_out_then_and_later() 
         first, second = [image_of(await create(server.sdk, tools=[tool])) for _ in range(2)]
 
     assert (first["status"], second["status"], first["size"]) == ("completed", "completed", "64x64")
-    assert [sorted(fields) for _, fields in images.requests[2:]] == [["model", "prompt", "response_format", "size"]] * 2
+    assert [sorted(fields) for _, fields in images.requests[2:]] == [
+        ["model", "prompt", "response_format", "size"]
+    ] * 2
     assert len(images.requests) == 4
 
 

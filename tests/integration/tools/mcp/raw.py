@@ -1,4 +1,6 @@
-"""A server that is written by hand, to say what the SDK's would not: it knows the handshake, and what a test adds."""
+"""A server that is written by hand, to say what the SDK's would not: it knows the handshake, and
+what a test adds.
+"""
 
 import asyncio
 import ssl
@@ -23,7 +25,9 @@ HELLO = {
 
 @dataclass
 class Raw:
-    """`say` is asked for the answer to each request but those of the handshake, by method and parameters."""
+    """`say` is asked for the answer to each request but those of the handshake, by method and
+    parameters.
+    """
 
     send_text: Callable[[str, Mapping[str, Any]], Content]
     url: str = ""
@@ -45,12 +49,16 @@ class Raw:
         if method == "server/discover":
             error = {"code": -32601, "message": "Method not found"}
             return web.json_response({"jsonrpc": "2.0", "id": message["id"], "error": error})
-        stated = HELLO if method == "initialize" else self.send_text(method, message.get("params") or {})
+        stated = (
+            HELLO if method == "initialize" else self.send_text(method, message.get("params") or {})
+        )
         if stated is None:
             await asyncio.Event().wait()
         if isinstance(stated, web.StreamResponse):
             return stated
-        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": stated}, headers=self.headers)
+        return web.json_response(
+            {"jsonrpc": "2.0", "id": message["id"], "result": stated}, headers=self.headers
+        )
 
 
 @asynccontextmanager

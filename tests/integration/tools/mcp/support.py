@@ -16,14 +16,16 @@ ROOT = Path(__file__).parents[4]
 STDIO = """
 import sys; sys.path[:0] = ["{root}", "{root}/src"]
 import asyncio; from tests.support.mcp_server import McpServer; asyncio.run(McpServer().serve_stdio())
-"""
+"""  # noqa: E501 - the lines of a text
 
 HERE = Reach(read_networks(["127.0.0.0/8", "::1"]))
 """A reach to servers on this machine."""
 
 
 @asynccontextmanager
-async def using(*configured: McpServerConfig, reach: Reach = HERE, **options: Any) -> AsyncIterator[McpServers]:
+async def using(
+    *configured: McpServerConfig, reach: Reach = HERE, **options: Any
+) -> AsyncIterator[McpServers]:
     """Servers that may be on this machine; everything of theirs is closed at the end."""
     servers = McpServers(configured, reach, **{"environment": {}, **options})
     try:
@@ -37,7 +39,9 @@ def at(url: str, **fields: Any) -> McpTool:
     return McpTool(server_label="tests", server_url=url, **fields)
 
 
-async def call(servers: McpServers, tool: McpTool, name: str, tenant: str = "", **arguments: Any) -> ToolResult:
+async def call(
+    servers: McpServers, tool: McpTool, name: str, tenant: str = "", **arguments: Any
+) -> ToolResult:
     """What comes of a call."""
     return await servers.run(Use(tool, name, arguments, tenant))
 
@@ -49,4 +53,6 @@ def names(tools: Sequence[Any]) -> list[str]:
 
 def program(label: str = "program") -> McpServerConfig:
     """The tests' server as a program of the settings."""
-    return McpServerConfig(label=label, command=sys.executable, args=["-c", STDIO.format(root=str(ROOT))])
+    return McpServerConfig(
+        label=label, command=sys.executable, args=["-c", STDIO.format(root=str(ROOT))]
+    )

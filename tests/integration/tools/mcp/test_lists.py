@@ -1,4 +1,6 @@
-"""What the operator learns of servers that fail: once when one begins to, and once when it works again."""
+"""What the operator learns of servers that fail: once when one begins to, and once when it works
+again.
+"""
 
 import sys
 
@@ -39,7 +41,9 @@ async def test_an_outage_of_a_configured_server_is_reported_once_and_its_recover
     ]
 
 
-async def test_a_list_that_fails_is_not_mended_by_calls_that_work(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_list_that_fails_is_not_mended_by_calls_that_work(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level("INFO", "antiphon")
 
     def send(method: str, params: object) -> dict[str, object] | web.Response:
@@ -48,7 +52,10 @@ async def test_a_list_that_fails_is_not_mended_by_calls_that_work(caplog: pytest
         error = {"code": -32603, "message": "Words of the server."}
         return web.json_response({"jsonrpc": "2.0", "id": None, "error": error}, status=500)
 
-    async with raw(send) as server, using(McpServerConfig(label="ours", url=server.url), list_ttl=0) as servers:
+    async with (
+        raw(send) as server,
+        using(McpServerConfig(label="ours", url=server.url), list_ttl=0) as servers,
+    ):
         for _ in range(2):
             listing = await servers.list(OURS)
             assert not (await call(servers, OURS, "good")).is_failed
@@ -66,7 +73,9 @@ async def test_servers_named_by_requests_or_receiving_credentials_are_logged_at_
         configured = McpServerConfig(label="ours", url=server.url)
         async with using(configured) as servers:
             assert (await servers.list(at("http://127.0.0.1:1/mcp"))).error
-            assert (await servers.list(McpTool(server_label="ours", authorization="wrong-token"))).error
+            assert (
+                await servers.list(McpTool(server_label="ours", authorization="wrong-token"))
+            ).error
     assert reported(caplog) == []
 
 
@@ -85,13 +94,21 @@ async def test_an_address_without_an_mcp_server_is_reported_with_its_label_and_a
 async def test_the_exit_status_of_a_program_is_public_and_its_output_is_for_the_operator(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    code = "import os, sys; print('one\\n\\x1b[31mNo', os.environ['A_TOKEN'], 'x' * 900, file=sys.stderr); sys.exit(2)"
-    configured = McpServerConfig(label="ours", command=sys.executable, args=["-c", code], env=["A_TOKEN"])
+    code = (
+        "import os, sys; print('one\\n\\x1b[31mNo', os.environ['A_TOKEN'], 'x' * 900, "
+        "file=sys.stderr); sys.exit(2)"
+    )
+    configured = McpServerConfig(
+        label="ours", command=sys.executable, args=["-c", code], env=["A_TOKEN"]
+    )
     async with using(configured, environment={"A_TOKEN": "secret-token"}) as servers:
         listing = await servers.list(OURS)
     ((level, message),) = reported(caplog)
     assert listing.error == "The MCP server 'ours' failed: its program exited with status 2."
     assert level == "WARNING"
-    begin = "The MCP server 'ours' failed: its program exited with status 2; its last output:  [31mNo [removed] xxx"
+    begin = (
+        "The MCP server 'ours' failed: its program exited with status 2; its last output:  "
+        "[31mNo [removed] xxx"
+    )
     assert message.startswith(begin)
     assert len(message) < 600

@@ -64,7 +64,10 @@ async def test_what_is_no_tool_is_left_out_of_the_list(bad: Any) -> None:
     ],
 )
 async def test_a_schema_of_no_object_is_wrapped_in_one(schema: Any, sound: Any) -> None:
-    async with raw(lambda method, params: page({"name": "x", "inputSchema": schema})) as server, using() as servers:
+    async with (
+        raw(lambda method, params: page({"name": "x", "inputSchema": schema})) as server,
+        using() as servers,
+    ):
         listing = await servers.list(at(server.url))
     assert [tool["input_schema"] for tool in listing.tools] == [sound]
 
@@ -83,18 +86,29 @@ async def test_a_schema_as_deep_as_the_sea_is_left_out() -> None:
 
 
 DEEP = '{"type":"object","not":' * 200 + "{}" + "}" * 200
-PAGE = '{"tools":[{"name":"deep","inputSchema":' + DEEP + '},{"name":"good","inputSchema":{"type":"object"}}]}'
+PAGE = (
+    '{"tools":[{"name":"deep","inputSchema":'
+    + DEEP
+    + '},{"name":"good","inputSchema":{"type":"object"}}]}'
+)
 
 
 async def test_one_tool_too_deep_for_the_sdk_costs_no_list_of_events() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         message = await request.json() if request.method == "POST" else {}
         if message.get("method") == "tools/list":
-            text = f'event: message\ndata: {{"jsonrpc":"2.0","id":{message["id"]},"result":{PAGE}}}\n\n'
+            text = (
+                "event: message\ndata: "
+                f'{{"jsonrpc":"2.0","id":{message["id"]},"result":{PAGE}}}\n\n'
+            )
             return web.Response(text=text, content_type="text/event-stream")
         return await quiet.answer(request)
 
-    async with raw(lambda method, params: None) as quiet, serving(answer) as host, using() as servers:
+    async with (
+        raw(lambda method, params: None) as quiet,
+        serving(answer) as host,
+        using() as servers,
+    ):
         listing = await servers.list(at(f"{host}/mcp"))
     assert (names(listing.tools), listing.error) == (["good"], "")
 
@@ -132,9 +146,22 @@ async def test_the_first_of_two_tools_of_one_name_is_used() -> None:
     assert [tool["description"] for tool in listing.tools] == ["first"]
 
 
-async def test_a_description_of_a_megabyte_is_cut_and_other_fields_of_wrong_types_are_left_out() -> None:
-    wordy = {**GOOD, "description": "y" * 1_000_000, "annotations": {"title": 3, "readOnlyHint": True, "x": "y"}}
-    silent = {**GOOD, "name": "silent", "description": 7, "annotations": "none", "icons": 3, "outputSchema": 4}
+async def test_a_description_of_a_megabyte_is_cut_and_other_fields_of_wrong_types_are_left_out() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
+    wordy = {
+        **GOOD,
+        "description": "y" * 1_000_000,
+        "annotations": {"title": 3, "readOnlyHint": True, "x": "y"},
+    }
+    silent = {
+        **GOOD,
+        "name": "silent",
+        "description": 7,
+        "annotations": "none",
+        "icons": 3,
+        "outputSchema": 4,
+    }
     async with raw(lambda method, params: page(wordy, silent)) as server, using() as servers:
         first, second = (await servers.list(at(server.url))).tools
     assert first["description"] == "y" * 3_999 + "…"
@@ -145,7 +172,9 @@ async def test_a_description_of_a_megabyte_is_cut_and_other_fields_of_wrong_type
 async def test_characters_that_no_database_takes_are_left_out() -> None:
     def send(method: str, params: Mapping[str, Any]) -> Content:
         if method == "tools/list":
-            return page({**GOOD, "description": "a\0b", "inputSchema": {"type": "object", "x\0": ["\0y"]}})
+            return page(
+                {**GOOD, "description": "a\0b", "inputSchema": {"type": "object", "x\0": ["\0y"]}}
+            )
         return {"content": [{"type": "text", "text": "c\0d"}]}
 
     async with raw(send) as server, using() as servers:
@@ -158,14 +187,22 @@ async def test_characters_that_no_database_takes_are_left_out() -> None:
 async def test_an_endless_list_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.tools.mcp.session.MAX_PAGES", 50)
     pages = count()
-    async with raw(lambda method, params: page(GOOD, nextCursor=str(next(pages)))) as server, using() as servers:
+    async with (
+        raw(lambda method, params: page(GOOD, nextCursor=str(next(pages)))) as server,
+        using() as servers,
+    ):
         listing = await servers.list(at(server.url))
     assert listing.error.endswith(" more than 50 pages.")
 
 
-async def test_a_list_that_leads_in_a_circle_is_used_so_far_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_list_that_leads_in_a_circle_is_used_so_far_and_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG, "antiphon")
-    async with raw(lambda method, params: page(GOOD, nextCursor="again")) as server, using(list_ttl=0) as servers:
+    async with (
+        raw(lambda method, params: page(GOOD, nextCursor="again")) as server,
+        using(list_ttl=0) as servers,
+    ):
         for _ in range(2):
             listing = await servers.list(at(server.url))
             assert (names(listing.tools), listing.error) == (["good"], "")
@@ -177,7 +214,10 @@ async def test_a_list_that_leads_in_a_circle_is_used_so_far_and_logged_once(capl
 async def test_five_thousand_tools_are_listed_and_more_are_refused() -> None:
     many = [{**GOOD, "name": f"t{number}"} for number in range(5_001)]
     start = iter((many[:5_000], many))
-    async with raw(lambda method, params: page(*next(start))) as server, using(list_ttl=0) as servers:
+    async with (
+        raw(lambda method, params: page(*next(start))) as server,
+        using(list_ttl=0) as servers,
+    ):
         first = await servers.list(at(server.url))
         second = await servers.list(at(server.url))
     assert (len(first.tools), first.error) == (5_000, "")
@@ -211,7 +251,9 @@ async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
     packed = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":{"tools":["' + b"x" * 2**20)
 
     def send(method: str, params: Mapping[str, Any]) -> Content:
-        return web.Response(body=packed, content_type="application/json", headers={"content-encoding": "gzip"})
+        return web.Response(
+            body=packed, content_type="application/json", headers={"content-encoding": "gzip"}
+        )
 
     async with raw(send) as server, using() as servers:
         listing = await servers.list(at(server.url))
@@ -227,7 +269,11 @@ async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
         {"status": 200, "text": "<html>hello</html>", "content_type": "text/html"},
         {"status": 200, "text": "not json", "content_type": "application/json"},
         {"status": 200, "text": "[" * 100_000, "content_type": "application/json"},
-        {"status": 200, "text": '{"jsonrpc":"2.0","id":99,"result":{}}', "content_type": "application/json"},
+        {
+            "status": 200,
+            "text": '{"jsonrpc":"2.0","id":99,"result":{}}',
+            "content_type": "application/json",
+        },
         {"status": 200, "text": "data: nonsense\n\n", "content_type": "text/event-stream"},
         {"status": 200, "text": "", "content_type": "text/event-stream"},
         {"status": 200, "text": "id: 1\nretry: 0\ndata:\n\n", "content_type": "text/event-stream"},
@@ -238,7 +284,10 @@ async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
     ids=lambda answer: str(answer)[:60],
 )
 async def test_whatever_is_no_answer_is_an_error_in_bounded_time(answer: Mapping[str, Any]) -> None:
-    async with raw(lambda method, params: web.Response(**answer)) as server, using(timeout=0.3) as servers:
+    async with (
+        raw(lambda method, params: web.Response(**answer)) as server,
+        using(timeout=0.3) as servers,
+    ):
         outcome = await call(servers, at(server.url), "good")
         after = await call(servers, at(server.url), "good")
     for one in (outcome, after):
@@ -254,15 +303,29 @@ async def test_whatever_is_no_answer_is_an_error_in_bounded_time(answer: Mapping
         ({}, ""),
         ({"content": 7}, ""),
         ({"content": [7, None, "x"]}, ""),
-        ({"content": [{"type": "hologram"}]}, "[content of the type 'hologram', which cannot be shown]"),
-        ({"content": [{"type": "text", "text": 7}]}, "[content of the type 'text', which cannot be shown]"),
+        (
+            {"content": [{"type": "hologram"}]},
+            "[content of the type 'hologram', which cannot be shown]",
+        ),
+        (
+            {"content": [{"type": "text", "text": 7}]},
+            "[content of the type 'text', which cannot be shown]",
+        ),
         ({"content": [{"type": "resource", "resource": {}}]}, "[an invalid resource]"),
-        ({"content": [{"type": "image", "data": "%%%", "mimeType": "image/png"}]}, "[image/png, 2 bytes]"),
+        (
+            {"content": [{"type": "image", "data": "%%%", "mimeType": "image/png"}]},
+            "[image/png, 2 bytes]",
+        ),
         ({"content": [], "structuredContent": [1, 2]}, "[1,2]"),
-        ({"content": [{"type": "text", "text": "a"}], "structuredContent": 3, "isError": "yes"}, "a\n3"),
+        (
+            {"content": [{"type": "text", "text": "a"}], "structuredContent": 3, "isError": "yes"},
+            "a\n3",
+        ),
     ],
 )
-async def test_a_result_that_is_half_sound_is_read_as_far_as_it_is(result: Any, output: str) -> None:
+async def test_a_result_that_is_half_sound_is_read_as_far_as_it_is(
+    result: Any, output: str
+) -> None:
     async with raw(lambda method, params: result) as server, using() as servers:
         outcome = await call(servers, at(server.url), "good")
     assert outcome.fields == {"output": output, "error": None}
@@ -283,7 +346,9 @@ async def test_an_errors_words_are_bounded() -> None:
     assert len(tool.fields["error"]["content"][0]["text"]) == 100_000
 
 
-async def test_a_list_that_does_not_arrive_times_out_and_is_soon_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_that_does_not_arrive_times_out_and_is_soon_retried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.tools.mcp.servers.LIST_TIMEOUT", 1.0)
     async with raw(lambda method, params: None) as server, using() as servers:
         listing = await servers.list(at(server.url))
@@ -310,7 +375,11 @@ async def test_only_the_json_of_a_huge_list_is_in_memory() -> None:
             return web.Response(text=text, content_type="application/json")
         return await quiet.answer(request)
 
-    async with raw(lambda method, params: None) as quiet, serving(answer) as host, using() as servers:
+    async with (
+        raw(lambda method, params: None) as quiet,
+        serving(answer) as host,
+        using() as servers,
+    ):
         sizes = [await size(servers, f"{host}/mcp?{number}") for number in (*range(5), 0)]
         gc.collect()
         retained = sum(isinstance(each, dict) and len(each) == 4321 for each in gc.get_objects())
@@ -330,7 +399,15 @@ async def test_lists_are_known_up_to_a_number_of_bytes(monkeypatch: pytest.Monke
 
         return answer
 
-    for name, size in [("a", 1000), ("b", 1000), ("a", 1000), ("c", 1000), ("b", 1000), ("a", 1000), ("d", 5000)]:
+    for name, size in [
+        ("a", 1000),
+        ("b", 1000),
+        ("a", 1000),
+        ("c", 1000),
+        ("b", 1000),
+        ("a", 1000),
+        ("d", 5000),
+    ]:
         assert (await lists.get((name, ""), request(name, size))).tools[0]["name"] == name
     await lists.get(("d", ""), request("d", 5000))
     await lists.get(("a", ""), request("a", 1000))

@@ -1,4 +1,6 @@
-"""Servers that hang are left alone for a while, so that they do not cost everybody the whole time limit."""
+"""Servers that hang are left alone for a while, so that they do not cost everybody the whole time
+limit.
+"""
 
 from threading import Event
 
@@ -41,7 +43,9 @@ def test_only_so_many_are_left_alone_at_once() -> None:
     assert (pauses.has("0"), pauses.has("1"), pauses.has(str(MOST_PAUSES))) == (False, True, True)
 
 
-async def test_a_server_that_hangs_costs_the_limit_once_and_not_each_user(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_hangs_costs_the_limit_once_and_not_each_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "LIST_TIMEOUT", 0.5)
     async with raw(lambda method, params: None) as server, using(list_ttl=0) as servers:
         first = await servers.list(at(server.url))
@@ -71,9 +75,12 @@ async def test_a_server_that_refuses_the_connection_is_retried() -> None:
             assert listing.error == "The MCP server 'tests' failed: it is unreachable."
 
 
-async def test_a_name_that_is_never_resolved_costs_the_limit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_is_never_resolved_costs_the_limit_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.outbound.lookups.SECONDS", 0.05)
-    requested, over = list[str](), Event()
+    requested = list[str]()
+    over = Event()
 
     def hang(name: str) -> list[str]:
         requested.append(name)

@@ -21,7 +21,9 @@ def error(message: str, code: int = -32001) -> dict[str, Any]:
 REFUSALS: dict[str, Any] = {
     "400": lambda: web.Response(status=400),
     "400 with text": lambda: web.Response(status=400, text="no such session"),
-    "400 with an error": lambda: web.json_response(error("Bad Request: Server not initialized", -32000), status=400),
+    "400 with an error": lambda: web.json_response(
+        error("Bad Request: Server not initialized", -32000), status=400
+    ),
     "404": lambda: web.Response(status=404),
     "410": lambda: web.Response(status=410),
     "200": lambda: web.json_response(error("Session not found")),
@@ -29,11 +31,15 @@ REFUSALS: dict[str, Any] = {
 
 
 class Restarted(Raw):
-    """A server with sessions, each good for as many calls as `lasts`; then it refuses the session."""
+    """A server with sessions, each good for as many calls as `lasts`; then it refuses the
+    session.
+    """
 
     def __init__(self, refusal: Any, lasts: int = 1) -> None:
         super().__init__(lambda method, params: DONE)
-        self.refusal, self.lasts, self.left = refusal, lasts, lasts
+        self.refusal = refusal
+        self.lasts = lasts
+        self.left = lasts
         self.done = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -61,7 +67,11 @@ async def test_a_refused_session_is_replaced_once_and_the_call_executed_once(ref
     async with serving(server.answer) as host, using() as servers:
         outcomes = [await call(servers, at(f"{host}/mcp"), "any") for _ in range(3)]
     assert [one.fields for one in outcomes] == [{"output": "done", "error": None}] * 3
-    assert (server.done, server.requested.count("initialize"), server.requested.count("refused")) == (3, 3, 2)
+    assert (
+        server.done,
+        server.requested.count("initialize"),
+        server.requested.count("refused"),
+    ) == (3, 3, 2)
 
 
 @pytest.mark.parametrize("refusal", ["400", "200"])
@@ -74,7 +84,9 @@ async def test_a_server_that_refuses_every_session_is_called_twice(refusal: str)
 
 
 async def test_an_error_of_a_tool_that_mentions_a_session_is_not_repeated() -> None:
-    server = Restarted(lambda: web.json_response(error("The form was sent, then the session expired")), lasts=0)
+    server = Restarted(
+        lambda: web.json_response(error("The form was sent, then the session expired")), lasts=0
+    )
     async with serving(server.answer) as host, using() as servers:
         outcome = await call(servers, at(f"{host}/mcp"), "any")
     assert outcome.fields["error"]["type"] == "mcp_protocol_error"
@@ -82,7 +94,8 @@ async def test_an_error_of_a_tool_that_mentions_a_session_is_not_repeated() -> N
 
 
 async def test_a_refused_call_does_not_end_another_that_is_in_progress() -> None:
-    release, reached = asyncio.Event(), asyncio.Event()
+    release = asyncio.Event()
+    reached = asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if request.method == "POST" and (message := await request.json())["method"] == "tools/call":

@@ -110,7 +110,9 @@ async def test_events_that_name_another_origin_for_the_posts_get_none() -> None:
     assert listing.error
 
 
-async def test_credentials_are_neither_logged_nor_returned(caplog: pytest.LogCaptureFixture) -> None:
+async def test_credentials_are_neither_logged_nor_returned(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def send(method: str, params: Mapping[str, Any]) -> Content:
         if method == "tools/list":
             return web.Response(status=401, headers={"www-authenticate": "Bearer"})
@@ -150,7 +152,10 @@ def parrot(method: str, params: Mapping[str, Any], received: str) -> Content:
 
 async def test_a_server_that_repeats_the_credentials_is_not_quoted() -> None:
     received = [f"Bearer token-{CANARY}", f"key-{CANARY}"]
-    async with raw(lambda method, params: parrot(method, params, " ".join(received))) as server, using() as servers:
+    async with (
+        raw(lambda method, params: parrot(method, params, " ".join(received))) as server,
+        using() as servers,
+    ):
         requested = at(server.url, **CREDENTIALS)
         listing = await servers.list(requested)
         outcomes = [await call(servers, requested, name) for name in ("x", "fail", "refuse")]
@@ -173,12 +178,18 @@ async def test_the_configured_key_is_never_sent_to_clients() -> None:
 
 
 def test_credentials_are_removed_from_a_servers_messages() -> None:
-    secrets = secrets_of({"x-user": "alice@example.com", "x-api-key": "abc", "authorization": "Basic aGk6aG8="})
+    secrets = secrets_of(
+        {"x-user": "alice@example.com", "x-api-key": "abc", "authorization": "Basic aGk6aG8="}
+    )
     assert secrets == ("aGk6aG8=",)
-    assert without(secrets, {"to": ["alice@example.com", 1, None]}) == {"to": ["alice@example.com", 1, None]}
+    assert without(secrets, {"to": ["alice@example.com", 1, None]}) == {
+        "to": ["alice@example.com", 1, None]
+    }
 
 
-async def test_no_cookies_are_stored_and_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_cookies_are_stored_and_no_proxy_of_the_environment_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
 
@@ -190,7 +201,9 @@ async def test_no_cookies_are_stored_and_no_proxy_of_the_environment_is_used(mon
     assert not any("cookie" in request.headers for request in server.requests)
 
 
-async def test_neither_our_keys_nor_those_of_backends_go_to_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_neither_our_keys_nor_those_of_backends_go_to_a_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", f"sk-{CANARY}")
     async with mcp_serving() as server, using() as servers:
         await servers.list(at(server.url))
@@ -211,7 +224,9 @@ async def test_the_key_of_a_server_of_the_settings_goes_to_no_other() -> None:
     assert not any("authorization" in headers for headers in other.headers)
 
 
-async def test_a_request_gets_no_session_of_the_settings_to_an_address_that_it_may_not_reach() -> None:
+async def test_a_request_gets_no_session_of_the_settings_to_an_address_that_it_may_not_reach() -> (
+    None
+):
     inside = McpServerConfig(label="inside", url="")
     async with mcp_serving() as server:
         inside.url = server.url.replace("127.0.0.1", "localhost")
@@ -242,7 +257,9 @@ async def test_a_name_is_resolved_and_checked_for_every_connection() -> None:
     assert "`outgoing_networks`" in outcome.fields["error"]["message"]
 
 
-@pytest.mark.parametrize(("displayed", "is_right"), [("mcp.example", True), ("other.example", False)])
+@pytest.mark.parametrize(
+    ("displayed", "is_right"), [("mcp.example", True), ("other.example", False)]
+)
 async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, displayed: str, is_right: bool
 ) -> None:
@@ -251,7 +268,8 @@ async def test_a_server_at_a_checked_address_must_still_show_that_it_has_the_nam
 
     context, file = certificate(tmp_path, displayed, timedelta(days=1))
     monkeypatch.setattr(
-        "antiphon.tools.mcp.session.trusted_roots", lambda: ssl.create_default_context(cafile=str(file))
+        "antiphon.tools.mcp.session.trusted_roots",
+        lambda: ssl.create_default_context(cafile=str(file)),
     )
     async with raw(lambda method, params: {"tools": []}, context) as server:
         named = at(server.url.replace("127.0.0.1", "mcp.example"), **CREDENTIALS)

@@ -40,7 +40,11 @@ async def test_tools_are_listed_and_called(way: str, is_old: bool) -> None:
         },
         "annotations": {"readOnlyHint": True},
     }
-    assert (outcome.stated, outcome.fields, outcome.is_failed) == ("3", {"output": "3", "error": None}, False)
+    assert (outcome.stated, outcome.fields, outcome.is_failed) == (
+        "3",
+        {"output": "3", "error": None},
+        False,
+    )
 
 
 @pytest.mark.wide
@@ -55,8 +59,12 @@ async def test_a_program_in_the_settings_is_started_and_called() -> None:
 
 
 @pytest.mark.wide
-async def test_a_program_that_starts_slowly_is_called_in_its_own_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.tools.mcp.session.UNDERSTANDING", 0.01)  # no program starts so soon
+async def test_a_program_that_starts_slowly_is_called_in_its_own_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "antiphon.tools.mcp.session.UNDERSTANDING", 0.01
+    )  # no program starts so soon
     async with using(program()) as servers:
         outcome = await call(servers, McpTool(server_label="program"), "add", a=1, b=2)
     assert outcome.fields == {"output": "3", "error": None}
@@ -64,11 +72,19 @@ async def test_a_program_that_starts_slowly_is_called_in_its_own_version(monkeyp
 
 @pytest.mark.parametrize(
     ("transport", "url", "first"),
-    [("http", "url", "server/discover"), ("sse", "sse_url", "server/discover"), ("auto", "url", "server/discover")],
+    [
+        ("http", "url", "server/discover"),
+        ("sse", "sse_url", "server/discover"),
+        ("auto", "url", "server/discover"),
+    ],
 )
-async def test_a_configured_server_is_called_as_configured(transport: str, url: str, first: str) -> None:
+async def test_a_configured_server_is_called_as_configured(
+    transport: str, url: str, first: str
+) -> None:
     async with mcp_serving(token="sk-of-the-settings") as server:
-        configured = McpServerConfig(label="kept", url=getattr(server, url), transport=transport, key_env="KEPT_KEY")  # type: ignore[arg-type]
+        configured = McpServerConfig(
+            label="kept", url=getattr(server, url), transport=transport, key_env="KEPT_KEY"
+        )  # type: ignore[arg-type]
         async with using(configured, environment={"KEPT_KEY": "sk-of-the-settings"}) as servers:
             outcome = await call(servers, McpTool(server_label="kept"), "add", a=2, b=2)
     assert outcome.fields["output"] == "4"
@@ -79,7 +95,9 @@ async def test_a_connector_is_the_server_that_the_settings_name_for_it() -> None
     async with mcp_serving() as server:
         mail = McpServerConfig(label="mail", url=server.url, connector="connector_gmail")
         async with using(mail) as servers:
-            requested = McpTool(server_label="whatever", connector_id="connector_gmail", authorization="ya29.token")
+            requested = McpTool(
+                server_label="whatever", connector_id="connector_gmail", authorization="ya29.token"
+            )
             outcome = await call(servers, requested, "add", a=1, b=1)
     assert outcome.fields["output"] == "2"
     assert {headers["authorization"] for headers in server.headers} == {"Bearer ya29.token"}
@@ -102,7 +120,10 @@ async def test_unreadable_content_is_summarised_and_images_are_sent_to_the_model
 async def test_a_failed_tool_has_its_reason_for_the_model_and_in_the_item() -> None:
     async with mcp_serving() as server, using() as servers:
         outcome = await call(servers, at(server.url), "fail")
-    error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "it does not work"}]}
+    error = {
+        "type": "mcp_tool_execution_error",
+        "content": [{"type": "text", "text": "it does not work"}],
+    }
     assert (outcome.is_failed, outcome.fields) == (True, {"output": None, "error": error})
     assert "it does not work" in outcome.stated
 
@@ -155,7 +176,10 @@ async def test_a_server_that_is_not_there_is_an_error_of_http_without_a_status(w
         outcome = await call(servers, requested, "add", a=1, b=1)
     message = "The MCP server 'tests' failed: it is unreachable."
     assert (list(listing.tools), listing.error) == ([], message)
-    assert outcome.fields == {"output": None, "error": {"type": "http_error", "code": 0, "message": message}}
+    assert outcome.fields == {
+        "output": None,
+        "error": {"type": "http_error", "code": 0, "message": message},
+    }
     assert outcome.is_failed
 
 
@@ -190,7 +214,9 @@ async def test_a_program_that_cannot_start_is_reported_in_plain_words() -> None:
 
 
 async def test_a_program_that_exits_at_once_is_reported_in_plain_words() -> None:
-    async with using(McpServerConfig(label="brief", command=sys.executable, args=["-c", "1"])) as servers:
+    async with using(
+        McpServerConfig(label="brief", command=sys.executable, args=["-c", "1"])
+    ) as servers:
         listing = await servers.list(McpTool(server_label="brief"))
     assert listing.error == "The MCP server 'brief' failed: its program exited with status 0."
 
@@ -200,8 +226,12 @@ async def test_a_program_gets_the_variables_that_are_named_and_no_others(
 ) -> None:
     seen = tmp_path_factory.mktemp("seen") / "environment.json"
     script = f"import json, os; json.dump(dict(os.environ), open({str(seen)!r}, 'w'))"
-    configured = McpServerConfig(label="spy", command=sys.executable, args=["-c", script], env=["WANTED"])
-    async with using(configured, environment={"WANTED": "yes", "OPENAI_API_KEY": "sk-secret"}) as servers:
+    configured = McpServerConfig(
+        label="spy", command=sys.executable, args=["-c", script], env=["WANTED"]
+    )
+    async with using(
+        configured, environment={"WANTED": "yes", "OPENAI_API_KEY": "sk-secret"}
+    ) as servers:
         await servers.list(McpTool(server_label="spy"))
     environment = json.loads(seen.read_text())
     assert environment["WANTED"] == "yes"

@@ -1,4 +1,6 @@
-"""Sessions: shared, closed once nobody uses them, opened anew where a server has forgotten them or was restarted."""
+"""Sessions: shared, closed once nobody uses them, opened anew where a server has forgotten them or
+was restarted.
+"""
 
 import asyncio
 import os
@@ -30,7 +32,9 @@ def begun(server: McpServer) -> int:
 async def test_a_session_is_shared_only_for_the_same_server_credentials_and_tenant() -> None:
     async with mcp_serving(is_old=True) as server, using() as servers:
         for _ in range(2):
-            await asyncio.gather(*(call(servers, at(server.url), "add", a=1, b=number) for number in range(5)))
+            await asyncio.gather(
+                *(call(servers, at(server.url), "add", a=1, b=number) for number in range(5))
+            )
         assert begun(server) == 1
         await call(servers, at(server.url), "add", "another", a=1, b=1)
         assert begun(server) == 2
@@ -111,7 +115,10 @@ async def test_a_disconnected_caller_cancels_only_its_own_call(way: str, is_old:
         assert (await call(servers, requested, "add", a=1, b=1)).fields["output"] == "2"
         server.release.set()
         assert (await staying).fields["output"] == "at last"
-    assert server.requested.count("server/discover") == {"streamable http": 1, "events beside posts": 2}[way]
+    assert (
+        server.requested.count("server/discover")
+        == {"streamable http": 1, "events beside posts": 2}[way]
+    )
 
 
 @pytest.mark.wide
@@ -147,13 +154,20 @@ async def test_every_caller_receives_its_own_answer_however_many_disconnect(way:
     async with mcp_serving() as server, using() as servers:
         requested = at(WAYS[way](server))
         calls = {f"nonce-{number}": chance.random() < 0.5 for number in range(60)}
-        tasks = {nonce: asyncio.create_task(call(servers, requested, "echo", text=nonce)) for nonce in calls}
+        tasks = {
+            nonce: asyncio.create_task(call(servers, requested, "echo", text=nonce))
+            for nonce in calls
+        }
         for nonce, goes in calls.items():
             if goes:
                 await let_others_run(chance.randrange(40))
                 tasks[nonce].cancel()
         await asyncio.wait(set(tasks.values()))
-        answers = {nonce: task.result().fields["output"] for nonce, task in tasks.items() if not task.cancelled()}
+        answers = {
+            nonce: task.result().fields["output"]
+            for nonce, task in tasks.items()
+            if not task.cancelled()
+        }
     assert answers == {nonce: nonce for nonce in answers}
     assert set(answers) >= {nonce for nonce, goes in calls.items() if not goes}
 
@@ -172,14 +186,18 @@ async def test_nothing_is_left_behind_once_all_is_closed(way: str) -> None:
     assert not {name for name in left if "antiphon" in name or "Session" in name or "mcp" in name}
 
 
-async def test_arguments_that_a_server_wants_as_headers_are_sent_as_such_also_by_a_new_session() -> None:
+async def test_arguments_that_a_server_wants_as_headers_are_sent_as_such_also_by_a_new_session() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     routed = tool("route", "Route it.", region="string")
     routed.input_schema["properties"]["region"]["x-mcp-header"] = "Region"
     async with mcp_serving(tools=[routed, *TOOLS]) as server, using(idle=0) as servers:
         await servers.list(at(server.url))
         outcome = await call(servers, at(server.url), "route", region="north")
     assert [name for name, _ in server.called] == ["route"]
-    assert [headers["mcp-param-region"] for headers in server.headers if "mcp-param-region" in headers] == ["north"]
+    assert [
+        headers["mcp-param-region"] for headers in server.headers if "mcp-param-region" in headers
+    ] == ["north"]
     assert outcome.fields["error"]["message"] == "There is no working 'route' here."
 
 

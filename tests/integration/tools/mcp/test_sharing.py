@@ -36,7 +36,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_calls_that_never_return_leave_room_for_another_tenant() -> None:
     shared = SharedResources()
     async with raw(send) as server, using(shared=shared) as mcp:
-        hung = [asyncio.create_task(call(mcp, at(f"{server.url}?{n}"), "hang", "a")) for n in range(20)]
+        hung = [
+            asyncio.create_task(call(mcp, at(f"{server.url}?{n}"), "hang", "a")) for n in range(20)
+        ]
         await until(lambda: server.requested.count("tools/call") >= 6)
         outcome = await call(mcp, at(f"{server.url}?b"), "look", "b")
         assert outcome.fields == {"output": "found it", "error": None}
@@ -48,7 +50,9 @@ async def test_calls_that_never_return_leave_room_for_another_tenant() -> None:
 
 
 @pytest.mark.usefixtures("few")
-async def test_waiting_for_a_turn_is_not_counted_in_a_calls_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_a_turn_is_not_counted_in_a_calls_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(servers, "AT_ONCE", 1)
     async with raw(send) as server, using(timeout=0.5) as mcp:
         await mcp.list(at(server.url), "a")
@@ -65,7 +69,9 @@ async def test_unused_sessions_make_room_for_new_ones() -> None:
     async with raw(send) as server, using(shared=shared) as mcp:
         for tenant in ("a", "b"):
             for number in range(12):
-                assert not (await call(mcp, at(f"{server.url}?{tenant}{number}"), "look", tenant)).is_failed
+                assert not (
+                    await call(mcp, at(f"{server.url}?{tenant}{number}"), "look", tenant)
+                ).is_failed
         assert 0 < shared.usage()["mcp_sessions"].in_use <= 8
     assert shared.usage()["mcp_sessions"].in_use == 0
 
@@ -84,7 +90,9 @@ async def test_only_a_few_sessions_begin_to_open_at_once(monkeypatch: pytest.Mon
         await asyncio.wait(listed)
 
 
-async def test_those_that_wait_for_one_session_take_one_turn_to_open_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_those_that_wait_for_one_session_take_one_turn_to_open_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sessions, "SPAN", 3600.0)
     shared = SharedResources()
     async with raw(send) as server, using(shared=shared) as mcp:
@@ -94,10 +102,13 @@ async def test_those_that_wait_for_one_session_take_one_turn_to_open_it(monkeypa
         assert shared.usage()["mcp_openings"].in_use == 1
 
 
-async def test_those_that_come_one_by_one_take_one_turn_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_those_that_come_one_by_one_take_one_turn_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sessions, "SPAN", 3600.0)
     monkeypatch.setattr(servers, "loaded", let_others_run)
-    shared, calls = SharedResources(), []
+    shared = SharedResources()
+    calls = []
     async with raw(send) as server, using(shared=shared) as mcp:
         for _ in range(20):  # one of them comes between the turn and the beginning of the session
             calls.append(asyncio.create_task(call(mcp, at(server.url), "look", "a")))
@@ -109,7 +120,8 @@ async def test_those_that_come_one_by_one_take_one_turn_too(monkeypatch: pytest.
 
 async def test_a_turn_that_no_session_used_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "OPENINGS", 1)
-    shared, clock = SharedResources(), LoopClock(monkeypatch)
+    shared = SharedResources()
+    clock = LoopClock(monkeypatch)
     async with raw(send) as server, using(shared=shared) as mcp:
         left = asyncio.create_task(call(mcp, at(server.url), "look", "a"))
         await until(lambda: shared.usage()["mcp_openings"].in_use)
@@ -132,9 +144,12 @@ async def test_a_call_that_cannot_even_wait_is_refused(monkeypatch: pytest.Monke
     assert outcome.fields["error"]["message"].startswith("Too many calls of MCP servers")
 
 
-async def test_lists_of_one_tenant_do_not_make_those_of_another_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lists_of_one_tenant_do_not_make_those_of_another_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(lists, "MAX_LISTS", 4)
-    known, requested = Lists(60), list[str]()
+    known = Lists(60)
+    requested = list[str]()
 
     def request(name: str) -> Callable[[], Awaitable[ToolListing]]:
         async def answer() -> ToolListing:
@@ -150,15 +165,27 @@ async def test_lists_of_one_tenant_do_not_make_those_of_another_go(monkeypatch: 
     assert requested.count("mine") == 1
 
 
-async def test_tools_that_are_left_out_are_counted_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_tools_that_are_left_out_are_counted_and_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level("DEBUG", "antiphon")
     counted: dict[str, int] = {}
-    bad = {"tools": [7, {"name": "a b", "inputSchema": {}}, {"name": "c d", "inputSchema": {}}, *LIST["tools"]]}
+    bad = {
+        "tools": [
+            7,
+            {"name": "a b", "inputSchema": {}},
+            {"name": "c d", "inputSchema": {}},
+            *LIST["tools"],
+        ]
+    }
 
     def count(flaw: str, by: int) -> None:
         counted[flaw] = counted.get(flaw, 0) + by
 
-    async with raw(lambda method, params: bad) as server, using(list_ttl=0, count_left_out=count) as mcp:
+    async with (
+        raw(lambda method, params: bad) as server,
+        using(list_ttl=0, count_left_out=count) as mcp,
+    ):
         for _ in range(2):
             assert len((await mcp.list(at(server.url))).tools) == 1
     assert counted == {"no_object": 2, "name": 4}

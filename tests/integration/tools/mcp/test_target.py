@@ -22,7 +22,11 @@ def refusal(**fields: Any) -> ClientError:
     servers = McpServers(SETTINGS, Reach(read_networks(["10.0.0.0/8"])), environment={})
     with pytest.raises(ClientError) as refused:
         servers.check(McpTool(**{"server_label": "new", **fields}))
-    assert (refused.value.status, refused.value.param, refused.value.code) == (400, "tools", "invalid_value")
+    assert (refused.value.status, refused.value.param, refused.value.code) == (
+        400,
+        "tools",
+        "invalid_value",
+    )
     return refused.value
 
 
@@ -89,20 +93,44 @@ def test_a_forbidden_url_is_refused_without_repeating_it(url: str) -> None:
         ({"connector_id": "connector_gmail"}, "'connector' in 'mcp_servers'"),
         ({"tunnel_id": "tunnel_1"}, "Set the server's 'server_url'"),
         ({"server_label": "kept", "server_url": "https://a.example"}, "set another 'server_label'"),
-        ({"server_label": "program", "server_url": "https://a.example"}, "set another 'server_label'"),
+        (
+            {"server_label": "program", "server_url": "https://a.example"},
+            "set another 'server_label'",
+        ),
         ({"server_label": "program", "authorization": "x"}, "does not accept headers"),
         ({"server_label": "program", "headers": {"x": "y"}}, "does not accept headers"),
-        ({"server_url": "https://a.example", "authorization": "a", "headers": {"Authorization": "b"}}, "not both"),
-        ({"server_url": "https://a.example", "headers": {"Host": "b.example"}}, "The header 'host'"),
-        ({"server_url": "https://a.example", "headers": {"Content-Length": "9"}}, "The header 'content-length'"),
-        ({"server_url": "https://a.example", "headers": {"Mcp-Session-Id": "x"}}, "The header 'mcp-session-id'"),
+        (
+            {
+                "server_url": "https://a.example",
+                "authorization": "a",
+                "headers": {"Authorization": "b"},
+            },
+            "not both",
+        ),
+        (
+            {"server_url": "https://a.example", "headers": {"Host": "b.example"}},
+            "The header 'host'",
+        ),
+        (
+            {"server_url": "https://a.example", "headers": {"Content-Length": "9"}},
+            "The header 'content-length'",
+        ),
+        (
+            {"server_url": "https://a.example", "headers": {"Mcp-Session-Id": "x"}},
+            "The header 'mcp-session-id'",
+        ),
         ({"server_url": "https://a.example", "headers": {"x": "a\r\nb: c"}}, "The header 'x'"),
         ({"server_url": "https://a.example", "headers": {"a b": "c"}}, "The header '…'"),
         ({"server_url": "https://a.example", "headers": {"x": "sk-sécret"}}, "The header 'x'"),
-        ({"server_url": "https://a.example", "authorization": "sk-\nsecret"}, "The header 'authorization'"),
+        (
+            {"server_url": "https://a.example", "authorization": "sk-\nsecret"},
+            "The header 'authorization'",
+        ),
     ],
 )
-def test_what_names_no_server_or_cannot_be_sent_is_refused_with_what_to_give(fields: Any, words: str) -> None:
+def test_what_names_no_server_or_cannot_be_sent_is_refused_with_what_to_give(
+    fields: Any, words: str
+) -> None:
     message = refusal(**fields).message
     assert words in message
     assert "cret" not in message

@@ -77,7 +77,9 @@ async def test_it_searches_opens_and_scans_what_it_found(web: SmallWeb, tool: We
     assert web.requested == ["/harbour"]
 
 
-async def test_a_link_of_a_page_that_was_opened_may_be_followed(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_link_of_a_page_that_was_opened_may_be_followed(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     url = f"{web.site}/harbour"
     server, backend = created(
         tool,
@@ -89,7 +91,9 @@ async def test_a_link_of_a_page_that_was_opened_may_be_followed(web: SmallWeb, t
     assert "Low water is at three." in reported(backend.requests[2])
 
 
-async def test_a_model_that_obeys_a_page_carries_nothing_off(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_model_that_obeys_a_page_carries_nothing_off(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     url = f"{web.site}/injection"
     leak = f"{web.site}/collect?secret={SECRET}"
     server, backend = created(
@@ -102,7 +106,9 @@ async def test_a_model_that_obeys_a_page_carries_nothing_off(web: SmallWeb, tool
         stated(f"I could not open {leak}."),
     )
 
-    response = await query(server, input=f"My secret is {SECRET}. Read {url}.", tools=[{"type": "web_search"}])
+    response = await query(
+        server, input=f"My secret is {SECRET}. Read {url}.", tools=[{"type": "web_search"}]
+    )
 
     assert [item["status"] for item in response["output"][:5]] == [
         "completed",
@@ -130,14 +136,22 @@ async def test_an_echo_of_a_tool_does_not_count_as_provided(web: SmallWeb, tool:
     )
     states = f"You said {leak}. See {web.site}/tides"
     server.run.toolset = Toolset(web_search=tool, mcp=Servers(echo=states))
-    inspect_tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    inspect_tool = {
+        "type": "function",
+        "name": "look",
+        "parameters": {"type": "object", "properties": {}},
+    }
     tools: list[Any] = [{"type": "web_search"}, MCP, inspect_tool]
 
     first = await query(server, tools=tools)
     polled = {"type": "function_call_output", "call_id": "call_3", "output": states}
     second = await query(server, tools=tools, input=[polled], previous_response_id=first["id"])
 
-    opened = [item["status"] for item in [*first["output"], *second["output"]] if item["type"] == "web_search_call"]
+    opened = [
+        item["status"]
+        for item in [*first["output"], *second["output"]]
+        if item["type"] == "web_search_call"
+    ]
     assert opened == ["failed", "failed", "completed"]
     assert web.requested == ["/tides"]
 
@@ -153,17 +167,27 @@ async def test_without_access_to_the_web_no_page_is_fetched(web: SmallWeb, tool:
     assert web.requested == []
 
 
-async def test_an_invalid_tool_is_refused_before_any_request(web: SmallWeb, tool: WebSearch) -> None:
+async def test_an_invalid_tool_is_refused_before_any_request(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     server, backend = created(tool, stated("."))
     with pytest.raises(ClientError) as refused:
-        await query(server, tools=[{"type": "web_search", "filters": {"allowed_domains": ["https://a.example/path"]}}])
+        await query(
+            server,
+            tools=[
+                {"type": "web_search", "filters": {"allowed_domains": ["https://a.example/path"]}}
+            ],
+        )
     assert refused.value.status == 400
     assert backend.requests == []
 
 
 async def test_only_completed_searches_are_counted(tool: WebSearch) -> None:
     server, _ = created(
-        tool, using("web_search", 1, query=" "), using("web_search", 2, query="harbour"), stated("At nine.")
+        tool,
+        using("web_search", 1, query=" "),
+        using("web_search", 2, query="harbour"),
+        stated("At nine."),
     )
 
     response = await query(server, tools=[{"type": "web_search"}])

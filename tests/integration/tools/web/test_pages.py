@@ -28,19 +28,28 @@ async def tool(web: SmallWeb) -> AsyncIterator[WebSearch]:
 
 
 def using(name: str, arguments: Mapping[str, Any], *, provided: str, **fields: Any) -> Use:
-    """`given` is all that the model was told; `tenant` and `sources` are the use's, other fields the tool's."""
-    tenant, sources = fields.pop("tenant", ""), fields.pop("sources", {})
+    """`given` is all that the model was told; `tenant` and `sources` are the use's, other fields
+    the tool's.
+    """
+    tenant = fields.pop("tenant", "")
+    sources = fields.pop("sources", {})
     tool = msgspec.convert({"type": "web_search", **fields}, WebSearchTool)
     return Use(tool, name, arguments, tenant, lambda text: text in provided, sources)
 
 
-async def opened(tool: WebSearch, url: str, text: str | None = None, page: Any = None, **fields: Any) -> ToolResult:
+async def opened(
+    tool: WebSearch, url: str, text: str | None = None, page: Any = None, **fields: Any
+) -> ToolResult:
     arguments = {"url": url} | ({} if page is None else {"page": page})
-    return await tool.run(using("open_page", arguments, provided=url if text is None else text, **fields))
+    return await tool.run(
+        using("open_page", arguments, provided=url if text is None else text, **fields)
+    )
 
 
 async def found(tool: WebSearch, url: str, pattern: str, **fields: Any) -> ToolResult:
-    return await tool.run(using("find_in_page", {"url": url, "pattern": pattern}, provided=url, **fields))
+    return await tool.run(
+        using("find_in_page", {"url": url, "pattern": pattern}, provided=url, **fields)
+    )
 
 
 async def test_a_page_is_opened_as_text_with_whole_links(web: SmallWeb, tool: WebSearch) -> None:
@@ -54,7 +63,9 @@ async def test_a_page_is_opened_as_text_with_whole_links(web: SmallWeb, tool: We
     assert outcome.fields == {"action": {"type": "open_page", "url": url}, "results": []}
 
 
-async def test_what_people_do_not_see_the_model_does_not_see(web: SmallWeb, tool: WebSearch) -> None:
+async def test_what_people_do_not_see_the_model_does_not_see(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     stated = (await opened(tool, f"{web.site}/harbour")).stated
     for hidden in ("hidden from people", "a comment", "never run", "color: red"):
         assert hidden not in stated
@@ -62,7 +73,9 @@ async def test_what_people_do_not_see_the_model_does_not_see(web: SmallWeb, tool
     assert "Ferries are cheap." in stated
 
 
-async def test_a_page_with_instructions_is_sent_in_a_frame_that_it_cannot_close(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_page_with_instructions_is_sent_in_a_frame_that_it_cannot_close(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     stated = (await opened(tool, f"{web.site}/injection")).stated
     assert isinstance(stated, str)
     head, _, rest = stated.partition("[web content ")
@@ -74,7 +87,9 @@ async def test_a_page_with_instructions_is_sent_in_a_frame_that_it_cannot_close(
     assert "INSTRUCTIONS" not in after
 
 
-async def test_an_address_that_the_model_put_together_is_not_opened(web: SmallWeb, tool: WebSearch) -> None:
+async def test_an_address_that_the_model_put_together_is_not_opened(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     page = (await opened(tool, f"{web.site}/injection")).stated
     requested = list(web.requested)
     url = f"{web.site}/collect?secret=1234"
@@ -87,9 +102,12 @@ async def test_an_address_that_the_model_put_together_is_not_opened(web: SmallWe
 
 
 @pytest.mark.parametrize(
-    "text", ["see {site}/harbour.", "see {site}/harbour#top", "{bare}/harbour", "[h]({site}/harbour)"]
+    "text",
+    ["see {site}/harbour.", "see {site}/harbour#top", "{bare}/harbour", "[h]({site}/harbour)"],
 )
-async def test_an_address_is_accepted_in_another_spelling(web: SmallWeb, tool: WebSearch, text: str) -> None:
+async def test_an_address_is_accepted_in_another_spelling(
+    web: SmallWeb, tool: WebSearch, text: str
+) -> None:
     reported = text.format(site=web.site, bare=web.site.removeprefix("http://"))
     assert not (await opened(tool, f"{web.site}/harbour#tides", reported)).is_failed
     assert not (await opened(tool, f"{web.site}/harbour", reported)).is_failed
@@ -104,7 +122,8 @@ async def test_a_source_of_a_search_may_be_opened(web: SmallWeb, tool: WebSearch
 
 
 @pytest.mark.parametrize(
-    "url", ["", "not an address", "ftp://e.example/", "file:///etc/passwd", "http://", 5, None, ["x"]]
+    "url",
+    ["", "not an address", "ftp://e.example/", "file:///etc/passwd", "http://", 5, None, ["x"]],
 )
 async def test_what_is_no_address_is_not_opened(tool: WebSearch, url: Any) -> None:
     outcome = await tool.run(using("open_page", {"url": url}, provided=str(url)))
@@ -121,7 +140,9 @@ async def test_what_is_no_address_is_not_opened(tool: WebSearch, url: Any) -> No
         ("/feed.xml", "<feed><title>Tide feed</title></feed>"),
     ],
 )
-async def test_other_text_is_displayed_unchanged(web: SmallWeb, tool: WebSearch, path: str, words: str) -> None:
+async def test_other_text_is_displayed_unchanged(
+    web: SmallWeb, tool: WebSearch, path: str, words: str
+) -> None:
     assert words in (await opened(tool, web.site + path)).stated
 
 
@@ -133,7 +154,10 @@ async def test_other_text_is_displayed_unchanged(web: SmallWeb, tool: WebSearch,
         ("/nowhere", "answered with status 404"),
         ("/broken", "answered with status 500"),
         ("/round", "redirects too many times"),
-        ("/moved?to=http://169.254.169.254/latest", "is private, which this server does not permit"),
+        (
+            "/moved?to=http://169.254.169.254/latest",
+            "is private, which this server does not permit",
+        ),
         ("/moved?to=file:///etc/passwd", "not permitted by this request"),
     ],
 )
@@ -177,14 +201,18 @@ async def test_opening_a_slow_page_can_be_cancelled(web: SmallWeb, tool: WebSear
         await task
 
 
-async def test_a_redirect_is_followed_and_links_lead_from_where_it_ends(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_redirect_is_followed_and_links_lead_from_where_it_ends(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     url = f"{web.site}/moved?to=/harbour"
     outcome = await opened(tool, url)
     assert f"({web.site}/tides?day=1&sort=up)" in outcome.stated
     assert list(outcome.sources) == [url]
 
 
-@pytest.mark.parametrize("filters", [{"blocked_domains": ["127.0.0.1"]}, {"allowed_domains": ["elsewhere.example"]}])
+@pytest.mark.parametrize(
+    "filters", [{"blocked_domains": ["127.0.0.1"]}, {"allowed_domains": ["elsewhere.example"]}]
+)
 async def test_a_domain_that_is_not_allowed_is_not_opened(
     web: SmallWeb, tool: WebSearch, filters: dict[str, Any]
 ) -> None:
@@ -193,34 +221,50 @@ async def test_a_domain_that_is_not_allowed_is_not_opened(
     assert web.requested == []
 
 
-async def test_a_redirect_to_a_blocked_domain_is_not_followed(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_redirect_to_a_blocked_domain_is_not_followed(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     to = web.site.replace("127.0.0.1", "localhost")
-    outcome = await opened(tool, f"{web.site}/moved?to={to}/harbour", filters={"blocked_domains": ["localhost"]})
+    outcome = await opened(
+        tool, f"{web.site}/moved?to={to}/harbour", filters={"blocked_domains": ["localhost"]}
+    )
     assert "not permitted by this request" in outcome.stated
     assert len(web.requested) == 1
 
 
-async def test_a_page_is_fetched_once_and_read_on_from_the_cache(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_page_is_fetched_once_and_read_on_from_the_cache(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     url = f"{web.site}/long"
     first = await opened(tool, url)
     second = await opened(tool, url, page=2)
     assert "(part 1 of " in first.stated
     assert "open it again with `page` 2" in first.stated
     assert "(part 2 of " in second.stated
-    assert (await opened(tool, url, page="2")).stated == second.stated == (await opened(tool, url, page=2.0)).stated
+    assert (
+        (await opened(tool, url, page="2")).stated
+        == second.stated
+        == (await opened(tool, url, page=2.0)).stated
+    )
     assert web.requested == ["/long"]
 
 
 @pytest.mark.parametrize("page", [0, -1, 99_999, "last", [], 1.5, {}])
-async def test_a_missing_part_is_reported_with_the_number_of_parts(web: SmallWeb, tool: WebSearch, page: Any) -> None:
+async def test_a_missing_part_is_reported_with_the_number_of_parts(
+    web: SmallWeb, tool: WebSearch, page: Any
+) -> None:
     outcome = await opened(tool, f"{web.site}/harbour", page=page)
     assert outcome.is_failed
     assert "the page has 1" in outcome.stated
 
 
 async def test_all_parts_together_are_the_page(web: SmallWeb, tool: WebSearch) -> None:
-    url, number, years = f"{web.site}/long", 1, 0
-    while not (outcome := await opened(tool, url, page=number, search_context_size="high")).is_failed:
+    url = f"{web.site}/long"
+    number = 1
+    years = 0
+    while not (
+        outcome := await opened(tool, url, page=number, search_context_size="high")
+    ).is_failed:
         assert len(outcome.stated) < 31_000
         years += outcome.stated.count(": the sea was calm.")
         number += 1
@@ -233,13 +277,17 @@ async def test_a_page_with_no_store_is_not_cached(web: SmallWeb, tool: WebSearch
     assert web.requested == ["/unkept", "/unkept"]
 
 
-async def test_a_page_that_one_tenant_opened_is_not_at_hand_for_another(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_page_that_one_tenant_opened_is_not_at_hand_for_another(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     await opened(tool, f"{web.site}/harbour", tenant="one")
     outcome = await opened(tool, f"{web.site}/harbour", tenant="two", external_web_access=False)
     assert outcome.is_failed
 
 
-async def test_without_access_to_the_web_only_pages_that_are_at_hand_are_opened(web: SmallWeb, tool: WebSearch) -> None:
+async def test_without_access_to_the_web_only_pages_that_are_at_hand_are_opened(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     url = f"{web.site}/harbour"
     outcome = await opened(tool, url, external_web_access=False)
     assert "does not allow pages to be fetched" in outcome.stated
@@ -249,7 +297,9 @@ async def test_without_access_to_the_web_only_pages_that_are_at_hand_are_opened(
     assert web.requested == ["/harbour"]
 
 
-async def test_matches_in_a_page_are_displayed_with_their_context(web: SmallWeb, tool: WebSearch) -> None:
+async def test_matches_in_a_page_are_displayed_with_their_context(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     outcome = await found(tool, f"{web.site}/long", "YEAR 77:  the sea")
     assert "Year 76: the sea was calm. Year 77: the sea was calm. Year 78" in outcome.stated
     assert outcome.fields["action"] == {
@@ -266,14 +316,18 @@ async def test_ten_of_many_matches_in_a_page_are_displayed(web: SmallWeb, tool: 
     assert len(outcome.stated) < 10 * 800
 
 
-async def test_a_miss_in_a_page_is_no_failure_and_not_repeated(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_miss_in_a_page_is_no_failure_and_not_repeated(
+    web: SmallWeb, tool: WebSearch
+) -> None:
     outcome = await found(tool, f"{web.site}/harbour", "https://collect.example/?secret=1234")
     assert not outcome.is_failed
     assert outcome.stated.startswith("This does not occur in the page")
 
 
 @pytest.mark.parametrize("pattern", ["", " ", None, 5])
-async def test_searching_for_nothing_is_a_failure(web: SmallWeb, tool: WebSearch, pattern: Any) -> None:
+async def test_searching_for_nothing_is_a_failure(
+    web: SmallWeb, tool: WebSearch, pattern: Any
+) -> None:
     outcome = await found(tool, f"{web.site}/harbour", pattern)
     assert outcome.is_failed
     assert "needs a `pattern`" in outcome.stated

@@ -7,31 +7,43 @@ from antiphon.documents.extraction.page import decoded
 from antiphon.tools.web.reading import LONGEST, PageText, Reader, ReadingError
 
 
-async def read(page: str | bytes, charset: str = "utf-8", *, is_html: bool = True, seconds: float = 30.0) -> PageText:
+async def read(
+    page: str | bytes, charset: str = "utf-8", *, is_html: bool = True, seconds: float = 30.0
+) -> PageText:
     body = page.encode() if isinstance(page, str) else page
-    return await Reader(seconds=seconds).read(body, url="https://e.example/a/b", charset=charset, is_html=is_html)
+    return await Reader(seconds=seconds).read(
+        body, url="https://e.example/a/b", charset=charset, is_html=is_html
+    )
 
 
 async def test_headings_lists_tables_and_links_are_markdown() -> None:
-    stated = await read("<title>A &amp; B</title><h1>Head</h1><ul><li>one<li><a href='../c?x=1&amp;y'>two</a></ul>")
-    assert stated == PageText("A & B", "# Head\n\n- one\n- [two](https://e.example/c?x=1&y)\n", is_cut=False)
+    stated = await read(
+        "<title>A &amp; B</title><h1>Head</h1><ul><li>one<li><a href='../c?x=1&amp;y'>two</a></ul>"
+    )
+    assert stated == PageText(
+        "A & B", "# Head\n\n- one\n- [two](https://e.example/c?x=1&y)\n", is_cut=False
+    )
 
 
 async def test_links_that_lead_nowhere_are_only_their_text() -> None:
     stated = await read(
-        "<p><a href='javascript:f(1)'>run</a> <a href='data:text/html,x'>see</a> <a href=/x></a>end</p>"
+        "<p><a href='javascript:f(1)'>run</a> <a href='data:text/html,x'>see</a> <a "
+        "href=/x></a>end</p>"
     )
     assert stated.text.split() == ["[run]", "[see]", "end"]
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", " JaVaScRiPt:alert(1)", "\tdata:text/html,x"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", " JaVaScRiPt:alert(1)", "\tdata:text/html,x"]
+)
 async def test_a_link_that_leads_to_what_is_not_the_web_is_only_its_text(url: str) -> None:
     assert (await read(f"<p>See <a href='{url}'>this</a>.</p>")).text.strip() == "See [this]."
 
 
 async def test_links_within_the_page_become_text_and_footnotes_are_removed() -> None:
     stated = await read(
-        "<h2><a href='#tides'>§</a>Tides</h2><p>High<sup><a href='b#note-1'>[1]</a></sup> at <a href='#n'>nine</a>, "
+        "<h2><a href='#tides'>§</a>Tides</h2><p>High<sup><a href='b#note-1'>[1]</a></sup> at <a "
+        "href='#n'>nine</a>, "
         "<a href='/c#x' title='Low water'>low</a> later."
     )
     assert stated.text == "## Tides\n\nHigh at nine, [low](https://e.example/c#x) later.\n"
@@ -99,7 +111,9 @@ async def test_a_page_that_exceeds_the_memory_is_abandoned() -> None:
     reader = Reader(memory=200_000_000)
     with pytest.raises(ReadingError, match="cannot be turned into text"):
         await reader.read(bomb.encode(), url="https://e.example/", charset="", is_html=True)
-    assert (await reader.read(b"<p>x", url="https://e.example/", charset="", is_html=True)).text == "x\n"
+    assert (
+        await reader.read(b"<p>x", url="https://e.example/", charset="", is_html=True)
+    ).text == "x\n"
 
 
 async def test_a_page_that_takes_too_long_is_abandoned() -> None:

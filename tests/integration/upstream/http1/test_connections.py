@@ -1,4 +1,6 @@
-"""Connections: which serve again, which are closed, when a request is sent twice, how much is held, how long."""
+"""Connections: which serve again, which are closed, when a request is sent twice, how much is held,
+how long.
+"""
 
 import asyncio
 import gzip
@@ -28,14 +30,18 @@ def whole(body: bytes, *fields: bytes) -> bytes:
 
 
 class Line:
-    """What a server saw: `connections` holds the number of requests that came on each, `left` which are over."""
+    """What a server saw: `connections` holds the number of requests that came on each, `left` which
+    are over.
+    """
 
     def __init__(self) -> None:
         self.connections: list[int] = []
         self.left = 0
 
     def serving(self, answer: Callable[[int, int], bytes | None]) -> Speak:
-        """Answer each request by the numbers of its connection and of itself on it; None breaks off."""
+        """Answer each request by the numbers of its connection and of itself on it; None breaks
+        off.
+        """
 
         async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             number = len(self.connections)
@@ -56,13 +62,17 @@ class Line:
 
 
 @asynccontextmanager
-async def lined(answer: Callable[[int, int], bytes | None]) -> AsyncIterator[tuple[Line, str, ConnectionPool]]:
+async def lined(
+    answer: Callable[[int, int], bytes | None],
+) -> AsyncIterator[tuple[Line, str, ConnectionPool]]:
     line = Line()
     async with speaking(line.serving(answer)) as url, pool_at(url) as pool:
         yield line, url, pool
 
 
-async def begin(pool: ConnectionPool, url: str, limit: float = 5.0, body: bytes = b"{}") -> BackendExchange:
+async def begin(
+    pool: ConnectionPool, url: str, limit: float = 5.0, body: bytes = b"{}"
+) -> BackendExchange:
     return await pool.send(request(url, "/x", body), limit)
 
 
@@ -79,7 +89,8 @@ async def test_a_connection_serves_one_request_after_the_other() -> None:
 
 async def test_of_idle_connections_the_newest_serves() -> None:
     async with lined(lambda number, _: whole(b"%d" % number)) as (_, url, pool):
-        first, second = await begin(pool, url), await begin(pool, url)
+        first = await begin(pool, url)
+        second = await begin(pool, url)
         await first.aclose()
         await second.aclose()
 
@@ -113,7 +124,8 @@ async def test_bytes_behind_a_response_that_is_still_read_close_its_connection()
         sent.set()
         await reader.read()
 
-    pushed, sent = asyncio.Event(), asyncio.Event()
+    pushed = asyncio.Event()
+    sent = asyncio.Event()
     async with speaking(speak) as url, pool_at(url) as pool:
         exchange = await begin(pool, url)
         pushed.set()
@@ -125,13 +137,17 @@ async def test_bytes_behind_a_response_that_is_still_read_close_its_connection()
 
 
 @pytest.mark.parametrize("states_why", [False, True], ids=["silently", "with a 408"])
-async def test_a_connection_that_the_server_closes_while_it_is_idle_serves_no_more(states_why: bool) -> None:
+async def test_a_connection_that_the_server_closes_while_it_is_idle_serves_no_more(
+    states_why: bool,
+) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await received(reader)
         writer.write(whole(b"hi"))
         await closes.wait()
         if states_why:
-            writer.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            writer.write(
+                b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
 
     closes = asyncio.Event()
     async with speaking(speak) as url, pool_at(url) as pool:
@@ -149,7 +165,9 @@ async def test_a_connection_serves_no_longer_than_its_backend_promises() -> None
     assert line.connections == [1, 1]
 
 
-async def test_connections_that_are_idle_for_too_long_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_that_are_idle_for_too_long_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.upstream.http1.pool.IDLE", 0.05)
     async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
         await requested(pool, url, "/x")
@@ -188,11 +206,16 @@ async def test_a_closed_pool_sends_nothing() -> None:
     assert line.connections == []
 
 
-async def test_a_connection_opened_while_the_pool_closes_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    dialed, proceed = asyncio.Event(), asyncio.Event()
+async def test_a_connection_opened_while_the_pool_closes_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dialed = asyncio.Event()
+    proceed = asyncio.Event()
     connect = Connector.connect
 
-    async def connect_slowly(self: Connector, make: Callable[[], BackendConnection]) -> BackendConnection:
+    async def connect_slowly(
+        self: Connector, make: Callable[[], BackendConnection]
+    ) -> BackendConnection:
         created = await connect(self, make)
         dialed.set()
         await proceed.wait()
@@ -214,7 +237,11 @@ async def test_a_connection_opened_while_the_pool_closes_is_not_used(monkeypatch
 
 
 async def test_a_request_is_sent_again_if_its_used_connection_ended_before_any_byte() -> None:
-    async with lined(lambda number, time: None if (number, time) == (0, 2) else whole(b"hi")) as (line, url, pool):
+    async with lined(lambda number, time: None if (number, time) == (0, 2) else whole(b"hi")) as (
+        line,
+        url,
+        pool,
+    ):
         for _ in range(3):
             assert await requested(pool, url, "/x") == (200, b"hi")
 
@@ -222,7 +249,11 @@ async def test_a_request_is_sent_again_if_its_used_connection_ended_before_any_b
 
 
 async def test_a_request_is_sent_at_most_twice() -> None:
-    async with lined(lambda number, time: whole(b"hi") if (number, time) == (0, 1) else None) as (line, url, pool):
+    async with lined(lambda number, time: whole(b"hi") if (number, time) == (0, 1) else None) as (
+        line,
+        url,
+        pool,
+    ):
         await requested(pool, url, "/x")
         with pytest.raises(BrokenError):
             await requested(pool, url, "/x")
@@ -257,7 +288,9 @@ async def test_a_request_is_sent_once_if_any_byte_of_an_answer_came(stated: byte
     assert times == [0, 1]
 
 
-async def test_a_request_is_sent_once_if_its_connection_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_is_sent_once_if_its_connection_ends_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.upstream.http1.connection.RACE", 0.0)
     async with lined(lambda _, time: None if time == 2 else whole(b"hi")) as (line, url, pool):
         await requested(pool, url, "/x")
@@ -280,7 +313,9 @@ async def test_a_request_is_sent_once_if_its_used_connection_falls_silent() -> N
 
 
 @pytest.mark.parametrize("resets", [False, True], ids=["an end", "a reset"])
-async def test_an_answer_before_the_request_was_read_is_sent_and_closes_the_connection(resets: bool) -> None:
+async def test_an_answer_before_the_request_was_read_is_sent_and_closes_the_connection(
+    resets: bool,
+) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge")
@@ -354,7 +389,9 @@ async def test_a_body_larger_than_wanted_is_not_read_to_its_end() -> None:
         await until(lambda: line.left == 1)
 
 
-async def test_a_request_that_is_cancelled_closes_its_connection_before_and_in_its_response() -> None:
+async def test_a_request_that_is_cancelled_closes_its_connection_before_and_in_its_response() -> (
+    None
+):
     async with lined(lambda _, __: b"") as (line, url, pool):
         waiting = asyncio.create_task(begin(pool, url))
         await until(lambda: line.connections == [1])
@@ -373,7 +410,9 @@ async def test_a_request_that_is_cancelled_closes_its_connection_before_and_in_i
         assert pool.idle == 0
 
 
-async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when_its_end_comes() -> None:
+async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when_its_end_comes() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await received(reader)
         writer.write(STREAM + chunked(b"data: [DONE]\n\n"))
@@ -396,8 +435,12 @@ async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when
         await until(lambda: pool.idle == 1)
 
 
-@pytest.mark.parametrize("parts", [[b"data: [DONE]", b"\n\n"], [b"data: [DO", b"NE]", b"\r\n", b"\r\n"]])
-async def test_a_done_that_comes_in_several_parts_frees_its_connection_too(parts: list[bytes]) -> None:
+@pytest.mark.parametrize(
+    "parts", [[b"data: [DONE]", b"\n\n"], [b"data: [DO", b"NE]", b"\r\n", b"\r\n"]]
+)
+async def test_a_done_that_comes_in_several_parts_frees_its_connection_too(
+    parts: list[bytes],
+) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await received(reader)
         writer.write(STREAM)
@@ -501,7 +544,9 @@ async def test_of_several_addresses_each_is_tried(monkeypatch: pytest.MonkeyPatc
             assert await requested(pool, named, "/x") == (200, b"hi")
 
 
-async def test_an_unanswered_name_lookup_times_out_and_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unanswered_name_lookup_times_out_and_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     times = []
 
     async def resolve(*_: object) -> list[str]:
@@ -530,7 +575,9 @@ async def test_closing_the_pool_during_a_lookup_is_an_error_and_cancels_no_task(
 
     monkeypatch.setattr("antiphon.upstream.http1.connect.resolve", resolve)
     async with pool_at("http://slow.test/v1") as pool:
-        pending = [asyncio.create_task(requested(pool, "http://slow.test/v1", "/x")) for _ in range(3)]
+        pending = [
+            asyncio.create_task(requested(pool, "http://slow.test/v1", "/x")) for _ in range(3)
+        ]
         await polling.wait()
         await pool.close()
         failed = await asyncio.gather(*pending, return_exceptions=True)
@@ -569,7 +616,9 @@ async def test_a_compressed_body_is_read_no_faster_than_it_is_inflated() -> None
         await exchange.aclose()
 
 
-async def test_a_compressed_body_is_inflated_in_bounded_pieces_and_an_unknown_coding_refused() -> None:
+async def test_a_compressed_body_is_inflated_in_bounded_pieces_and_an_unknown_coding_refused() -> (
+    None
+):
     zeros = gzip.compress(bytes(10_000_000))
     stated = {1: whole(zeros, b"Content-Encoding: gzip"), 2: whole(b"hi", b"Content-Encoding: br")}
     stated[3] = whole(b"hi", b"Content-Encoding: gzip")

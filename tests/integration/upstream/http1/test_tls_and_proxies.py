@@ -54,7 +54,9 @@ async def test_a_backend_is_trusted_by_its_own_authority_and_by_no_other(tmp_pat
             assert [await request(trusting) for _ in range(3)] == [ANSWER] * 3
             assert trusting.idle_connections == 1
         async with at(url) as doubting:
-            with pytest.raises(BackendError, match=r"TLS certificate rejected \(.+\)\. .*`ca_file`") as refused:
+            with pytest.raises(
+                BackendError, match=r"TLS certificate rejected \(.+\)\. .*`ca_file`"
+            ) as refused:
                 await request(doubting)
     assert not refused.value.is_broken  # no byte of a prompt was sent
 
@@ -65,7 +67,8 @@ async def test_a_client_certificate_is_sent_to_a_backend_that_requires_one(tmp_p
     context.load_verify_locations(signer)
     pem = signer.read_text()
     end = pem.index("-----BEGIN CERTIFICATE")
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    key = tmp_path / "key.pem"
+    cert = tmp_path / "cert.pem"
     key.write_text(pem[:end])
     cert.write_text(pem[end:])
     ca = str(signer)
@@ -79,10 +82,16 @@ async def test_a_client_certificate_is_sent_to_a_backend_that_requires_one(tmp_p
 
 
 def test_files_that_cannot_be_used_are_refused_at_the_start(tmp_path: Path) -> None:
-    empty, signer = tmp_path / "empty.pem", certificate(tmp_path, "127.0.0.1", YEAR)[1]
+    empty = tmp_path / "empty.pem"
+    signer = certificate(tmp_path, "127.0.0.1", YEAR)[1]
     empty.write_text("")
     absent = str(tmp_path / "absent.pem")
-    for files in (TlsFiles(absent), TlsFiles(str(empty)), TlsFiles(str(signer), absent), TlsFiles("", str(empty))):
+    for files in (
+        TlsFiles(absent),
+        TlsFiles(str(empty)),
+        TlsFiles(str(signer), absent),
+        TlsFiles("", str(empty)),
+    ):
         with pytest.raises(ConfigError, match=r"^The backend https://h/v1 cannot be used: "):
             HttpBackend("b", "https://h/v1", tls=files)
 
@@ -114,7 +123,10 @@ async def test_a_body_delimited_by_the_end_of_tls_is_complete_if_the_end_or_the_
 ) -> None:
     context, signer = certificate(tmp_path, "127.0.0.1", YEAR)
     head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\n\r\n" % kind.encode()
-    async with tls_by_hand(context, head + stated, is_clean) as url, at(url, tls=TlsFiles(str(signer))) as one:
+    async with (
+        tls_by_hand(context, head + stated, is_clean) as url,
+        at(url, tls=TlsFiles(str(signer))) as one,
+    ):
         if is_clean or is_whole:
             assert await request(one) == stated
         else:
@@ -188,7 +200,9 @@ async def test_a_proxy_receives_the_whole_url() -> None:
 
     assert len(server.heads) == 1
     host = url.removeprefix("http://").removesuffix("/v1")
-    assert server.heads[0].startswith(f"POST {url}/chat/completions HTTP/1.1\r\nhost: {host}\r\n".encode())
+    assert server.heads[0].startswith(
+        f"POST {url}/chat/completions HTTP/1.1\r\nhost: {host}\r\n".encode()
+    )
 
 
 async def test_tls_goes_through_a_tunnel_and_the_proxy_sees_no_key(tmp_path: Path) -> None:
@@ -236,7 +250,10 @@ async def test_a_certificate_of_another_name_is_refused_through_a_proxy_too(tmp_
     ids=["407", "502", "nonsense", "no status", "no end", "nothing"],
 )
 async def test_a_proxy_that_refuses_is_a_backend_that_cannot_be_reached(states: bytes) -> None:
-    async with proxied(ProxyServer(states)) as proxy, at("https://127.0.0.1:9/v1", proxy=proxy) as one:
+    async with (
+        proxied(ProxyServer(states)) as proxy,
+        at("https://127.0.0.1:9/v1", proxy=proxy) as one,
+    ):
         with pytest.raises(BackendError, match="is unreachable: the proxy") as refused:
             await request(one)
     assert not refused.value.is_broken
@@ -246,14 +263,21 @@ async def test_a_silent_proxy_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    async with speaking(silent) as proxy, at("https://h/v1", proxy=proxy, connect_timeout=0.05) as one:
+    async with (
+        speaking(silent) as proxy,
+        at("https://h/v1", proxy=proxy, connect_timeout=0.05) as one,
+    ):
         with pytest.raises(BackendError, match=r"no connection within 0\.05 s"):
             await request(one)
 
 
 async def test_the_environment_names_the_proxy_but_not_for_this_machine() -> None:
     server = ProxyServer()
-    async with proxied(server) as proxy, speaking(answer) as url, at(url, environment={"HTTP_PROXY": proxy}) as one:
+    async with (
+        proxied(server) as proxy,
+        speaking(answer) as url,
+        at(url, environment={"HTTP_PROXY": proxy}) as one,
+    ):
         assert await request(one) == ANSWER
     assert server.heads == []
 
@@ -262,8 +286,12 @@ async def test_the_environment_names_the_proxy_but_not_for_this_machine() -> Non
     HttpBackend("b", "http://127.0.0.1/v1", environment={"ALL_PROXY": "socks5://p:1"})
 
 
-@pytest.mark.parametrize(("url", "key"), [("h/v1", ""), ("ftp://h/v1", ""), ("http://h/v1", "a\nb"), ("http://h", "€")])
-def test_a_url_or_a_key_that_no_request_can_hold_is_refused_without_showing_the_key(url: str, key: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "key"), [("h/v1", ""), ("ftp://h/v1", ""), ("http://h/v1", "a\nb"), ("http://h", "€")]
+)
+def test_a_url_or_a_key_that_no_request_can_hold_is_refused_without_showing_the_key(
+    url: str, key: str
+) -> None:
     with pytest.raises(ConfigError, match=r"cannot be used") as refused:
         HttpBackend("b", url, key)
     assert not key or key not in str(refused.value)

@@ -1,4 +1,6 @@
-"""What the programs of this folder share: they run scenarios against a base URL, and print a line of JSON for each."""
+"""What the programs of this folder share: they run scenarios against a base URL, and print a line
+of JSON for each.
+"""
 
 import asyncio
 import json

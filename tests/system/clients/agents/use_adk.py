@@ -1,4 +1,6 @@
-"""Google's ADK with LiteLLM as its model, which turns its requests into those of the Responses API."""
+"""Google's ADK with LiteLLM as its model, which turns its requests into those of the Responses
+API.
+"""
 
 from typing import Any
 
@@ -20,7 +22,9 @@ def add(x: int, y: int) -> str:
     return f"the sum is {x + y}"
 
 
-async def reported(url: str, *spoken: str, streaming: bool = False, **described: Any) -> list[list[str]]:
+async def reported(
+    url: str, *spoken: str, streaming: bool = False, **described: Any
+) -> list[list[str]]:
     """Return the texts of the events with which an agent answers each of these messages."""
     model = LiteLlm("openai/responses/gpt-5", api_base=url, api_key="sk-test")
     agent = LlmAgent(name="pilot", model=model, instruction="Be brief.", **described)
@@ -31,7 +35,9 @@ async def reported(url: str, *spoken: str, streaming: bool = False, **described:
     for words in spoken:
         message = types.Content(role="user", parts=[types.Part(text=words)])
         texts: list[str] = []
-        async for event in runner.run_async(user_id="ada", session_id=session.id, new_message=message, run_config=how):
+        async for event in runner.run_async(
+            user_id="ada", session_id=session.id, new_message=message, run_config=how
+        ):
             parts = (event.content.parts if event.content else None) or []
             texts += [part.text for part in parts if part.text]
         stated.append(texts)
@@ -49,11 +55,18 @@ async def stream(url: str) -> list[Any]:
 
 
 async def tool(url: str) -> list[Any]:
-    return [(await reported(url, "What is 1 + 2?", streaming=one, tools=[add]))[0][-1] for one in (False, True)]
+    return [
+        (await reported(url, "What is 1 + 2?", streaming=one, tools=[add]))[0][-1]
+        for one in (False, True)
+    ]
 
 
 async def schema(url: str) -> list[Any]:
-    return [Place.model_validate_json((await reported(url, "Where?", output_schema=Place))[0][-1]).model_dump()]
+    return [
+        Place.model_validate_json(
+            (await reported(url, "Where?", output_schema=Place))[0][-1]
+        ).model_dump()
+    ]
 
 
 async def chain(url: str) -> list[Any]:

@@ -1,4 +1,6 @@
-"""ag2: a text, a stream, a tool, an answer with a schema, and a second turn, over the Responses API."""
+"""ag2: a text, a stream, a tool, an answer with a schema, and a second turn, over the Responses
+API.
+"""
 
 from typing import Any
 
@@ -21,7 +23,9 @@ def add(x: int, y: int) -> str:
 
 
 def agent(url: str, *, streaming: bool = False, **described: Any) -> Any:
-    config = OpenAIResponsesConfig("fake-model", api_key="sk-test", base_url=url, streaming=streaming)
+    config = OpenAIResponsesConfig(
+        "fake-model", api_key="sk-test", base_url=url, streaming=streaming
+    )
     return Agent("pilot", prompt="Be brief.", config=config, **described)
 
 

@@ -1,4 +1,6 @@
-"""LiveKit's plugin: an assistant for speech, over WebSocket and over HTTP; each turn follows the stored one before."""
+"""LiveKit's plugin: an assistant for speech, over WebSocket and over HTTP; each turn follows the
+stored one before.
+"""
 
 import json
 from typing import Any
@@ -17,7 +19,8 @@ async def add(x: int, y: int) -> str:
 
 async def send(model: LLM, context: llm.ChatContext, tools: list[Any]) -> tuple[str, list[Any]]:
     """Return the text and the calls of one turn, and add both to the conversation."""
-    texts, calls = [], []
+    texts = []
+    calls = []
     async with model.chat(chat_ctx=context, tools=tools) as stream:
         async for chunk in stream:
             if chunk.delta:
@@ -26,19 +29,26 @@ async def send(model: LLM, context: llm.ChatContext, tools: list[Any]) -> tuple[
     if text := "".join(texts):
         context.add_message(role="assistant", content=text)
     for call in calls:
-        context.insert(llm.FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments))
+        context.insert(
+            llm.FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments)
+        )
     return text, calls
 
 
 async def turns(model: LLM, *spoken: str, tools: list[Any] | None = None) -> list[Any]:
-    context, stated = llm.ChatContext.empty(), []
+    context = llm.ChatContext.empty()
+    stated = []
     context.add_message(role="system", content="Be brief.")
     for words in spoken:
         context.add_message(role="user", content=words)
         text, calls = await send(model, context, tools or [])
         for call in calls:
             output = await add(**json.loads(call.arguments))
-            context.insert(llm.FunctionCallOutput(call_id=call.call_id, name=call.name, output=output, is_error=False))
+            context.insert(
+                llm.FunctionCallOutput(
+                    call_id=call.call_id, name=call.name, output=output, is_error=False
+                )
+            )
         if calls:
             text, _ = await send(model, context, tools or [])
         stated.append(text)
@@ -74,7 +84,9 @@ async def chain(url: str) -> list[Any]:
 
 async def hosted(url: str) -> list[Any]:
     async with utils.http_context.open():
-        return [await turns(make(url), "When is high water?", tools=[WebSearch()]) for make in MODELS]
+        return [
+            await turns(make(url), "When is high water?", tools=[WebSearch()]) for make in MODELS
+        ]
 
 
 scenarios.run(stream, tool, chain, hosted)

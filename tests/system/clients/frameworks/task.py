@@ -1,7 +1,7 @@
 """The task of `refusing.py` for frameworks, which run in the environment of `requirements.txt`.
 
-A program of this folder gets the base URL, the schema of the tool as JSON, and models. It prints a line of JSON for
-each model: what was said at the end, first plain, then streamed, or the error.
+A program of this folder gets the base URL, the schema of the tool as JSON, and models. It prints a
+line of JSON for each model: what was said at the end, first plain, then streamed, or the error.
 """
 
 import asyncio
@@ -25,7 +25,9 @@ def ping(**_: Any) -> str:
     return "pong"
 
 
-async def _tasks(begin: Callable[[str, str, Any], Send], url: str, schema: str, *models: str) -> None:
+async def _tasks(
+    begin: Callable[[str, str, Any], Send], url: str, schema: str, *models: str
+) -> None:
     for model in models:
         state = begin(url, model, json.loads(schema))
         try:
@@ -36,5 +38,7 @@ async def _tasks(begin: Callable[[str, str, Any], Send], url: str, schema: str, 
 
 
 def run(begin: Callable[[str, str, Any], Send]) -> None:
-    """Do the tasks that the command line names; `begin` gets a base URL, a model and the schema of the tool."""
+    """Do the tasks that the command line names; `begin` gets a base URL, a model and the schema of
+    the tool.
+    """
     asyncio.run(_tasks(begin, *sys.argv[1:]))

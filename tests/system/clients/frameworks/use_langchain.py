@@ -14,10 +14,15 @@ TURNS = 6
 
 
 def begin(url: str, model: str, schema: Any) -> task.Send:
-    llm = ChatOpenAI(model=model, base_url=url, api_key="sk-test", use_responses_api=True, max_retries=0)
+    llm = ChatOpenAI(
+        model=model, base_url=url, api_key="sk-test", use_responses_api=True, max_retries=0
+    )
     described = {"tide": ("Tell the tide.", schema), "ping": ("Ping.", {"type": "object"})}
     tools = [
-        {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
+        {
+            "type": "function",
+            "function": {"name": name, "description": text, "parameters": parameters},
+        }
         for name, (text, parameters) in described.items()
     ]
 
@@ -31,7 +36,10 @@ def begin(url: str, model: str, schema: Any) -> task.Send:
             if answer.text:
                 return str(answer.text)
             stated.append(answer)
-            stated += [ToolMessage(task.tide(**call["args"]), tool_call_id=call["id"]) for call in answer.tool_calls]
+            stated += [
+                ToolMessage(task.tide(**call["args"]), tool_call_id=call["id"])
+                for call in answer.tool_calls
+            ]
             if not answer.tool_calls:
                 stated.append(HumanMessage("Go on."))
         return "It never ended."

@@ -14,7 +14,9 @@ def begin(url: str, model: str, schema: Any) -> task.Send:
         Tool.from_schema(task.tide, "tide", "Tell the tide.", schema),
         Tool.from_schema(task.ping, "ping", "Ping.", {"type": "object"}),
     ]
-    agent: Any = Agent(named, instructions="Be brief.", system_prompt=task.RULES, tools=tools, retries=3)
+    agent: Any = Agent(
+        named, instructions="Be brief.", system_prompt=task.RULES, tools=tools, retries=3
+    )
 
     async def send(streamed: bool) -> str:
         if not streamed:

@@ -1,7 +1,8 @@
-"""The helper calls of the official Python SDK, as its users write them, against a server with the model `demo`.
+"""The helper calls of the official Python SDK, as its users write them, against a server with the
+model `demo`.
 
-Arguments: the base URL, and the model of the embedding server. Prints a line of JSON for each call: its name, and what
-failed, else an empty text. It runs in an environment that has only the SDK.
+Arguments: the base URL, and the model of the embedding server. Prints a line of JSON for each call:
+its name, and what failed, else an empty text. It runs in an environment that has only the SDK.
 """
 
 import asyncio
@@ -19,7 +20,8 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
 MODEL = "demo"
-URL, EMBEDDING_MODEL = sys.argv[1], sys.argv[2]
+URL = sys.argv[1]
+EMBEDDING_MODEL = sys.argv[2]
 OPTIONS: Any = {"base_url": URL, "api_key": "sk-test", "max_retries": 0, "timeout": 30}
 PNG = b"\x89PNG\r\n\x1a\n"
 TEXT = b"High water in Dover is at nine in the morning."
@@ -57,7 +59,8 @@ def uploaded() -> Any:
 
 def filled_store() -> tuple[Any, Any]:
     """A vector store with one file."""
-    store, file = client.vector_stores.create(name="harbours"), uploaded()
+    store = client.vector_stores.create(name="harbours")
+    file = uploaded()
     client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id, **INTERVAL)
     return store, file
 
@@ -89,7 +92,9 @@ def _create_stream() -> None:
 @call("responses.create(previous_response_id)")
 def _chain() -> None:
     first = client.responses.create(model=MODEL, input="My name is Ada.")
-    second = client.responses.create(model=MODEL, input="What is my name?", previous_response_id=first.id)
+    second = client.responses.create(
+        model=MODEL, input="What is my name?", previous_response_id=first.id
+    )
     assert second.output_text == "Your name is Ada."
 
 
@@ -108,7 +113,11 @@ def _stream_tool() -> None:
     flat: Any = [{"type": "function", **tool["function"]} for tool in tools]
     prompt = 'call GetTide {"harbour": "Dover"}'
     with client.responses.stream(model=MODEL, input=prompt, tools=flat) as stream:
-        seen = [event.snapshot for event in stream if event.type == "response.function_call_arguments.delta"]
+        seen = [
+            event.snapshot
+            for event in stream
+            if event.type == "response.function_call_arguments.delta"
+        ]
         called = stream.get_final_response().output[-1]
     assert called.type == "function_call"
     assert json.loads(seen[-1]) == json.loads(called.arguments) == {"harbour": "Dover"}
@@ -116,13 +125,17 @@ def _stream_tool() -> None:
 
 @call("responses.stream(text_format)")
 def _stream_parse() -> None:
-    with client.responses.stream(model=MODEL, input='answer {"name": "Dover"}', text_format=Place) as stream:
+    with client.responses.stream(
+        model=MODEL, input='answer {"name": "Dover"}', text_format=Place
+    ) as stream:
         assert stream.get_final_response().output_parsed == Place(name="Dover")
 
 
 @call("responses.parse(text_format)")
 def _parse() -> None:
-    response = client.responses.parse(model=MODEL, input='answer {"name": "Dover"}', text_format=Place)
+    response = client.responses.parse(
+        model=MODEL, input='answer {"name": "Dover"}', text_format=Place
+    )
     assert response.output_parsed == Place(name="Dover")
 
 
@@ -130,7 +143,9 @@ def _parse() -> None:
 def _parse_tool() -> None:
     tool: Any = openai.pydantic_function_tool(GetTide)
     flat: Any = {"type": "function", **tool["function"]}
-    (called,) = client.responses.parse(model=MODEL, input='call GetTide {"harbour": "Dover"}', tools=[flat]).output
+    (called,) = client.responses.parse(
+        model=MODEL, input='call GetTide {"harbour": "Dover"}', tools=[flat]
+    ).output
     assert called.type == "function_call"
     assert called.parsed_arguments == {"harbour": "Dover"}
 
@@ -138,12 +153,20 @@ def _parse_tool() -> None:
 @call("responses.create, custom tool")
 def _custom_tool() -> None:
     tool: Any = {"type": "custom", "name": "patch"}
-    first = client.responses.create(model=MODEL, input='call patch {"input": "one\\ntwo"}', tools=[tool])
+    first = client.responses.create(
+        model=MODEL, input='call patch {"input": "one\\ntwo"}', tools=[tool]
+    )
     (called,) = first.output
     assert called.type == "custom_tool_call"
     assert called.input == "one\ntwo"
-    output: Any = {"type": "custom_tool_call_output", "call_id": called.call_id, "output": "patched"}
-    second = client.responses.create(model=MODEL, input=[output], tools=[tool], previous_response_id=first.id)
+    output: Any = {
+        "type": "custom_tool_call_output",
+        "call_id": called.call_id,
+        "output": "patched",
+    }
+    second = client.responses.create(
+        model=MODEL, input=[output], tools=[tool], previous_response_id=first.id
+    )
     assert "patched" in second.output_text
 
 
@@ -157,7 +180,9 @@ def _raw() -> None:
 
 @call("responses.with_streaming_response")
 def _streaming() -> None:
-    with client.responses.with_streaming_response.create(model=MODEL, input="hi", stream=True) as raw:
+    with client.responses.with_streaming_response.create(
+        model=MODEL, input="hi", stream=True
+    ) as raw:
         lines = list(raw.iter_lines())
     assert "event: response.created" in lines
     assert "event: response.completed" in lines
@@ -216,7 +241,9 @@ def _delete() -> None:
 @call("responses.input_items.list, pages")
 def _input_items() -> None:
     first = client.responses.create(model=MODEL, input="My name is Ada.")
-    second = client.responses.create(model=MODEL, input="What is my name?", previous_response_id=first.id)
+    second = client.responses.create(
+        model=MODEL, input="What is my name?", previous_response_id=first.id
+    )
     assert len(list(client.responses.input_items.list(second.id, limit=1))) == 3
 
 
@@ -227,7 +254,9 @@ def _count() -> None:
 
 @call("responses.compact")
 def _compact() -> None:
-    folded = client.responses.compact(model=MODEL, input=[{"role": "user", "content": "My name is Ada."}])
+    folded = client.responses.compact(
+        model=MODEL, input=[{"role": "user", "content": "My name is Ada."}]
+    )
     assert (folded.object, folded.output[-1].type) == ("response.compaction", "compaction")
 
 
@@ -237,7 +266,9 @@ def _connect() -> None:
         connection.response.create(model=MODEL, input="My name is Ada.", store=False)
         first: Any = next(event for event in connection if event.type == "response.completed")
         previous = first.response.id
-        connection.response.create(model=MODEL, input="What is my name?", store=False, previous_response_id=previous)
+        connection.response.create(
+            model=MODEL, input="What is my name?", store=False, previous_response_id=previous
+        )
         second: Any = next(event for event in connection if event.type == "response.completed")
     assert second.response.output_text == "Your name is Ada."
 
@@ -245,7 +276,10 @@ def _connect() -> None:
 @call("AsyncOpenAI.responses.stream")
 def _async_stream() -> None:
     async def final() -> str:
-        async with AsyncOpenAI(**OPTIONS) as one, one.responses.stream(model=MODEL, input="hi") as stream:
+        async with (
+            AsyncOpenAI(**OPTIONS) as one,
+            one.responses.stream(model=MODEL, input="hi") as stream,
+        ):
             return (await stream.get_final_response()).output_text
 
     assert "You said: hi" in asyncio.run(final())
@@ -290,7 +324,9 @@ def _conversation_items() -> None:
 @call("chat.completions.parse")
 def _chat_parse() -> None:
     messages: Any = [{"role": "user", "content": 'answer {"name": "Dover"}'}]
-    completion = client.chat.completions.parse(model=MODEL, messages=messages, response_format=Place)
+    completion = client.chat.completions.parse(
+        model=MODEL, messages=messages, response_format=Place
+    )
     assert completion.choices[0].message.parsed == Place(name="Dover")
 
 
@@ -305,7 +341,10 @@ def _chat_stream() -> None:
 @call("chat.completions.list, pages")
 def _stored_chat() -> None:
     messages: Any = [{"role": "user", "content": "hi"}]
-    created = [client.chat.completions.create(model=MODEL, messages=messages, store=True).id for _ in range(2)]
+    created = [
+        client.chat.completions.create(model=MODEL, messages=messages, store=True).id
+        for _ in range(2)
+    ]
     assert set(created) <= {one.id for one in client.chat.completions.list(limit=1)}
     assert [one.content for one in client.chat.completions.messages.list(created[0])] == ["hi"]
     assert client.chat.completions.delete(created[0]).deleted
@@ -356,7 +395,12 @@ def _files_delete() -> None:
 @call("uploads.upload_file_chunked")
 def _chunked() -> None:
     upload = client.uploads.upload_file_chunked(
-        file=TEXT, filename="tides.txt", bytes=len(TEXT), mime_type="text/plain", purpose="assistants", part_size=10
+        file=TEXT,
+        filename="tides.txt",
+        bytes=len(TEXT),
+        mime_type="text/plain",
+        purpose="assistants",
+        part_size=10,
     )
     assert (upload.status, upload.file is not None) == ("completed", True)
     assert client.files.content(upload.file.id if upload.file else "").read() == TEXT
@@ -364,7 +408,9 @@ def _chunked() -> None:
 
 @call("uploads.parts.create, cancel")
 def _uploads() -> None:
-    upload = client.uploads.create(bytes=3, filename="a.txt", mime_type="text/plain", purpose="assistants")
+    upload = client.uploads.create(
+        bytes=3, filename="a.txt", mime_type="text/plain", purpose="assistants"
+    )
     assert client.uploads.parts.create(upload.id, data=b"abc").object == "upload.part"
     assert client.uploads.cancel(upload.id).status == "cancelled"
 
@@ -377,21 +423,29 @@ def _vector_stores() -> None:
     created = [client.vector_stores.create(name=f"harbours {number}") for number in range(3)]
     assert client.vector_stores.update(created[0].id, name="ports").name == "ports"
     assert client.vector_stores.retrieve(created[0].id).name == "ports"
-    assert {store.id for store in created} <= {store.id for store in client.vector_stores.list(limit=1)}
+    assert {store.id for store in created} <= {
+        store.id for store in client.vector_stores.list(limit=1)
+    }
     assert client.vector_stores.delete(created[0].id).deleted
 
 
 @call("vector_stores.files.create_and_poll")
 def _store_file() -> None:
     store, file = filled_store()
-    assert client.vector_stores.files.retrieve(file.id, vector_store_id=store.id).status == "completed"
-    assert "nine" in str(client.vector_stores.files.content(file.id, vector_store_id=store.id).data[0].text)
+    assert (
+        client.vector_stores.files.retrieve(file.id, vector_store_id=store.id).status == "completed"
+    )
+    assert "nine" in str(
+        client.vector_stores.files.content(file.id, vector_store_id=store.id).data[0].text
+    )
 
 
 @call("vector_stores.files.upload_and_poll")
 def _store_upload() -> None:
     store = client.vector_stores.create()
-    file = client.vector_stores.files.upload_and_poll(vector_store_id=store.id, file=tide_file(), **INTERVAL)
+    file = client.vector_stores.files.upload_and_poll(
+        vector_store_id=store.id, file=tide_file(), **INTERVAL
+    )
     assert (file.status, file.last_error) == ("completed", None)
 
 
@@ -401,7 +455,9 @@ def _batch() -> None:
     ids = [uploaded().id, uploaded().id]
     batch = client.vector_stores.file_batches.create_and_poll(store.id, file_ids=ids, **INTERVAL)
     assert (batch.status, batch.file_counts.completed) == ("completed", 2)
-    listed = client.vector_stores.file_batches.list_files(batch.id, vector_store_id=store.id, limit=1)
+    listed = client.vector_stores.file_batches.list_files(
+        batch.id, vector_store_id=store.id, limit=1
+    )
     assert {file.id for file in listed} == set(ids)
 
 
@@ -425,7 +481,10 @@ def _file_search() -> None:
     store, file = filled_store()
     tool: Any = {"type": "file_search", "vector_store_ids": [store.id]}
     response = client.responses.create(
-        model=MODEL, input="When is high water in Dover?", tools=[tool], include=["file_search_call.results"]
+        model=MODEL,
+        input="When is high water in Dover?",
+        tools=[tool],
+        include=["file_search_call.results"],
     )
     search: Any = response.output[0]
     assert (search.type, search.results[0].file_id) == ("file_search_call", file.id)
@@ -440,7 +499,9 @@ def _containers() -> None:
     assert container.id in [one.id for one in client.containers.list(limit=1)]
     file = client.containers.files.create(container.id, file=tide_file())
     assert [one.id for one in client.containers.files.list(container.id)] == [file.id]
-    assert client.containers.files.content.retrieve(file.id, container_id=container.id).read() == TEXT
+    assert (
+        client.containers.files.content.retrieve(file.id, container_id=container.id).read() == TEXT
+    )
     client.containers.files.delete(file.id, container_id=container.id)
     client.containers.delete(container.id)
 
@@ -449,10 +510,17 @@ def _containers() -> None:
 def _code() -> None:
     tool: Any = {"type": "code_interpreter", "container": {"type": "auto"}}
     response = client.responses.create(
-        model=MODEL, input="Run: print(6 * 7)", tools=[tool], include=["code_interpreter_call.outputs"]
+        model=MODEL,
+        input="Run: print(6 * 7)",
+        tools=[tool],
+        include=["code_interpreter_call.outputs"],
     )
     ran: Any = response.output[0]
-    assert (ran.type, ran.status, ran.outputs[0].logs.strip()) == ("code_interpreter_call", "completed", "42")
+    assert (ran.type, ran.status, ran.outputs[0].logs.strip()) == (
+        "code_interpreter_call",
+        "completed",
+        "42",
+    )
 
 
 @call("images.generate, images.edit")
@@ -461,7 +529,9 @@ def _images() -> None:
     picture = base64.b64decode(created[0].b64_json)
     assert picture.startswith(PNG)
     edited: Any = client.images.edit(
-        image=("circle.png", io.BytesIO(picture), "image/png"), prompt="Change it to blue.", model=MODEL
+        image=("circle.png", io.BytesIO(picture), "image/png"),
+        prompt="Change it to blue.",
+        model=MODEL,
     ).data
     assert base64.b64decode(edited[0].b64_json).startswith(PNG)
 
@@ -471,7 +541,9 @@ def _images() -> None:
 
 @call("webhooks")
 def _webhooks() -> None:
-    endpoint = client.webhooks.create(name="tides", url="http://127.0.0.1:9/hook", event_types=["response.completed"])
+    endpoint = client.webhooks.create(
+        name="tides", url="http://127.0.0.1:9/hook", event_types=["response.completed"]
+    )
     assert endpoint.id in [one.id for one in client.webhooks.list(limit=1)]
     assert client.webhooks.retrieve(endpoint.id).name == "tides"
     assert client.webhooks.update(endpoint.id, name="ports").name == "ports"
@@ -487,7 +559,11 @@ def _unwrap() -> None:
     class Receiver(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            events.append(client.webhooks.unwrap(body, dict(self.headers.items()), secret=endpoint.signing_secret))
+            events.append(
+                client.webhooks.unwrap(
+                    body, dict(self.headers.items()), secret=endpoint.signing_secret
+                )
+            )
             self.send_response(200)
             self.end_headers()
 
@@ -501,7 +577,9 @@ def _unwrap() -> None:
         response = client.responses.create(model=MODEL, input="hi", background=True)
         server.handle_request()
     client.webhooks.delete(endpoint.id)
-    assert [(event.type, event.data.id) for event in events] == [("response.completed", response.id)]
+    assert [(event.type, event.data.id) for event in events] == [
+        ("response.completed", response.id)
+    ]
 
 
 def failure(function: Callable[[], None]) -> str:

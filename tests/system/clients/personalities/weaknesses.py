@@ -1,7 +1,8 @@
-"""Thirteen personalities: each is a Chat Completions server whose model has one weakness of real models and servers.
+"""Thirteen personalities: each is a Chat Completions server whose model has one weakness of real
+models and servers.
 
-A weakness is real: a server that rejects tools rejects every request that has some, a model that writes calls as text
-never reports one otherwise. `about` names where the weakness comes from.
+A weakness is real: a server that rejects tools rejects every request that has some, a model that
+writes calls as text never reports one otherwise. `about` names where the weakness comes from.
 """
 
 import json
@@ -48,12 +49,18 @@ class Personality:
 
     name: str
     about: str
-    write: Callable[[Call, Step, Request], Chunks] = field(default=lambda call, step, request: native(call))
+    write: Callable[[Call, Step, Request], Chunks] = field(
+        default=lambda call, step, request: native(call)
+    )
     """How the model makes a call."""
-    send_text: Callable[[str, Request], Chunks] = field(default=lambda words, request: stated(words))
+    send_text: Callable[[str, Request], Chunks] = field(
+        default=lambda words, request: stated(words)
+    )
     """How the model says something."""
     refuse: Callable[[Request], str] = field(default=lambda request: "")
-    """The message of the error with which the server rejects a request; empty if it takes the request."""
+    """The message of the error with which the server rejects a request; empty if it takes the
+    request.
+    """
     status: int = 400
     """The status of this error."""
     error: str = ""
@@ -85,18 +92,28 @@ class Actor(ReplayBackend):
     def _answer_request(self, request: Request) -> Answer:
         tokens = tokens_of(request)
         if self.personality.cuts and tokens > self.window:
-            request, tokens = cut(request, self.window), self.window
+            request = cut(request, self.window)
+            tokens = self.window
         refusal = self.personality.refuse(request)
         if refusal:
-            return Answer([json.dumps({"error": {"message": refusal}}).encode()], JSON, self.personality.status)
+            return Answer(
+                [json.dumps({"error": {"message": refusal}}).encode()],
+                JSON,
+                self.personality.status,
+            )
         chunks = self._chunks(request)
         return Answer([sse(*chunks, {"choices": [], "usage": usage(tokens)})])
 
     def _chunks(self, request: Request) -> Chunks:
         state = self.personality.send_text
-        if not any(CUE in text_of(message) or SUMMARY.search(text_of(message)) for message in request["messages"]):
+        if not any(
+            CUE in text_of(message) or SUMMARY.search(text_of(message))
+            for message in request["messages"]
+        ):
             return stated(UNASKED)
-        if "response_format" in request and REPEATED_REQUEST.match(text_of(request["messages"][-1])):
+        if "response_format" in request and REPEATED_REQUEST.match(
+            text_of(request["messages"][-1])
+        ):
             return state(DONE, request)
         if not functions_of(request):
             return stated(summary(request["messages"]))
@@ -104,7 +121,11 @@ class Actor(ReplayBackend):
         if step is Step.END:
             return state(DONE, request)
         call = self.calls.get(step)
-        if call is None or call.name not in functions_of(request) or len(self.requests) > MOST_REQUESTS:
+        if (
+            call is None
+            or call.name not in functions_of(request)
+            or len(self.requests) > MOST_REQUESTS
+        ):
             return stated(LOST)
         return self.personality.write(call, step, request)
 
@@ -124,7 +145,12 @@ def tokens_of(request: Request) -> int:
 def native(call: Call, arguments: str | None = None) -> Chunks:
     """A call as the API has it."""
     written = json.dumps(call.arguments) if arguments is None else arguments
-    first = {"index": 0, "id": "call_1", "type": "function", "function": {"name": call.name, "arguments": ""}}
+    first = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": call.name, "arguments": ""},
+    }
     pieces = [written[start : start + 7] for start in range(0, len(written), 7)]
     return [
         delta(tool_calls=[first]),
@@ -135,7 +161,10 @@ def native(call: Call, arguments: str | None = None) -> Chunks:
 
 def stated(words: str) -> Chunks:
     """A text."""
-    return [*(delta(content=words[start : start + 7]) for start in range(0, len(words), 7)), delta("stop")]
+    return [
+        *(delta(content=words[start : start + 7]) for start in range(0, len(words), 7)),
+        delta("stop"),
+    ]
 
 
 def _in_text(form: Callable[[Call], str]) -> Callable[[Call, Step, Request], Chunks]:
@@ -143,17 +172,22 @@ def _in_text(form: Callable[[Call], str]) -> Callable[[Call, Step, Request], Chu
 
 
 def _hermes(call: Call) -> str:
-    return f"<tool_call>\n{json.dumps({'name': call.name, 'arguments': call.arguments})}\n</tool_call>"
+    return (
+        f"<tool_call>\n{json.dumps({'name': call.name, 'arguments': call.arguments})}\n</tool_call>"
+    )
 
 
 def _qwen_coder(call: Call) -> str:
-    pairs = "".join(f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in call.arguments.items())
+    pairs = "".join(
+        f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in call.arguments.items()
+    )
     return f"<tool_call>\n<function={call.name}>\n{pairs}</function>\n</tool_call>"
 
 
 def _glm(call: Call) -> str:
     pairs = "".join(
-        f"<arg_key>{name}</arg_key>\n<arg_value>{value}</arg_value>\n" for name, value in call.arguments.items()
+        f"<arg_key>{name}</arg_key>\n<arg_value>{value}</arg_value>\n"
+        for name, value in call.arguments.items()
     )
     return f"<tool_call>{call.name}\n{pairs}</tool_call>"
 
@@ -167,7 +201,9 @@ def _llama(call: Call) -> str:
 
 
 def _no_tools(request: Request) -> str:
-    return f"registry.ollama.ai/library/{MODEL} does not support tools" if request.get("tools") else ""
+    return (
+        f"registry.ollama.ai/library/{MODEL} does not support tools" if request.get("tools") else ""
+    )
 
 
 def _broken(call: Call, step: Step, request: Request) -> Chunks:
@@ -219,7 +255,9 @@ def _no_images(request: Request) -> str:
 
 def _unseeing(step: Step, request: Request) -> Step:
     """Looks at the sign before it edits, and does not go on before it knows what the sign says."""
-    return Step.INSPECT if step is Step.EDIT and SEEN not in json.dumps(request["messages"]) else step
+    return (
+        Step.INSPECT if step is Step.EDIT and SEEN not in json.dumps(request["messages"]) else step
+    )
 
 
 def _images(request: Request) -> list[str]:
@@ -230,7 +268,9 @@ def _images(request: Request) -> list[str]:
 
 
 def eyes() -> ReplayBackend:
-    """Return the server of a model that describes the sign to other models; it knows no other image."""
+    """Return the server of a model that describes the sign to other models; it knows no other
+    image.
+    """
 
     def poll(request: Request) -> Answer:
         is_sign = _images(request) == [f"data:image/png;base64,{SIGN}"]
@@ -254,7 +294,11 @@ def _loose(words: str, request: Request) -> Chunks:
     """Forgets the schema until the answer is requested once more."""
     is_requested_again = REPEATED_REQUEST.match(text_of(request["messages"][-1]))
     return stated(
-        json.dumps({"result": words, "fares": 2} if is_requested_again else {"result": words, "fares": "two"})
+        json.dumps(
+            {"result": words, "fares": 2}
+            if is_requested_again
+            else {"result": words, "fares": "two"}
+        )
     )
 
 
@@ -263,7 +307,9 @@ def _open_thinking(call: Call, step: Step, request: Request) -> Chunks:
 
 
 def cut(request: Request, window: int) -> Request:
-    """Return what a server reads that silently drops the oldest messages behind the system's until a prompt fits."""
+    """Return what a server reads that silently drops the oldest messages behind the system's until
+    a prompt fits.
+    """
     messages = list(request["messages"])
     while len(messages) > 2 and tokens_of({**request, "messages": messages}) > window:
         del messages[1]
@@ -271,12 +317,18 @@ def cut(request: Request, window: int) -> Request:
 
 
 PERSONALITIES = (
-    Personality("hermes text", "omlx#2565, hermes-agent#58197: a server without the parser", _in_text(_hermes)),
+    Personality(
+        "hermes text",
+        "omlx#2565, hermes-agent#58197: a server without the parser",
+        _in_text(_hermes),
+    ),
     Personality("qwen-coder text", "Qwen3-Coder#475", _in_text(_qwen_coder)),
     Personality("glm text", "sglang#19925, vllm-mlx#797", _in_text(_glm)),
     Personality("mistral text", "mlx-lm#1374 and #1643", _in_text(_mistral)),
     Personality("llama text", "Rapid-MLX#700", _in_text(_llama)),
-    Personality("no tools", "Ollama with a template without tools", _in_text(_hermes), refuse=_no_tools),
+    Personality(
+        "no tools", "Ollama with a template without tools", _in_text(_hermes), refuse=_no_tools
+    ),
     Personality("broken JSON", "qwen-code#10692", _broken),
     Personality(
         "open schema",

@@ -36,7 +36,9 @@ async def pooling(folder: Path, url: str, role: str = "postgres") -> AsyncIterat
     port = free_port()
     name = write_settings(folder, url, port, role)
     as_tenant = ("-u", "pgserver") if os.geteuid() == 0 else ()
-    process = await asyncio.create_subprocess_exec(str(PGBOUNCER), *as_tenant, str(folder / "pool.ini"), stderr=-3)
+    process = await asyncio.create_subprocess_exec(
+        str(PGBOUNCER), *as_tenant, str(folder / "pool.ini"), stderr=-3
+    )
     try:
         async with asyncio.timeout(30):
             while not await answers(port):
@@ -51,7 +53,9 @@ def write_settings(folder: Path, url: str, port: int, role: str) -> str:
     """Write what the pooler reads, for whichever user it runs as; return the database's name."""
     name, _, socket = url.rpartition("@/")[2].partition("?host=")
     (folder / "users").write_text(f'"{role}" ""\n')
-    (folder / "pool.ini").write_text(SETTINGS.format(name=name, socket=socket, port=port, folder=folder, role=role))
+    (folder / "pool.ini").write_text(
+        SETTINGS.format(name=name, socket=socket, port=port, folder=folder, role=role)
+    )
     for path in (folder, *folder.iterdir(), *list(folder.parents)[:3]):
         path.chmod(path.stat().st_mode | 0o555)
     return name
@@ -68,7 +72,9 @@ async def answers(port: int) -> bool:
 
 @pytest.mark.nightly  # an ordinary role, below, is what production has
 @needs(PGBOUNCER, "pgbouncer")
-async def test_a_store_behind_a_pooler_keeps_every_promise(postgres: Postgres, tmp_path: Path) -> None:
+async def test_a_store_behind_a_pooler_keeps_every_promise(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     async with pooling(tmp_path, await postgres.database()) as url:
         await check_store(lambda: PostgresStore.open(f"{url}?pooler=transaction"))
 

@@ -15,7 +15,9 @@ from tests.support.postgres import Postgres
 
 
 def response(id: str) -> StoredResponse:
-    return StoredResponse(id=id, created_at=1, status="completed", previous_response_id=None, body=b"{}")
+    return StoredResponse(
+        id=id, created_at=1, status="completed", previous_response_id=None, body=b"{}"
+    )
 
 
 async def test_a_restart_of_the_server_loses_nothing_and_is_survived(postgres: Postgres) -> None:
@@ -35,8 +37,17 @@ async def test_a_server_that_stalls_gives_errors_in_time_and_is_forgiven(
     monkeypatch.setattr(link, "STATEMENT_TIMEOUT", 0.2)
     store = await PostgresStore.open(await postgres.database())
     await store.save(response("resp_1"))
-    backend = (await postgres.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"))[0]
-    pids = [row[0] for row in await postgres.execute("SELECT pid FROM pg_stat_activity WHERE datname IS NOT NULL")]
+    backend = (
+        await postgres.execute(
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        )
+    )[0]
+    pids = [
+        row[0]
+        for row in await postgres.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname IS NOT NULL"
+        )
+    ]
     assert backend is not None
     for pid in pids:
         stop(pid, signal.SIGSTOP)

@@ -33,11 +33,13 @@ async def main(url, round):
     await asyncio.gather(*(save_for_ever(store, f"{round}_{task}") for task in range(8)))
 
 asyncio.run(main(*sys.argv[1:]))
-"""
+"""  # noqa: E501 - the lines of a text
 
 
 async def killed_saver(url: str, round: int, after: int) -> list[str]:
-    """Let a process save until it has acknowledged so many responses, kill it, and return what it acknowledged."""
+    """Let a process save until it has acknowledged so many responses, kill it, and return what it
+    acknowledged.
+    """
     saver = await asyncio.create_subprocess_exec(
         sys.executable, "-c", SAVER, url, str(round), stdout=asyncio.subprocess.PIPE
     )
@@ -51,10 +53,14 @@ async def killed_saver(url: str, round: int, after: int) -> list[str]:
 
 
 @pytest.mark.parametrize("round", range(6))
-async def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(tmp_path: Path, round: int) -> None:
+async def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(
+    tmp_path: Path, round: int
+) -> None:
     path = tmp_path / "antiphon.db"
     acknowledged = [
-        name for i in range(2) for name in await killed_saver(f"sqlite://{path}", 2 * round + i, 40 * round + 1)
+        name
+        for i in range(2)
+        for name in await killed_saver(f"sqlite://{path}", 2 * round + i, 40 * round + 1)
     ]
 
     store = SqliteStore.open(f"sqlite://{path}")

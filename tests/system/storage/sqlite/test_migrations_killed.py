@@ -1,4 +1,6 @@
-"""A process that is killed at any statement of a migration: the next one completes it, and the schema is the same."""
+"""A process that is killed at any statement of a migration: the next one completes it, and the
+schema is the same.
+"""
 
 import asyncio
 import hashlib
@@ -46,7 +48,9 @@ COUNT = sum(len(list(statements(script))) for script in migrations("sqlite"))
 
 def schema(path: Path) -> str:
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+        rows = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+        ).fetchall()
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
@@ -58,7 +62,9 @@ async def opened(path: Path) -> str:
 
 async def test_sqlite_is_completed_by_the_next(tmp_path: Path) -> None:
     command = [sys.executable, "-c", DIE_EVERYWHERE, str(COUNT + 1), str(tmp_path)]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    done = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == ["-9"] * (COUNT + 1), done.stderr
 
     whole = await opened(tmp_path / "other.db")
@@ -79,7 +85,9 @@ async def postgres_schema(url: str) -> str:
     return repr([tuple(row) for row in (*columns, *indexes)])
 
 
-PG_STATEMENTS = re.split(r";\n(?=\n|CREATE|ALTER|INSERT)", re.sub(r"(?m)^--.*\n", "", migrations("postgres")[0]))
+PG_STATEMENTS = re.split(
+    r";\n(?=\n|CREATE|ALTER|INSERT)", re.sub(r"(?m)^--.*\n", "", migrations("postgres")[0])
+)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 7, len(PG_STATEMENTS) - 1])

@@ -1,4 +1,6 @@
-"""Servers as processes: one is killed while its code runs, and a container moves from one to the other."""
+"""Servers as processes: one is killed while its code runs, and a container moves from one to the
+other.
+"""
 
 import asyncio
 import os
@@ -17,7 +19,9 @@ from tests.support.command import Serving, serving
 from tests.support.replay import ReplayBackend
 
 PATIENCE = 90.0
-"""Seconds until another server has noticed a death and ended what it left; a hold ends by its time in 20."""
+"""Seconds until another server has noticed a death and ended what it left; a hold ends by its time
+in 20.
+"""
 
 SETTINGS = """
 code_sandbox = "bubblewrap"
@@ -32,7 +36,9 @@ def machines() -> None:
 
 
 @asynccontextmanager
-async def servers(folder: Path, store: str, model: str, count: int = 1) -> AsyncIterator[list[Serving]]:
+async def servers(
+    folder: Path, store: str, model: str, count: int = 1
+) -> AsyncIterator[list[Serving]]:
     (folder / "antiphon.toml").write_text(SETTINGS)
     flags = ("--port", "0", "--backend", model, "--store", store)
     async with AsyncExitStack() as stack:
@@ -44,7 +50,9 @@ def client(server: Serving) -> AsyncOpenAI:
 
 
 async def run(sdk: AsyncOpenAI, code: str, **more: Any) -> Any:
-    return await sdk.responses.create(**{"model": "m", "input": code, "tools": [AUTO], "include": OUTPUTS, **more})
+    return await sdk.responses.create(
+        **{"model": "m", "input": code, "tools": [AUTO], "include": OUTPUTS, **more}
+    )
 
 
 def is_running(pid: int) -> bool:
@@ -66,7 +74,9 @@ def below(pid: int) -> list[int]:
 
 
 def has_begun(pid: int) -> bool:
-    """Whether this is a process of a machine in which the second call has begun: its code opens a file."""
+    """Whether this is a process of a machine in which the second call has begun: its code opens a
+    file.
+    """
     try:
         return Path(f"/proc/{pid}/root/mnt/data/running").exists()
     except OSError:
@@ -82,17 +92,24 @@ async def until_none(pids: Iterable[int]) -> None:
 async def ended(sdk: AsyncOpenAI, response_id: str) -> Any:
     """Wait for a response's end."""
     async with asyncio.timeout(PATIENCE):
-        while (found := await sdk.responses.retrieve(response_id, include=OUTPUTS)).status in ("queued", "in_progress"):
+        while (found := await sdk.responses.retrieve(response_id, include=OUTPUTS)).status in (
+            "queued",
+            "in_progress",
+        ):
             await asyncio.sleep(0.2)
     return found
 
 
 @pytest.mark.timeout(4 * PATIENCE)
-async def test_a_call_fails_if_its_server_is_killed_and_is_not_repeated(tmp_path: Path, store_url: str) -> None:
+async def test_a_call_fails_if_its_server_is_killed_and_is_not_repeated(
+    tmp_path: Path, store_url: str
+) -> None:
     async with ReplayBackend(coding).serve() as model:
         async with servers(tmp_path, store_url, model.url) as (one,), client(one) as sdk:
             first = await run(sdk, "x = 1; open('kept', 'w').write('1')")
-            code = "open('kept', 'a').write('2')\nopen('running', 'w')\nimport time; time.sleep(1000)"
+            code = (
+                "open('kept', 'a').write('2')\nopen('running', 'w')\nimport time; time.sleep(1000)"
+            )
             killed = await run(sdk, code, previous_response_id=first.id, background=True)
             machines = below(one.process.pid)
             assert machines
@@ -104,7 +121,9 @@ async def test_a_call_fails_if_its_server_is_killed_and_is_not_repeated(tmp_path
             await until_none(machines)
         async with servers(tmp_path, store_url, model.url) as (other,), client(other) as sdk:
             found = await ended(sdk, killed.id)
-            again = await run(sdk, "open('kept').read(), 'x' in globals()", previous_response_id=found.id)
+            again = await run(
+                sdk, "open('kept').read(), 'x' in globals()", previous_response_id=found.id
+            )
             assert (await other.stop(signal.SIGTERM)).code == 0
 
     assert found.status == "completed"
@@ -118,14 +137,18 @@ async def test_a_call_fails_if_its_server_is_killed_and_is_not_repeated(tmp_path
 
 
 @pytest.mark.timeout(4 * PATIENCE)
-async def test_a_container_moves_between_servers_and_ends_with_them(tmp_path: Path, store_url: str) -> None:
+async def test_a_container_moves_between_servers_and_ends_with_them(
+    tmp_path: Path, store_url: str
+) -> None:
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(ReplayBackend(coding).serve())
         one, other = await stack.enter_async_context(servers(tmp_path, store_url, model.url, 2))
         here, there = [await stack.enter_async_context(client(server)) for server in (one, other)]
         first = await run(here, "x = 1; open('a', 'w').write('one')")
         tools: Any = [{**AUTO, "container": container_of(first)}]
-        second = await run(there, "'x' in globals(), open('a').read(), open('b', 'w').write('two')", tools=tools)
+        second = await run(
+            there, "'x' in globals(), open('a').read(), open('b', 'w').write('two')", tools=tools
+        )
         third = await run(here, "'x' in globals(), open('b').read()", tools=tools)
         machines = [*below(one.process.pid), *below(other.process.pid)]
         ends = [await server.stop(signal.SIGTERM) for server in (one, other)]

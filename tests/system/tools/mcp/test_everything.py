@@ -1,4 +1,6 @@
-"""The server that shows everything, by others and in another language: over standard input and output, and by HTTP."""
+"""The server that shows everything, by others and in another language: over standard input and
+output, and by HTTP.
+"""
 
 import os
 import shutil
@@ -30,7 +32,11 @@ def everything() -> str:
     if shutil.which("node") is None:
         pytest.skip("the server runs in Node.js, and there is none")
     pinned = Path(__file__).parent / "npm"
-    return str(npm.install(pinned, "server-everything", "mcp-server-everything", folder=npm.CACHE / "everything"))
+    return str(
+        npm.install(
+            pinned, "server-everything", "mcp-server-everything", folder=npm.CACHE / "everything"
+        )
+    )
 
 
 @pytest.fixture(params=["stdio", "streamableHttp", "sse"])

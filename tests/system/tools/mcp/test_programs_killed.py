@@ -38,4 +38,8 @@ async def test_a_dead_program_is_restarted_and_a_call_in_progress_is_not_repeate
 
 def children() -> set[int]:
     """The processes that this one has started, in any of its threads."""
-    return {int(one) for path in Path("/proc/self/task").glob("*/children") for one in path.read_text().split()}
+    return {
+        int(one)
+        for path in Path("/proc/self/task").glob("*/children")
+        for one in path.read_text().split()
+    }

@@ -14,12 +14,15 @@ CATALOG = catalog([("qwen3:8b", 40_960, None), ("unsized", None, None)])
 
 
 def profile(client: str, model: str = "qwen3:8b", **facts: Any) -> Profile:
-    return CLIENTS[client].profile(LaunchFacts(URL, model, facts.pop("catalog", CATALOG), "/tmp/x", **facts))
+    return CLIENTS[client].profile(
+        LaunchFacts(URL, model, facts.pop("catalog", CATALOG), "/tmp/x", **facts)
+    )
 
 
 def codex_settings(profile: Profile) -> dict[str, Any]:
     """What Codex reads of `-c name=value` flags: TOML, with dots in the names."""
-    flags, values = profile.arguments[::2], profile.arguments[1::2]
+    flags = profile.arguments[::2]
+    values = profile.arguments[1::2]
     assert set(flags) == {"-c"}
     return tomllib.loads("\n".join(values))
 
@@ -30,7 +33,9 @@ def test_codex_gets_the_provider_the_model_and_its_catalog_as_flags() -> None:
     assert codex_settings(created) == {
         "model": "qwen3:8b",
         "model_provider": "antiphon",
-        "model_providers": {"antiphon": {"name": "Antiphon", "base_url": URL, "wire_api": "responses"}},
+        "model_providers": {
+            "antiphon": {"name": "Antiphon", "base_url": URL, "wire_api": "responses"}
+        },
         "model_catalog_json": "/tmp/x/models.json",
     }
     assert {name: json.loads(content) for name, content in created.files.items()} == {
@@ -60,8 +65,14 @@ def test_opencode_gets_its_configuration_in_a_variable() -> None:
 
     configuration = json.loads(created.environment["OPENCODE_CONFIG_CONTENT"])
     provider = configuration["provider"]["antiphon"]
-    assert (configuration["model"], configuration["small_model"]) == ("antiphon/qwen3:8b", "antiphon/qwen3:8b")
-    assert (provider["npm"], provider["options"]) == ("@ai-sdk/openai", {"baseURL": URL, "apiKey": "none"})
+    assert (configuration["model"], configuration["small_model"]) == (
+        "antiphon/qwen3:8b",
+        "antiphon/qwen3:8b",
+    )
+    assert (provider["npm"], provider["options"]) == (
+        "@ai-sdk/openai",
+        {"baseURL": URL, "apiKey": "none"},
+    )
     assert provider["models"]["qwen3:8b"] == {
         "name": "qwen3:8b",
         "tool_call": True,
@@ -76,14 +87,17 @@ def test_opencode_gets_its_configuration_in_a_variable() -> None:
 
 def test_opencode_reads_the_key_from_the_variable() -> None:
     created = profile("opencode", key_env="TEAM_KEY", key="sk-1")
-    options = json.loads(created.environment["OPENCODE_CONFIG_CONTENT"])["provider"]["antiphon"]["options"]
+    options = json.loads(created.environment["OPENCODE_CONFIG_CONTENT"])["provider"]["antiphon"][
+        "options"
+    ]
     assert options["apiKey"] == "{env:TEAM_KEY}"
 
 
 def registered(profile: Profile) -> dict[str, Any]:
     """The provider that the extension of pi registers."""
     (code,) = profile.files.values()
-    before, after = 'export default (pi) => pi.registerProvider("antiphon", ', ");\n"
+    before = 'export default (pi) => pi.registerProvider("antiphon", '
+    after = ");\n"
     assert code.startswith(before)
     assert code.endswith(after)
     provider: dict[str, Any] = json.loads(code.removeprefix(before).removesuffix(after))
@@ -93,11 +107,25 @@ def registered(profile: Profile) -> dict[str, Any]:
 def test_pi_gets_an_extension_that_registers_the_provider() -> None:
     created = profile("pi")
 
-    assert created.arguments == ("--extension", "/tmp/x/antiphon.js", "--provider", "antiphon", "--model", "qwen3:8b")
+    assert created.arguments == (
+        "--extension",
+        "/tmp/x/antiphon.js",
+        "--provider",
+        "antiphon",
+        "--model",
+        "qwen3:8b",
+    )
     assert [*created.files] == ["antiphon.js"]
     provider = registered(created)
-    assert (provider["baseUrl"], provider["api"], provider["apiKey"]) == (URL, "openai-responses", "none")
-    assert [(one["id"], one["contextWindow"], one["maxTokens"], one["input"]) for one in provider["models"]] == [
+    assert (provider["baseUrl"], provider["api"], provider["apiKey"]) == (
+        URL,
+        "openai-responses",
+        "none",
+    )
+    assert [
+        (one["id"], one["contextWindow"], one["maxTokens"], one["input"])
+        for one in provider["models"]
+    ] == [
         ("qwen3:8b", 40_960, 10_240, ["text", "image"]),
         ("unsized", 128_000, 32_000, ["text", "image"]),
     ]
@@ -110,9 +138,18 @@ def test_pi_reads_the_key_from_the_variable() -> None:
 def test_cline_gets_state_of_its_own() -> None:
     created = profile("cline")
 
-    assert created.arguments == ("--data-dir", "/tmp/x/cline", "--provider", "openai-native", "--model", "qwen3:8b")
+    assert created.arguments == (
+        "--data-dir",
+        "/tmp/x/cline",
+        "--provider",
+        "openai-native",
+        "--model",
+        "qwen3:8b",
+    )
     assert created.environment == {"OPENAI_API_KEY": "none"}
-    settings = json.loads(created.files["cline/settings/providers.json"])["providers"]["openai-native"]["settings"]
+    settings = json.loads(created.files["cline/settings/providers.json"])["providers"][
+        "openai-native"
+    ]["settings"]
     assert settings == {"provider": "openai-native", "model": "qwen3:8b", "baseUrl": URL}
 
 

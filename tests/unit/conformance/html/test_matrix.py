@@ -18,7 +18,12 @@ def at(host: str, *results: Result) -> Report:
 
 
 TWO = [
-    at("one:1", result("a:b:c"), result("a:b:d", outcome="failed", came="null"), result("a:e:f", level="should")),
+    at(
+        "one:1",
+        result("a:b:c"),
+        result("a:b:d", outcome="failed", came="null"),
+        result("a:e:f", level="should"),
+    ),
     at(
         "two:2",
         result("a:b:c", outcome="not offered"),
@@ -54,9 +59,14 @@ def test_no_reports_have_no_rows() -> None:
 
 def test_a_server_with_a_profile_is_judged_like_one_without() -> None:
     known = result("a:b:c", outcome="skipped", known="It does not.", exchanges=DISPLAYED)
-    page = assert_sound(matrix_page([at("one:1", known), at("two:2", result("a:b:c", outcome="failed"))]))
+    page = assert_sound(
+        matrix_page([at("one:1", known), at("two:2", result("a:b:c", outcome="failed"))])
+    )
 
-    assert [each.text for each in page.classed("state")][:2] == ["✕ 1 must failed", "✕ 1 must failed"]
+    assert [each.text for each in page.classed("state")][:2] == [
+        "✕ 1 must failed",
+        "✕ 1 must failed",
+    ]
 
 
 def test_every_server_is_a_column_and_every_requirement_a_row() -> None:
@@ -83,7 +93,9 @@ def test_rows_in_which_the_servers_do_the_same_can_be_left_out() -> None:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("reports", [[], [report()], [report(), report()], [full()], [full(), full("failed")] * 4])
+@pytest.mark.parametrize(
+    "reports", [[], [report()], [report(), report()], [full()], [full(), full("failed")] * 4]
+)
 def test_any_number_of_servers_and_requirements_makes_a_page(reports: list[Report]) -> None:
     page = assert_sound(matrix_page(reports))
 
@@ -93,7 +105,9 @@ def test_any_number_of_servers_and_requirements_makes_a_page(reports: list[Repor
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_of_a_server_becomes_markup(text: str) -> None:
     names = {"code", "small", "wbr"}
-    page, harmless = (assert_sound(matrix_page([hostile(each), hostile(each)])) for each in (text, "x"))
+    page, harmless = (
+        assert_sound(matrix_page([hostile(each), hostile(each)])) for each in (text, "x")
+    )
 
     assert [each.name for each in page.elements if each.name not in names] == [
         each.name for each in harmless.elements if each.name not in names

@@ -32,7 +32,13 @@ DISPLAYED = Shown(request="POST /responses\n\n{}", answer="200\n\n{}")
 
 SEVERAL = report(
     result("chat:answer:id"),
-    result("chat:answer:model", outcome="failed", came="null came", exchanges=(DISPLAYED,), source="spec 13"),
+    result(
+        "chat:answer:model",
+        outcome="failed",
+        came="null came",
+        exchanges=(DISPLAYED,),
+        source="spec 13",
+    ),
     result("responses:stream:done", outcome="failed", level="should"),
     result("responses:stream:order", outcome="failed", level="may"),
     result("responses:cancel:cancelled", outcome="not offered", came="status 404"),
@@ -42,7 +48,11 @@ SEVERAL = report(
     result("chat:tools:chosen", outcome="failed", kind="capability", came="It chose another."),
     result("chat:images:seen", kind="capability"),
     result(
-        "chat:stream:usage", outcome="skipped", came="none", known="It counts none (its README)", exchanges=(DISPLAYED,)
+        "chat:stream:usage",
+        outcome="skipped",
+        came="none",
+        known="It counts none (its README)",
+        exchanges=(DISPLAYED,),
     ),
     result("chat:stream:role", known="It counts none (its README)"),
 )
@@ -53,7 +63,14 @@ def hostile(text: str) -> Report:
     displayed = Shown(request=text, answer=text)
     reported = {"source": text, "sentence": text, "came": text}
     results = [
-        result(f"{text}:{index}:x", outcome=outcome, kind=kind, known=known, exchanges=(displayed,), **reported)
+        result(
+            f"{text}:{index}:x",
+            outcome=outcome,
+            kind=kind,
+            known=known,
+            exchanges=(displayed,),
+            **reported,
+        )
         for index, (outcome, kind, known) in enumerate(
             (outcome, kind, known)
             for outcome in ("passed", "failed", "not offered", "skipped")
@@ -97,10 +114,19 @@ def heading(parsed: Page) -> str:
     ("one", "states"),
     [
         (report(result()), "✓ Conforms: All judged musts pass, 1 of 1."),
-        (report(result(), result("a:b:d", outcome="failed")), "✕ Does not conform: 1 of 2 musts fails."),
-        (report(*(result(f"a:b:{n}", outcome="failed") for n in "xy")), "✕ Does not conform: 2 of 2 musts fail."),
+        (
+            report(result(), result("a:b:d", outcome="failed")),
+            "✕ Does not conform: 1 of 2 musts fails.",
+        ),
+        (
+            report(*(result(f"a:b:{n}", outcome="failed") for n in "xy")),
+            "✕ Does not conform: 2 of 2 musts fail.",
+        ),
         (report(), "\u2013 Not judged: No must was exercised."),
-        (report(result(), result("a:b:d", outcome="failed", kind="capability")), "✓ Conforms: All judged musts"),
+        (
+            report(result(), result("a:b:d", outcome="failed", kind="capability")),
+            "✓ Conforms: All judged musts",
+        ),
     ],
 )
 def test_the_headline_states_whether_the_server_conforms(one: Report, states: str) -> None:
@@ -109,24 +135,42 @@ def test_the_headline_states_whether_the_server_conforms(one: Report, states: st
 
 def test_the_head_describes_the_run() -> None:
     reported = report(result())
-    one = msgspec.structs.replace(reported, started_at=1_793_620_000, seconds=41.3, requests=312, profile="Ollama")
+    one = msgspec.structs.replace(
+        reported, started_at=1_793_620_000, seconds=41.3, requests=312, profile="Ollama"
+    )
     facts = assert_sound(report_page(one)).classed("facts")[0].text
 
-    for stated in ("http://x/v1", "Ollama", "2026-11-02 11:46 UTC", "41 s, 312 requests", "Antiphon 1"):
+    for stated in (
+        "http://x/v1",
+        "Ollama",
+        "2026-11-02 11:46 UTC",
+        "41 s, 312 requests",
+        "Antiphon 1",
+    ):
         assert stated in facts
 
 
 def test_a_failure_reports_what_was_expected_by_the_rule_and_what_was_received() -> None:
     parsed = assert_sound(report_page(SEVERAL))
-    failure = next(each for each in parsed.named("li") if each.attributes.get("id") == "chat:answer:model")
+    failure = next(
+        each for each in parsed.named("li") if each.attributes.get("id") == "chat:answer:model"
+    )
 
     for stated in ("It is so.", "spec 13 (errors)", "null came", "must", "POST /responses"):
         assert stated in failure.text
 
 
 def test_a_cause_lists_what_it_blocks_and_how_to_see_it_separately() -> None:
-    failed = result("a:b:root", outcome="failed", came="status 500, Boom.", place="output = nothing", curl="curl -sS x")
-    page = report_page(report(failed, result("a:b:c", outcome="blocked", blocked_by="a:b:root", came="It waits.")))
+    failed = result(
+        "a:b:root",
+        outcome="failed",
+        came="status 500, Boom.",
+        place="output = nothing",
+        curl="curl -sS x",
+    )
+    page = report_page(
+        report(failed, result("a:b:c", outcome="blocked", blocked_by="a:b:root", came="It waits."))
+    )
 
     for stated in ("a:b:root", "blocks 1 requirement", "curl -sS x"):
         assert stated in section(page, "root-causes")
@@ -138,7 +182,11 @@ def test_a_cause_lists_what_it_blocks_and_how_to_see_it_separately() -> None:
 def test_failures_stand_by_level() -> None:
     page = section(report_page(SEVERAL), "broken")
 
-    assert page.index("chat:answer:model") < page.index("responses:stream:done") < page.index("responses:stream:order")
+    assert (
+        page.index("chat:answer:model")
+        < page.index("responses:stream:done")
+        < page.index("responses:stream:order")
+    )
 
 
 def test_capabilities_known_deviations_and_what_was_not_judged_stand_apart() -> None:
@@ -203,7 +251,12 @@ def test_an_empty_report_is_a_page() -> None:
 def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
     displayed = Shown(request="x" * 4000, answer="y" * 4000)
     many = [
-        result(f"a:b{n % 50}:{n}", outcome="failed", came="z" * 100_000, exchanges=(displayed,) if n < 100 else ())
+        result(
+            f"a:b{n % 50}:{n}",
+            outcome="failed",
+            came="z" * 100_000,
+            exchanges=(displayed,) if n < 100 else (),
+        )
         for n in range(3000)
     ]
     page = report_page(report(*many))
@@ -217,7 +270,11 @@ def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
 @pytest.mark.parametrize("number", [-(10**30), 10**30, 0])
 def test_an_invalid_date_is_ignored(number: int) -> None:
     assert_sound(
-        report_page(msgspec.structs.replace(report(), started_at=number, seconds=float("nan"), requests=number))
+        report_page(
+            msgspec.structs.replace(
+                report(), started_at=number, seconds=float("nan"), requests=number
+            )
+        )
     )
 
 
@@ -228,7 +285,9 @@ def test_an_invalid_source_is_displayed_unchanged(source: str) -> None:
 
 def test_code_in_a_sentence_is_displayed_as_code() -> None:
     parsed = assert_sound(
-        report_page(report(result(sentence="A `model` has an `id`."), result("a:b:d", sentence="A ` b.")))
+        report_page(
+            report(result(sentence="A `model` has an `id`."), result("a:b:d", sentence="A ` b."))
+        )
     )
     codes = [each.text for each in parsed.named("code")]
 
@@ -255,7 +314,9 @@ def colours(scheme: str) -> dict[str, str]:
 
 def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
@@ -267,7 +328,9 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("ink", ["ink", "muted", "good", "bad", "known", "rest"])
 @pytest.mark.parametrize("scheme", [1, 2], ids=["light", "dark"])
 def test_every_word_stands_out_from_the_paper(scheme: int, ink: str) -> None:
-    found = colours((FOLDER / "page.css").read_text("utf-8").split(":root {")[scheme].partition("}")[0])
+    found = colours(
+        (FOLDER / "page.css").read_text("utf-8").split(":root {")[scheme].partition("}")[0]
+    )
 
     assert contrast(found[ink], found["paper"]) >= 4.5
     assert contrast(found[ink], found["panel"]) >= 4.5

@@ -1,4 +1,6 @@
-"""Whatever an archive or its XML holds: the text is within the limit, or there is a reason why not."""
+"""Whatever an archive or its XML holds: the text is within the limit, or there is a reason why
+not.
+"""
 
 import io
 import struct
@@ -18,11 +20,29 @@ from tests.support.documents import text_of_all_kinds, zipped
 LONGEST = 10_000
 
 NAMES = st.sampled_from(
-    ["word/document.xml", "content.xml", "xl/workbook.xml", "mimetype", "a", "xl/_rels/workbook.xml.rels"]
+    [
+        "word/document.xml",
+        "content.xml",
+        "xl/workbook.xml",
+        "mimetype",
+        "a",
+        "xl/_rels/workbook.xml.rels",
+    ]
 )
 XML = st.lists(
     st.sampled_from(
-        ["<w:p>", "</w:p>", "<w:t>", "</w:t>", "<a b='c'>", "</a>", "<!DOCTYPE a [", "<!ENTITY a 'b'>", "]>", "&a;"]
+        [
+            "<w:p>",
+            "</w:p>",
+            "<w:t>",
+            "</w:t>",
+            "<a b='c'>",
+            "</a>",
+            "<!DOCTYPE a [",
+            "<!ENTITY a 'b'>",
+            "]>",
+            "&a;",
+        ]
     )
     | st.text(max_size=5)
 ).map("".join)
@@ -35,7 +55,11 @@ def test_an_archive_of_anything_is_read_or_has_a_reason(files: dict[str, str]) -
 
 
 @examples(80)
-@given(st.sampled_from(list(text_of_all_kinds("Some text").items())), st.integers(0, 10_000), st.binary(max_size=8))
+@given(
+    st.sampled_from(list(text_of_all_kinds("Some text").items())),
+    st.integers(0, 10_000),
+    st.binary(max_size=8),
+)
 def test_a_document_with_damage_anywhere_is_read_or_has_a_reason(
     file: tuple[str, bytes], place: int, damage: bytes
 ) -> None:
@@ -57,10 +81,15 @@ def read_or_refused(content: bytes, name: str = "a.docx") -> None:
 
 @examples(40)
 @given(st.lists(st.tuples(st.integers(0, 2**31), st.integers(0, 2**31)), max_size=4))
-def test_the_sizes_that_an_archive_announces_are_within_the_limits(sizes: list[tuple[int, int]]) -> None:
+def test_the_sizes_that_an_archive_announces_are_within_the_limits(
+    sizes: list[tuple[int, int]],
+) -> None:
     content = announcing(sizes)
     too_large = sum(size for size, _ in sizes) > archive.MOST_BYTES
-    too_dense = any(size > archive.SMALL and size > archive.MOST_RATIO * max(1, packed) for size, packed in sizes)
+    too_dense = any(
+        size > archive.SMALL and size > archive.MOST_RATIO * max(1, packed)
+        for size, packed in sizes
+    )
     if too_large or too_dense:
         with pytest.raises(Problem, match="unpacks to more than"):
             archive.opened(content)
@@ -74,7 +103,8 @@ def announcing(sizes: list[tuple[int, int]]) -> bytes:
     with zipfile.ZipFile(content, "w") as opened:
         for number in range(len(sizes)):
             opened.writestr(str(number), b"")
-    data, place = bytearray(content.getvalue()), 0
+    data = bytearray(content.getvalue())
+    place = 0
     for size, packed in sizes:
         place = data.index(b"PK\x01\x02", place)
         data[place + 20 : place + 28] = struct.pack("<II", packed, size)
@@ -95,7 +125,8 @@ def test_elements_nest_up_to_the_limit(levels: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "declaration", ["<!ENTITY a 'b'>", "<!ENTITY % a 'b'>", "<!ENTITY a SYSTEM 'file:///etc/passwd'>"]
+    "declaration",
+    ["<!ENTITY a 'b'>", "<!ENTITY % a 'b'>", "<!ENTITY a SYSTEM 'file:///etc/passwd'>"],
 )
 def test_entities_are_refused_where_they_are_declared(declaration: str) -> None:
     xml = f"<!DOCTYPE a [{declaration}]><a>&a;</a>".encode()

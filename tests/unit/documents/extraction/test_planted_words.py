@@ -1,4 +1,6 @@
-"""A word in every place of a file is in its text; a limit that leaves one out is named in the text."""
+"""A word in every place of a file is in its text; a limit that leaves one out is named in the
+text.
+"""
 
 import re
 
@@ -16,7 +18,9 @@ SIZES = st.builds(Size, st.integers(2, 30), st.integers(1, 30), st.integers(1, 4
 
 
 def missing(file: Planted, bounds: ExtractionBounds) -> tuple[dict[str, int], str, bool]:
-    """How many words of each place are not in the text, the text, and whether it is said to be cut."""
+    """How many words of each place are not in the text, the text, and whether it is said to be
+    cut.
+    """
     _, output = formats.read(file.content, file.name, bounds)
     text = output.content().decode()
     seen = set(re.findall(r"\w+", text))
@@ -35,7 +39,9 @@ def test_the_whole_text_has_every_word(kind: str, size: Size) -> None:
 @pytest.mark.wide
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_whole_text_of_each_kind_of_file_has_every_word(kind: str) -> None:
-    assert missing(KINDS[kind](Size(rows=3, columns=4, pages=2)), ExtractionBounds(LONGEST))[0] == {}
+    assert (
+        missing(KINDS[kind](Size(rows=3, columns=4, pages=2)), ExtractionBounds(LONGEST))[0] == {}
+    )
 
 
 @pytest.mark.wide
@@ -48,8 +54,12 @@ def test_the_whole_text_of_each_kind_of_file_has_every_word(kind: str) -> None:
         ("by_reportlab", Size(1, 1, 9), ["3 of 10 pages"]),
     ],
 )
-def test_the_text_for_a_request_names_the_omitted_words(kind: str, size: Size, notes: list[str]) -> None:
-    lost, text, is_cut = missing(KINDS[kind](size), ExtractionBounds(LONGEST, rows=5, columns=4, pages=3))
+def test_the_text_for_a_request_names_the_omitted_words(
+    kind: str, size: Size, notes: list[str]
+) -> None:
+    lost, text, is_cut = missing(
+        KINDS[kind](size), ExtractionBounds(LONGEST, rows=5, columns=4, pages=3)
+    )
     assert lost
     assert is_cut
     assert re.findall(r"\[Only the first (.*) are shown\.\]", text) == notes

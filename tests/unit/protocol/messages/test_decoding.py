@@ -1,4 +1,6 @@
-"""Bodies of requests to the Messages API: what clients send is decoded, and errors name what is wrong."""
+"""Bodies of requests to the Messages API: what clients send is decoded, and errors name what is
+wrong.
+"""
 
 import json
 from pathlib import Path
@@ -17,13 +19,23 @@ from tests.support.chance import examples
 from tests.support.messages_recordings import CASES, REQUESTS, SENT, name
 from tests.support.recordings import MISSING
 
-INVALID = {"dd-trace-py-cassettes_anthropic_completion_error", "rig-strict_schema_matrix_boolean_root_schema"}
+INVALID = {
+    "dd-trace-py-cassettes_anthropic_completion_error",
+    "rig-strict_schema_matrix_boolean_root_schema",
+}
 """The recorded requests that Anthropic rejected for their types."""
 
 
 def body(**fields: Any) -> bytes:
-    provided = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}], **fields}
-    return json.dumps({name: value for name, value in provided.items() if value != "absent"}).encode()
+    provided = {
+        "model": "m",
+        "max_tokens": 5,
+        "messages": [{"role": "user", "content": "Hi"}],
+        **fields,
+    }
+    return json.dumps(
+        {name: value for name, value in provided.items() if value != "absent"}
+    ).encode()
 
 
 def with_block(**block: Any) -> bytes:
@@ -63,7 +75,11 @@ def test_content_is_typed() -> None:
     content = [
         {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
         {"type": "image", "source": {"type": "url", "url": "https://a.example/"}},
-        {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "tool_reference", "tool_name": "f"}]},
+        {
+            "type": "tool_result",
+            "tool_use_id": "t",
+            "content": [{"type": "tool_reference", "tool_name": "f"}],
+        },
     ]
     decoded = decode_create(body(messages=[{"role": "user", "content": content}]))
     text, image, result = decoded.messages[0].content
@@ -80,9 +96,16 @@ def test_an_unknown_parameter_is_rejected_in_the_words_that_clients_know() -> No
 
 
 def test_an_unknown_field_inside_of_a_parameter_is_ignored() -> None:
-    tool = {"name": "f", "input_schema": {"type": "object"}, "eager_input_streaming": True, "new_field": 1}
+    tool = {
+        "name": "f",
+        "input_schema": {"type": "object"},
+        "eager_input_streaming": True,
+        "new_field": 1,
+    }
     thinking = {"type": "adaptive", "new_field": 1}
-    decoded = decode_create(body(tools=[tool], thinking=thinking, output_config={"new_field": 1, "effort": "low"}))
+    decoded = decode_create(
+        body(tools=[tool], thinking=thinking, output_config={"new_field": 1, "effort": "low"})
+    )
     assert decoded.output_config is not None
     assert decoded.output_config.effort == "low"
 
@@ -102,11 +125,23 @@ def test_an_unknown_block_is_rejected_by_its_name() -> None:
         (body(messages={}), "messages", "Input should be"),
         (body(model=""), "model", "empty string"),
         (body(model="a\n"), "model", "control character"),
-        (body(messages=[{"role": "tool", "content": "a"}]), "messages.0.role", "'user', 'assistant' or 'system'"),
+        (
+            body(messages=[{"role": "tool", "content": "a"}]),
+            "messages.0.role",
+            "'user', 'assistant' or 'system'",
+        ),
         (body(messages=[{"role": "user"}]), "messages.0.content", "Field required"),
         (with_block(text="a"), "messages.1.content.0.type", "Field required"),
-        (with_block(type="text", text=3), "messages.1.content.0.text", "Input should be a valid string"),
-        (with_block(type="image", source={"type": "disk"}), "messages.1.content.0.source.type", "'disk'"),
+        (
+            with_block(type="text", text=3),
+            "messages.1.content.0.text",
+            "Input should be a valid string",
+        ),
+        (
+            with_block(type="image", source={"type": "disk"}),
+            "messages.1.content.0.source.type",
+            "'disk'",
+        ),
         (body(max_tokens=-1), "max_tokens", "Input should be greater than or equal to 0"),
         (body(temperature=1.5), "temperature", "Input should be less than or equal to 1"),
         (body(thinking={"type": "enabled", "budget_tokens": 5}), "thinking.budget_tokens", "1024"),
@@ -136,7 +171,11 @@ def test_one_token_and_none_are_enough() -> None:
 def test_a_thousand_tools_and_any_number_of_cache_markers_are_accepted() -> None:
     """codex2api#613: more than four markers."""
     tools = [
-        {"name": f"f{n}", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+        {
+            "name": f"f{n}",
+            "input_schema": {"type": "object"},
+            "cache_control": {"type": "ephemeral"},
+        }
         for n in range(1000)
     ]
     assert len(decode_create(body(tools=tools)).tools or []) == 1000
@@ -148,10 +187,16 @@ def test_a_count_needs_no_limit_and_ignores_what_concerns_the_answer() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["type", "text", "content", "source", "name", "id"]), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "content", "source", "name", "id"]), inner, max_size=3
+        )
     ),
     max_leaves=8,
 )
@@ -159,7 +204,9 @@ JSON = st.recursive(
 
 @examples(100)
 @given(st.sampled_from(sorted(field for field in CreateMessage.__struct_fields__)), JSON)
-def test_any_value_of_a_parameter_is_accepted_or_rejected_in_both_ways_alike(field: str, value: Any) -> None:
+def test_any_value_of_a_parameter_is_accepted_or_rejected_in_both_ways_alike(
+    field: str, value: Any
+) -> None:
     raw = body(**{field: value})
     answers = []
     for decode in (decode_create, lambda raw: read_message(raw, CreateMessage)):

@@ -1,4 +1,6 @@
-"""Errors of the Messages API: the status, the type and the words by which clients decide what to do."""
+"""Errors of the Messages API: the status, the type and the words by which clients decide what to
+do.
+"""
 
 from typing import Any
 
@@ -47,16 +49,24 @@ def test_the_code_and_the_parameter_are_details() -> None:
 
 def test_a_place_is_that_in_the_request_of_the_client() -> None:
     error = failed(400, param="max_output_tokens")
-    assert error_body(error, "req_1", place=lambda param: "max_tokens")["error"]["message"] == "max_tokens: Wrong."
+    assert (
+        error_body(error, "req_1", place=lambda param: "max_tokens")["error"]["message"]
+        == "max_tokens: Wrong."
+    )
 
 
 def test_a_prompt_that_is_too_long_is_recognised_by_its_words() -> None:
     """Floway#166, ruby_llm#755, crewAI#4619, xum#2400."""
-    error = ClientError("The input exceeds the window.", code="context_length_exceeded", param="input")
+    error = ClientError(
+        "The input exceeds the window.", code="context_length_exceeded", param="input"
+    )
     known = error_body(error, "req_1", (250_000, 200_000))["error"]["message"]
     assert known == "prompt is too long: 250000 tokens > 200000 maximum"
     for size in (None, (10, 20)):
-        assert error_body(error, "req_1", size)["error"]["message"] == f"prompt is too long: {error.message}"
+        assert (
+            error_body(error, "req_1", size)["error"]["message"]
+            == f"prompt is too long: {error.message}"
+        )
 
 
 def test_a_spent_budget_is_not_tried_again() -> None:
@@ -73,7 +83,10 @@ def test_a_spent_budget_is_not_tried_again() -> None:
         ({"message": "Busy.", "code": "server_is_overloaded"}, "overloaded_error"),
         ({"message": "Slow.", "code": "rate_limit_exceeded"}, "rate_limit_error"),
         ({"message": "Wrong.", "code": "server_error", "type": "server_error"}, "api_error"),
-        ({"message": "Wrong.", "code": None, "type": "invalid_request_error"}, "invalid_request_error"),
+        (
+            {"message": "Wrong.", "code": None, "type": "invalid_request_error"},
+            "invalid_request_error",
+        ),
         ({"message": "Long.", "code": "context_length_exceeded"}, "invalid_request_error"),
         ({}, "api_error"),
     ],
@@ -84,4 +97,7 @@ def test_the_error_of_a_stream_has_a_type(body: dict[str, Any], kind: str) -> No
 
 def test_the_reason_of_the_backend_is_in_the_message() -> None:
     """grok2api#598: "Upstream request failed" helps no client."""
-    assert event_error({"message": "The GPU is on fire."}, "req_1")["error"]["message"] == "The GPU is on fire."
+    assert (
+        event_error({"message": "The GPU is on fire."}, "req_1")["error"]["message"]
+        == "The GPU is on fire."
+    )

@@ -50,4 +50,6 @@ def test_a_model_has_what_clients_read() -> None:
 
 @given(st.integers(0, 253_402_300_799))
 def test_times_are_those_of_the_calendar(seconds: int) -> None:
-    assert rfc3339(seconds) == datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    assert rfc3339(seconds) == datetime.fromtimestamp(seconds, UTC).strftime(
+        "%Y-%m-%dT%H:%M:%SZ"
+    ).rjust(20, "0")

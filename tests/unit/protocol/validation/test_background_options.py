@@ -33,16 +33,27 @@ def test_a_window_of_hours_needs_background_the_standard_tier_and_no_stream(
 ) -> None:
     with pytest.raises(ClientError) as caught:
         decoded({"completion_window": window}, **changes)
-    assert (caught.value.status, caught.value.param, caught.value.code) == (400, WINDOW, "invalid_value")
+    assert (caught.value.status, caught.value.param, caught.value.code) == (
+        400,
+        WINDOW,
+        "invalid_value",
+    )
     assert window in caught.value.message
 
 
 @pytest.mark.parametrize("tier", [None, "auto", "default"])
-def test_a_window_of_hours_is_taken_in_the_background_at_the_standard_tier(tier: str | None) -> None:
-    assert background_window(decoded({"completion_window": "8h"}, service_tier=tier, stream=False)) == "8h"
+def test_a_window_of_hours_is_taken_in_the_background_at_the_standard_tier(
+    tier: str | None,
+) -> None:
+    assert (
+        background_window(decoded({"completion_window": "8h"}, service_tier=tier, stream=False))
+        == "8h"
+    )
 
 
-@pytest.mark.parametrize("options", [None, {}, {"completion_window": None}, {"completion_window": "soonest"}])
+@pytest.mark.parametrize(
+    "options", [None, {}, {"completion_window": None}, {"completion_window": "soonest"}]
+)
 def test_without_a_window_of_hours_anything_can_be_combined(options: Any) -> None:
     request = decoded(options, background=False, stream=True, service_tier="flex")
     assert background_window(request) == "soonest"

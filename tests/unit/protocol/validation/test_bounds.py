@@ -23,7 +23,14 @@ from antiphon.protocol.resources import (
 from antiphon.protocol.validation.validate import read_request
 
 BODIES = [
-    *(CreateResponse, CompactRequest, CountInputTokens, CreateConversation, AddItems, UpdateConversation),
+    *(
+        CreateResponse,
+        CompactRequest,
+        CountInputTokens,
+        CreateConversation,
+        AddItems,
+        UpdateConversation,
+    ),
     *(ChatCompletionRequest, EmbeddingsRequest, InputItemsQuery, StreamQuery, EndpointsQuery),
     *(CompletionsQuery, CompletionMessagesQuery),
 ]
@@ -46,10 +53,14 @@ def test_every_number_of_a_request_is_bounded_both_ways() -> None:
     found = dict(numbers(components, ""))
 
     assert len(found) > 20
-    assert {path for path, number in found.items() if not {"minimum", "maximum"} <= number.keys()} == set()
+    assert {
+        path for path, number in found.items() if not {"minimum", "maximum"} <= number.keys()
+    } == set()
 
 
-@pytest.mark.parametrize(("number", "code"), [(-1, "integer_below_min_value"), (10**30, "integer_above_max_value")])
+@pytest.mark.parametrize(
+    ("number", "code"), [(-1, "integer_below_min_value"), (10**30, "integer_above_max_value")]
+)
 def test_a_number_of_a_tool_out_of_its_bounds_is_refused(number: int, code: str) -> None:
     tool = {"type": "file_search", "vector_store_ids": ["vs_1"], "max_num_results": number}
     with pytest.raises(ClientError) as caught:

@@ -35,8 +35,16 @@ NO_CALL = "No tool call found for function call output with call_id b."
 WRONG = {
     "75 output without a call": ([call("a"), output("b")], None, NO_CALL),
     "75 output before its call": ([output("b"), call("b")], None, NO_CALL),
-    "76 call without an output": ([call("a"), STATEMENTS], None, "No tool output found for function call a."),
-    "76 call at the very end": ([STATEMENTS, call("a")], None, "No tool output found for function call a."),
+    "76 call without an output": (
+        [call("a"), STATEMENTS],
+        None,
+        "No tool output found for function call a.",
+    ),
+    "76 call at the very end": (
+        [STATEMENTS, call("a")],
+        None,
+        "No tool output found for function call a.",
+    ),
     "76 the first of several": (
         [call("z"), call("a"), call("b"), output("a")],
         None,
@@ -56,7 +64,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("items", "code", "message"), WRONG.values(), ids=WRONG)
-def test_what_does_not_pair_off_is_refused(items: list[object], code: str | None, message: str) -> None:
+def test_what_does_not_pair_off_is_refused(
+    items: list[object], code: str | None, message: str
+) -> None:
     with pytest.raises(ClientError) as caught:
         check_calls(items)
     error = caught.value

@@ -7,7 +7,11 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.containers import path_in_container
-from antiphon.protocol.validation.containers import decode_containers_query, decode_copy_file, decode_create_container
+from antiphon.protocol.validation.containers import (
+    decode_containers_query,
+    decode_copy_file,
+    decode_create_container,
+)
 
 ID = "f" * 32
 
@@ -18,18 +22,29 @@ def body(**fields: Any) -> bytes:
 
 def test_a_name_is_all_that_a_container_needs() -> None:
     request = decode_create_container(body(name="work"))
-    assert (request.name, request.memory_limit, request.expires_after, request.file_ids) == ("work", None, None, None)
+    assert (request.name, request.memory_limit, request.expires_after, request.file_ids) == (
+        "work",
+        None,
+        None,
+        None,
+    )
 
 
 def test_a_disabled_network_and_no_skills_are_taken() -> None:
-    request = decode_create_container(body(name="n", network_policy={"type": "disabled"}, skills=[]))
+    request = decode_create_container(
+        body(name="n", network_policy={"type": "disabled"}, skills=[])
+    )
     assert request.network_policy is not None
 
 
 @pytest.mark.parametrize(
     ("fields", "param", "code"),
     [
-        ({"expires_after": {"anchor": "last_active_at"}}, "expires_after.minutes", "missing_required_parameter"),
+        (
+            {"expires_after": {"anchor": "last_active_at"}},
+            "expires_after.minutes",
+            "missing_required_parameter",
+        ),
         (
             {"expires_after": {"anchor": "last_active_at", "minutes": 10_081}},
             "expires_after.minutes",
@@ -41,7 +56,9 @@ def test_a_disabled_network_and_no_skills_are_taken() -> None:
         ({"name": "n" * 257}, "name", "string_above_max_length"),
     ],
 )
-def test_a_field_beyond_its_bounds_is_refused_with_its_place(fields: dict[str, Any], param: str, code: str) -> None:
+def test_a_field_beyond_its_bounds_is_refused_with_its_place(
+    fields: dict[str, Any], param: str, code: str
+) -> None:
     with pytest.raises(ClientError) as error:
         decode_create_container(body(**{"name": "n", **fields}))
     assert (error.value.param, error.value.code) == (param, code)
@@ -69,6 +86,8 @@ def test_a_page_of_containers_is_of_twenty_newest_first() -> None:
         ("." + "y" * 255, f"/mnt/data/{ID}-.{'y' * 221}"),
     ],
 )
-def test_a_path_is_one_name_of_at_most_255_bytes_with_its_extension(filename: str, path: str) -> None:
+def test_a_path_is_one_name_of_at_most_255_bytes_with_its_extension(
+    filename: str, path: str
+) -> None:
     assert path_in_container(ID, filename) == path
     assert len(path.removeprefix("/mnt/data/").encode()) <= 255

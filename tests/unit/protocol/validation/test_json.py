@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.protocol.validation.validate import MAX_CONTAINERS, MAX_DEPTH, decode_json, decode_object
+from antiphon.protocol.validation.validate import (
+    MAX_CONTAINERS,
+    MAX_DEPTH,
+    decode_json,
+    decode_object,
+)
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 

@@ -1,4 +1,6 @@
-"""Tools that were decoded before: the request is the same as if it was decoded alone, and so are its errors."""
+"""Tools that were decoded before: the request is the same as if it was decoded alone, and so are
+its errors.
+"""
 
 from typing import Any
 
@@ -11,25 +13,52 @@ from antiphon.errors import ClientError
 from antiphon.history.recent_inputs import RecentInputs
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import MOST, decode_except_tools, decode_with_tools, remember
+from antiphon.protocol.validation.known_tools import (
+    MOST,
+    decode_except_tools,
+    decode_with_tools,
+    remember,
+)
 from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_request
 from antiphon.protocol.websocket import decode_message, read_create
 from antiphon.sharing.recent import Recent
 from tests.support.chance import examples
 
-TIDE = {"type": "function", "name": "tide", "parameters": {"type": "object", "properties": {"port": {}}}}
+TIDE = {
+    "type": "function",
+    "name": "tide",
+    "parameters": {"type": "object", "properties": {"port": {}}},
+}
 PATCH = {"type": "custom", "name": "patch", "format": {"type": "text"}}
-NAMESPACE = {"type": "namespace", "name": "sea", "description": "", "tools": [TIDE | {"defer_loading": True}]}
+NAMESPACE = {
+    "type": "namespace",
+    "name": "sea",
+    "description": "",
+    "tools": [TIDE | {"defer_loading": True}],
+}
 SEARCH = {"type": "tool_search", "execution": "client"}
-BROKEN = [TIDE, TIDE, {"type": "function", "name": "wave"}, {"type": "function"}, NAMESPACE, {"type": "nothing"}, 7]
+BROKEN = [
+    TIDE,
+    TIDE,
+    {"type": "function", "name": "wave"},
+    {"type": "function"},
+    NAMESPACE,
+    {"type": "nothing"},
+    7,
+]
 
 requests = st.fixed_dictionaries(
-    {"model": st.just("m"), "input": st.sampled_from(["Hi", [{"role": "user", "content": "Hi"}], [{}], 7, None])},
+    {
+        "model": st.just("m"),
+        "input": st.sampled_from(["Hi", [{"role": "user", "content": "Hi"}], [{}], 7, None]),
+    },
     optional={
         "tools": st.lists(st.sampled_from([TIDE, PATCH, SEARCH, *BROKEN]), max_size=3)
         | st.sampled_from([None, {}, "x"]),
-        "tool_choice": st.sampled_from(["auto", "required", {"type": "function", "name": "tide"}, 7]),
+        "tool_choice": st.sampled_from(
+            ["auto", "required", {"type": "function", "name": "tide"}, 7]
+        ),
         "top_k": st.just(1),
         "temprature": st.just(1),
         "metadata": st.just({"a": "b"}),
@@ -50,7 +79,9 @@ def outcome(decode: Any) -> str:
         return repr(error.body())
 
 
-MANY = msgspec.json.encode([TIDE | {"name": f"tide_{number}", "description": "x" * 600} for number in range(120)])
+MANY = msgspec.json.encode(
+    [TIDE | {"name": f"tide_{number}", "description": "x" * 600} for number in range(120)]
+)
 """Tools of more than `LARGE` bytes."""
 
 
@@ -74,7 +105,9 @@ def alongside(others: bytes, tools: bytes = MANY) -> bytes:
 def test_a_body_that_is_large_because_of_known_tools_is_the_same_at_once(others: bytes) -> None:
     known = memory()
     assert decode_except_tools(alongside(others), None, known, "a") is None
-    remember(decode_large(alongside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
+    remember(
+        decode_large(alongside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a"
+    )
 
     found = outcome(lambda: decode_except_tools(alongside(others), None, known, "a"))
     assert found in ("None", outcome(lambda: decode_request(alongside(others))))
@@ -92,7 +125,9 @@ def test_a_body_that_is_large_because_of_known_tools_is_the_same_at_once(others:
 )
 def test_other_large_bodies_are_decoded_in_a_thread(body: bytes) -> None:
     known = memory()
-    remember(decode_large(alongside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
+    remember(
+        decode_large(alongside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a"
+    )
 
     assert decode_except_tools(alongside(b'"input":"Hi"'), None, known, "a") is not None
     assert decode_except_tools(body, None, known, "a") is None
@@ -101,12 +136,15 @@ def test_other_large_bodies_are_decoded_in_a_thread(body: bytes) -> None:
 @pytest.mark.parametrize("levels", range(MAX_DEPTH - 2, MAX_DEPTH + 2))
 @pytest.mark.parametrize("form", [b"[%b%b]", b'{"a":%b%b}', b"[[1],%b%b]"])
 def test_a_body_with_known_tools_is_as_deep_as_any(levels: int, form: bytes) -> None:
-    known, tools = memory(), msgspec.json.encode([TIDE])
+    known = memory()
+    tools = msgspec.json.encode([TIDE])
     deep = form % (b"[" * levels, b"]" * levels)
     body = b'{"model":"m","input":"Hi","tools":%b,"metadata":%b}' % (tools, deep)
     decode_with_tools(b'{"model":"m","input":"Hi","tools":%b}' % tools, None, known, "a")
 
-    assert outcome(lambda: decode_with_tools(body, None, known, "a")) == outcome(lambda: decode_request(body))
+    assert outcome(lambda: decode_with_tools(body, None, known, "a")) == outcome(
+        lambda: decode_request(body)
+    )
 
 
 @examples(200)
@@ -115,9 +153,9 @@ def test_a_request_is_the_same_whatever_came_before_it(sent: list[dict[str, Any]
     known = memory()
     for request in [*sent, *sent]:
         body = msgspec.json.encode(request)
-        assert outcome(lambda body=body: decode_with_tools(body, "top_k".__eq__, known, "a")) == outcome(
-            lambda body=body: decode_request(body, "top_k".__eq__)
-        )
+        assert outcome(
+            lambda body=body: decode_with_tools(body, "top_k".__eq__, known, "a")
+        ) == outcome(lambda body=body: decode_request(body, "top_k".__eq__))
 
 
 def decoded_large(body: bytes, known: Recent[bytes, ToolList], tenant: str = "a") -> CreateResponse:
@@ -128,12 +166,16 @@ def decoded_large(body: bytes, known: Recent[bytes, ToolList], tenant: str = "a"
 
 
 @examples(100)
-@given(st.lists(requests, min_size=1, max_size=3), st.sampled_from([LARGE, 3 * LARGE]), st.booleans())
+@given(
+    st.lists(requests, min_size=1, max_size=3), st.sampled_from([LARGE, 3 * LARGE]), st.booleans()
+)
 def test_so_is_a_large_request(sent: list[dict[str, Any]], size: int, is_first: bool) -> None:
     known = memory()
     padding = {"instructions": "x" * size}
     for request in [*sent, *sent]:
-        body = msgspec.json.format(msgspec.json.encode(padding | request if is_first else request | padding))
+        body = msgspec.json.format(
+            msgspec.json.encode(padding | request if is_first else request | padding)
+        )
         assert outcome(lambda body=body: decoded_large(body, known)) == outcome(
             lambda body=body: decode_request(body, "top_k".__eq__)
         )
@@ -151,9 +193,16 @@ def test_the_tools_of_large_requests_are_decoded_once_for_each_tenant(size: int)
 
 def test_the_last_of_two_tool_lists_counts_in_a_large_request_too() -> None:
     known = memory()
-    one, other = (msgspec.json.encode([{"type": "function", "name": name}]) for name in ("tide", "wave"))
+    one, other = (
+        msgspec.json.encode([{"type": "function", "name": name}]) for name in ("tide", "wave")
+    )
     twice = b'{"model":"m","input":"%b","tools":%b,"tools":%b}' % (b"x" * LARGE, one, other)
-    long = b'{"model":"m","input":"%b","tools":%b,"tools":[%b%b]}' % (b"x" * LARGE, one, b" " * 3 * LARGE, other[1:-1])
+    long = b'{"model":"m","input":"%b","tools":%b,"tools":[%b%b]}' % (
+        b"x" * LARGE,
+        one,
+        b" " * 3 * LARGE,
+        other[1:-1],
+    )
     for body in (twice, long, twice, long):
         assert repr(decoded_large(body, known)) == repr(decode_request(body))
     first = b'{"model":"m","input":"Hi","tools":%b}' % one
@@ -175,24 +224,38 @@ def test_the_last_of_two_tool_lists_counts_in_a_large_request_too() -> None:
 )
 def test_other_bytes_have_the_same_error(body: bytes) -> None:
     known = memory()
-    decode_with_tools(b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"a"}]}', None, known, "a")
-    assert outcome(lambda: decode_with_tools(body, None, known, "a")) == outcome(lambda: decode_request(body))
+    decode_with_tools(
+        b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"a"}]}', None, known, "a"
+    )
+    assert outcome(lambda: decode_with_tools(body, None, known, "a")) == outcome(
+        lambda: decode_request(body)
+    )
 
 
 def test_the_same_tools_are_decoded_once_for_each_tenant() -> None:
     known = memory()
     body = msgspec.json.encode({"model": "m", "input": "Hi", "tools": [TIDE, PATCH]})
     other = msgspec.json.encode({"tools": [TIDE, PATCH], "input": "Ho", "model": "n"})
-    first, second, third = (decode_with_tools(each, None, known, "a") for each in (body, other, body))
+    first, second, third = (
+        decode_with_tools(each, None, known, "a") for each in (body, other, body)
+    )
     assert first.tools is second.tools is third.tools
     assert decode_with_tools(body, None, known, "b").tools is not first.tools
 
 
 def test_tools_with_credentials_are_not_cached() -> None:
-    server = {"type": "mcp", "server_label": "sea", "server_url": "https://sea.example", "authorization": "secret"}
+    server = {
+        "type": "mcp",
+        "server_label": "sea",
+        "server_url": "https://sea.example",
+        "authorization": "secret",
+    }
     known = memory()
     body = msgspec.json.encode({"model": "m", "input": "Hi", "tools": [TIDE, server]})
-    assert decode_with_tools(body, None, known, "a").tools is not decode_with_tools(body, None, known, "a").tools
+    assert (
+        decode_with_tools(body, None, known, "a").tools
+        is not decode_with_tools(body, None, known, "a").tools
+    )
     assert known.size == 0
 
 
@@ -200,13 +263,16 @@ def test_tools_are_cached_within_their_bytes() -> None:
     known = memory()
     for number in range(1000):
         tools = [TIDE | {"name": f"tide_{number}", "description": "x" * 1000}]
-        decode_with_tools(msgspec.json.encode({"model": "m", "input": "Hi", "tools": tools}), None, known, "a")
+        decode_with_tools(
+            msgspec.json.encode({"model": "m", "input": "Hi", "tools": tools}), None, known, "a"
+        )
     assert 500_000 < known.size < 1_000_000
 
 
 def test_a_fact_is_computed_again_for_other_inputs_alone() -> None:
     tools = ToolList([])
-    one, other = object(), object()
+    one = object()
+    other = object()
     facts = [tools.fact("sum", (each,), object) for each in (one, one, other, other, one)]
     assert facts[0] is facts[1]
     assert facts[2] is facts[3]
@@ -217,7 +283,9 @@ def test_messages_of_a_websocket_share_the_tools_with_each_other_and_with_reques
     known = memory()
     body = {"model": "m", "input": "Hi", "tools": [TIDE, PATCH]}
     for size in (0, 0, LARGE, 3 * LARGE):
-        message = msgspec.json.encode({"type": "response.create", **body, "instructions": "x" * size})
+        message = msgspec.json.encode(
+            {"type": "response.create", **body, "instructions": "x" * size}
+        )
         data, json = decode_message(message, known, "a")
         request = read_create(data, tools=json).request
         remember(request, known, "a")

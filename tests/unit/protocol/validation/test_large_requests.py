@@ -1,4 +1,6 @@
-"""Large requests that send a history again: decoded as if it was new, and its items are read once."""
+"""Large requests that send a history again: decoded as if it was new, and its items are read
+once.
+"""
 
 from typing import Any
 
@@ -83,7 +85,8 @@ items = st.sampled_from(
 def test_a_history_that_grows_is_read_as_if_it_was_new(
     turns: list[list[Any]], indents: bool, data: st.DataObject
 ) -> None:
-    known, sent = Known(), LONG
+    known = Known()
+    sent = LONG
     for turn in [[], *turns]:
         sent = [*sent, *turn]
         if data.draw(st.integers(0, 4)) == 0:  # the client changes what came before
@@ -96,8 +99,12 @@ def test_a_history_that_grows_is_read_as_if_it_was_new(
 def test_items_that_were_sent_before_are_the_same_objects_for_their_tenant_alone() -> None:
     known = Known()
     first = known.decode(body_of(LONG))
-    second = known.decode(body_of([*LONG, {"role": "user", "content": "Hi"}], instructions="Other ones."))
-    third = known.decode(body_of([*LONG, {"role": "user", "content": "Hi"}, {"role": "user", "content": "Ho"}]))
+    second = known.decode(
+        body_of([*LONG, {"role": "user", "content": "Hi"}], instructions="Other ones.")
+    )
+    third = known.decode(
+        body_of([*LONG, {"role": "user", "content": "Hi"}, {"role": "user", "content": "Ho"}])
+    )
     other = known.decode(body_of([*LONG, {"role": "user", "content": "Hi"}]), "b")
     assert [id(item) for item in second.input[:2]] == [id(item) for item in first.input]  # type: ignore[index,union-attr]
     assert [id(item) for item in third.input[:3]] == [id(item) for item in second.input]  # type: ignore[index,union-attr]
@@ -111,7 +118,9 @@ def test_two_conversations_with_the_same_beginning_are_both_known() -> None:
     for text in "xy":
         known.decode(body_of([*LONG, {"role": "user", "content": text}]))
     for text in "xy":
-        known.decode(body_of([*LONG, {"role": "user", "content": text}, {"role": "user", "content": "Hi"}]))
+        known.decode(
+            body_of([*LONG, {"role": "user", "content": text}, {"role": "user", "content": "Hi"}])
+        )
     assert sorted(len(one.items) for one in known.of("a")) == [4, 4]
 
 
@@ -124,7 +133,8 @@ def test_two_conversations_with_the_same_beginning_are_both_known() -> None:
     ],
 )
 def test_an_error_names_the_place_in_the_whole_input(new: list[Any], param: str) -> None:
-    known, before = Known(), [{**LONG[0], "id": "msg_1"}, LONG[1]]
+    known = Known()
+    before = [{**LONG[0], "id": "msg_1"}, LONG[1]]
     known.decode(body_of(before))
     body = body_of([*before, *new])
     with pytest.raises(ClientError) as caught:
@@ -135,7 +145,8 @@ def test_an_error_names_the_place_in_the_whole_input(new: list[Any], param: str)
 
 def test_the_last_of_two_inputs_counts() -> None:
     known = Known()
-    long, short = msgspec.json.encode(LONG), b'[{"role":"user","content":"Hi"}]'
+    long = msgspec.json.encode(LONG)
+    short = b'[{"role":"user","content":"Hi"}]'
     known.decode(b'{"model":"m","input":%b}' % long)
     more = long[:-1] + b',{"role":"user","content":"Ho"}]'
     for first, last in ((more, short), (short, more), (more, b'"Hi"')):
@@ -153,9 +164,12 @@ def test_a_history_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -
             timers.append((now[0] + delay, function))
 
     monkeypatch.setattr("asyncio.get_running_loop", Loop)
-    inputs, known = RecentInputs(now=lambda: now[0]), Known()
+    inputs = RecentInputs(now=lambda: now[0])
+    known = Known()
     for key, text in enumerate("xy"):
-        _, sent = decode_large(body_of([*LONG, {"role": "user", "content": text}]), None, known.tools, inputs, "a")
+        _, sent = decode_large(
+            body_of([*LONG, {"role": "user", "content": text}]), None, known.tools, inputs, "a"
+        )
         assert sent is not None
         now[0] = 300.0 * key
         inputs.put("a", sent)
@@ -170,11 +184,16 @@ def test_a_history_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_histories_are_limited_to_their_bytes() -> None:
-    inputs, known = RecentInputs(3_000_000), Known()
+    inputs = RecentInputs(3_000_000)
+    known = Known()
     for number in range(9):
-        sent = decode_large(body_of([*LONG, {"role": "user", "content": f"{number}"}]), None, known.tools, inputs, "a")[
-            1
-        ]
+        sent = decode_large(
+            body_of([*LONG, {"role": "user", "content": f"{number}"}]),
+            None,
+            known.tools,
+            inputs,
+            "a",
+        )[1]
         assert sent is not None
         inputs.put("a", sent)
     assert 0 < len(inputs.of("a")) < 9

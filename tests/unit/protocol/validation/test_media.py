@@ -102,7 +102,10 @@ def test_large_data_is_checked_everywhere(wrong: str, place: int) -> None:
     data = base64.b64encode(bytes(range(256)) * (SLICE // 128)).decode()
     broken = data[:place] + wrong + data[place + 1 :]
 
-    assert image_refusal(image_url=f"data:image/png;base64,{broken}") == ("invalid_base64_image", "p.image_url")
+    assert image_refusal(image_url=f"data:image/png;base64,{broken}") == (
+        "invalid_base64_image",
+        "p.image_url",
+    )
     check_image(InputImage(image_url=f"data:image/png;base64,{data}"), "p")
 
 
@@ -140,7 +143,9 @@ FILES: list[tuple[dict[str, Any], tuple[str, str]]] = [
 
 
 @pytest.mark.parametrize(("fields", "expected"), FILES)
-def test_a_file_without_one_usable_source_is_refused(fields: dict[str, Any], expected: tuple[str, str]) -> None:
+def test_a_file_without_one_usable_source_is_refused(
+    fields: dict[str, Any], expected: tuple[str, str]
+) -> None:
     assert file_refusal(**fields) == expected
 
 
@@ -151,9 +156,16 @@ def test_a_data_url_splits_into_its_type_and_its_data() -> None:
 
 @pytest.mark.parametrize(
     ("data", "is_valid"),
-    [("AAAA" * 5, True), ("AAAA" * 4 + "AA==", True), ("AA==" + "AAAA" * 4, False), ("AAAA" * 2 + "A?AA" * 3, False)],
+    [
+        ("AAAA" * 5, True),
+        ("AAAA" * 4 + "AA==", True),
+        ("AA==" + "AAAA" * 4, False),
+        ("AAAA" * 2 + "A?AA" * 3, False),
+    ],
 )
-def test_base64_is_judged_in_slices_as_in_one(data: str, is_valid: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base64_is_judged_in_slices_as_in_one(
+    data: str, is_valid: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(media, "SLICE", 4)
     part = InputImage(image_url=f"data:image/png;base64,{data}")
     if is_valid:

@@ -27,9 +27,15 @@ def closed(**properties: Any) -> dict[str, Any]:
 
 def wrong(parameters: dict[str, Any], strict: bool | None) -> str:
     with pytest.raises(ClientError) as caught:
-        check_function_schema(FunctionTool(name="f", parameters=parameters, strict=strict), "tools[3]")
+        check_function_schema(
+            FunctionTool(name="f", parameters=parameters, strict=strict), "tools[3]"
+        )
     error = caught.value
-    assert (error.status, error.code, error.param) == (400, "invalid_function_parameters", "tools[3].parameters")
+    assert (error.status, error.code, error.param) == (
+        400,
+        "invalid_function_parameters",
+        "tools[3].parameters",
+    )
     start = "Invalid schema for function 'f': "
     assert error.message.startswith(start)
     return error.message.removeprefix(start)
@@ -55,7 +61,10 @@ def test_a_closed_schema_may_be_strict(schema: dict[str, Any]) -> None:
     check_function_schema(FunctionTool(name="f", parameters=schema, strict=True), "tools[0]")
 
 
-REQUIRED = "'required' is required to be supplied and to be an array including every key in properties. Missing"
+REQUIRED = (
+    "'required' is required to be supplied and to be an array including every key in "
+    "properties. Missing"
+)
 CLOSED = "'additionalProperties' is required to be supplied and to be false."
 NOT_STRICT = {
     "no type": ({}, """schema must be a JSON Schema of 'type: "object"', got 'type: "None"'."""),
@@ -75,7 +84,10 @@ NOT_STRICT = {
         closed() | {"$defs": {"d": {"type": "object"}}},
         f"In context=('$defs', 'd'), {CLOSED}",
     ),
-    "no type below": (closed(a={}), "In context=('properties', 'a'), schema must have a 'type' key."),
+    "no type below": (
+        closed(a={}),
+        "In context=('properties', 'a'), schema must have a 'type' key.",
+    ),
     "array of nothing": (
         closed(a={"type": "array"}),
         "In context=('properties', 'a'), array schema missing items.",
@@ -100,19 +112,26 @@ NOT_STRICT = {
 
 
 @pytest.mark.parametrize(("schema", "words"), NOT_STRICT.values(), ids=NOT_STRICT)
-def test_a_strict_schema_that_is_not_is_refused_with_the_place(schema: dict[str, Any], words: str) -> None:
+def test_a_strict_schema_that_is_not_is_refused_with_the_place(
+    schema: dict[str, Any], words: str
+) -> None:
     assert wrong(schema, strict=True) == words
 
 
 @pytest.mark.parametrize("strict", [None, False])
 @pytest.mark.parametrize(
-    "schema", [{}, {"properties": {"a": {}}}, {"type": "object", "allOf": [{"properties": {"a": True}}]}]
+    "schema",
+    [{}, {"properties": {"a": {}}}, {"type": "object", "allOf": [{"properties": {"a": True}}]}],
 )
-def test_a_schema_that_is_not_strict_may_be_loose(schema: dict[str, Any], strict: bool | None) -> None:
+def test_a_schema_that_is_not_strict_may_be_loose(
+    schema: dict[str, Any], strict: bool | None
+) -> None:
     check_function_schema(FunctionTool(name="f", parameters=schema, strict=strict), "tools[0]")
 
 
-@pytest.mark.parametrize("target", ["https://example.com/a.json", "file:///etc/passwd", "other.json", "", 1, {}])
+@pytest.mark.parametrize(
+    "target", ["https://example.com/a.json", "file:///etc/passwd", "other.json", "", 1, {}]
+)
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_reference_out_of_the_schema_is_refused(target: Any, strict: bool) -> None:
     words = wrong(closed(a={"type": "array", "items": {"$ref": target}}), strict)
@@ -135,12 +154,24 @@ def test_a_text_format_has_the_same_rules_and_its_own_code() -> None:
 
 
 SCHEMAS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["object", "array", "string", "#", "#/items/0", "x"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from(["object", "array", "string", "#", "#/items/0", "x"]),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
             st.sampled_from(
-                ["type", "properties", "required", "items", "additionalProperties", "anyOf", "$ref", "enum"]
+                [
+                    "type",
+                    "properties",
+                    "required",
+                    "items",
+                    "additionalProperties",
+                    "anyOf",
+                    "$ref",
+                    "enum",
+                ]
             ),
             inner,
         )
@@ -149,14 +180,22 @@ SCHEMAS = st.recursive(
 
 
 @pytest.mark.wide
-@given(st.dictionaries(st.sampled_from(["type", "properties", "required", "items", "anyOf", "$ref"]), SCHEMAS))
+@given(
+    st.dictionaries(
+        st.sampled_from(["type", "properties", "required", "items", "anyOf", "$ref"]), SCHEMAS
+    )
+)
 def test_whatever_the_schema_it_is_taken_or_refused(schema: dict[str, Any]) -> None:
     for strict in (True, False):
         with pytest.raises(ClientError):
-            check_function_schema(FunctionTool(name="f", parameters=schema, strict=strict), "tools[0]")
+            check_function_schema(
+                FunctionTool(name="f", parameters=schema, strict=strict), "tools[0]"
+            )
             raise ClientError("taken")
     with pytest.raises(ClientError):
-        check_function_schema(FunctionTool(name="f", parameters=closed(a=schema), strict=True), "tools[0]")
+        check_function_schema(
+            FunctionTool(name="f", parameters=closed(a=schema), strict=True), "tools[0]"
+        )
         raise ClientError("taken")
 
 
@@ -179,8 +218,11 @@ def chain(levels: int) -> dict[str, Any]:
 HARD = {
     "200 levels": chain(200),
     "10,000 properties": closed(**{f"p{i}": STRING for i in range(10_000)}),
-    "10,000 properties, none required": closed(**{f"p{i}": STRING for i in range(10_000)}) | {"required": []},
-    "3,000 references to a deep place": closed(**{f"p{i}": {"$ref": "#" + "/properties/a" * 50} for i in range(3000)}),
+    "10,000 properties, none required": closed(**{f"p{i}": STRING for i in range(10_000)})
+    | {"required": []},
+    "3,000 references to a deep place": closed(
+        **{f"p{i}": {"$ref": "#" + "/properties/a" * 50} for i in range(3000)}
+    ),
     "recursion": closed(a={"$ref": "#"}, b={"anyOf": [{"$ref": "#/properties/b"}]}),
     "a regular expression that never ends": closed(**{"a" * 40: STRING | {"pattern": "(a+)+$"}}),
 }
@@ -188,8 +230,12 @@ HARD = {
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("schema", HARD.values(), ids=HARD)
-def test_the_work_to_judge_a_schema_grows_no_faster_than_the_schema(schema: dict[str, Any], strict: bool) -> None:
-    """Counted in calls of functions, which no busy machine changes; the size is that of the schema as JSON."""
+def test_the_work_to_judge_a_schema_grows_no_faster_than_the_schema(
+    schema: dict[str, Any], strict: bool
+) -> None:
+    """Counted in calls of functions, which no busy machine changes; the size is that of the schema
+    as JSON.
+    """
     calls = 0
 
     def count(frame: object, event: str, argument: object) -> None:

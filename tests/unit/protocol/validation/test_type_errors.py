@@ -1,4 +1,6 @@
-"""The walk and `msgspec.convert` must agree on what fits: else a request is refused without a reason, or worse."""
+"""The walk and `msgspec.convert` must agree on what fits: else a request is refused without a
+reason, or worse.
+"""
 
 import copy
 import json
@@ -28,16 +30,37 @@ FULL: dict[str, Any] = {
             "status": "completed",
             "role": "user",
             "content": [
-                {"type": "input_text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}},
-                {"type": "input_image", "image_url": "https://example.com/a.png", "file_id": None, "detail": "auto"},
-                {"type": "input_file", "file_data": "aGk=", "filename": "a.txt", "file_url": None, "detail": "low"},
+                {
+                    "type": "input_text",
+                    "text": "x",
+                    "prompt_cache_breakpoint": {"mode": "explicit"},
+                },
+                {
+                    "type": "input_image",
+                    "image_url": "https://example.com/a.png",
+                    "file_id": None,
+                    "detail": "auto",
+                },
+                {
+                    "type": "input_file",
+                    "file_data": "aGk=",
+                    "filename": "a.txt",
+                    "file_url": None,
+                    "detail": "low",
+                },
             ],
         },
         {
             "type": "message",
             "role": "assistant",
             "content": [
-                {"type": "output_text", "text": "x", "annotations": [{"a": 1}], "logprobs": None, "parsed": [1]},
+                {
+                    "type": "output_text",
+                    "text": "x",
+                    "annotations": [{"a": 1}],
+                    "logprobs": None,
+                    "parsed": [1],
+                },
                 {"type": "refusal", "refusal": "no"},
             ],
             "phase": "commentary",
@@ -53,7 +76,12 @@ FULL: dict[str, Any] = {
             "parsed_arguments": {},
             "internal_chat_message_metadata_passthrough": {},
         },
-        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "x"}], "name": "f"},
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": [{"type": "input_text", "text": "x"}],
+            "name": "f",
+        },
         {
             "type": "reasoning",
             "id": "rs_1",
@@ -77,10 +105,20 @@ FULL: dict[str, Any] = {
             "defer_loading": None,
         }
     ],
-    "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]},
+    "tool_choice": {
+        "type": "allowed_tools",
+        "mode": "auto",
+        "tools": [{"type": "function", "name": "f"}],
+    },
     "metadata": {"k": "v"},
     "text": {
-        "format": {"type": "json_schema", "name": "n", "schema": {}, "strict": None, "description": "x"},
+        "format": {
+            "type": "json_schema",
+            "name": "n",
+            "schema": {},
+            "strict": None,
+            "description": "x",
+        },
         "verbosity": "low",
     },
     "temperature": 1,
@@ -128,11 +166,11 @@ CASES: list[tuple[type[Struct], dict[str, Any]]] = [
     (InputItemsQuery, {"limit": 3, "order": "asc", "include": ["reasoning.encrypted_content"]}),
 ]
 VALUES: list[Any] = [
-    None, True, False, 0, 1, -3, 15, 16, 21, 1.0, 16.5, -0.5, 10**30, 10**400, 1e300, "", "x", "a b", "a\n", "@",
-    "auto", "message", "function", "custom", "text", "json_object", "reasoning", "input_text", "output_text", "low",
-    "web_search", "é" * 64, "x" * 65, "😀" * 129, "x" * 513, [], [[]], [{}], ["x"], [1], [None], ["x"] * 65, {},
-    {"type": "text"}, {"type": None}, {"type": 1}, {"type": "function", "name": "f"}, {"k": "v"}, {"k": None},
-    {"id": "x"}, {"type": "message", "role": "user", "content": "x"}, {str(i): "" for i in range(17)},
+    None, True, False, 0, 1, -3, 15, 16, 21, 1.0, 16.5, -0.5, 10**30, 10**400, 1e300, "", "x", "a b", "a\n", "@",  # noqa: E501 - one text, or a row of a table
+    "auto", "message", "function", "custom", "text", "json_object", "reasoning", "input_text", "output_text", "low",  # noqa: E501 - one text, or a row of a table
+    "web_search", "é" * 64, "x" * 65, "😀" * 129, "x" * 513, [], [[]], [{}], ["x"], [1], [None], ["x"] * 65, {},  # noqa: E501 - one text, or a row of a table
+    {"type": "text"}, {"type": None}, {"type": 1}, {"type": "function", "name": "f"}, {"k": "v"}, {"k": None},  # noqa: E501 - one text, or a row of a table
+    {"id": "x"}, {"type": "message", "role": "user", "content": "x"}, {str(i): "" for i in range(17)},  # noqa: E501 - one text, or a row of a table
     [{"type": "function", "name": "f"}] * 129,
 ]  # fmt: skip
 KEYS = ["bogus", "type", "id", "role", "name", "text", "strict", "input"]
@@ -189,7 +227,8 @@ def test_a_full_request_fits(cls: type[Struct], data: dict[str, Any]) -> None:
 def test_the_walk_finds_something_wrong_exactly_where_msgspec_does(
     case: tuple[type[Struct], dict[str, Any]], mutations: int, data: st.DataObject
 ) -> None:
-    cls, body = case[0], copy.deepcopy(case[1])
+    cls = case[0]
+    body = copy.deepcopy(case[1])
     for _ in range(mutations):
         if body:
             mutate(body, data.draw)
@@ -204,7 +243,9 @@ def test_the_full_request_breaks_no_rule() -> None:
 @pytest.mark.wide
 @examples(200)
 @given(st.integers(1, 3), st.data())
-def test_a_full_request_with_anything_changed_is_taken_or_refused(mutations: int, data: st.DataObject) -> None:
+def test_a_full_request_with_anything_changed_is_taken_or_refused(
+    mutations: int, data: st.DataObject
+) -> None:
     body = copy.deepcopy(FULL)
     for _ in range(mutations):
         mutate(body, data.draw)
@@ -216,7 +257,9 @@ def test_a_full_request_with_anything_changed_is_taken_or_refused(mutations: int
 
 @pytest.mark.wide
 @pytest.mark.parametrize(("cls", "data"), CASES)
-def test_every_value_in_every_place_is_judged_alike(cls: type[Struct], data: dict[str, Any]) -> None:
+def test_every_value_in_every_place_is_judged_alike(
+    cls: type[Struct], data: dict[str, Any]
+) -> None:
     differing = []
     for i in range(len(places(data))):
         for value in VALUES:
@@ -260,11 +303,16 @@ def test_what_is_missing_comes_before_what_is_unknown_and_that_before_the_fields
 
 
 INTENDED = [
-    ("sto", "store"), ("stroe", "store"), ("modle", "model"), ("instruction", "instructions"), ("strem", "stream"),
+    ("sto", "store"), ("stroe", "store"), ("modle", "model"), ("instruction", "instructions"), ("strem", "stream"),  # noqa: E501 - one text, or a row of a table
     ("temprature", "temperature"), ("foo", None), ("x", None), ("", None), ("t" * 100_000, None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "intended"), INTENDED)
-def test_a_misspelt_name_is_distinguished_from_an_unknown_one(name: str, intended: str | None) -> None:
-    assert nearest(name, ["model", "store", "stream", "instructions", "temperature", "top_p"]) == intended
+def test_a_misspelt_name_is_distinguished_from_an_unknown_one(
+    name: str, intended: str | None
+) -> None:
+    assert (
+        nearest(name, ["model", "store", "stream", "instructions", "temperature", "top_p"])
+        == intended
+    )

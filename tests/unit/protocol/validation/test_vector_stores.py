@@ -23,7 +23,10 @@ def body(**fields: Any) -> bytes:
 
 
 def static(size: int, overlap: int) -> dict[str, Any]:
-    return {"type": "static", "static": {"max_chunk_size_tokens": size, "chunk_overlap_tokens": overlap}}
+    return {
+        "type": "static",
+        "static": {"max_chunk_size_tokens": size, "chunk_overlap_tokens": overlap},
+    }
 
 
 def test_an_empty_body_creates_a_store() -> None:
@@ -51,11 +54,20 @@ def test_an_overlap_of_up_to_half_of_a_chunk_is_taken(size: int, overlap: int) -
         (800, -1, "chunk_overlap_tokens"),
     ],
 )
-def test_sizes_beyond_their_bounds_are_refused_with_their_place(size: int, overlap: int, param: str) -> None:
-    files = [{"file_id": "file-1"}, {"file_id": "file-2", "chunking_strategy": static(size, overlap)}]
+def test_sizes_beyond_their_bounds_are_refused_with_their_place(
+    size: int, overlap: int, param: str
+) -> None:
+    files = [
+        {"file_id": "file-1"},
+        {"file_id": "file-2", "chunking_strategy": static(size, overlap)},
+    ]
     for decode, provided, path in (
         (decode_attach_file, {"file_id": "file-1", "chunking_strategy": static(size, overlap)}, ""),
-        (decode_create_vector_store, {"file_ids": ["file-1"], "chunking_strategy": static(size, overlap)}, ""),
+        (
+            decode_create_vector_store,
+            {"file_ids": ["file-1"], "chunking_strategy": static(size, overlap)},
+            "",
+        ),
         (decode_create_batch, {"files": files}, "files[1]."),
     ):
         with pytest.raises(ClientError) as refused:
@@ -63,7 +75,9 @@ def test_sizes_beyond_their_bounds_are_refused_with_their_place(size: int, overl
         assert refused.value.param == f"{path}chunking_strategy.static.{param}"
 
 
-@pytest.mark.parametrize("provided", [{}, {"file_ids": []}, {"file_ids": ["a"], "files": [{"file_id": "a"}]}])
+@pytest.mark.parametrize(
+    "provided", [{}, {"file_ids": []}, {"file_ids": ["a"], "files": [{"file_id": "a"}]}]
+)
 def test_a_batch_has_files_in_one_of_two_ways(provided: dict[str, Any]) -> None:
     with pytest.raises(ClientError):
         decode_create_batch(body(**provided))
@@ -92,4 +106,8 @@ def test_an_id_of_the_form_is_returned(name: str) -> None:
 def test_an_id_of_another_form_is_refused(name: str) -> None:
     with pytest.raises(ClientError) as refused:
         check_id(name, "vector_store_id", "vs")
-    assert (refused.value.status, refused.value.param, refused.value.code) == (400, "vector_store_id", "invalid_value")
+    assert (refused.value.status, refused.value.param, refused.value.code) == (
+        400,
+        "vector_store_id",
+        "invalid_value",
+    )

@@ -5,8 +5,21 @@ import pytest
 from antiphon.server.resources.codex_catalog import catalog
 
 REQUIRED = {
-    *("slug", "display_name", "supported_reasoning_levels", "shell_type", "visibility", "supported_in_api", "priority"),
-    *("support_verbosity", "truncation_policy", "experimental_supported_tools", "base_instructions"),
+    *(
+        "slug",
+        "display_name",
+        "supported_reasoning_levels",
+        "shell_type",
+        "visibility",
+        "supported_in_api",
+        "priority",
+    ),
+    *(
+        "support_verbosity",
+        "truncation_policy",
+        "experimental_supported_tools",
+        "base_instructions",
+    ),
 }
 """Without any of these Codex 0.169 rejects the whole catalog."""
 
@@ -30,7 +43,9 @@ def test_the_output_of_a_tool_fits_into_the_window(window: int | None, stored_si
     assert entry["truncation_policy"] == {"mode": "tokens", "limit": stored_size}
 
 
-@pytest.mark.parametrize(("vision", "kinds"), [(True, ["text", "image"]), (None, ["text", "image"]), (False, ["text"])])
+@pytest.mark.parametrize(
+    ("vision", "kinds"), [(True, ["text", "image"]), (None, ["text", "image"]), (False, ["text"])]
+)
 def test_a_model_that_sees_no_images_is_sent_none(vision: bool | None, kinds: list[str]) -> None:
     (entry,) = catalog([("qwen3", None, vision)])
     assert entry["input_modalities"] == kinds
@@ -42,7 +57,10 @@ def test_the_verdict_about_a_model_is_its_description() -> None:
 
 
 def test_models_stay_in_their_order() -> None:
-    assert [(entry["slug"], entry["priority"]) for entry in catalog([("b", None, None), ("a", None, None)])] == [
+    assert [
+        (entry["slug"], entry["priority"])
+        for entry in catalog([("b", None, None), ("a", None, None)])
+    ] == [
         ("b", 0),
         ("a", 1),
     ]

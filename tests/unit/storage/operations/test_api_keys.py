@@ -30,7 +30,9 @@ def test_a_request_takes_its_share_of_a_minute(
 ) -> None:
     take = statements_of(api_keys.take("key_1", limits, tokens), NOON)
 
-    assert next(take) == Query("take_tokens", ("key_1", AT, requests_cost, tokens_cost, TODAY, taken, most))
+    assert next(take) == Query(
+        "take_tokens", ("key_1", AT, requests_cost, tokens_cost, TODAY, taken, most)
+    )
     with pytest.raises(StopIteration) as ended:
         take.send([(AT + 15_000_000, AT - 1, 70)])
     assert ended.value.value == BucketState(True, 15.0, 0.0, 70)
@@ -43,7 +45,9 @@ def test_a_request_takes_its_share_of_a_minute(
         ([], BucketState(False, 0.0, 0.0, 0)),
     ],
 )
-def test_a_rejected_request_reports_the_exhausted_limit(rows: list[tuple[int, int, int]], state: BucketState) -> None:
+def test_a_rejected_request_reports_the_exhausted_limit(
+    rows: list[tuple[int, int, int]], state: BucketState
+) -> None:
     take = statements_of(api_keys.take("key_1", KeyLimits(requests_per_minute=1), 0), NOON)
     next(take)
 
@@ -63,7 +67,9 @@ def test_the_budgets_of_today_are_locked_once_and_taken_with_the_tokens() -> Non
     assert next(take) == LOCK
     step = take.send([("", TODAY, 50, 140), ("key_1", TODAY, 90, 400)])
     assert isinstance(step, Query) and step.query == "take_tokens"
-    assert take.send([(AT, AT, 0)]) == QueryMany("spend_budget", [("acme", "", 10), ("acme", "key_1", 10)])
+    assert take.send([(AT, AT, 0)]) == QueryMany(
+        "spend_budget", [("acme", "", 10), ("acme", "key_1", 10)]
+    )
     with pytest.raises(StopIteration) as ended:
         take.send([])
     assert ended.value.value.is_granted
@@ -85,7 +91,9 @@ def test_a_budget_of_an_earlier_day_is_opened_again() -> None:
         ([("", TODAY, 51, 140), ("key_1", TODAY, 90, 0)], ExhaustedBudget(True, "month", 200)),
     ],
 )
-def test_a_budget_without_room_takes_nothing(rows: list[tuple[str, int, int, int]], lacking: ExhaustedBudget) -> None:
+def test_a_budget_without_room_takes_nothing(
+    rows: list[tuple[str, int, int, int]], lacking: ExhaustedBudget
+) -> None:
     take = statements_of(api_keys.take("key_1", KeyLimits(), 0, CLAIM), NOON)
     next(take)
 

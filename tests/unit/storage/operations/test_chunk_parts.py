@@ -19,7 +19,9 @@ TEXTS = {
 def test_a_part_costs_at_most_its_bound_unless_it_is_one_chunk(text: str) -> None:
     size = len(text.encode())
     rested: list[None] = []
-    parts = list(parts_of([(number, text, size) for number in range(200)], lambda: rested.append(None)))
+    parts = list(
+        parts_of([(number, text, size) for number in range(200)], lambda: rested.append(None))
+    )
     assert [number for part in parts for number, _ in part] == list(range(200))
     assert all(list(terms) == terms_of(text) for part in parts for _, terms in part)
     costs = [sum(len(terms) + EACH for _, terms in part) for part in parts]

@@ -1,4 +1,6 @@
-"""The event log of a response: which statements read a part of it, and which reads are announced as large."""
+"""The event log of a response: which statements read a part of it, and which reads are announced as
+large.
+"""
 
 import pytest
 
@@ -38,7 +40,9 @@ def test_the_events_of_a_large_response_are_announced(size: int) -> None:
         ([1, 2, 3], 3, None),
     ],
 )
-def test_so_many_events_are_read_as_fit_and_one_at_least(sizes: list[int], count: int, announced: int | None) -> None:
+def test_so_many_events_are_read_as_fit_and_one_at_least(
+    sizes: list[int], count: int, announced: int | None
+) -> None:
     tail = statements_of(event_log.tail(T, "resp_1", 4), 1000)
     next(tail)
     tail.send([(7, "in_progress", 0, 3, 1)])

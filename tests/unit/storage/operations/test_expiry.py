@@ -19,7 +19,9 @@ NOW = 1000
         (100_000, 10_001, True),
     ],
 )
-def test_a_purge_deletes_a_share_of_all_responses_or_a_thousand(total: int, expired: int, is_too_much: bool) -> None:
+def test_a_purge_deletes_a_share_of_all_responses_or_a_thousand(
+    total: int, expired: int, is_too_much: bool
+) -> None:
     size = statements_of(purge_size(0.1), NOW)
     most = max(PURGED_FREELY, total // 10)
 

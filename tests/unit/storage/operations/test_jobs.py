@@ -23,7 +23,9 @@ MOST = 150
 
 @pytest.mark.parametrize("waiting", [MOST - NEARLY, MOST - 1])
 def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> None:
-    enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
+    enqueue = statements_of(
+        jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST)
+    )
 
     assert next(enqueue) == Query("count_waiting", (T, MOST))
     assert enqueue.send([(waiting,)]) == Query("lock_worker", (QUEUE,))
@@ -34,7 +36,9 @@ def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> Non
 
 
 def test_a_queue_with_free_capacity_does_not_wait() -> None:
-    enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
+    enqueue = statements_of(
+        jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST)
+    )
     next(enqueue)
     step = enqueue.send([(MOST - NEARLY - 1,)])
 
@@ -42,7 +46,9 @@ def test_a_queue_with_free_capacity_does_not_wait() -> None:
 
 
 def test_a_full_queue_is_full_without_waiting() -> None:
-    enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
+    enqueue = statements_of(
+        jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST)
+    )
     next(enqueue)
     with pytest.raises(StopIteration) as ended:
         enqueue.send([(MOST,)])
@@ -52,7 +58,9 @@ def test_a_full_queue_is_full_without_waiting() -> None:
 
 def test_a_response_with_a_used_idempotency_key_is_not_queued() -> None:
     queued = new_response(status="queued")
-    enqueue = statements_of(jobs.enqueue(queued, b"", [], StoredReply(T, "key", True, b"{}"), Reservation()))
+    enqueue = statements_of(
+        jobs.enqueue(queued, b"", [], StoredReply(T, "key", True, b"{}"), Reservation())
+    )
 
     assert next(enqueue) == Query("put_reply", (T, "key", queued.id, 1, b"{}"))
     assert enqueue.send([]) == Query("let_go", (None, queued.id))
@@ -64,8 +72,12 @@ def test_a_response_with_a_used_idempotency_key_is_not_queued() -> None:
 LOCK = Query("lock_conversation", ("conv_1", T))
 
 
-@pytest.mark.parametrize(("rows", "outcome"), [([], LockResult.UNKNOWN), ([(5, "resp_other", None)], LockResult.BUSY)])
-def test_a_response_is_not_queued_without_its_conversation(rows: Sequence[Any], outcome: LockResult) -> None:
+@pytest.mark.parametrize(
+    ("rows", "outcome"), [([], LockResult.UNKNOWN), ([(5, "resp_other", None)], LockResult.BUSY)]
+)
+def test_a_response_is_not_queued_without_its_conversation(
+    rows: Sequence[Any], outcome: LockResult
+) -> None:
     queued = replace(new_response(status="queued"), conversation_id="conv_1")
     enqueue = statements_of(jobs.enqueue(queued, b"", [], None, Reservation()))
 
@@ -76,7 +88,9 @@ def test_a_response_is_not_queued_without_its_conversation(rows: Sequence[Any], 
 
 
 @pytest.mark.parametrize("holder", [(None, None), ("resp_lost", 1)])
-def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(holder: tuple[Any, Any]) -> None:
+def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(
+    holder: tuple[Any, Any],
+) -> None:
     queued = replace(new_response(status="queued"), conversation_id="conv_1")
     enqueue = statements_of(jobs.enqueue(queued, b"", [], None, Reservation()))
     next(enqueue)
@@ -133,7 +147,9 @@ def test_a_job_is_claimed_without_large_data_and_that_of_a_lost_worker_without_u
 
     assert next(claim) == Query("lock_worker", (QUEUE,))
     assert claim.send([]) == Query("next_waiting", (10, "worker", 5, 1000, 1, 1, 1_000_000))
-    assert claim.send([(7, is_lost, AT_ONCE, T, "", 0, 0)]) == Query("claim", (7, "worker", is_lost, 0))
+    assert claim.send([(7, is_lost, AT_ONCE, T, "", 0, 0)]) == Query(
+        "claim", (7, "worker", is_lost, 0)
+    )
     step = claim.send([(7, is_late)])
     if is_late:
         assert step == Query("revive", ("worker",))
@@ -144,15 +160,21 @@ def test_a_job_is_claimed_without_large_data_and_that_of_a_lost_worker_without_u
         step = claim.send([("resp_1",)])
     assert step == Query("start", (7,))
     assert claim.send([]) == Query("job_by_seq", (7, FEW_BYTES))
-    assert claim.send([LARGE[0]]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+    assert claim.send([LARGE[0]]) == Query(
+        "load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES)
+    )
 
 
 @pytest.mark.parametrize("is_limit_reached", [0, 1])
-def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_room(is_limit_reached: int) -> None:
+def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_room(
+    is_limit_reached: int,
+) -> None:
     claim = statements_of(jobs.claim("worker", 10, 5, ONE_SLOT), 1000)
     next(claim)
     claim.send([])
-    assert claim.send([(7, 1, AT_ONCE, T, "", is_limit_reached, 0)]) == Query("claim", (7, "worker", 1, 0))
+    assert claim.send([(7, 1, AT_ONCE, T, "", is_limit_reached, 0)]) == Query(
+        "claim", (7, "worker", 1, 0)
+    )
     with pytest.raises(StopIteration) as ended:
         claim.send([])
 
@@ -160,7 +182,9 @@ def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_ro
 
 
 def test_no_related_job_is_searched_where_only_other_tenants_ran_one() -> None:
-    claim = statements_of(jobs.claim("worker", 10, 5, Slots(recent={("other", "continuation")})), 1000)
+    claim = statements_of(
+        jobs.claim("worker", 10, 5, Slots(recent={("other", "continuation")})), 1000
+    )
     next(claim)
     claim.send([])
 
@@ -169,7 +193,9 @@ def test_no_related_job_is_searched_where_only_other_tenants_ran_one() -> None:
 
 @pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
 def test_a_job_that_lost_its_conversation_ends_and_appends_nothing(lock: Sequence[Any]) -> None:
-    ended = replace(new_response(new_items("q"), new_items("a")), conversation_id="conv_1", is_streamed=True)
+    ended = replace(
+        new_response(new_items("q"), new_items("a")), conversation_id="conv_1", is_streamed=True
+    )
     finish = statements_of(jobs.finish(Job(ended, b"", 1, 0, 0, 1, 0), ended, append=True))
     step = next(finish)
     while step != LOCK:
@@ -184,7 +210,9 @@ COUNTS = st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1))
 
 
 @given(st.lists(COUNTS, max_size=6), COUNTS)
-def test_no_more_jobs_are_returned_than_the_limits_need(counts: list[tuple[int, ...]], over: tuple[int, ...]) -> None:
+def test_no_more_jobs_are_returned_than_the_limits_need(
+    counts: list[tuple[int, ...]], over: tuple[int, ...]
+) -> None:
     rows = [(len(counts) - place, *each) for place, each in enumerate(counts)]
     returned = to_return(rows, over)
     by_job = {seq: each for seq, *each in rows}

@@ -36,7 +36,9 @@ def test_a_small_response_is_read_at_once(items: int, size: int, few: bool) -> N
 
 
 @pytest.mark.parametrize(("items", "size"), [(FEW_ITEMS + 1, 1), (1, FEW_BYTES + 1)])
-def test_the_items_of_a_large_response_are_announced_and_read_in_slices(items: int, size: int) -> None:
+def test_the_items_of_a_large_response_are_announced_and_read_in_slices(
+    items: int, size: int
+) -> None:
     load = statements_of(responses.load(T, "resp_1"), NOW)
     next(load)
 
@@ -46,11 +48,16 @@ def test_the_items_of_a_large_response_are_announced_and_read_in_slices(items: i
     step.take([(0, "msg_1", b"{}", b"sealed"), (1, "msg_2", b"[]", None)])
     with pytest.raises(StopIteration) as ended:
         load.send([])
-    assert (ended.value.value.input, ended.value.value.output) == ((ITEM,), (StoredItem("msg_2", b"[]"),))
+    assert (ended.value.value.input, ended.value.value.output) == (
+        (ITEM,),
+        (StoredItem("msg_2", b"[]"),),
+    )
 
 
 @pytest.mark.parametrize(("items", "size"), [(FEW_ITEMS + 1, 1), (1, FEW_BYTES + 1)])
-def test_a_large_response_is_read_without_its_items_if_few_are_requested(items: int, size: int) -> None:
+def test_a_large_response_is_read_without_its_items_if_few_are_requested(
+    items: int, size: int
+) -> None:
     load = statements_of(responses.load(T, "resp_1", few=True), NOW)
     next(load)
     with pytest.raises(StopIteration) as ended:
@@ -61,7 +68,9 @@ def test_a_large_response_is_read_without_its_items_if_few_are_requested(items: 
 
 @pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
 def test_a_response_that_lost_its_conversation_is_not_saved(lock: Sequence[Any]) -> None:
-    save = statements_of(responses.save(replace(new_response(), conversation_id="conv_1"), append=True))
+    save = statements_of(
+        responses.save(replace(new_response(), conversation_id="conv_1"), append=True)
+    )
 
     assert next(save) == Query("lock_conversation", ("conv_1", T))
     with pytest.raises(StopIteration) as ended:
@@ -99,7 +108,8 @@ def test_a_chain_is_announced_by_its_responses_or_items_whichever_are_more(
     length: int, items: int, is_known: bool
 ) -> None:
     history = statements_of(
-        responses.history(T, "resp_1", ChainExtent(length, False, items, 99) if is_known else None), NOW
+        responses.history(T, "resp_1", ChainExtent(length, False, items, 99) if is_known else None),
+        NOW,
     )
     step = next(history)
     if not is_known:
@@ -108,4 +118,7 @@ def test_a_chain_is_announced_by_its_responses_or_items_whichever_are_more(
 
     assert step == ReadSize(8, 99)
     step = next(history)
-    assert isinstance(step, QueryInSlices) and (step.query, step.values) == ("history", ("resp_1", T, NOW))
+    assert isinstance(step, QueryInSlices) and (step.query, step.values) == (
+        "history",
+        ("resp_1", T, NOW),
+    )

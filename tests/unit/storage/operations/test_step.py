@@ -1,4 +1,6 @@
-"""What callers of a store name: each operation says in its parameters which rows it can see, and has a name."""
+"""What callers of a store name: each operation says in its parameters which rows it can see, and
+has a name.
+"""
 
 import inspect
 from collections import Counter
@@ -9,7 +11,12 @@ from tests.support.changed_stores import modules, named
 
 
 def operations() -> list[Read[..., Any] | Write[..., Any]]:
-    return [one for module in modules() for one in vars(module).values() if isinstance(one, Read | Write)]
+    return [
+        one
+        for module in modules()
+        for one in vars(module).values()
+        if isinstance(one, Read | Write)
+    ]
 
 
 def names_a_tenant(operation: Read[..., Any] | Write[..., Any]) -> bool:
@@ -25,5 +32,7 @@ def test_the_first_argument_is_the_tenant_unless_an_operation_is_of_all_tenants(
 
 def test_no_two_operations_have_the_same_name_in_the_metrics() -> None:
     counts = Counter(one.name for one in {id(one): one for one in operations()}.values())
-    assert [name for name, count in counts.items() if count > 1] == ["input_page"]  # of two reads of one page
+    assert [name for name, count in counts.items() if count > 1] == [
+        "input_page"
+    ]  # of two reads of one page
     assert len(named()) > 150

@@ -26,7 +26,9 @@ def test_of_many_so_many_are_read_of_each_endpoint_that_each_tenant_has_its_shar
 
     assert due.send(rows) == Query("due_of_endpoint", ("we_1", 1000, 2))
     assert due.send([("wh_1",), ("wh_2",)]) == Query("due_of_endpoint", ("we_3", 1000, 3))
-    assert due.send([("wh_5",), ("wh_6",), ("wh_7",)]) == Query("due_of_endpoint", ("we_2", 1000, 2))
+    assert due.send([("wh_5",), ("wh_6",), ("wh_7",)]) == Query(
+        "due_of_endpoint", ("we_2", 1000, 2)
+    )
     with pytest.raises(StopIteration) as ended:
         due.send([("wh_3",), ("wh_4",)])
     assert [(one.id, one.tenant) for one in ended.value.value] == [

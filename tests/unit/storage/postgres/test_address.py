@@ -1,4 +1,6 @@
-"""URLs of databases in libpq's form, with its parameters and with passwords that are not encoded."""
+"""URLs of databases in libpq's form, with its parameters and with passwords that are not
+encoded.
+"""
 
 from urllib.parse import unquote, urlsplit
 
@@ -15,11 +17,20 @@ from tests.support.cases import each
         ("postgresql://u@h/db", "postgresql://u@h/db"),
         ("postgres://u:p@h:5432/db", "postgres://u:p@h:5432/db"),
         ("postgresql:///db?host=/tmp/pg&user=u", "postgresql:///db?host=%2Ftmp%2Fpg&user=u"),
-        ("postgresql://u@a:1,b:2/db?target_session_attrs=any", "postgresql://u@a:1,b:2/db?target_session_attrs=any"),
+        (
+            "postgresql://u@a:1,b:2/db?target_session_attrs=any",
+            "postgresql://u@a:1,b:2/db?target_session_attrs=any",
+        ),
         ("postgresql://u@[::1]:5432/db", "postgresql://u@[::1]:5432/db"),
-        ("postgresql://u@h/db?sslmode=require&channel_binding=require", "postgresql://u@h/db?sslmode=require"),
+        (
+            "postgresql://u@h/db?sslmode=require&channel_binding=require",
+            "postgresql://u@h/db?sslmode=require",
+        ),
         ("postgresql://u@h/db?application_name=a b", "postgresql://u@h/db?application_name=a%20b"),
-        ("postgresql://u@h/db?options=-c%20jit%3Doff", "postgresql://u@h/db?options=-c%20jit%3Doff"),
+        (
+            "postgresql://u@h/db?options=-c%20jit%3Doff",
+            "postgresql://u@h/db?options=-c%20jit%3Doff",
+        ),
         ("postgresql://u@h/db?schema=s", "postgresql://u@h/db?search_path=%22s%22"),
         ("postgresql://u@h/db?pooler=transaction&connect_timeout=3", "postgresql://u@h/db"),
         ("postgresql://u:p%40x@h/db", "postgresql://u:p%40x@h/db"),
@@ -38,10 +49,13 @@ def test_a_password_need_not_be_encoded(password: str) -> None:
 
 
 def test_parameters_without_effect_are_named() -> None:
-    url = (
-        "postgresql://u@h/db?channel_binding=require&keepalives=1&keepalives_idle=30&gssencmode=disable&sslmode=prefer"
+    url = "postgresql://u@h/db?channel_binding=require&keepalives=1&keepalives_idle=30&gssencmode=disable&sslmode=prefer"
+    assert read_address(url).ignored == (
+        "channel_binding",
+        "gssencmode",
+        "keepalives",
+        "keepalives_idle",
     )
-    assert read_address(url).ignored == ("channel_binding", "gssencmode", "keepalives", "keepalives_idle")
 
 
 @each(

@@ -5,7 +5,8 @@ import pytest
 
 from antiphon.storage.postgres.link import is_about_data, is_worth_a_retry, store_error
 
-FAILED, UNREACHABLE = "The store operation failed.", "The store is unreachable."
+FAILED = "The store operation failed."
+UNREACHABLE = "The store is unreachable."
 CAUSES = [
     (asyncpg.DiskFullError(), "The store's disk is full."),
     (asyncpg.InsufficientPrivilegeError(), "The store's database role lacks a privilege."),

@@ -14,7 +14,9 @@ from antiphon.storage.postgres.rights import needed
         ("DELETE", {"responses", "upload_parts"}),
     ],
 )
-def test_it_needs_them_for_its_statements_and_for_the_triggers(right: str, tables: set[str]) -> None:
+def test_it_needs_them_for_its_statements_and_for_the_triggers(
+    right: str, tables: set[str]
+) -> None:
     """Only triggers write to `tenant_sizes` and delete from `upload_parts`."""
     assert tables <= needed()[right]
 

@@ -1,4 +1,6 @@
-"""Whose clock is right among the servers of one file: a simulation of servers that look every two seconds."""
+"""Whose clock is right among the servers of one file: a simulation of servers that look every two
+seconds.
+"""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +22,9 @@ class File:
 
 @dataclass
 class Server:
-    """One server: `ahead` is how far its clock is ahead, `booted` what its other clock shows at the beginning."""
+    """One server: `ahead` is how far its clock is ahead, `booted` what its other clock shows at the
+    beginning.
+    """
 
     file: File
     name: str
@@ -66,7 +70,8 @@ def test_the_first_server_of_a_file_is_right() -> None:
 @pytest.mark.parametrize("ahead", [40 * DAY, 120.0, -40 * DAY, -120.0, 62.5])
 def test_a_server_that_joins_with_a_wrong_clock_knows_and_deletes_nothing(ahead: float) -> None:
     file = File()
-    good, late = Server(file, "good"), Server(file, "late", ahead)
+    good = Server(file, "good")
+    late = Server(file, "late", ahead)
     run([good], 0, 200)
     run([good, late], 200, 600)
 
@@ -80,7 +85,8 @@ def test_a_server_that_joins_with_a_wrong_clock_knows_and_deletes_nothing(ahead:
 
 def test_it_is_known_within_seconds() -> None:
     file = File()
-    good, late = Server(file, "good"), Server(file, "late", 40 * DAY)
+    good = Server(file, "good")
+    late = Server(file, "late", 40 * DAY)
     run([good], 0, 200)
     run([good, late], 200, 10)
     assert late.skew == pytest.approx(40 * DAY, abs=3)
@@ -88,9 +94,13 @@ def test_it_is_known_within_seconds() -> None:
 
 def test_many_servers_with_right_clocks_agree_all_the_time() -> None:
     file = File()
-    servers = [Server(file, f"s{number}", 0.4 * number, booted=77.0 * number) for number in range(5)]
+    servers = [
+        Server(file, f"s{number}", 0.4 * number, booted=77.0 * number) for number in range(5)
+    ]
     run(servers, 0, 1000)
-    assert all(one.skew is not None and abs(one.skew) < 5 for server in servers for one in server.verdicts)
+    assert all(
+        one.skew is not None and abs(one.skew) < 5 for server in servers for one in server.verdicts
+    )
     assert sum(verdict.writes for server in servers for verdict in server.verdicts) < 5 * 20
 
 
@@ -134,7 +144,8 @@ def test_a_clock_set_forward_an_hour_is_detected_and_trusted_if_no_worker_disagr
 
 def test_a_clock_that_is_set_while_another_server_runs_is_wrong() -> None:
     file = File()
-    good, bad = Server(file, "good"), Server(file, "bad")
+    good = Server(file, "good")
+    bad = Server(file, "bad")
     run([good, bad], 0, 200)
     bad.ahead = 3600
     run([good, bad], 200, 300)

@@ -16,6 +16,8 @@ from antiphon.storage.sqlite.marks import bound
         ("$1 $2 $3 $4 $5 $6 $7 $8 $9 $10", "? ? ? ? ? ? ? ? ? ?", tuple(range(10))),
     ],
 )
-def test_numbers_become_plain_and_the_values_follow_them(text: str, plain: str, values: tuple[object, ...]) -> None:
+def test_numbers_become_plain_and_the_values_follow_them(
+    text: str, plain: str, values: tuple[object, ...]
+) -> None:
     provided = range(10) if len(values) == 10 else ("one", "two")[: len({*values})]
     assert bound(text, tuple(provided)) == (plain, values)

@@ -17,16 +17,29 @@ FOUND = {"type": "tool_call_response", "id": "c", "response": "it"}
     ("requested", "reported"),
     [
         ({"role": "user", "content": "Hi"}, {"role": "user", "parts": [HI]}),
-        ({"role": "user", "content": [{"type": "text", "text": "Hi"}]}, {"role": "user", "parts": [HI]}),
         (
-            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:secret"}}]},
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {"role": "user", "parts": [HI]},
+        ),
+        (
+            {
+                "role": "user",
+                "content": [{"type": "image_url", "image_url": {"url": "data:secret"}}],
+            },
             {"role": "user", "parts": [{"type": "image_url"}]},
         ),
         (
-            {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": INSPECT_TOOL}]},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c", "function": INSPECT_TOOL}],
+            },
             {"role": "assistant", "parts": [CALL]},
         ),
-        ({"role": "tool", "tool_call_id": "c", "content": "it"}, {"role": "tool", "parts": [FOUND]}),
+        (
+            {"role": "tool", "tool_call_id": "c", "content": "it"},
+            {"role": "tool", "parts": [FOUND]},
+        ),
     ],
 )
 def test_a_message_of_chat_completions(requested: Any, reported: Any) -> None:
@@ -38,7 +51,10 @@ def test_a_message_of_chat_completions(requested: Any, reported: Any) -> None:
     [
         ({"role": "user", "content": "Hi"}, {"role": "user", "parts": [HI]}),
         (
-            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}, {"type": "input_file"}]},
+            {
+                "role": "user",
+                "content": [{"type": "input_text", "text": "Hi"}, {"type": "input_file"}],
+            },
             {"role": "user", "parts": [HI, {"type": "input_file"}]},
         ),
         (
@@ -49,7 +65,10 @@ def test_a_message_of_chat_completions(requested: Any, reported: Any) -> None:
             {"type": "custom_tool_call", "call_id": "c", "name": "look", "input": "{}"},
             {"role": "assistant", "parts": [CALL]},
         ),
-        ({"type": "function_call_output", "call_id": "c", "output": "it"}, {"role": "tool", "parts": [FOUND]}),
+        (
+            {"type": "function_call_output", "call_id": "c", "output": "it"},
+            {"role": "tool", "parts": [FOUND]},
+        ),
         ({"type": "reasoning", "encrypted_content": "secret"}, {"role": "assistant", "parts": []}),
     ],
 )
@@ -60,7 +79,12 @@ def test_an_item_of_responses(requested: Any, reported: Any) -> None:
 def test_a_tool_is_sent_without_its_secret_keys() -> None:
     function = {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}
     chat = {"tools": [{"type": "function", "function": function}]}
-    mcp = {"type": "mcp", "server_label": "x", "authorization": "secret", "headers": {"x-key": "secret"}}
+    mcp = {
+        "type": "mcp",
+        "server_label": "x",
+        "authorization": "secret",
+        "headers": {"x-key": "secret"},
+    }
 
     assert json.loads(tool_definitions(chat)) == [{"type": "function", **function}]
     assert json.loads(tool_definitions({"tools": [{"type": "function", **function}, mcp]})) == [

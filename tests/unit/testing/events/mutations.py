@@ -1,4 +1,6 @@
-"""More mutations of the sound streams: what each kind of text, item and place adds to the ones of the rules."""
+"""More mutations of the sound streams: what each kind of text, item and place adds to the ones of
+the rules.
+"""
 
 from antiphon_verify.events.mutations import (
     ADDED,
@@ -22,27 +24,59 @@ MORE: list[tuple[str, Mutation]] = [
     # Other ways to break the same rules: what each kind of text, item and place adds to them.
     ("event:fields", Mutation("answer", insert({"delta": "x"}, "output_text.delta"), "nothing")),
     ("event:fields", Mutation("answer", insert(event("error"), "output_text.delta"))),
-    ("stream:sequence-numbers", Mutation("answer", remove("completed", "sequence_number"), "numbers")),
-    ("stream:sequence-numbers", Mutation("answer", put("created", "sequence_number", 1), "numbers")),
+    (
+        "stream:sequence-numbers",
+        Mutation("answer", remove("completed", "sequence_number"), "numbers"),
+    ),
+    (
+        "stream:sequence-numbers",
+        Mutation("answer", put("created", "sequence_number", 1), "numbers"),
+    ),
     ("stream:opening-order", Mutation("answer", double("in_progress"))),
     ("stream:opening-order", Mutation("cut", swap("queued", "in_progress"))),
     ("failed:error-before", Mutation("failure", put("error", "error.code", "rate_limit_exceeded"))),
     ("failed:error-set", Mutation("answer", put("completed", "response.error", FLAT))),
-    ("incomplete:reason", Mutation("answer", put("completed", "response.incomplete_details", {"reason": "steered"}))),
-    ("usage:totals", Mutation("answer", put("completed", "response.usage.input_tokens_details.cached_tokens", 11))),
+    (
+        "incomplete:reason",
+        Mutation("answer", put("completed", "response.incomplete_details", {"reason": "steered"})),
+    ),
+    (
+        "usage:totals",
+        Mutation(
+            "answer", put("completed", "response.usage.input_tokens_details.cached_tokens", 11)
+        ),
+    ),
     ("item:done-once", Mutation("tools", both(drop_one(DONE, 6)))),
-    ("item:id-unique", Mutation("answer", both(*(put(name, "item.id", "rs_1", 2) for name in (ADDED, DONE))))),
+    (
+        "item:id-unique",
+        Mutation("answer", both(*(put(name, "item.id", "rs_1", 2) for name in (ADDED, DONE)))),
+    ),
     ("part:kind", Mutation("answer", put("content_part.done", "part.type", "refusal"))),
     ("text:deltas-first", Mutation("calls", drop("custom_tool_call_input.delta"))),
     ("text:done-equals-deltas", Mutation("answer", put("output_text.delta", "delta", "Bye"))),
     ("text:done-equals-deltas", Mutation("answer", put("refusal.delta", "delta", "Yes."))),
     ("text:done-equals-deltas", Mutation("answer", put("reasoning_text.delta", "delta", "x"))),
-    ("text:done-equals-deltas", Mutation("answer", put("reasoning_summary_text.delta", "delta", "x"))),
-    ("text:done-equals-deltas", Mutation("calls", put("custom_tool_call_input.delta", "delta", "x"))),
-    ("text:done-equals-deltas", Mutation("tools", put("code_interpreter_call_code.delta", "delta", "x"))),
+    (
+        "text:done-equals-deltas",
+        Mutation("answer", put("reasoning_summary_text.delta", "delta", "x")),
+    ),
+    (
+        "text:done-equals-deltas",
+        Mutation("calls", put("custom_tool_call_input.delta", "delta", "x")),
+    ),
+    (
+        "text:done-equals-deltas",
+        Mutation("tools", put("code_interpreter_call_code.delta", "delta", "x")),
+    ),
     ("text:done-equals-deltas", Mutation("tools", put("shell_call_command.delta", "delta", "x"))),
-    ("text:done-equals-deltas", Mutation("tools", put("shell_call_output_content.delta", "delta.stdout", "x"))),
-    ("text:done-equals-deltas", Mutation("tools", put("apply_patch_call_operation_diff.delta", "delta", "x"))),
+    (
+        "text:done-equals-deltas",
+        Mutation("tools", put("shell_call_output_content.delta", "delta.stdout", "x")),
+    ),
+    (
+        "text:done-equals-deltas",
+        Mutation("tools", put("apply_patch_call_operation_diff.delta", "delta", "x")),
+    ),
     ("text:done-once", Mutation("mcp", drop("mcp_call_arguments.done"))),
     ("text:done-once", Mutation("calls", double("function_call_arguments.done"))),
     ("text:done-once", Mutation("calls", drop("custom_tool_call_input.done"))),
@@ -81,7 +115,10 @@ MORE: list[tuple[str, Mutation]] = [
         ("tool:fields", Mutation("tools", put(DONE, "item.action", action)))
         for action in (
             *({"type": "dig", "query": "q"}, {}, "search"),
-            *({"type": "find_in_page", "pattern": "x"}, {"type": "find_in_page", "url": "https://e.example/"}),
+            *(
+                {"type": "find_in_page", "pattern": "x"},
+                {"type": "find_in_page", "url": "https://e.example/"},
+            ),
             {"type": "search", "query": "q", "sources": [{"type": "url"}]},
         )
     ),
@@ -90,8 +127,14 @@ MORE: list[tuple[str, Mutation]] = [
     ("mcp:list-outcome", Mutation("mcp", put(DONE, "item.error", {"message": "unreachable"}, 0))),
     ("mcp:call-outcome", Mutation("mcp", put(DONE, "item.error", {"type": "http_error"}, 2))),
     ("mcp:call-error", Mutation("mcp", put(DONE, "item.error.content", None, 3))),
-    ("mcp:call-error", Mutation("mcp", put(DONE, "item.error", {"type": "mcp_protocol_error", "code": 1}, 3))),
-    ("mcp:call-error", Mutation("mcp", put(DONE, "item.error", {"type": "timeout", "message": "x"}, 3))),
+    (
+        "mcp:call-error",
+        Mutation("mcp", put(DONE, "item.error", {"type": "mcp_protocol_error", "code": 1}, 3)),
+    ),
+    (
+        "mcp:call-error",
+        Mutation("mcp", put(DONE, "item.error", {"type": "timeout", "message": "x"}, 3)),
+    ),
     ("mcp:request-whole", Mutation("mcp", put(ADDED, "item.arguments", "", 5))),
     ("annotation:in-text", Mutation("answer", cited(start_index=6))),
     ("annotation:in-text", Mutation("answer", cited(start_index=-1))),

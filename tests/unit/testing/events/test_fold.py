@@ -21,7 +21,9 @@ def test_the_terminal_output_is_not_read():
 
 def test_streamed_content_overrides_the_content_of_the_done_item():
     events = [
-        event | {"item": event["item"] | {"arguments": "lost", "content": []}} if "item" in event else event
+        event | {"item": event["item"] | {"arguments": "lost", "content": []}}
+        if "item" in event
+        else event
         for event in STREAMS["calls"]
     ]
     assert fold(events)["output"][0]["arguments"] == '{"a":1}'
@@ -29,7 +31,9 @@ def test_streamed_content_overrides_the_content_of_the_done_item():
 
 def test_the_first_events_fold_to_the_response_as_far_as_it_got():
     events = STREAMS["answer"]
-    place = next(index for index, event in enumerate(events) if event["type"] == "response.output_text.delta")
+    place = next(
+        index for index, event in enumerate(events) if event["type"] == "response.output_text.delta"
+    )
     response = fold(events[: place + 1])
     assert response["status"] == "in_progress"
     assert [item["status"] for item in response["output"]] == ["completed", "in_progress"]
@@ -40,7 +44,8 @@ def test_the_first_events_fold_to_the_response_as_far_as_it_got():
 
 @given(st.sampled_from(sorted(STREAMS)), st.integers(0, 80))
 def test_every_beginning_of_a_stream_folds_to_a_part_of_the_whole(name: str, length: int):
-    whole, begun = fold(STREAMS[name]), fold(STREAMS[name][:length])
+    whole = fold(STREAMS[name])
+    begun = fold(STREAMS[name][:length])
     ids = [item["id"] for item in begun.get("output", [])]
     assert ids == [item["id"] for item in whole["output"]][: len(ids)]
 

@@ -1,4 +1,6 @@
-"""The checker on the specification's traces and on real servers' streams: is it too strict, and does it see?"""
+"""The checker on the specification's traces and on real servers' streams: is it too strict, and
+does it see?
+"""
 
 from collections import defaultdict
 from pathlib import Path
@@ -14,7 +16,8 @@ needs_traces = pytest.mark.skipif(not traces(), reason=MISSING)
 needs_recordings = pytest.mark.skipif(not recordings(), reason=MISSING)
 
 KNOWN: dict[str, set[str]] = {
-    # Tokens had no list of log probabilities in OpenAI's events before August 2025; the fourth lost its numbers too.
+    # Tokens had no list of log probabilities in OpenAI's events before August 2025; the fourth lost
+    # its numbers too.
     "openai-langchain-openai-test_reasoning-1": {"text:logprobs-listed"},
     "openai-prism-stream-falsy-argument-conversation-responses-2": {"text:logprobs-listed"},
     "openai-prism-stream-multi-tool-conversation-responses-reasoning-3": {"text:logprobs-listed"},
@@ -65,7 +68,10 @@ def provider(path: Path) -> str:
 
 def decrypted(response: dict[str, Any]) -> dict[str, Any]:
     """The response without what OpenAI encrypts afresh for every event."""
-    output = [{key: value for key, value in item.items() if key != "encrypted_content"} for item in response["output"]]
+    output = [
+        {key: value for key, value in item.items() if key != "encrypted_content"}
+        for item in response["output"]
+    ]
     return {**response, "output": output}
 
 

@@ -33,8 +33,14 @@ def test_a_violation_is_one_readable_line():
 
 
 def test_a_violation_counts_its_breaches_and_shows_the_first():
-    events = [event | {"item_id": "msg_9"} if "delta" in event else event for event in STREAMS["answer"]]
+    events = [
+        event | {"item_id": "msg_9"} if "delta" in event else event for event in STREAMS["answer"]
+    ]
     [violation] = check_event_stream(events)
     first = next(event["sequence_number"] for event in events if "delta" in event)
-    assert (violation.rule, violation.sequence_number, violation.times) == ("item:event-id", first, 7)
+    assert (violation.rule, violation.sequence_number, violation.times) == (
+        "item:event-id",
+        first,
+        7,
+    )
     assert str(violation).endswith("(7 times)")

@@ -24,7 +24,8 @@ async def store(monkeypatch: pytest.MonkeyPatch) -> MemoryContainers:
 
 def fails(store: MemoryContainers, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Have the store fail to renew holds so many times."""
-    renew, left = store.renew_hold, [times]
+    renew = store.renew_hold
+    left = [times]
 
     async def renew_hold(tenant: str, container_id: str, holder: str, seconds: float) -> bool:
         if left[0]:
@@ -94,7 +95,8 @@ async def test_an_error_of_the_work_is_raised(store: MemoryContainers) -> None:
 
 
 async def test_calls_of_one_container_come_in_their_order() -> None:
-    queues, order = Queues(), list[int]()
+    queues = Queues()
+    order = list[int]()
 
     async def call(number: int) -> None:
         async with queues.turn(ID):

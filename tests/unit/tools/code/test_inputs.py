@@ -1,4 +1,6 @@
-"""Files in messages: which of them are copied into a container, where, how often, and why some are not."""
+"""Files in messages: which of them are copied into a container, where, how often, and why some are
+not.
+"""
 
 import base64
 from collections.abc import AsyncIterator, Sequence
@@ -24,8 +26,14 @@ ID = "cntr_1"
 class Talk:
     """A conversation with code in one container."""
 
-    def __init__(self, store: MemoryContainers | None = None, content: MemoryContent | None = None) -> None:
-        self.store, self.content, self.sandbox = store or MemoryContainers(), content or MemoryContent(), FakeSandbox()
+    def __init__(
+        self, store: MemoryContainers | None = None, content: MemoryContent | None = None
+    ) -> None:
+        self.store, self.content, self.sandbox = (
+            store or MemoryContainers(),
+            content or MemoryContent(),
+            FakeSandbox(),
+        )
         self.tools = CodeTools(self.sandbox, self.store, self.content, "worker_1")
         self.items: list[InputItem] = []
 
@@ -36,7 +44,14 @@ class Talk:
         self.items.append(convert(item, InputItem))
 
     async def run(self, code: str, tenant: str = "") -> ToolResult:
-        use = Use(AUTO, "code_interpreter", {"code": code}, tenant, container_id=ID, conversation=lambda: self.items)
+        use = Use(
+            AUTO,
+            "code_interpreter",
+            {"code": code},
+            tenant,
+            container_id=ID,
+            conversation=lambda: self.items,
+        )
         result = await self.tools.run(use)
         status = "failed" if result.is_failed else "completed"
         self.add(type="code_interpreter_call", id="ci_1", container_id=ID, code=code, status=status)
@@ -58,14 +73,20 @@ def logs(result: ToolResult) -> list[str]:
 
 
 def by_data(content: bytes, filename: str = "a.csv") -> dict[str, Any]:
-    return {"type": "input_file", "filename": filename, "file_data": base64.b64encode(content).decode()}
+    return {
+        "type": "input_file",
+        "filename": filename,
+        "file_data": base64.b64encode(content).decode(),
+    }
 
 
 def by_id(file_id: str) -> dict[str, Any]:
     return {"type": "input_file", "file_id": file_id}
 
 
-async def test_a_file_by_data_is_there_under_its_name_and_the_model_reads_its_path(talk: Talk) -> None:
+async def test_a_file_by_data_is_there_under_its_name_and_the_model_reads_its_path(
+    talk: Talk,
+) -> None:
     talk.send_text({"type": "input_text", "text": "Sum it."}, by_data(b"1,2"))
 
     result = await talk.run("files")
@@ -93,13 +114,23 @@ async def test_the_tool_and_a_message_name_the_same_file(talk: Talk) -> None:
     tool = CodeInterpreterTool(container={"type": "auto", "file_ids": ["file-1"]})
 
     result = await talk.tools.run(
-        Use(tool, "code_interpreter", {"code": "files"}, container_id=ID, conversation=lambda: talk.items)
+        Use(
+            tool,
+            "code_interpreter",
+            {"code": "files"},
+            container_id=ID,
+            conversation=lambda: talk.items,
+        )
     )
 
-    assert logs(result) == ["{'file-1-b.csv': b'3,4'}"] and "/mnt/data/file-1-b.csv" in str(result.stated)
+    assert logs(result) == ["{'file-1-b.csv': b'3,4'}"] and "/mnt/data/file-1-b.csv" in str(
+        result.stated
+    )
 
 
-async def test_a_file_is_copied_once_and_does_not_come_back_when_code_deletes_it(talk: Talk) -> None:
+async def test_a_file_is_copied_once_and_does_not_come_back_when_code_deletes_it(
+    talk: Talk,
+) -> None:
     talk.content.upload("", "file-1", "b.csv", b"3,4")
     talk.send_text(by_data(b"1,2"), by_id("file-1"))
     await talk.run("files.clear()")
@@ -127,7 +158,13 @@ async def test_another_file_of_the_same_name_has_a_digest_in_its_name(talk: Talk
 
 async def test_a_new_container_and_a_call_that_failed_copy_again(talk: Talk) -> None:
     talk.send_text(by_data(b"1"))
-    talk.add(type="code_interpreter_call", id="ci_0", container_id="cntr_other", code="1", status="completed")
+    talk.add(
+        type="code_interpreter_call",
+        id="ci_0",
+        container_id="cntr_other",
+        code="1",
+        status="completed",
+    )
     talk.add(type="code_interpreter_call", id="ci_0", container_id=ID, code="1", status="failed")
 
     assert await talk.names() == ["a.csv"]
@@ -137,7 +174,13 @@ async def test_files_before_a_completed_command_were_copied(talk: Talk) -> None:
     talk.send_text(by_data(b"1"))
     environment = {"type": "container_reference", "container_id": ID}
     action = {"commands": ["rm a.csv"]}
-    talk.add(type="shell_call", call_id="call_1", action=action, environment=environment, status="completed")
+    talk.add(
+        type="shell_call",
+        call_id="call_1",
+        action=action,
+        environment=environment,
+        status="completed",
+    )
 
     assert await talk.names() == []
 
@@ -152,13 +195,16 @@ async def test_only_files_of_the_user_are_copied(talk: Talk) -> None:
 async def test_images_by_data_url_are_files_and_images_elsewhere_are_not(talk: Talk) -> None:
     url = f"data:image/png;base64,{base64.b64encode(b'png').decode()}"
     talk.send_text(
-        {"type": "input_image", "image_url": url}, {"type": "input_image", "image_url": "https://a.example/b.png"}
+        {"type": "input_image", "image_url": url},
+        {"type": "input_image", "image_url": "https://a.example/b.png"},
     )
 
     assert await talk.names() == ["image.png"]
 
 
-async def test_a_file_by_url_has_the_name_in_its_url_and_an_extension_of_its_type(talk: Talk) -> None:
+async def test_a_file_by_url_has_the_name_in_its_url_and_an_extension_of_its_type(
+    talk: Talk,
+) -> None:
     talk.content.pages = {
         "https://a.example/x%20y.csv?q=1": FetchedContent(b"1", "text/plain"),
         "https://a.example/report": FetchedContent(b"2", "application/pdf"),
@@ -168,7 +214,9 @@ async def test_a_file_by_url_has_the_name_in_its_url_and_an_extension_of_its_typ
     assert await talk.names() == ["report.pdf", "x y.csv"]
 
 
-async def test_a_file_that_cannot_be_copied_is_named_with_the_reason_and_the_call_runs(talk: Talk) -> None:
+async def test_a_file_that_cannot_be_copied_is_named_with_the_reason_and_the_call_runs(
+    talk: Talk,
+) -> None:
     talk.content.upload("other", "file-2", "secret.csv", b"canary")
     talk.send_text(
         by_id("file-2"),
@@ -180,13 +228,17 @@ async def test_a_file_that_cannot_be_copied_is_named_with_the_reason_and_the_cal
     result = await talk.run("files")
 
     assert logs(result) == ["{'a.csv': b'1'}"] and not result.is_failed
-    assert "The user's file file-2 was not copied: it does not exist any more." in str(result.stated)
+    assert "The user's file file-2 was not copied: it does not exist any more." in str(
+        result.stated
+    )
     assert "The user's file gone.csv was not copied: it could not be fetched." in str(result.stated)
     assert "The user's file bad.csv was not copied: its data is not base64." in str(result.stated)
     assert "canary" not in str(result.stated) and len(talk.content.blobs) == 2
 
 
-async def test_files_beyond_the_room_of_the_container_are_named(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_beyond_the_room_of_the_container_are_named(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.tools.code.tool.MOST_BYTES", 10)
     small = Talk(talk.store, talk.content)
     small.content.upload("", "file-1", "large.csv", b"1" * 11)
@@ -200,7 +252,9 @@ async def test_files_beyond_the_room_of_the_container_are_named(talk: Talk, monk
     assert "b.csv was not copied: the container" in str(result.stated)
 
 
-async def test_more_files_than_a_container_holds_are_left_out(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_files_than_a_container_holds_are_left_out(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(inputs, "MOST_FILES", 2)
     talk.send_text(*(by_data(b"1", f"{n}.csv") for n in range(20)))
 

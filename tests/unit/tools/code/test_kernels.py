@@ -1,4 +1,6 @@
-"""Machines between calls: which are kept, and which are ended because they are idle, replaced or in the way."""
+"""Machines between calls: which are kept, and which are ended because they are idle, replaced or in
+the way.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -24,12 +26,18 @@ class Bench:
         self.wanted: set[str] = set()
         values = {"per_tenant": 10, "memory_max": "4g", "quota": QUOTA, **limits}
         self.kernels = Kernels(
-            self.sandbox, self.store, **values, is_wanted=self.wanted.__contains__, clock=lambda: self.now
+            self.sandbox,
+            self.store,
+            **values,
+            is_wanted=self.wanted.__contains__,
+            clock=lambda: self.now,
         )
 
     async def call(self, name: str, tenant: str = "") -> ContainerKernel:
         """One whole call in a container."""
-        container = StoredContainer(f"cntr_{name}", tenant, name, 1, 1, idle_minutes=20, memory_limit="16g")
+        container = StoredContainer(
+            f"cntr_{name}", tenant, name, 1, 1, idle_minutes=20, memory_limit="16g"
+        )
         await self.store.put_container(container, (), QUOTA)
         before = await self.store.hold_container(tenant, container.id, "hold_1", "worker_1", 10)
         await self.store.end_hold(tenant, container.id, "hold_1")
@@ -45,7 +53,9 @@ def bench() -> Bench:
     return Bench()
 
 
-async def test_the_memory_of_a_machine_is_that_of_its_container_up_to_the_setting(bench: Bench) -> None:
+async def test_the_memory_of_a_machine_is_that_of_its_container_up_to_the_setting(
+    bench: Bench,
+) -> None:
     await bench.call("a")
     (machine,) = bench.sandbox.machines
 
@@ -54,7 +64,9 @@ async def test_the_memory_of_a_machine_is_that_of_its_container_up_to_the_settin
     await bench.kernels.close()
 
 
-async def test_a_machine_is_ended_once_it_is_idle_for_as_long_as_its_container_may_be(bench: Bench) -> None:
+async def test_a_machine_is_ended_once_it_is_idle_for_as_long_as_its_container_may_be(
+    bench: Bench,
+) -> None:
     first = await bench.call("a")
     bench.now = 1199.0
     await bench.kernels.poll_once()
@@ -109,7 +121,9 @@ async def test_space_is_freed_first_where_no_call_waits() -> None:
     await bench.kernels.close()
 
 
-async def test_all_tenants_together_have_so_many_machines(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_tenants_together_have_so_many_machines(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernels, "MOST_KERNELS", 2)
     for n in range(3):
         bench.now += 1

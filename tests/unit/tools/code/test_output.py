@@ -58,11 +58,16 @@ def test_each_command_has_its_own_outcome() -> None:
     assert "Command 1 ended with exit code 2." in text and "Standard error:" in text
     assert "Command 2 was stopped" in text
     assert displayed_command(results[1])["outcome"] == {"type": "timeout"}
-    assert displayed_command(CommandResult(exit_code=None, ending="memory"))["outcome"]["exit_code"] == 137
+    assert (
+        displayed_command(CommandResult(exit_code=None, ending="memory"))["outcome"]["exit_code"]
+        == 137
+    )
 
 
 def test_files_are_named_in_one_line_each_kind_whatever_their_names_are() -> None:
-    figure = CreatedFile("cntr_1", "cfile_1", "/mnt/data/cfile_1.png", "cfile_1.png", is_figure=True)
+    figure = CreatedFile(
+        "cntr_1", "cfile_1", "/mnt/data/cfile_1.png", "cfile_1.png", is_figure=True
+    )
     other = CreatedFile("cntr_1", "cfile_2", "/mnt/data/a\n\nb.csv", "a\n\nb.csv")
 
     assert notes_of_files([figure, other], ["Left out."]) == [

@@ -1,4 +1,6 @@
-"""Calls of code and commands: their containers, variables, files, limits and endings, with machines of the tests."""
+"""Calls of code and commands: their containers, variables, files, limits and endings, with machines
+of the tests.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -42,13 +44,21 @@ class Bench:
         name = "worker_2" if other else "worker_1"
         self.tools = CodeTools(self.sandbox, self.store, self.content, name, CodeLimits(**limits))
 
-    async def code(self, code: str, container: str = ID, tenant: str = "", tool: Any = AUTO) -> ToolResult:
-        return await self.tools.run(Use(tool, "code_interpreter", {"code": code}, tenant, container_id=container))
+    async def code(
+        self, code: str, container: str = ID, tenant: str = "", tool: Any = AUTO
+    ) -> ToolResult:
+        return await self.tools.run(
+            Use(tool, "code_interpreter", {"code": code}, tenant, container_id=container)
+        )
 
     async def shell(self, *commands: str, **more: Any) -> ToolResult:
-        return await self.tools.run(Use(SHELL, "shell", {"commands": [*commands], **more}, container_id=ID))
+        return await self.tools.run(
+            Use(SHELL, "shell", {"commands": [*commands], **more}, container_id=ID)
+        )
 
-    async def begin(self, code: str, container: str = ID, tenant: str = "") -> "asyncio.Task[ToolResult]":
+    async def begin(
+        self, code: str, container: str = ID, tenant: str = ""
+    ) -> "asyncio.Task[ToolResult]":
         """Begin a call, and wait until its code runs."""
         task = asyncio.create_task(self.code(code, container, tenant))
         await until(lambda: any(one.is_running for one in self.sandbox.machines))
@@ -93,7 +103,9 @@ async def test_an_exception_is_printed_and_the_call_is_completed(bench: Bench) -
     assert "ZeroDivisionError" in logs(result)[0]
 
 
-async def test_variables_stay_for_the_next_call_of_the_container_and_of_no_other(bench: Bench) -> None:
+async def test_variables_stay_for_the_next_call_of_the_container_and_of_no_other(
+    bench: Bench,
+) -> None:
     await bench.code("x = 41")
 
     assert logs(await bench.code("x + 1")) == ["42"]
@@ -108,7 +120,12 @@ async def test_a_container_that_a_tool_makes_is_created_by_its_first_call(bench:
     await bench.code("1", container_id)
 
     container = bench.store.containers[container_id]
-    assert (container.name, container.is_auto, container.idle_minutes, container.calls) == ("auto", True, 20, 1)
+    assert (container.name, container.is_auto, container.idle_minutes, container.calls) == (
+        "auto",
+        True,
+        20,
+        1,
+    )
     assert container.memory_limit == "1g"
 
 
@@ -116,13 +133,19 @@ async def test_files_created_by_code_are_stored_and_named_to_the_model(bench: Be
     result = await bench.code("files['a.csv'] = b'1,2'")
 
     (created,) = result.files
-    assert (created.container_id, created.path, created.filename) == (ID, "/mnt/data/a.csv", "a.csv")
+    assert (created.container_id, created.path, created.filename) == (
+        ID,
+        "/mnt/data/a.csv",
+        "a.csv",
+    )
     assert not created.is_figure and created.file_id.startswith("cfile_")
     assert "/mnt/data/a.csv" in str(result.stated)
     assert bench.content.blobs[bench.store.rows[ID]["/mnt/data/a.csv"].blob] == b"1,2"
 
 
-async def test_a_changed_file_keeps_its_id_and_an_unchanged_one_is_not_uploaded_again(bench: Bench) -> None:
+async def test_a_changed_file_keeps_its_id_and_an_unchanged_one_is_not_uploaded_again(
+    bench: Bench,
+) -> None:
     (first,) = (await bench.code("files['a'] = b'1'; files['b'] = b'2'")).files[:1]
     (changed,) = (await bench.code("files['a'] = b'3'")).files
 
@@ -154,17 +177,23 @@ async def test_what_is_no_png_is_no_figure(bench: Bench) -> None:
     assert "1 figures are omitted" in str(result.stated)
 
 
-async def test_a_file_that_a_client_adds_or_deletes_between_calls_is_seen_by_the_next(bench: Bench) -> None:
+async def test_a_file_that_a_client_adds_or_deletes_between_calls_is_seen_by_the_next(
+    bench: Bench,
+) -> None:
     await bench.code("files['a'] = b'1'")
     row = bench.store.rows[ID].pop("/mnt/data/a")
     bench.content.blobs["row:up"] = b"new"
-    bench.store.rows[ID]["/mnt/data/b"] = replace(row, id="cfile_b", path="/mnt/data/b", blob="row:up", size=3)
+    bench.store.rows[ID]["/mnt/data/b"] = replace(
+        row, id="cfile_b", path="/mnt/data/b", blob="row:up", size=3
+    )
 
     assert logs(await bench.code("files")) == ["{'b': b'new'}"]
     assert bench.store.paths(ID) == ["/mnt/data/b"]
 
 
-async def test_the_files_of_the_tool_are_in_the_container_and_those_of_other_tenants_are_not(bench: Bench) -> None:
+async def test_the_files_of_the_tool_are_in_the_container_and_those_of_other_tenants_are_not(
+    bench: Bench,
+) -> None:
     bench.content.upload("", "file-1", "data set.csv", b"1,2")
     bench.content.upload("other", "file-2", "secret.csv", b"canary")
     tool = CodeInterpreterTool(container={"type": "auto", "file_ids": ["file-1", "file-2"]})
@@ -192,7 +221,9 @@ async def test_calls_of_one_container_run_one_after_the_other(bench: Bench) -> N
     assert bench.store.containers[ID].calls == 2
 
 
-async def test_another_worker_continues_with_the_files_and_reports_lost_variables(bench: Bench) -> None:
+async def test_another_worker_continues_with_the_files_and_reports_lost_variables(
+    bench: Bench,
+) -> None:
     await bench.code("x = 1; files['a'] = b'1'")
     other = Bench(bench)
 
@@ -221,7 +252,9 @@ async def test_a_call_waits_for_another_worker_that_holds_the_container(bench: B
     await other.tools.close()
 
 
-async def test_the_wait_for_another_worker_is_bounded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_wait_for_another_worker_is_bounded(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(holds, "WAIT_SECONDS", 0.0)
     await bench.code("1")
     bench.store.holders[ID] = "hold_of_another"
@@ -232,7 +265,9 @@ async def test_the_wait_for_another_worker_is_bounded(bench: Bench, monkeypatch:
     assert bench.tools.state("bubblewrap").rejections == {"busy": 1}
 
 
-async def test_a_deleted_container_ends_the_call_in_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deleted_container_ends_the_call_in_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(holds, "RENEW_EVERY", 0.0)
     running = await bench.begin("wait()")
     await bench.store.delete_container("", ID)
@@ -254,7 +289,9 @@ async def test_a_cancelled_call_ends_its_machine_and_releases_its_container(benc
     assert LOST_VARIABLES in str((await bench.code("1")).stated)
 
 
-@pytest.mark.parametrize(("ending", "words"), [("timeout", "120 seconds"), ("memory", "1g"), ("lost", "ended during")])
+@pytest.mark.parametrize(
+    ("ending", "words"), [("timeout", "120 seconds"), ("memory", "1g"), ("lost", "ended during")]
+)
 async def test_a_call_over_its_limits_fails_and_loses_variables_but_no_files(
     bench: Bench, ending: str, words: str
 ) -> None:
@@ -275,7 +312,9 @@ async def test_the_model_reads_that_and_why_its_code_was_paused(bench: Bench) ->
     result = await bench.code("spend(25.0, 81.0); end('timeout')")
 
     assert (result.cpu, result.paused) == (25.0, 81.0)
-    assert all(words in str(result.stated) for words in ("81 s", "25 CPU seconds", "code_cores_per_tenant"))
+    assert all(
+        words in str(result.stated) for words in ("81 s", "25 CPU seconds", "code_cores_per_tenant")
+    )
     assert "paused" not in str((await bench.code("spend(0.5, 0.5)")).stated)
 
 
@@ -295,7 +334,9 @@ async def test_the_machines_of_a_tenant_are_its_own(bench: Bench) -> None:
 
 async def test_the_model_reads_where_files_of_a_lost_machine_cannot_be_read(bench: Bench) -> None:
     await bench.code("x = 1")
-    bench.sandbox.machines[0].variables["close"] = lambda: setattr(bench.sandbox.machines[0], "is_closed", True)
+    bench.sandbox.machines[0].variables["close"] = lambda: setattr(
+        bench.sandbox.machines[0], "is_closed", True
+    )
 
     result = await bench.code("close(); end('lost')")
 
@@ -310,7 +351,9 @@ async def test_a_machine_that_does_not_start_fails_the_call_with_the_reason(benc
     assert bench.tools.state("bubblewrap").calls == {"failed": 1}
 
 
-async def test_a_container_that_expired_since_the_response_began_fails_the_call_only(bench: Bench) -> None:
+async def test_a_container_that_expired_since_the_response_began_fails_the_call_only(
+    bench: Bench,
+) -> None:
     await bench.code("1")
     bench.store.containers[ID] = replace(bench.store.containers[ID], status="expired")
 
@@ -334,7 +377,9 @@ async def test_a_container_by_id_must_exist_and_run(bench: Bench) -> None:
 
     with pytest.raises(ClientError) as unknown:
         await bench.tools.container_for(tool, "other", "")
-    bench.store.containers["cntr_mine"] = replace(bench.store.containers["cntr_mine"], status="expired")
+    bench.store.containers["cntr_mine"] = replace(
+        bench.store.containers["cntr_mine"], status="expired"
+    )
     with pytest.raises(ClientError) as expired:
         await bench.tools.container_for(tool, "mine", "")
 
@@ -403,12 +448,16 @@ async def test_too_many_waiting_calls_are_rejected(monkeypatch: pytest.MonkeyPat
     await bench.tools.close()
 
 
-async def test_files_beyond_the_limits_are_left_out_by_name(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_beyond_the_limits_are_left_out_by_name(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await bench.code("files['old'] = b'1'")
     monkeypatch.setattr("antiphon.tools.code.tool.MOST_BYTES", 10)
     limited = Bench(bench)
 
-    result = await limited.code("files['a'] = b'12345'; files['b'] = b'1234567'; files['c'] = b'1234'")
+    result = await limited.code(
+        "files['a'] = b'12345'; files['b'] = b'1234567'; files['c'] = b'1234'"
+    )
 
     assert bench.store.paths(ID) == [f"/mnt/data/{name}" for name in ("a", "c", "old")]
     assert "The file b was not kept" in str(result.stated)
@@ -433,7 +482,9 @@ async def test_a_command_that_ends_the_machine_fails_the_call(bench: Bench) -> N
     result = await bench.shell("end now", "exit 0")
 
     assert result.is_failed
-    assert [one["outcome"] for one in result.fields["output"]] == [{"type": "exit", "exit_code": 137}]
+    assert [one["outcome"] for one in result.fields["output"]] == [
+        {"type": "exit", "exit_code": 137}
+    ]
     assert not bench.sandbox.alive
 
 
@@ -458,7 +509,9 @@ async def test_code_reads_of_variables_that_were_lost_before_a_command(bench: Be
         ("shell", {"commands": ["ls"] * 51}),
     ],
 )
-async def test_arguments_that_cannot_be_run_fail_the_call(bench: Bench, name: str, arguments: Any) -> None:
+async def test_arguments_that_cannot_be_run_fail_the_call(
+    bench: Bench, name: str, arguments: Any
+) -> None:
     tool = SHELL if name == "shell" else AUTO
     result = await bench.tools.run(Use(tool, name, arguments, container_id=ID))
 

@@ -10,11 +10,19 @@ SHARED = "The tide turns at nine o'clock. "
 
 
 def test_adjacent_hits_are_one_passage_with_their_overlap_once() -> None:
-    hits = [hit(SHARED + "Then it falls.", position=5), hit("x", "x.md"), hit("Brest. " + SHARED, position=4)]
+    hits = [
+        hit(SHARED + "Then it falls.", position=5),
+        hit("x", "x.md"),
+        hit("Brest. " + SHARED, position=4),
+    ]
 
     (passage, other), left = passages_of(hits, None)
 
-    assert (passage.text, key_of(passage), left) == ("Brest. " + SHARED + "Then it falls.", "file-tides#4", 0)
+    assert (passage.text, key_of(passage), left) == (
+        "Brest. " + SHARED + "Then it falls.",
+        "file-tides#4",
+        0,
+    )
     assert other.text == "x"
 
 
@@ -24,8 +32,12 @@ def test_the_same_chunk_of_two_stores_comes_once() -> None:
     assert ([one.text for one in passages], left) == (["a"], 0)
 
 
-@pytest.mark.parametrize(("window", "tokens"), [(None, MOST_TOKENS), (3_000, 1_000), (10**6, MOST_TOKENS)])
-def test_passages_take_a_third_of_the_window_and_no_more_than_the_limit(window: int | None, tokens: int) -> None:
+@pytest.mark.parametrize(
+    ("window", "tokens"), [(None, MOST_TOKENS), (3_000, 1_000), (10**6, MOST_TOKENS)]
+)
+def test_passages_take_a_third_of_the_window_and_no_more_than_the_limit(
+    window: int | None, tokens: int
+) -> None:
     hits = [hit("x" * 400, f"{number}.md") for number in range(300)]  # of 100 tokens each
 
     passages, left = passages_of(hits, window)
@@ -34,7 +46,9 @@ def test_passages_take_a_third_of_the_window_and_no_more_than_the_limit(window: 
 
 
 def test_passages_end_at_what_does_not_fit_so_that_the_best_are_included() -> None:
-    passages, left = passages_of([hit("a", "a.md"), hit("b" * 4_000, "b.md"), hit("c", "c.md")], 1_500)
+    passages, left = passages_of(
+        [hit("a", "a.md"), hit("b" * 4_000, "b.md"), hit("c", "c.md")], 1_500
+    )
 
     assert ([one.text for one in passages], left) == (["a"], 2)
 

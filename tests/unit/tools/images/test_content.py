@@ -19,9 +19,17 @@ WEBP = b"RIFF\0\0\0\0WEBP"
         (b"\xff\xd8\xff" + JPEG[2:], "jpeg", "30x20"),
         (b"GIF89a" + struct.pack("<HH", 30, 20), "gif", "30x20"),
         (WEBP + b"VP8X\0\0\0\0" + b"\0\0\0\0\x1d\0\0\x13\0\0", "webp", "30x20"),
-        (WEBP + b"VP8L\0\0\0\0\x2f" + struct.pack("<I", 29 | 19 << 14) + b"\0" * 5, "webp", "30x20"),
+        (
+            WEBP + b"VP8L\0\0\0\0\x2f" + struct.pack("<I", 29 | 19 << 14) + b"\0" * 5,
+            "webp",
+            "30x20",
+        ),
         (WEBP + b"VP8 \0\0\0\0\0\0\0\x9d\x01\x2a" + struct.pack("<HH", 30, 20), "webp", "30x20"),
-        (b'<?xml version="1.0"?>\n<!-- x -->\n<svg xmlns="http://www.w3.org/2000/svg"/>', "svg", "auto"),
+        (
+            b'<?xml version="1.0"?>\n<!-- x -->\n<svg xmlns="http://www.w3.org/2000/svg"/>',
+            "svg",
+            "auto",
+        ),
     ],
 )
 def test_an_image_is_known_by_its_first_bytes(data: bytes, form: str, size: str) -> None:

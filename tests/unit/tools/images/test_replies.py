@@ -4,7 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from antiphon.tools.images.replies import BadReplyError, decoded, error_of, events_of, first_image, whole
+from antiphon.tools.images.replies import (
+    BadReplyError,
+    decoded,
+    error_of,
+    events_of,
+    first_image,
+    whole,
+)
 
 
 async def parts(*each: bytes) -> AsyncIterator[bytes]:
@@ -16,7 +23,11 @@ async def parts(*each: bytes) -> AsyncIterator[bytes]:
 async def test_events_are_read_however_they_are_cut(cut: int) -> None:
     body = b'event: a\ndata: {"a": 1}\r\n\r\n: comment\ndata:{"b": 2}\n\ndata: [DONE]'
     pieces = [body[place : place + cut] for place in range(0, len(body), cut)]
-    assert [event async for event in events_of(parts(*pieces))] == [b'{"a": 1}', b'{"b": 2}', b"[DONE]"]
+    assert [event async for event in events_of(parts(*pieces))] == [
+        b'{"a": 1}',
+        b'{"b": 2}',
+        b"[DONE]",
+    ]
 
 
 async def test_a_body_that_is_too_large_is_not_read_to_its_end() -> None:

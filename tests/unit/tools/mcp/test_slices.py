@@ -10,7 +10,8 @@ from tests.support.waiting import let_others_run
 
 
 async def test_others_have_the_loop_between_two_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, turns = 0.0, 0
+    now = 0.0
+    turns = 0
 
     def clock() -> float:
         nonlocal now

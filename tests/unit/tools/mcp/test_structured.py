@@ -30,16 +30,22 @@ def texts(*text: str) -> list[dict[str, Any]]:
         (texts("a"), None, ["a"]),
     ],
 )
-def test_structured_content_is_displayed_once(content: Any, structured: Any, displayed: list[str]) -> None:
+def test_structured_content_is_displayed_once(
+    content: Any, structured: Any, displayed: list[str]
+) -> None:
     raw = msgspec.json.encode({"content": content, "structuredContent": structured})
     assert [block["text"] for block in sound_result(raw)["content"]] == displayed
 
 
 def test_structured_content_of_an_error_is_displayed_too() -> None:
-    result = sound_result(b'{"content":[{"type":"text","text":"No."}],"structuredContent":{"code":7},"isError":true}')
+    result = sound_result(
+        b'{"content":[{"type":"text","text":"No."}],"structuredContent":{"code":7},"isError":true}'
+    )
     assert result == {"content": texts("No.", '{"code":7}'), "isError": True}
 
 
 def test_large_content_is_not_compared() -> None:
-    large = b'{"content":[{"type":"text","text":"%b"}],"structuredContent":{"code":7}}' % (b"x" * 1_000_000)
+    large = b'{"content":[{"type":"text","text":"%b"}],"structuredContent":{"code":7}}' % (
+        b"x" * 1_000_000
+    )
     assert len(sound_result(large)["content"]) == 2

@@ -27,7 +27,16 @@ VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 COMMON = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 WORDS = st.sampled_from(
     [
-        *("name", "description", "inputSchema", "annotations", "title", "readOnlyHint", "type", "properties"),
+        *(
+            "name",
+            "description",
+            "inputSchema",
+            "annotations",
+            "title",
+            "readOnlyHint",
+            "type",
+            "properties",
+        ),
         *(
             "text",
             "image",
@@ -41,18 +50,36 @@ WORDS = st.sampled_from(
             "object",
             "$schema",
         ),
-        *("content", "isError", "tools", "nextCursor", "a", "image/png", "aGk=", "", "\0", "\ud800"),
+        *(
+            "content",
+            "isError",
+            "tools",
+            "nextCursor",
+            "a",
+            "image/png",
+            "aGk=",
+            "",
+            "\0",
+            "\ud800",
+        ),
         *("$schema", "required", "x-mcp-header", "string", "$ref", "items"),
     ]
 )
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6),
     max_leaves=12,
 )
 QUICK = examples(60)
 TOOL = st.fixed_dictionaries(
-    {"name": JSON | st.just("good"), "inputSchema": st.dictionaries(WORDS, JSON, max_size=5) | JSON},
+    {
+        "name": JSON | st.just("good"),
+        "inputSchema": st.dictionaries(WORDS, JSON, max_size=5) | JSON,
+    },
     optional={"description": JSON, "annotations": JSON},
 )
 BLOCK = st.dictionaries(WORDS, JSON, max_size=5) | st.fixed_dictionaries(
@@ -76,14 +103,21 @@ def tools_of(page: Any) -> list[dict[str, Any]]:
 
 
 @QUICK
-@given(st.fixed_dictionaries({"tools": st.lists(TOOL | JSON, max_size=5) | JSON}, optional={"nextCursor": JSON}))
+@given(
+    st.fixed_dictionaries(
+        {"tools": st.lists(TOOL | JSON, max_size=5) | JSON}, optional={"nextCursor": JSON}
+    )
+)
 def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
     try:
         sound = tools_of(page)
     except ValueError:
         assert "\\ud8" in encoded(page).decode()
         return
-    listed = {**COMMON, "tools": [{"name": one["name"], "inputSchema": one["input_schema"]} for one in sound]}
+    listed = {
+        **COMMON,
+        "tools": [{"name": one["name"], "inputSchema": one["input_schema"]} for one in sound],
+    }
     for version in VERSIONS:
         validate_server_result("tools/list", version, listed)
     for tool in sound:
@@ -94,7 +128,9 @@ def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
 
 @QUICK
 @given(
-    st.fixed_dictionaries({"content": st.lists(BLOCK | JSON, max_size=5) | JSON}, optional={"structuredContent": JSON})
+    st.fixed_dictionaries(
+        {"content": st.lists(BLOCK | JSON, max_size=5) | JSON}, optional={"structuredContent": JSON}
+    )
 )
 def test_any_result_can_be_stored_and_displayed(result: dict[str, Any]) -> None:
     try:
@@ -145,11 +181,17 @@ def test_an_unusable_tool_has_its_reason(tool: Any, flaw: str) -> None:
 
 def test_the_largest_and_the_deepest_schema_are_remembered() -> None:
     for schema in (deep(60), {"enum": [1] * (MAX_NODES - 2)}, {"title": "é" * (MAX_SCHEMA - 5)}):
-        assert sound_tool(encoded({**GOOD, "inputSchema": schema}))["input_schema"] == {**schema, "type": "object"}
+        assert sound_tool(encoded({**GOOD, "inputSchema": schema}))["input_schema"] == {
+            **schema,
+            "type": "object",
+        }
 
 
 def test_secrets_are_removed_from_each_tool() -> None:
-    tool = sound_tool(encoded({**GOOD, "description": "send s3cret-1", "inputSchema": {"s3cret-1": 1}}), ["s3cret-1"])
+    tool = sound_tool(
+        encoded({**GOOD, "description": "send s3cret-1", "inputSchema": {"s3cret-1": 1}}),
+        ["s3cret-1"],
+    )
     assert tool["description"] == "send [removed]"
     assert tool["input_schema"] == {"[removed]": 1, "type": "object"}
 

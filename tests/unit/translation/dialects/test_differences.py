@@ -1,4 +1,6 @@
-"""Each difference is recognised in the words of several backends, and in none that is about something else."""
+"""Each difference is recognised in the words of several backends, and in none that is about
+something else.
+"""
 
 import json
 from dataclasses import replace
@@ -14,7 +16,10 @@ from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.learned import refused_parameter
 
 GENERIC = DIALECTS["generic"]
-CALLED = [{"role": "assistant", "tool_calls": [{"id": "call_1"}]}, {"role": "tool", "tool_call_id": "call_1"}]
+CALLED = [
+    {"role": "assistant", "tool_calls": [{"id": "call_1"}]},
+    {"role": "tool", "tool_call_id": "call_1"},
+]
 SENT: dict[str, Any] = {
     "model": "m",
     "messages": CALLED,
@@ -31,15 +36,24 @@ KNOWN = [
     # DashScope, Fireworks, and servers that speak like them.
     (
         400,
-        "This model only support stream mode, please enable the stream parameter to access the model. ",
+        "This model only support stream mode, please enable the stream parameter to access the "
+        "model. ",
         "stream.always",
     ),
-    (400, "parameter.enable_thinking must be set to false for non-streaming calls", "stream.always"),
+    (
+        400,
+        "parameter.enable_thinking must be set to false for non-streaming calls",
+        "stream.always",
+    ),
     (400, "Requests with max_tokens > 4096 must have stream=true", "stream.always"),
     (422, "Non-streaming requests are not supported for this model.", "stream.always"),
     (400, "'stream' must be set to true for this model", "stream.always"),
     # Anthropic behind gateways.
-    (400, "`temperature` and `top_p` cannot both be specified for this model. Please use only one.", "sampling.both"),
+    (
+        400,
+        "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+        "sampling.both",
+    ),
     (400, "temperature and top_p are mutually exclusive", "sampling.both"),
     (400, "You cannot set both temperature and top_p.", "sampling.both"),
     # Moonshot and OpenAI.
@@ -55,7 +69,11 @@ KNOWN = [
     (400, "temperature must be 1 for models that reason", "temperature"),
     # Efforts.
     (400, "invalid reasoning_effort: (allowed: low, high, max)", "reasoning.effort:low,high,max"),
-    (422, "reasoning_effort: Input should be 'low', 'medium' or 'high'", "reasoning.effort:low,medium,high"),
+    (
+        422,
+        "reasoning_effort: Input should be 'low', 'medium' or 'high'",
+        "reasoning.effort:low,medium,high",
+    ),
     (
         400,
         "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. "
@@ -67,24 +85,42 @@ KNOWN = [
     (500, "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.", "calls.ids"),
     (
         400,
-        "Jinja Exception: Tool call IDs should be alphanumeric strings with length 9! tool call id ... length of 9",
+        "Jinja Exception: Tool call IDs should be alphanumeric strings with length 9! tool call "
+        "id ... length of 9",
         "calls.ids",
     ),
     # Gemini behind gateways.
-    (400, "Function call is missing a thought_signature in functionCall parts.", "calls.signatures"),
+    (
+        400,
+        "Function call is missing a thought_signature in functionCall parts.",
+        "calls.signatures",
+    ),
     # Formats beside tools.
     (400, "json mode cannot be combined with tool/function calling", "tools.format"),
     (400, '"tools" is incompatible with "response_format"', "tools.format"),
-    (400, "Function calling with a response mime type: 'application/json' is unsupported", "tools.format"),
     (
         400,
-        "response_format is not supported when tools are used: `response_format` cannot be used with tools",
+        "Function calling with a response mime type: 'application/json' is unsupported",
+        "tools.format",
+    ),
+    (
+        400,
+        "response_format is not supported when tools are used: `response_format` cannot be used "
+        "with tools",
         "tools.format",
     ),
     (400, "Tools cannot be combined with a JSON schema", "tools.format"),  # guards, from here
     (400, "JSON schema is not supported with function calling", "tools.format"),
-    (400, "response_format: a function name cannot be used with json schema and tools", "tools.format"),
-    (400, "Invalid argument: tools cannot be combined with JSON schema", "tools.format"),  # no guards, from here
+    (
+        400,
+        "response_format: a function name cannot be used with json schema and tools",
+        "tools.format",
+    ),
+    (
+        400,
+        "Invalid argument: tools cannot be combined with JSON schema",
+        "tools.format",
+    ),  # no guards, from here
     (400, "JSON schema cannot be used with tools (model name: m)", "tools.format"),
     # Forced calls.
     (400, "tool_choice 'required' is incompatible with thinking enabled", "tools.forced"),
@@ -121,7 +157,9 @@ LESSONS = {
 NAMES = {row.name for row in DIFFERENCES} | {*TAUGHT}
 
 
-@pytest.mark.parametrize("row", INVENTED, ids=[f"{row['family']}{place}" for place, row in enumerate(INVENTED)])
+@pytest.mark.parametrize(
+    "row", INVENTED, ids=[f"{row['family']}{place}" for place, row in enumerate(INVENTED)]
+)
 def test_invented_refusals_teach_what_they_are_about(row: dict[str, Any]) -> None:
     sent = SENT | {
         "presence_penalty": 0.1,
@@ -158,9 +196,11 @@ def test_other_refusals_teach_none_of_them(stated: str) -> None:
 @pytest.mark.parametrize(
     "stated",
     [
-        "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified. Pass "
+        "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` "
+        "param specified. Pass "
         "`tools=` param OR set `litellm.modify_params = True`",
-        "litellm.BadRequestError: Anthropic doesn't support tool calling without `tools=` param specified.",
+        "litellm.BadRequestError: Anthropic doesn't support tool calling without `tools=` param "
+        "specified.",
         "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
         "Requests which include `tool_use` or `tool_result` blocks must define tools",
     ],
@@ -172,7 +212,9 @@ def test_calls_without_tools_teach_only_a_request_that_has_them(stated: str) -> 
 
 
 @pytest.mark.parametrize(("status", "stated", "lesson"), KNOWN, ids=range(len(KNOWN)))
-def test_a_request_without_what_is_refused_learns_nothing(status: int, stated: str, lesson: str) -> None:
+def test_a_request_without_what_is_refused_learns_nothing(
+    status: int, stated: str, lesson: str
+) -> None:
     assert recognised(status, [stated], {"model": "m", "messages": [], "stream": True}) is None
 
 
@@ -213,7 +255,9 @@ def test_every_row_has_its_evidence_and_a_name_of_its_own() -> None:
     assert all(row.evidence for row in DIFFERENCES)
 
 
-@pytest.mark.parametrize("model", ["minimax-m2", "MiniMaxAI/MiniMax-M2.5", "minimax/minimax-m2:free", "MiniMax_M3"])
+@pytest.mark.parametrize(
+    "model", ["minimax-m2", "MiniMaxAI/MiniMax-M2.5", "minimax/minimax-m2:free", "MiniMax_M3"]
+)
 def test_minimax_has_its_thoughts_back_where_it_wrote_them(model: str) -> None:
     sent = for_model(GENERIC, model)
     assert (sent.reasoning, sent.replay) == ("think_tags", "always")
@@ -231,7 +275,8 @@ def test_other_models_are_sent_what_their_server_takes(model: str) -> None:
         "Invalid value for temperature: only values between 0 and 2 are supported",
         "Only values between 0 and 2 for temperature are supported",
         "temperature: only numbers up to 1 are allowed",
-        "Invalid schema for function 'f': In context=('properties','temperature'), only string types are allowed",
+        "Invalid schema for function 'f': In context=('properties','temperature'), only string "
+        "types are allowed",
         "tools[0].function.parameters.properties.temperature: only one of them is allowed",
         "This model's maximum context length is 4096 tokens (reasoning 10, tool_choice 4)",
         "Invalid tool_choice: function 'reasoning' not found in tools",
@@ -260,4 +305,7 @@ def test_words_about_something_else_teach_none_of_them(stated: str) -> None:
 @pytest.mark.parametrize("reasoning", ["auto", True, ["low"], {"effort": 3}])
 def test_an_effort_in_a_form_of_the_clients_own_teaches_nothing(reasoning: Any) -> None:
     text = "reasoning_effort must be one of low, high"
-    assert recognised(400, [text], {"messages": [], "reasoning": reasoning, "thinking": reasoning}) is None
+    assert (
+        recognised(400, [text], {"messages": [], "reasoning": reasoning, "thinking": reasoning})
+        is None
+    )

@@ -60,13 +60,16 @@ def test_what_another_form_cannot_change_is_no_matter_of_form(words: str) -> Non
 def test_words_about_a_form_are_not_mistaken(words: str) -> None:
     assert may_be_form(400, words)
     assert may_be_form(422, words)
-    assert not any(may_be_form(status, words) for status in (401, 402, 403, 404, 408, 413, 429, 500, 503))
+    assert not any(
+        may_be_form(status, words) for status in (401, 402, 403, 404, 408, 413, 429, 500, 503)
+    )
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        'Error rendering template: Traceback: File "/opt/server.py", line 3: one must be at the beginning',
+        'Error rendering template: Traceback: File "/opt/server.py", line 3: one must be at the '
+        "beginning",
         "jinja2.exceptions.UndefinedError: 'x' is undefined",
         "raise_exception('roles must alternate')",
     ],
@@ -77,7 +80,9 @@ def test_what_a_template_raises_is_a_matter_of_form_with_any_status(words: str) 
 
 
 def test_the_codes_of_a_refusal_count() -> None:
-    assert not may_be_form(400, spoken(b'{"error": {"code": "DataInspectionFailed", "message": "No."}}'))
+    assert not may_be_form(
+        400, spoken(b'{"error": {"code": "DataInspectionFailed", "message": "No."}}')
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,9 +108,14 @@ def test_a_schema_that_multiplies_has_no_plain_form(count: int, width: int) -> N
     schema = {
         "type": "object",
         "properties": {f"p{number}": {"$ref": "#/$defs/b"} for number in range(count)},
-        "$defs": {"b": {"properties": {f"q{number}": {} for number in range(width)}, "title": "x" * 1_000}},
+        "$defs": {
+            "b": {"properties": {f"q{number}": {} for number in range(width)}, "title": "x" * 1_000}
+        },
     }
-    body = {"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]}
+    body = {
+        "messages": [],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}],
+    }
     began = time.process_time()
 
     assert plain(schema) is None
@@ -129,18 +139,29 @@ def test_omitted_keywords_of_a_schema_are_described_in_words() -> None:
     assert found["properties"] == {
         "a": {"description": 'Must fit {"items":{"type":"integer"}}.'},
         "b": {"description": 'Must fit {"anyOf":[true,{"type":"string"}]}.'},
-        "c": {"type": "array", "items": {}, "description": 'Must fit {"items":[{"type":"string"}]}.'},
+        "c": {
+            "type": "array",
+            "items": {},
+            "description": 'Must fit {"items":[{"type":"string"}]}.',
+        },
     }
 
 
 def test_the_digest_of_a_schema_does_not_depend_on_the_order_of_its_keys() -> None:
-    assert digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1}) != digest_of({"a": 1, "b": [3]})
+    assert (
+        digest_of({"a": 1, "b": [2]})
+        == digest_of({"b": [2], "a": 1})
+        != digest_of({"a": 1, "b": [3]})
+    )
 
 
 @pytest.mark.parametrize(
     ("message", "stored"),
     [
-        ("Unsupported parameter: seed. Conversation was: user: My number is 078-05-1120.", "My number"),
+        (
+            "Unsupported parameter: seed. Conversation was: user: My number is 078-05-1120.",
+            "My number",
+        ),
         ("Schema was refused: {'content': 'My number is 078-05-1120.'}", "078"),
         ("Bad \u0000word\u001b[31m", "\u0000"),
     ],
@@ -174,20 +195,37 @@ def test_few_words_are_stored() -> None:
         ("prompt_cache_key", "k" * 100, "prompt_cache_key"),
         ("stream_options", {"include_usage": True}, "stream_options"),
         ("seed", 10**40, f"seed={digest_of(10**40)}"),  # type: ignore[arg-type]
-        ("chat_template_kwargs", {"a": [1], "b": 2}, f"chat_template_kwargs={digest_of({'b': 2, 'a': [1]})}"),
+        (
+            "chat_template_kwargs",
+            {"a": [1], "b": 2},
+            f"chat_template_kwargs={digest_of({'b': 2, 'a': [1]})}",
+        ),
     ],
 )
-def test_a_suspect_is_a_value_of_a_parameter_unless_any_is_as_good(name: str, value: Any, lesson: str) -> None:
+def test_a_suspect_is_a_value_of_a_parameter_unless_any_is_as_good(
+    name: str, value: Any, lesson: str
+) -> None:
     assert value_lesson(name, value) == lesson
 
 
 def test_only_the_value_that_was_refused_is_omitted() -> None:
-    body: dict[str, Any] = {"messages": [], "temperature": 1.9, "top_p": 0.5, "seed": 3, "user": "me"}
+    body: dict[str, Any] = {
+        "messages": [],
+        "temperature": 1.9,
+        "top_p": 0.5,
+        "seed": 3,
+        "user": "me",
+    }
     lessons = {*suspects(body, GENERIC)} - {"top_p=0.5"}
 
     assert lessons >= {"temperature=1.9", "seed=3", "user"}
     assert omit(body, lessons, {"seed"}) == ["temperature"]
-    assert body == {"messages": [], "top_p": 0.5, "seed": 3, "user": "me"}  # `Dialect.taught` knows `user`
+    assert body == {
+        "messages": [],
+        "top_p": 0.5,
+        "seed": 3,
+        "user": "me",
+    }  # `Dialect.taught` knows `user`
     assert omit({"temperature": 0.9}, lessons) == []
 
 
@@ -198,7 +236,10 @@ def test_the_stored_words_of_a_refusal_by_a_responses_api_are_its_own() -> None:
         "instructions": "Call me Ishmael, please.",
         "user": "alice@example.com",
     }
-    stated = own_words(b"frobnicator-large: My number is 078-05-1120. Call me Ishmael, please. alice@example.com", sent)
+    stated = own_words(
+        b"frobnicator-large: My number is 078-05-1120. Call me Ishmael, please. alice@example.com",
+        sent,
+    )
 
     assert "078" not in stated
     assert "Ishmael" not in stated

@@ -27,7 +27,11 @@ def test_a_profile_that_knows_nothing_leaves_the_dialect_as_it_is() -> None:
         ({"json_held": True}, "patterns", True),
         ({"rejected_keywords": ("pattern",)}, "patterns", False),
         ({"rejected_keywords": ("not",)}, "patterns", True),
-        ({"rejected_keywords": ("pattern", "not")}, "unfit", {"classes", "anchors", "pattern", "logic"}),
+        (
+            {"rejected_keywords": ("pattern", "not")},
+            "unfit",
+            {"classes", "anchors", "pattern", "logic"},
+        ),
         ({"system_role": False}, "system_role", "user"),
         ({"system_role": False}, "alternating", True),
         ({"system_role": True}, "system_role", "system"),
@@ -44,7 +48,9 @@ def test_what_is_configured_replaces_what_was_measured_and_the_rest_stays() -> N
     measured = ModelProfile(context_window=4096, vision=True)
     configured = ModelProfile(context_window=8192, json_held=False)
 
-    assert measured.under(configured) == ModelProfile(context_window=8192, vision=True, json_held=False)
+    assert measured.under(configured) == ModelProfile(
+        context_window=8192, vision=True, json_held=False
+    )
     assert measured.under(None) is measured
 
 
@@ -53,6 +59,7 @@ def test_false_is_a_fact_and_none_is_not() -> None:
 
 
 def test_every_fact_can_be_configured_with_the_values_that_a_profile_may_have() -> None:
-    configurable, facts = get_type_hints(ModelConfig), get_type_hints(ModelProfile)
+    configurable = get_type_hints(ModelConfig)
+    facts = get_type_hints(ModelProfile)
 
     assert {name: configurable.get(name) for name in FACTS} == facts

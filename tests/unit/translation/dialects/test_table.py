@@ -29,7 +29,9 @@ from antiphon.translation.dialects.table import DIALECTS, find_dialect
         ("", set(), "", "demo"),
     ],
 )
-def test_the_family_is_detected_by_host_then_server_then_owner_then_port(url, owned_by, server, name):
+def test_the_family_is_detected_by_host_then_server_then_owner_then_port(
+    url, owned_by, server, name
+):
     assert find_dialect(url, owned_by, server, None).name == name
 
 

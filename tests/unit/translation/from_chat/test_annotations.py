@@ -8,7 +8,10 @@ BREST = {"url": "https://tides.example/brest", "title": "Brest", "start_index": 
 
 
 def test_a_nested_citation_is_flattened() -> None:
-    assert read_annotation({"type": "url_citation", "url_citation": BREST}) == {"type": "url_citation", **BREST}
+    assert read_annotation({"type": "url_citation", "url_citation": BREST}) == {
+        "type": "url_citation",
+        **BREST,
+    }
 
 
 def test_a_flat_citation_stays_flat() -> None:
@@ -16,20 +19,37 @@ def test_a_flat_citation_stays_flat() -> None:
 
 
 def test_fields_that_the_api_does_not_know_are_left_out() -> None:
-    cited = read_annotation({"type": "url_citation", "url_citation": {**BREST, "content": "…"}, "index": 1})
+    cited = read_annotation(
+        {"type": "url_citation", "url_citation": {**BREST, "content": "…"}, "index": 1}
+    )
     assert cited == {"type": "url_citation", **BREST}
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, True, 1.5])
 def test_a_field_that_is_wrong_gets_its_empty_value(odd: Any) -> None:
-    cited = read_annotation({"type": "url_citation", "url_citation": dict.fromkeys(BREST, odd) | {"url": BREST["url"]}})
-    assert cited == {"type": "url_citation", "url": BREST["url"], "title": "", "start_index": 0, "end_index": 0}
+    cited = read_annotation(
+        {"type": "url_citation", "url_citation": dict.fromkeys(BREST, odd) | {"url": BREST["url"]}}
+    )
+    assert cited == {
+        "type": "url_citation",
+        "url": BREST["url"],
+        "title": "",
+        "start_index": 0,
+        "end_index": 0,
+    }
 
 
 @pytest.mark.parametrize("url", [None, "", 7])
 def test_a_citation_of_a_file_without_its_id_is_dropped(url: Any) -> None:
-    assert read_annotation({"type": "file_citation", "file_id": url, "filename": "a.txt", "index": 1}) == {}
-    assert read_annotation({"type": "file_citation"}) == read_annotation({"type": "url_citation"}) == {}
+    assert (
+        read_annotation({"type": "file_citation", "file_id": url, "filename": "a.txt", "index": 1})
+        == {}
+    )
+    assert (
+        read_annotation({"type": "file_citation"})
+        == read_annotation({"type": "url_citation"})
+        == {}
+    )
 
 
 @pytest.mark.parametrize("url", ["", None])
@@ -58,7 +78,8 @@ def test_every_annotation_of_the_api_is_preserved(annotation: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize(
-    "odd", [None, "url_citation", [], {}, {"type": None}, {"type": []}, {"type": "file", "file": {}}]
+    "odd",
+    [None, "url_citation", [], {}, {"type": None}, {"type": []}, {"type": "file", "file": {}}],
 )
 def test_an_unknown_annotation_is_ignored(odd: Any) -> None:
     assert read_annotation(odd) == {}
@@ -81,9 +102,12 @@ def test_an_annotation_waits_for_the_text_that_it_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("provided", "reported"), [((3, 20), (3, 10)), ((-4, 5), (0, 5)), ((8, 2), (8, 8)), ((30, 40), (10, 10))]
+    ("provided", "reported"),
+    [((3, 20), (3, 10)), ((-4, 5), (0, 5)), ((8, 2), (8, 8)), ((30, 40), (10, 10))],
 )
-def test_an_annotation_never_points_past_its_text(provided: tuple[int, int], reported: tuple[int, int]) -> None:
+def test_an_annotation_never_points_past_its_text(
+    provided: tuple[int, int], reported: tuple[int, int]
+) -> None:
     annotations = Annotations()
     annotations.add(BREST | {"start_index": provided[0], "end_index": provided[1]})
 

@@ -61,7 +61,12 @@ NO_TOOL = [
 
 def call_chunks(*names: str, arguments: str = '{"city": "Paris"}') -> list[dict[str, Any]]:
     """A streamed call whose name arrives in pieces."""
-    first = {"index": 0, "id": "call_a", "type": "function", "function": {"name": names[0], "arguments": ""}}
+    first = {
+        "index": 0,
+        "id": "call_a",
+        "type": "function",
+        "function": {"name": names[0], "arguments": ""},
+    }
     rest = [{"index": 0, "function": {"name": name}} for name in names[1:]]
     last = {"index": 0, "function": {"arguments": arguments}}
     return [*(delta(tool_calls=[call]) for call in (first, *rest, last)), delta("tool_calls")]
@@ -71,7 +76,9 @@ def called(name: str, mode: str, names: tuple[str, ...] = WEATHER) -> Translatio
     if mode == "plain":
         function = {"name": name, "arguments": '{"city": "Paris"}'}
         message = {"tool_calls": [{"id": "call_a", "type": "function", "function": function}]}
-        return translate_plain({"choices": [{"message": message, "finish_reason": "tool_calls"}]}, names=names)
+        return translate_plain(
+            {"choices": [{"message": message, "finish_reason": "tool_calls"}]}, names=names
+        )
     pieces = [name] if mode == "streamed" else list(name)
     translation = translate(sse(*call_chunks(*pieces)), names=names)
     assert_event_stream(translation.events)
@@ -84,14 +91,21 @@ def test_what_surrounds_the_name_of_a_tool_is_removed(name: str, mode: str) -> N
     assert called(name, mode).calls == [("get_weather", '{"city": "Paris"}')]
 
 
-@each("pieces", [(" get", "_weather "), ("functions", ".get_", "weather"), ("Get_", "Weather", "<|x|>")])
+@each(
+    "pieces",
+    [(" get", "_weather "), ("functions", ".get_", "weather"), ("Get_", "Weather", "<|x|>")],
+)
 def test_a_name_with_more_in_it_can_arrive_in_pieces(pieces: tuple[str, ...]) -> None:
-    assert translate(sse(*call_chunks(*pieces)), names=WEATHER).calls == [("get_weather", '{"city": "Paris"}')]
+    assert translate(sse(*call_chunks(*pieces)), names=WEATHER).calls == [
+        ("get_weather", '{"city": "Paris"}')
+    ]
 
 
 @each("mode", ["plain", "streamed"])
 @each("name", NO_TOOL)
-def test_a_name_that_means_no_tool_stays_as_the_model_wrote_it(name: str, mode: str) -> None:  # a guard
+def test_a_name_that_means_no_tool_stays_as_the_model_wrote_it(
+    name: str, mode: str
+) -> None:  # a guard
     assert called(name, mode).calls == [(name, '{"city": "Paris"}')]
 
 
@@ -107,13 +121,23 @@ def test_the_closest_spelling_counts() -> None:
 
 @each(
     ("name", "expected"),
-    [("calendar.create", CALENDAR), ("tasks/create", TASKS), ("Calendar__Create", CALENDAR), ("create", None)],
+    [
+        ("calendar.create", CALENDAR),
+        ("tasks/create", TASKS),
+        ("Calendar__Create", CALENDAR),
+        ("create", None),
+    ],
 )
-def test_a_namespace_distinguishes_tools_with_the_same_name(name: str, expected: Offer | None) -> None:
+def test_a_namespace_distinguishes_tools_with_the_same_name(
+    name: str, expected: Offer | None
+) -> None:
     assert closest_name(name, [CALENDAR, TASKS]) == (expected or Offer(name, name=name))
 
 
 def test_a_call_without_arguments_keeps_its_place_among_others() -> None:
-    calls = [{"index": n, "id": f"call_{n}", "function": {"name": name}} for n, name in enumerate(["odd", "Get_Time"])]
+    calls = [
+        {"index": n, "id": f"call_{n}", "function": {"name": name}}
+        for n, name in enumerate(["odd", "Get_Time"])
+    ]
     translation = translate(sse(delta(tool_calls=calls), delta("tool_calls")), names=WEATHER)
     assert [name for name, _ in translation.calls] == ["odd", "get_time"]

@@ -51,14 +51,20 @@ def test_texts_grow_and_the_rest_is_replaced() -> None:
         {"audio": {"id": "a", "data": "BB", "expires_at": 2}},
     )
 
-    assert content == {"role": "assistant", "content": "Hello", "refusal": None, "reasoning": None} | {
-        "audio": {"id": "a", "data": "AABB", "expires_at": 2}
-    }
+    assert content == {
+        "role": "assistant",
+        "content": "Hello",
+        "refusal": None,
+        "reasoning": None,
+    } | {"audio": {"id": "a", "data": "AABB", "expires_at": 2}}
 
 
 def test_the_largest_usage_stays() -> None:
-    usage, zeros = {"prompt_tokens": 3, "total_tokens": 5}, {"prompt_tokens": 0, "total_tokens": 0}
-    completion = folded({**chunk("stop", content="Hi"), "usage": usage}, {"choices": [], "usage": zeros})
+    usage = {"prompt_tokens": 3, "total_tokens": 5}
+    zeros = {"prompt_tokens": 0, "total_tokens": 0}
+    completion = folded(
+        {**chunk("stop", content="Hi"), "usage": usage}, {"choices": [], "usage": zeros}
+    )
     assert completion is not None
     assert completion["usage"] == usage
 
@@ -73,22 +79,31 @@ def test_pieces_of_calls_belong_together_by_index_or_id_or_order() -> None:
     ]
     all_at_zero = [{"index": 0, **one} for one in both]
     without_index = [call("call_1", "f", "{"), {"function": {"arguments": "}"}}, both[1]]
-    by_id = [call("call_1", "f", "{"), call("call_2", "g", "[1"), call("call_1", "f", "}"), call("call_2", "g", "]")]
+    by_id = [
+        call("call_1", "f", "{"),
+        call("call_2", "g", "[1"),
+        call("call_1", "f", "}"),
+        call("call_2", "g", "]"),
+    ]
     for pieces in (by_index, all_at_zero, without_index, by_id):
         assert message(*({"tool_calls": [piece]} for piece in pieces))["tool_calls"] == both, pieces
 
 
 def test_a_call_is_whole_also_where_its_backend_leaves_something_out() -> None:
-    calls = message({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": None}}]})[
-        "tool_calls"
-    ]
+    calls = message(
+        {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": None}}]}
+    )["tool_calls"]
 
     assert calls == [call("c", "f", "")]
 
 
 def test_parts_of_a_content_grow_into_one_list() -> None:
-    thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": text}]} for text in ("a", "b")]
-    content = message({"content": ""}, {"content": thinking[:1]}, {"content": thinking[1:]}, {"content": "c"})
+    thinking = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": text}]} for text in ("a", "b")
+    ]
+    content = message(
+        {"content": ""}, {"content": thinking[:1]}, {"content": thinking[1:]}, {"content": "c"}
+    )
 
     assert content["content"] == [
         {"type": "thinking", "thinking": [{"type": "text", "text": "ab"}]},
@@ -97,9 +112,16 @@ def test_parts_of_a_content_grow_into_one_list() -> None:
 
 
 def test_log_probabilities_collect() -> None:
-    tokens: list[dict[str, Any]] = [{"token": token, "logprob": -0.5, "bytes": None} for token in "ab"]
-    chunks = [{"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [token]}}]} for token in tokens]
-    completion = folded(*chunks, {"choices": [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}]})
+    tokens: list[dict[str, Any]] = [
+        {"token": token, "logprob": -0.5, "bytes": None} for token in "ab"
+    ]
+    chunks = [
+        {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [token]}}]}
+        for token in tokens
+    ]
+    completion = folded(
+        *chunks, {"choices": [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}]}
+    )
 
     assert completion is not None
     assert completion["choices"][0]["logprobs"] == {"content": tokens}
@@ -114,12 +136,18 @@ def test_choices_are_in_index_order_and_the_head_is_the_last_one_received() -> N
     )
 
     assert completion is not None
-    assert [(one["index"], one["message"]["content"]) for one in completion["choices"]] == [(0, "a"), (1, "b")]
+    assert [(one["index"], one["message"]["content"]) for one in completion["choices"]] == [
+        (0, "a"),
+        (1, "b"),
+    ]
     assert (completion["model"], completion["usage"]) == ("m", {"total_tokens": 3})
 
 
 def test_halves_of_a_character_are_joined() -> None:
-    halves = [read_object(json.dumps(chunk(content=half)).encode()) for half in ("\ud83d", "\ude00", "\ud83d")]
+    halves = [
+        read_object(json.dumps(chunk(content=half)).encode())
+        for half in ("\ud83d", "\ude00", "\ud83d")
+    ]
     completion = folded(*(half for half in halves if half is not None), chunk("stop"))
 
     assert completion is not None
@@ -165,14 +193,23 @@ def test_a_plain_answer_has_the_fields_of_a_completion() -> None:
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
 @each("path", STREAMS, ids=lambda path: path.name)
 def test_a_recorded_stream_folds_into_its_whole_content(path: Path) -> None:
-    events, fold, is_ended, text = EventDecoder(), CompletionFold(), False, ""
+    events = EventDecoder()
+    fold = CompletionFold()
+    is_ended = False
+    text = ""
     for data in [*events.feed(path.read_bytes()), *events.finish()]:
         if data.strip() == DONE:
             is_ended = True
         elif one := read_object(data):
             fold.feed(one)
-            deltas = [choice.get("delta") or {} for choice in one.get("choices") or () if not choice.get("index")]
-            text += "".join(each["content"] for each in deltas if isinstance(each.get("content"), str))
+            deltas = [
+                choice.get("delta") or {}
+                for choice in one.get("choices") or ()
+                if not choice.get("index")
+            ]
+            text += "".join(
+                each["content"] for each in deltas if isinstance(each.get("content"), str)
+            )
     completion = fold.completion(is_ended=is_ended)
     if path.name in NOT_COMPLETE:
         assert completion is None
@@ -191,7 +228,8 @@ def test_the_usage_of_a_choice_is_the_one_that_counts() -> None:
     used = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
     empty = dict.fromkeys(used, 0)
     chunks = [chunk(content="Hi"), chunk("stop"), chunk()]
-    chunks[1]["choices"][0]["usage"], chunks[2]["choices"][0]["usage"] = used, empty
+    chunks[1]["choices"][0]["usage"] = used
+    chunks[2]["choices"][0]["usage"] = empty
     whole = folded(*chunks)
     assert whole is not None
     assert whole["choices"][0]["usage"] == used

@@ -10,7 +10,8 @@ HALF = "\ud83c"
 
 def test_a_usual_chunk_has_its_fields() -> None:
     chunk = decode_chunk(
-        b'{"id":"x","choices":[{"index":0,"delta":{"role":"assistant","content":"Tide"},"finish_reason":"stop"}],"usage":{"total_tokens":1}}'
+        b'{"id":"x","choices":[{"index":0,"delta":{"role":"assistant","content":"Tide"},'
+        b'"finish_reason":"stop"}],"usage":{"total_tokens":1}}'
     )
     assert chunk.choices is not None
     assert chunk.choices[0].delta is not None
@@ -37,15 +38,29 @@ def test_a_chunk_of_another_shape_is_read_by_hand(wire: bytes) -> None:
 
 
 def test_text_that_grows_keeps_its_halves_and_all_else_is_repaired() -> None:
-    call = {"id": HALF, "function": {"name": HALF, "arguments": HALF}, "extra_content": {HALF: HALF}}
-    delta = {"content": HALF, "refusal": HALF, "reasoning": HALF, "tool_calls": [call], "annotations": [HALF]}
+    call = {
+        "id": HALF,
+        "function": {"name": HALF, "arguments": HALF},
+        "extra_content": {HALF: HALF},
+    }
+    delta = {
+        "content": HALF,
+        "refusal": HALF,
+        "reasoning": HALF,
+        "tool_calls": [call],
+        "annotations": [HALF],
+    }
     chunk = decode_chunk(json.dumps({"choices": [{"delta": delta}], "error": HALF}).encode())
     (choice,) = chunk.choices or ()
     read = choice.delta
     assert read is not None
     assert (read.content, read.refusal, read.reasoning) == (HALF, HALF, HALF)
     assert read.tool_calls == [
-        {"id": "\ufffd", "function": {"name": "\ufffd", "arguments": HALF}, "extra_content": {"\ufffd": "\ufffd"}}
+        {
+            "id": "\ufffd",
+            "function": {"name": "\ufffd", "arguments": HALF},
+            "extra_content": {"\ufffd": "\ufffd"},
+        }
     ]
     assert read.annotations == ["\ufffd"]
     assert chunk.error == "\ufffd"
@@ -58,7 +73,9 @@ def test_bytes_that_are_no_utf_8_become_replacement_characters() -> None:
     assert chunk.choices[0].delta.content == "T\ufffdide"
 
 
-@pytest.mark.parametrize("wire", [b"", b"{", b'{"choices":[', b"tide", b'{"a":1}}', b"[" * 100_000, b"1" * 5000])
+@pytest.mark.parametrize(
+    "wire", [b"", b"{", b'{"choices":[', b"tide", b'{"a":1}}', b"[" * 100_000, b"1" * 5000]
+)
 def test_what_is_no_json_is_the_backends_fault(wire: bytes) -> None:
     with pytest.raises(BackendError, match="not valid JSON"):
         decode_chunk(wire)

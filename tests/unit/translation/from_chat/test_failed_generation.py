@@ -21,11 +21,15 @@ TOOL = {
 
 def offers() -> dict[str, Offer]:
     request = decode_request(json.dumps({"model": "m", "input": "Hi", "tools": [TOOL]}).encode())
-    return dict(toolbox_of(request, normalise_input(request.input, new_id), DIALECTS["groq"]).offers)
+    return dict(
+        toolbox_of(request, normalise_input(request.input, new_id), DIALECTS["groq"]).offers
+    )
 
 
 def refusal(written: Any, code: str = "tool_use_failed") -> bytes:
-    return json.dumps({"error": {"message": "Failed.", "code": code, "failed_generation": written}}).encode()
+    return json.dumps(
+        {"error": {"message": "Failed.", "code": code, "failed_generation": written}}
+    ).encode()
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,10 @@ def test_the_call_is_read_in_any_form_that_models_write(written: str, text: str 
     assert answer is not None
     (choice,) = json.loads(answer)["choices"]
     (call,) = choice["message"]["tool_calls"]
-    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("read", {"path": "a.py"})
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == (
+        "read",
+        {"path": "a.py"},
+    )
     assert (choice["message"]["content"], choice["finish_reason"]) == (text, "tool_calls")
 
 
@@ -71,14 +78,20 @@ def test_another_refusal_has_no_answer(body: bytes) -> None:
 
 def test_two_misspelt_calls_are_both_read() -> None:
     answer = answer_of(
-        refusal('<function=read{"path": "a"}</function>\n<function=read{"path": "b"}</function>'), offers()
+        refusal('<function=read{"path": "a"}</function>\n<function=read{"path": "b"}</function>'),
+        offers(),
     )
     assert answer is not None
     calls = json.loads(answer)["choices"][0]["message"]["tool_calls"]
-    assert [json.loads(call["function"]["arguments"]) for call in calls] == [{"path": "a"}, {"path": "b"}]
+    assert [json.loads(call["function"]["arguments"]) for call in calls] == [
+        {"path": "a"},
+        {"path": "b"},
+    ]
 
 
-@pytest.mark.parametrize("body", [b'{"error": "tool_use_failed", "x": ' + b"[" * 5_000, b'{"tool_use_failed": "\xff"}'])
+@pytest.mark.parametrize(
+    "body", [b'{"error": "tool_use_failed", "x": ' + b"[" * 5_000, b'{"tool_use_failed": "\xff"}']
+)
 def test_a_refusal_that_cannot_be_decoded_has_no_answer(body: bytes) -> None:
     assert answer_of(body, offers()) is None
 

@@ -40,10 +40,14 @@ def test_invalid_bytes_are_replaced_by_those_of_the_token(odd: Any) -> None:
 
 @pytest.mark.parametrize("odd", [None, 5, {"token": "b"}, [None, "b", {"token": None}]])
 def test_invalid_rivals_are_omitted(odd: Any) -> None:
-    assert read_logprobs({"content": [{"token": "a", "top_logprobs": odd}]})[0]["top_logprobs"] == []
+    assert (
+        read_logprobs({"content": [{"token": "a", "top_logprobs": odd}]})[0]["top_logprobs"] == []
+    )
 
 
-@pytest.mark.parametrize("odd", [None, [], "x", {}, {"content": None}, {"content": {"token": "a"}}, {"content": [3]}])
+@pytest.mark.parametrize(
+    "odd", [None, [], "x", {}, {"content": None}, {"content": {"token": "a"}}, {"content": [3]}]
+)
 def test_what_holds_no_tokens_gives_none(odd: Any) -> None:
     assert read_logprobs(odd) == []
 

@@ -1,4 +1,6 @@
-"""A plain answer that is a text takes a short way where its events are not heard: it ends in the same response."""
+"""A plain answer that is a text takes a short way where its events are not heard: it ends in the
+same response.
+"""
 
 import json
 from pathlib import Path
@@ -38,7 +40,9 @@ class Followed(ChatStream):
         return ending
 
 
-def created(parts: Any, *, has_reader: bool, **more: Any) -> tuple[ResponseWriter, Finish, Followed]:
+def created(
+    parts: Any, *, has_reader: bool, **more: Any
+) -> tuple[ResponseWriter, Finish, Followed]:
     writer = begin_writer()
     writer.take()
     writer.has_reader = has_reader
@@ -52,7 +56,9 @@ def created(parts: Any, *, has_reader: bool, **more: Any) -> tuple[ResponseWrite
 
 
 def assert_alike(data: bytes, **more: Any) -> bool:
-    """Assert that hearing the events changes nothing of the response; return whether it took the short way."""
+    """Assert that hearing the events changes nothing of the response; return whether it took the
+    short way.
+    """
     received, ending, chat = created([data], has_reader=True, **more)
     assert not chat.was_short
     silent, its_ending, its_chat = created([data], has_reader=False, **more)
@@ -86,7 +92,13 @@ def test_a_recorded_plain_answer_may_come_in_pieces(path: Path) -> None:
 
 texts = st.builds(
     lambda content, reason, usage: {
-        "choices": [{"index": 0, "message": {"content": content, "annotations": []}, "finish_reason": reason}],
+        "choices": [
+            {
+                "index": 0,
+                "message": {"content": content, "annotations": []},
+                "finish_reason": reason,
+            }
+        ],
         "usage": usage,
     },
     odd_texts,
@@ -97,8 +109,14 @@ texts = st.builds(
 
 @pytest.mark.wide
 @thorough
-@given(st.one_of(texts, answers), st.booleans(), st.sampled_from([None, {"https://tides.example": "tide"}]))
-def test_any_plain_answer_is_the_same_whichever_way_it_takes(answer: Any, preopened: bool, sources: Any) -> None:
+@given(
+    st.one_of(texts, answers),
+    st.booleans(),
+    st.sampled_from([None, {"https://tides.example": "tide"}]),
+)
+def test_any_plain_answer_is_the_same_whichever_way_it_takes(
+    answer: Any, preopened: bool, sources: Any
+) -> None:
     data = json.dumps(answer).encode()
     assert_alike(data, offers=OFFERS, preopened=preopened, sources=sources)
     assert_alike(data, offers=OFFERS, text_calls="any")
@@ -125,7 +143,11 @@ def test_what_is_no_answer_fails_whichever_way_it_takes(data: bytes) -> None:
         ("High `water`.", CALLED, True),
         ('{"name": "tide", "arguments": {}}', CALLED, False),
         ('{"name": "tide", "arguments": {}}', CALLED | {"text_calls": "marked"}, True),
-        ('<tool_call>{"name": "tide", "arguments": {}}</tool_call>', CALLED | {"text_calls": "marked"}, False),
+        (
+            '<tool_call>{"name": "tide", "arguments": {}}</tool_call>',
+            CALLED | {"text_calls": "marked"},
+            False,
+        ),
         ('{"answer": "High water."}', CALLED | {"text_calls": "wrapped"}, False),
     ],
 )

@@ -41,12 +41,20 @@ def assert_sound(translation: Translation) -> None:
 
 @pytest.mark.wide
 @thorough
-@given(st.lists(chunks, max_size=8), st.lists(last_chunks, min_size=1, max_size=1), views, st.booleans(), st.booleans())
+@given(
+    st.lists(chunks, max_size=8),
+    st.lists(last_chunks, min_size=1, max_size=1),
+    views,
+    st.booleans(),
+    st.booleans(),
+)
 def test_whatever_chunks_come_the_events_are_sound(
     stream: list[Any], last: list[Any], view: View, preopened: bool, needs_reason: bool
 ) -> None:
     data = wire([*stream, *last]) + b"data: [DONE]\n\n"
-    assert_sound(translate(data, view=view, names=FUNCTIONS, preopened=preopened, needs_reason=needs_reason))
+    assert_sound(
+        translate(data, view=view, names=FUNCTIONS, preopened=preopened, needs_reason=needs_reason)
+    )
 
 
 @pytest.mark.wide
@@ -80,10 +88,14 @@ def test_whatever_error_comes_the_answer_fails(error: Any) -> None:
 NESTED = {
     "content": '{"choices": [{"delta": {"content": %s}}]}',
     "thinking": '{"choices": [{"delta": {"content": [{"type": "thinking", "thinking": %s}]}}]}',
-    "reasoning_details": '{"choices": [{"delta": {"reasoning_details": [{"type": "reasoning.text", "x": %s}]}}]}',
-    "extra_content": '{"choices": [{"delta": {"extra_content": {"google": {"thought_signature": %s}}}}]}',
-    "extra_content of a call": '{"choices": [{"delta": {"tool_calls": [{"id": "a", "extra_content": %s}]}}]}',
-    "arguments": '{"choices": [{"delta": {"tool_calls": [{"function": {"name": "a", "arguments": {"a": %s}}}]}}]}',
+    "reasoning_details": '{"choices": [{"delta": {"reasoning_details": [{"type": '
+    '"reasoning.text", "x": %s}]}}]}',
+    "extra_content": '{"choices": [{"delta": {"extra_content": {"google": {"thought_signature": '
+    "%s}}}}]}",
+    "extra_content of a call": '{"choices": [{"delta": {"tool_calls": [{"id": "a", '
+    '"extra_content": %s}]}}]}',
+    "arguments": '{"choices": [{"delta": {"tool_calls": [{"function": {"name": "a", "arguments": '
+    '{"a": %s}}}]}}]}',
     "annotations": '{"choices": [{"delta": {"content": "x", "annotations": [%s]}}]}',
     "logprobs": '{"choices": [{"delta": {"content": "x"}, "logprobs": {"content": %s}}]}',
     "usage": '{"usage": {"prompt_tokens_details": %s}}',
@@ -93,7 +105,9 @@ NESTED = {
 
 @pytest.mark.parametrize("field", NESTED)
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"error":', "}")])
-def test_whatever_is_nested_however_deep_the_answer_ends(field: str, opening: str, closing: str) -> None:
+def test_whatever_is_nested_however_deep_the_answer_ends(
+    field: str, opening: str, closing: str
+) -> None:
     for depth in (10, 100, *range(300, 1000, 7), 5000):
         chunk = NESTED[field] % (opening * depth + "1" + closing * depth)
         assert translate(f"data: {chunk}\n\n".encode()).response["status"] == "failed"
@@ -108,10 +122,18 @@ USUAL: list[dict[str, Any]] = [
         reasoning_content="Moon.",
         reasoning_details=[{"type": "reasoning.text", "text": "Moon.", "signature": "c2ln"}],
     ),
-    delta(content="High ", annotations=[{"type": "url_citation", "url_citation": {"url": "https://tides.example"}}]),
+    delta(
+        content="High ",
+        annotations=[{"type": "url_citation", "url_citation": {"url": "https://tides.example"}}],
+    ),
     delta(
         tool_calls=[
-            {"index": 0, "id": "call_a", "type": "function", "function": {"name": "tide_at", "arguments": "{}"}}
+            {
+                "index": 0,
+                "id": "call_a",
+                "type": "function",
+                "function": {"name": "tide_at", "arguments": "{}"},
+            }
         ]
     ),
     delta(
@@ -132,7 +154,9 @@ USUAL: list[dict[str, Any]] = [
     },
 ]
 USUAL[1]["choices"][0]["logprobs"] = {
-    "content": [{"token": "High ", "logprob": -1.0, "bytes": [72], "top_logprobs": [{"token": "H"}]}]
+    "content": [
+        {"token": "High ", "logprob": -1.0, "bytes": [72], "top_logprobs": [{"token": "H"}]}
+    ]
 }
 
 WRONG = [None, "", "x", 0, -1, 1.5, True, [], [None], ["x"], {}, {"x": None}, [[]]]
@@ -140,7 +164,13 @@ WRONG = [None, "", "x", 0, -1, 1.5, True, [], [None], ["x"], {}, {"x": None}, [[
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value inside a value."""
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    members = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, member in members:
         yield (*path, key)
         yield from places(member, (*path, key))
@@ -157,7 +187,9 @@ def with_value(stream: list[Any], path: tuple[Any, ...], value: Any) -> list[Any
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in places(USUAL) if len(path) > 1], ids=lambda path: ".".join(map(str, path))
+    "path",
+    [path for path in places(USUAL) if len(path) > 1],
+    ids=lambda path: ".".join(map(str, path)),
 )
 def test_a_field_may_be_wrong_in_any_way(path: tuple[Any, ...]) -> None:
     for value in WRONG:
@@ -183,9 +215,13 @@ steps = st.one_of(
 @thorough
 @given(st.lists(steps, max_size=12))
 def test_no_word_is_lost_or_repeated(reported: list[tuple[str, Any]]) -> None:
-    stream = [delta(**{kind: value}) if kind != "call" else call_delta(value) for kind, value in reported]
+    stream = [
+        delta(**{kind: value}) if kind != "call" else call_delta(value) for kind, value in reported
+    ]
     translation = translate(sse(*stream, delta("stop")))
-    assert unspaced(translation.text) == unspaced(value for kind, value in reported if kind == "content")
+    assert unspaced(translation.text) == unspaced(
+        value for kind, value in reported if kind == "content"
+    )
     reasoning = unspaced(value for kind, value in reported if kind == "reasoning_content")
     assert unspaced(translation.reasoning) == reasoning  # reasoning of blanks alone is no item
     assert translation.refusal == "".join(value for kind, value in reported if kind == "refusal")
@@ -194,7 +230,13 @@ def test_no_word_is_lost_or_repeated(reported: list[tuple[str, Any]]) -> None:
 
 def call_delta(index: int) -> dict[str, Any]:
     return delta(
-        tool_calls=[{"index": index, "id": f"call_{index}", "function": {"name": "tide_at", "arguments": "{}"}}]
+        tool_calls=[
+            {
+                "index": index,
+                "id": f"call_{index}",
+                "function": {"name": "tide_at", "arguments": "{}"},
+            }
+        ]
     )
 
 
@@ -209,21 +251,26 @@ def test_no_character_is_hurt_by_reads_of_one_byte(seed: int) -> None:
     dice = random.Random(seed)
     texts = [random_text(dice) for _ in range(2500)]
     data = b"".join(
-        b"data: " + json.dumps(delta(content=text), ensure_ascii=False).encode() + b"\n\n" for text in texts
+        b"data: " + json.dumps(delta(content=text), ensure_ascii=False).encode() + b"\n\n"
+        for text in texts
     )
     translation = translate([*bytewise(data), sse(delta("stop"))])
     assert translation.text == "".join(texts)
 
 
 def random_text(dice: random.Random) -> str:
-    """Up to eight characters of any length in UTF-8, none of them a half, a replacement, or the start of a tag."""
+    """Up to eight characters of any length in UTF-8, none of them a half, a replacement, or the
+    start of a tag.
+    """
     planes = [(0x20, 0x3B), (0xA0, 0x7FF), (0x800, 0xD7FF), (0xE000, 0xFFFC), (0x10000, 0x10FFFF)]
     return "".join(chr(dice.randint(*dice.choice(planes))) for _ in range(dice.randrange(1, 9)))
 
 
 # Streamed or plain.
 
-objects = st.dictionaries(words, st.one_of(words, st.integers(), st.lists(words, max_size=2)), max_size=3)
+objects = st.dictionaries(
+    words, st.one_of(words, st.integers(), st.lists(words, max_size=2)), max_size=3
+)
 plain_calls = st.lists(st.tuples(st.sampled_from(FUNCTIONS), objects), max_size=3)
 thoughts = st.one_of(st.just(""), words.map(lambda word: f"<think>{word.replace('<', '')}</think>"))
 
@@ -235,18 +282,28 @@ def test_an_answer_in_pieces_gives_what_it_gives_at_once(
 ) -> None:
     content = thought + text.replace("<", "")
     tool_calls = [
-        {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        {
+            "id": f"call_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
         for index, (name, arguments) in enumerate(called)
     ]
     message = {"reasoning": reasoning, "content": content, "tool_calls": tool_calls}
-    plain = translate_plain({"choices": [{"message": message, "finish_reason": "stop"}]}, names=FUNCTIONS)
+    plain = translate_plain(
+        {"choices": [{"message": message, "finish_reason": "stop"}]}, names=FUNCTIONS
+    )
     stream = [delta(reasoning=piece) for piece in pieces(reasoning, dice)]
     stream += [delta(content=piece) for piece in pieces(content, dice)]
     for index, call in enumerate(tool_calls):
-        name, arguments = call["function"]["name"], call["function"]["arguments"]
-        stream.append(delta(tool_calls=[{"index": index, "id": call["id"], "function": {"name": name}}]))
+        name = call["function"]["name"]
+        arguments = call["function"]["arguments"]
+        stream.append(
+            delta(tool_calls=[{"index": index, "id": call["id"], "function": {"name": name}}])
+        )
         stream += [
-            delta(tool_calls=[{"index": index, "function": {"arguments": piece}}]) for piece in pieces(arguments, dice)
+            delta(tool_calls=[{"index": index, "function": {"arguments": piece}}])
+            for piece in pieces(arguments, dice)
         ]
     streamed = translate(sse(*stream, delta("stop")), names=FUNCTIONS)
     assert without_ids(streamed.output) == without_ids(plain.output)
@@ -271,13 +328,21 @@ ENDLESS: dict[str, dict[str, Any]] = {
     "reasoning": delta(reasoning="moon "),
     "details": delta(reasoning_details=[{"type": "reasoning.text", "index": 0, "text": "moon "}]),
     "arguments": delta(
-        tool_calls=[{"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '"tide"'}}]
+        tool_calls=[
+            {"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '"tide"'}}
+        ]
     ),
-    "arguments without a name": delta(tool_calls=[{"index": 0, "function": {"arguments": '"tide"'}}]),
+    "arguments without a name": delta(
+        tool_calls=[{"index": 0, "function": {"arguments": '"tide"'}}]
+    ),
     "arguments of a call that repeats its name": delta(
         tool_calls=[{"function": {"name": "tide_at", "arguments": '"tide"'}}]
     ),
-    "tokens": {"choices": [{"delta": {"reasoning": "a"}, "logprobs": {"content": [{"token": "a", "logprob": 0.0}]}}]},
+    "tokens": {
+        "choices": [
+            {"delta": {"reasoning": "a"}, "logprobs": {"content": [{"token": "a", "logprob": 0.0}]}}
+        ]
+    },
 }
 
 
@@ -292,14 +357,23 @@ def test_a_stream_of_20000_chunks_holds_no_text_but_its_pieces(name: str, summar
         count += len(translation.writer.take())
     assert count <= LONG + 10
     assert longest_text(translation.chat) <= MAX_BLANK + 1
-    assert sum(isinstance(value, dict) and "token" in value for value in retained_by(translation.chat)) <= 1
+    assert (
+        sum(isinstance(value, dict) and "token" in value for value in retained_by(translation.chat))
+        <= 1
+    )
 
 
 @pytest.mark.wide
 def test_a_stream_of_20000_items_opens_and_closes_each_once() -> None:
     translation = begin()
-    stuck = delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '{"long": "'}}])
-    turns = [decode_chunk(json.dumps(delta(**{kind: "x"})).encode()) for kind in ("content", "reasoning")]
+    stuck = delta(
+        tool_calls=[
+            {"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '{"long": "'}}
+        ]
+    )
+    turns = [
+        decode_chunk(json.dumps(delta(**{kind: "x"})).encode()) for kind in ("content", "reasoning")
+    ]
     translation.chat.feed(decode_chunk(json.dumps(stuck).encode()))
     for _ in range(LONG // 2):
         for chunk in turns:
@@ -316,7 +390,8 @@ def longest_text(root: Any) -> int:
 
 def retained_by(root: Any) -> Iterator[Any]:
     """What an object holds, however deep; code and classes are left out."""
-    seen, waiting = set(), [root]
+    seen = set()
+    waiting = [root]
     while waiting:
         value = waiting.pop()
         if id(value) in seen or isinstance(value, type) or callable(value):

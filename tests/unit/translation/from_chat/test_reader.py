@@ -17,7 +17,9 @@ from tests.support.replay import delta, sse
 from tests.support.translate import Translation, begin, end, translate, translate_plain
 
 STOP = delta("stop")
-HIGH, LOW, WAVE = "\ud83c", "\udf0a", "\U0001f30a"
+HIGH = "\ud83c"
+LOW = "\udf0a"
+WAVE = "\U0001f30a"
 
 
 def streamed(*chunks: dict[str, Any], **options: Any) -> Translation:
@@ -27,7 +29,12 @@ def streamed(*chunks: dict[str, Any], **options: Any) -> Translation:
 
 
 def call(arguments: Any = "{}", name: str | None = "tide_at", **fields: Any) -> dict[str, Any]:
-    return delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": name, "arguments": arguments}} | fields])
+    return delta(
+        tool_calls=[
+            {"index": 0, "id": "call_a", "function": {"name": name, "arguments": arguments}}
+            | fields
+        ]
+    )
 
 
 def plain(**message: Any) -> dict[str, Any]:
@@ -42,7 +49,9 @@ def test_a_finish_reason_means_one_outcome(reason: str) -> None:
     response = streamed(delta(reason, content="Tide.")).response
     outcome = FINISH_REASONS[reason]
     assert response["status"] == ("completed" if outcome == "completed" else "incomplete")
-    assert response["incomplete_details"] == (None if outcome == "completed" else {"reason": outcome})
+    assert response["incomplete_details"] == (
+        None if outcome == "completed" else {"reason": outcome}
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +80,11 @@ def test_a_finish_reason_means_one_outcome(reason: str) -> None:
 def test_the_finish_reason_of_a_server_behind_a_gateway_reports_a_cut_answer(
     reason: str, native: Any, expected: str | None, is_plain: bool
 ) -> None:
-    cut = {"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '{"port": "Bre'}}
+    cut = {
+        "index": 0,
+        "id": "call_a",
+        "function": {"name": "tide_at", "arguments": '{"port": "Bre'},
+    }
     content = {"tool_calls": [cut]} if reason not in ("stop", "STOP") else {"content": "Tide."}
     choice = {"index": 0, "finish_reason": reason, "native_finish_reason": native}
     answer = {"choices": [choice | {"message" if is_plain else "delta": content}]}
@@ -86,7 +99,9 @@ CONTRACT = "openrouter-rig-tool_truncation_contract_matrix.streaming_*_{}_*.sse"
 
 @pytest.mark.skipif(not recorded(CONTRACT.format("low")), reason=MISSING)
 @pytest.mark.parametrize(
-    "path", [*recorded(CONTRACT.format("low")), *recorded(CONTRACT.format("mid"))], ids=lambda path: path.stem
+    "path",
+    [*recorded(CONTRACT.format("low")), *recorded(CONTRACT.format("mid"))],
+    ids=lambda path: path.stem,
 )
 def test_a_recorded_call_that_the_token_limit_cut_is_incomplete(path: Path) -> None:
     response = translate(path.read_bytes(), names=["record_city_facts"]).response
@@ -95,9 +110,15 @@ def test_a_recorded_call_that_the_token_limit_cut_is_incomplete(path: Path) -> N
 
 
 FLAT = [
-    ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "insufficient_quota"),
+    (
+        {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+        "insufficient_quota",
+    ),
     ({"base_resp": {"status_code": 1002, "status_msg": "Too busy."}}, "server_error"),
-    ({"code": 1113, "msg": "Insufficient balance or no resource package.", "success": False}, "insufficient_quota"),
+    (
+        {"code": 1113, "msg": "Insufficient balance or no resource package.", "success": False},
+        "insufficient_quota",
+    ),
     ({"code": 500, "msg": "Out of memory.", "success": False}, "server_error"),
     ({"code": "Arrearage", "message": "Access denied."}, "insufficient_quota"),
     ({"code": "InternalError", "message": "Out of memory."}, "server_error"),
@@ -107,14 +128,20 @@ FLAT = [
 
 @pytest.mark.parametrize(("error", "code"), FLAT)
 @pytest.mark.parametrize("form", ["plain", "streamed", "bare"])
-def test_an_error_in_another_shape_has_its_cause(error: dict[str, Any], code: str, form: str) -> None:
+def test_an_error_in_another_shape_has_its_cause(
+    error: dict[str, Any], code: str, form: str
+) -> None:
     if form == "plain":
         response = translate_plain(error).response
     elif form == "streamed":
         response = translate(sse(delta(content="Ti"), error)).response
     else:
-        response = translate(sse(delta(content="Ti"), done=False) + json.dumps(error).encode()).response
-    stated = error.get("base_resp", {}).get("status_msg") or error.get("msg") or error.get("message")
+        response = translate(
+            sse(delta(content="Ti"), done=False) + json.dumps(error).encode()
+        ).response
+    stated = (
+        error.get("base_resp", {}).get("status_msg") or error.get("msg") or error.get("message")
+    )
     assert response["status"] == "failed"
     assert response["error"] == {"code": code, "message": f"The backend failed: {stated}"}
 
@@ -129,7 +156,9 @@ def test_an_error_in_another_shape_has_its_cause(error: dict[str, Any], code: st
     ],
 )
 def test_a_code_of_success_is_no_error(more: dict[str, Any]) -> None:  # a guard
-    assert streamed(delta(content="Tide.") | more, STOP | more, {"choices": []} | more).text == "Tide."
+    assert (
+        streamed(delta(content="Tide.") | more, STOP | more, {"choices": []} | more).text == "Tide."
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +172,9 @@ def test_a_code_of_success_is_no_error(more: dict[str, Any]) -> None:  # a guard
     ],
 )
 @pytest.mark.parametrize("place", ["first", "in the middle", "last"])
-def test_an_answer_with_an_end_is_no_error_whatever_its_other_fields(more: dict[str, Any], place: str) -> None:
+def test_an_answer_with_an_end_is_no_error_whatever_its_other_fields(
+    more: dict[str, Any], place: str
+) -> None:
     chunks = [delta(content="Ti"), delta(content="de."), STOP]
     chunks.insert({"first": 0, "in the middle": 1, "last": 3}[place], more)
     translation = streamed(*chunks)
@@ -168,7 +199,9 @@ REFUSAL = {"message": "The frobnicator declined this.", "code": 400}
         ([{"error": {"message": "Too fast.", "code": 429}}], False),
     ],
 )
-def test_an_error_is_a_refusal_only_before_any_output(chunks: list[dict[str, Any]], is_refusal: bool) -> None:
+def test_an_error_is_a_refusal_only_before_any_output(
+    chunks: list[dict[str, Any]], is_refusal: bool
+) -> None:
     ending = translate(sse(*chunks)).ending
     assert ending is not None
     assert isinstance(ending.error, BackendError)
@@ -191,20 +224,31 @@ def test_reasoning_of_blanks_is_no_item(blank: str, field: str, is_plain: bool) 
     if is_plain:
         translation = translate_plain(plain(content="Tide.", **{field: blank}))
     else:
-        translation = streamed(delta(**{field: blank}), delta(**{field: blank}), delta(content="Tide."), STOP)
+        translation = streamed(
+            delta(**{field: blank}), delta(**{field: blank}), delta(content="Tide."), STOP
+        )
     assert translation.kinds == ["message"]
     assert translation.text == "Tide."
 
 
 def test_reasoning_of_blanks_before_a_call_is_no_item() -> None:
-    assert streamed(delta(reasoning_content="\n"), call(), delta("tool_calls")).kinds == ["function_call"]
-    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": " "}]}, {"type": "text", "text": "Tide."}]
+    assert streamed(delta(reasoning_content="\n"), call(), delta("tool_calls")).kinds == [
+        "function_call"
+    ]
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": " "}]},
+        {"type": "text", "text": "Tide."},
+    ]
     assert streamed(delta(content=parts), STOP).kinds == ["message"]
 
 
 def test_blanks_that_begin_reasoning_stay_in_it() -> None:  # a guard
     content = streamed(
-        delta(reasoning="\n"), delta(reasoning=" \n"), delta(reasoning="Sea.\n"), delta(content="T."), STOP
+        delta(reasoning="\n"),
+        delta(reasoning=" \n"),
+        delta(reasoning="Sea.\n"),
+        delta(content="T."),
+        STOP,
     )
     assert content.reasoning == "\n \nSea.\n"
 
@@ -255,7 +299,12 @@ def test_groq_can_fail_under_its_own_name() -> None:
 @pytest.mark.parametrize("odd", [None, "none", 7, [1]])
 def test_an_invalid_usage_does_not_hide_the_previous_one(odd: Any) -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
-    assert streamed({**STOP, "usage": usage}, {"choices": [], "usage": odd}).response["usage"]["total_tokens"] == 5
+    assert (
+        streamed({**STOP, "usage": usage}, {"choices": [], "usage": odd}).response["usage"][
+            "total_tokens"
+        ]
+        == 5
+    )
 
 
 def test_nothing_stands_behind_an_item_that_was_cut() -> None:
@@ -276,7 +325,11 @@ def test_a_whole_call_that_was_the_last_thing_before_the_cut_is_cut_too() -> Non
 def test_a_torn_call_marked_complete_was_cut_where_the_limit_may_have_been_reached(
     cap: int | None, used: int | None, status: str
 ) -> None:
-    usage = {"usage": {"prompt_tokens": 1, "completion_tokens": used, "total_tokens": 1 + used}} if used else {}
+    usage = (
+        {"usage": {"prompt_tokens": 1, "completion_tokens": used, "total_tokens": 1 + used}}
+        if used
+        else {}
+    )
     translation = streamed(call('{"port"'), delta("tool_calls") | usage, cap=cap)
     assert [item["status"] for item in translation.output] == [status]
     assert translation.events[-1]["response"]["status"] == status
@@ -296,7 +349,8 @@ def test_a_second_plain_answer_of_the_same_response_is_read_like_the_first() -> 
 
 def test_an_empty_second_answer_does_not_reuse_the_first() -> None:
     translation = begin()
-    first, second = ChatStream(translation.writer), ChatStream(translation.writer, needs_reason=False)
+    first = ChatStream(translation.writer)
+    second = ChatStream(translation.writer, needs_reason=False)
     first.feed(decode_chunk(json.dumps(plain(content="High")).encode()))
     assert first.finish().error is None
     assert second.finish(done=True).error is not None
@@ -321,7 +375,9 @@ def test_withheld_text_is_emitted_before_a_call() -> None:
 
 
 def test_whitespace_before_reasoning_belongs_to_the_text_after_it() -> None:
-    translation = streamed(delta(content="\n"), delta(reasoning="Moon."), delta(content="Tide."), STOP)
+    translation = streamed(
+        delta(content="\n"), delta(reasoning="Moon."), delta(content="Tide."), STOP
+    )
     assert translation.kinds == ["reasoning", "message"]
     assert translation.text == "\nTide."
 
@@ -358,10 +414,14 @@ def test_reasoning_that_was_cut_or_led_to_a_call_is_no_answer(chunks: list[dict[
     ],
 )
 def test_halves_of_a_character_are_joined_in_every_field(field: str, reported: Any) -> None:
-    assert reported(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: LOW}), STOP)) == f"a{WAVE}"
+    assert (
+        reported(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: LOW}), STOP)) == f"a{WAVE}"
+    )
     assert reported(streamed(delta(**{field: f"a{HIGH}"}), STOP)) == "a\ufffd"
     assert reported(streamed(delta(**{field: f"a{HIGH}"}), call(), STOP)) == "a\ufffd"
-    assert reported(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: "b"}), STOP)) == "a\ufffdb"
+    assert (
+        reported(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: "b"}), STOP)) == "a\ufffdb"
+    )
 
 
 def test_halves_of_a_character_are_joined_in_arguments() -> None:
@@ -371,10 +431,15 @@ def test_halves_of_a_character_are_joined_in_arguments() -> None:
 
 def test_a_half_alone_is_no_delta() -> None:
     translation = streamed(delta(content="a"), delta(content=HIGH), delta(content=LOW), STOP)
-    assert [event["delta"] for event in translation.events if event["type"].endswith(".delta")] == ["a", WAVE]
+    assert [event["delta"] for event in translation.events if event["type"].endswith(".delta")] == [
+        "a",
+        WAVE,
+    ]
 
 
-@pytest.mark.parametrize(("content", "text"), [([{"type": "text", "text": "Tide"}], "Tide"), (7, "7"), (True, "true")])
+@pytest.mark.parametrize(
+    ("content", "text"), [([{"type": "text", "text": "Tide"}], "Tide"), (7, "7"), (True, "true")]
+)
 def test_content_may_be_no_string(content: Any, text: str) -> None:
     assert streamed(delta(content=content), STOP).text == text
 
@@ -383,12 +448,19 @@ def test_content_may_be_no_string(content: Any, text: str) -> None:
 
 
 def with_logprobs(chunk: dict[str, Any], *tokens: str) -> dict[str, Any]:
-    chunk["choices"][0]["logprobs"] = {"content": [{"token": token, "logprob": -1.0} for token in tokens]}
+    chunk["choices"][0]["logprobs"] = {
+        "content": [{"token": token, "logprob": -1.0} for token in tokens]
+    }
     return chunk
 
 
 def test_unrequested_log_probabilities_are_omitted() -> None:
-    assert streamed(with_logprobs(delta("stop", content="Tide"), "Tide"), view=View(logprobs=False)).tokens == []
+    assert (
+        streamed(
+            with_logprobs(delta("stop", content="Tide"), "Tide"), view=View(logprobs=False)
+        ).tokens
+        == []
+    )
 
 
 def test_log_probabilities_of_tokens_that_are_no_text_stay_out() -> None:
@@ -422,15 +494,24 @@ def test_log_probabilities_of_a_plain_answer_are_those_of_its_text() -> None:
 def test_what_annotates_no_text_is_left_out() -> None:
     cited = [{"type": "url_citation", "url_citation": {"url": "https://tides.example"}}]
     assert streamed(delta(annotations=cited), call(), STOP).kinds == ["function_call"]
-    assert streamed({**call(), "citations": ["https://tides.example"]}, STOP).kinds == ["function_call"]
+    assert streamed({**call(), "citations": ["https://tides.example"]}, STOP).kinds == [
+        "function_call"
+    ]
 
 
 def test_annotations_do_not_break_into_reasoning() -> None:
     cited = [{"type": "url_citation", "url_citation": {"url": "https://tides.example"}}]
-    chunks = [delta(reasoning="Moon", annotations=cited), delta(reasoning="."), delta(content="Tide."), STOP]
+    chunks = [
+        delta(reasoning="Moon", annotations=cited),
+        delta(reasoning="."),
+        delta(content="Tide."),
+        STOP,
+    ]
     translation = streamed(*chunks)
     assert translation.kinds == ["reasoning", "message"]
-    assert [a["url"] for a in translation.output[1]["content"][0]["annotations"]] == ["https://tides.example"]
+    assert [a["url"] for a in translation.output[1]["content"][0]["annotations"]] == [
+        "https://tides.example"
+    ]
 
 
 # Reasoning.
@@ -438,8 +519,12 @@ def test_annotations_do_not_break_into_reasoning() -> None:
 
 def test_details_without_words_open_no_second_item_after_text() -> None:
     late = delta(reasoning_details=[{"type": "reasoning.text", "signature": "c2ln"}])
-    assert streamed(delta(content="High"), late, delta(content=" water."), STOP).text == "High water."
-    assert streamed(delta(content="High"), late, delta(content=" water."), STOP).kinds == ["message"]
+    assert (
+        streamed(delta(content="High"), late, delta(content=" water."), STOP).text == "High water."
+    )
+    assert streamed(delta(content="High"), late, delta(content=" water."), STOP).kinds == [
+        "message"
+    ]
 
 
 def test_what_is_no_detail_opens_nothing() -> None:
@@ -448,7 +533,8 @@ def test_what_is_no_detail_opens_nothing() -> None:
 
 def test_reasoning_is_sealed_for_the_store_where_the_client_does_not_see_it() -> None:
     signed = delta(
-        reasoning="Moon.", reasoning_details=[{"type": "reasoning.text", "text": "Moon.", "signature": "c2ln"}]
+        reasoning="Moon.",
+        reasoning_details=[{"type": "reasoning.text", "text": "Moon.", "signature": "c2ln"}],
     )
     translation = streamed(signed, delta(content="Tide."), STOP)
     assert "encrypted_content" not in translation.output[0]
@@ -472,7 +558,9 @@ def test_text_goes_on_while_a_call_waits_for_its_name() -> None:
 
 
 def test_a_cut_name_is_reported_as_far_as_it_was_received() -> None:
-    translation = streamed(delta(content="Hm."), call("", name="tide"), delta("length"), names=["tide_at"])
+    translation = streamed(
+        delta(content="Hm."), call("", name="tide"), delta("length"), names=["tide_at"]
+    )
     assert [(item["type"], item["status"]) for item in translation.output] == [
         ("message", "completed"),
         ("function_call", "incomplete"),
@@ -502,12 +590,17 @@ def test_invalid_json_arguments_are_emitted_as_received() -> None:
 
 
 def test_a_call_that_was_closed_ignores_what_comes_late() -> None:
-    assert streamed(call(), delta(content="Tide."), call(" ", name=None), STOP).calls == [("tide_at", "{}")]
+    assert streamed(call(), delta(content="Tide."), call(" ", name=None), STOP).calls == [
+        ("tide_at", "{}")
+    ]
 
 
 def test_another_id_at_the_index_of_a_closed_call_is_another_call() -> None:
     second = [call(None, name=None, id="call_b"), call("{}", name="wind_at", id="call_b")]
-    assert streamed(call(), delta(content="Hm."), *second, STOP).calls == [("tide_at", "{}"), ("wind_at", "{}")]
+    assert streamed(call(), delta(content="Hm."), *second, STOP).calls == [
+        ("tide_at", "{}"),
+        ("wind_at", "{}"),
+    ]
 
 
 def test_another_id_without_a_name_at_the_index_of_a_closed_call_waits_for_its_name() -> None:
@@ -528,7 +621,8 @@ def test_the_same_name_without_an_id_at_the_index_of_a_closed_call_is_another_ca
 def test_a_name_that_every_delta_repeats_is_one_call(place: dict[str, int]) -> None:
     parts = ['{"a"', ":", "1}"]
     deltas = [
-        delta(tool_calls=[{**place, "function": {"name": "tide_at", "arguments": arguments}}]) for arguments in parts
+        delta(tool_calls=[{**place, "function": {"name": "tide_at", "arguments": arguments}}])
+        for arguments in parts
     ]
     assert streamed(*deltas, STOP).calls == [("tide_at", '{"a":1}')]
 
@@ -536,7 +630,9 @@ def test_a_name_that_every_delta_repeats_is_one_call(place: dict[str, int]) -> N
 def test_a_call_without_index_goes_on_in_deltas_without_anything() -> None:
     first = {"function": {"name": "tide_at", "arguments": '{"a":'}}
     rest = {"function": {"arguments": "1}"}}
-    assert streamed(delta(tool_calls=[first]), delta(tool_calls=[rest]), STOP).calls == [("tide_at", '{"a":1}')]
+    assert streamed(delta(tool_calls=[first]), delta(tool_calls=[rest]), STOP).calls == [
+        ("tide_at", '{"a":1}')
+    ]
 
 
 def test_calls_without_index_are_distinguished_by_id() -> None:
@@ -553,6 +649,10 @@ def test_calls_without_index_are_distinguished_by_id() -> None:
     assert translation.calls == [("tide_at", "{}"), ("wind_at", "{}")]
 
 
-@pytest.mark.parametrize("odd", [None, 7, "x", [], {"function": "x"}, {"function": None}, {"function": {"name": 7}}])
+@pytest.mark.parametrize(
+    "odd", [None, 7, "x", [], {"function": "x"}, {"function": None}, {"function": {"name": 7}}]
+)
 def test_an_invalid_call_is_skipped(odd: Any) -> None:
-    assert streamed(delta(content="High", tool_calls=[odd]), delta(content="."), STOP).kinds == ["message"]
+    assert streamed(delta(content="High", tool_calls=[odd]), delta(content="."), STOP).kinds == [
+        "message"
+    ]

@@ -22,16 +22,27 @@ def details_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_reasoning_goes_back_under_the_name_that_it_came_by() -> None:
     assert read(Delta(reasoning="Moon")) == ("Moon", {"reasoning": {"reasoning": "Moon"}})
-    assert read(Delta(reasoning_content="Moon")) == ("Moon", {"reasoning": {"reasoning_content": "Moon"}})
+    assert read(Delta(reasoning_content="Moon")) == (
+        "Moon",
+        {"reasoning": {"reasoning_content": "Moon"}},
+    )
 
 
 def test_the_same_words_under_two_names_are_read_once() -> None:
     assert read(Delta(reasoning="Moon", reasoning_content="Moon"))[0] == "Moon"
-    assert read(Delta(reasoning="Moon", reasoning_details=[{"type": "reasoning.text", "text": "Moon"}]))[0] == "Moon"
+    assert (
+        read(
+            Delta(reasoning="Moon", reasoning_details=[{"type": "reasoning.text", "text": "Moon"}])
+        )[0]
+        == "Moon"
+    )
 
 
 def test_details_speak_where_nothing_else_does() -> None:
-    details = [{"type": "reasoning.summary", "summary": "Mo"}, {"type": "reasoning.text", "text": "on"}]
+    details = [
+        {"type": "reasoning.summary", "summary": "Mo"},
+        {"type": "reasoning.text", "text": "on"},
+    ]
     assert read(Delta(reasoning_details=details))[0] == "Moon"
     assert read(Delta(thinking_blocks=[{"type": "thinking", "thinking": "Moon"}]))[0] == "Moon"
 
@@ -64,7 +75,10 @@ def test_details_of_another_type_index_or_id_stay_apart() -> None:
 
 
 def test_encrypted_data_is_never_joined() -> None:
-    details = [{"type": "reasoning.encrypted", "data": data, "index": 0} for data in ("Zmlyc3Q=", "c2Vjb25k")]
+    details = [
+        {"type": "reasoning.encrypted", "data": data, "index": 0}
+        for data in ("Zmlyc3Q=", "c2Vjb25k")
+    ]
     assert details_of(*([detail] for detail in details)) == details
 
 
@@ -91,7 +105,15 @@ def test_the_signature_of_a_message_goes_back_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "mark", [None, "x", [], {"google": {"thought": True}}, {"google": None}, {"google": {"thought_signature": ""}}]
+    "mark",
+    [
+        None,
+        "x",
+        [],
+        {"google": {"thought": True}},
+        {"google": None},
+        {"google": {"thought_signature": ""}},
+    ],
 )
 def test_a_lone_mark_is_not_stored(mark: Any) -> None:
     state = ReasoningState()
@@ -111,7 +133,10 @@ def test_what_came_with_a_call_goes_back_with_that_call() -> None:
 
 def test_a_list_of_parts_is_reasoning_and_text() -> None:
     parts = [
-        {"type": "thinking", "thinking": [{"type": "text", "text": "Mo"}, {"type": "text", "text": "on"}]},
+        {
+            "type": "thinking",
+            "thinking": [{"type": "text", "text": "Mo"}, {"type": "text", "text": "on"}],
+        },
         {"type": "text", "text": "Ti"},
         {"type": "reference", "reference_ids": [1]},
         {"type": "text", "text": "de"},
@@ -121,7 +146,9 @@ def test_a_list_of_parts_is_reasoning_and_text() -> None:
 
 
 def test_parts_may_be_anything() -> None:
-    assert thinking_parts([None, "x", {}, {"text": 3}, {"type": "thinking", "thinking": [None, {"text": None}]}]) == (
+    assert thinking_parts(
+        [None, "x", {}, {"text": 3}, {"type": "thinking", "thinking": [None, {"text": None}]}]
+    ) == (
         "",
         "",
     )

@@ -1,6 +1,8 @@
-"""What this server emits has the shape of what OpenAI emits: event by event, field by field, by the recordings.
+"""What this server emits has the shape of what OpenAI emits: event by event, field by field, by the
+recordings.
 
-Every difference stands in `DIFFERENCES` with its reason; another one fails, and so does one that is no longer there.
+Every difference stands in `DIFFERENCES` with its reason; another one fails, and so does one that is
+no longer there.
 """
 
 import json
@@ -35,9 +37,17 @@ COVERED = {
 """Item types that a chat model makes."""
 
 DIFFERENCES = {
-    ("message", "item added", "phase"): "newer models of OpenAI's say the phase, chat models know none",
+    (
+        "message",
+        "item added",
+        "phase",
+    ): "newer models of OpenAI's say the phase, chat models know none",
     ("message", "item done", "phase"): "the same",
-    ("reasoning", "item added", "status"): "every item has a status (Open Responses), and clients look for one",
+    (
+        "reasoning",
+        "item added",
+        "status",
+    ): "every item has a status (Open Responses), and clients look for one",
     ("reasoning", "item done", "status"): "the same",
     ("reasoning", "item added", "encrypted_content"): "it is sealed when the reasoning is whole",
     ("reasoning", "response.reasoning_text.delta", ""): "OpenAI shows no raw reasoning",
@@ -53,7 +63,8 @@ def shapes(events: list[dict[str, Any]]) -> Shapes:
     found: Shapes = {}
     kinds: dict[int, str] = {}
     for event in events:
-        index, item = event.get("output_index"), event.get("item")
+        index = event.get("output_index")
+        item = event.get("item")
         if isinstance(item, dict) and index is not None:
             kinds[index] = item["type"]
         kind = kinds.get(index, "") if index is not None else ""
@@ -61,7 +72,10 @@ def shapes(events: list[dict[str, Any]]) -> Shapes:
             continue
         if isinstance(item, dict):
             found.setdefault((kind, f"item {event['type'].rpartition('.')[2]}"), set()).update(item)
-        elif event["type"] != "response.output_text.annotation.added" and "refusal" not in event["type"]:
+        elif (
+            event["type"] != "response.output_text.annotation.added"
+            and "refusal" not in event["type"]
+        ):
             found.setdefault((kind, event["type"]), set()).update(set(event) - {"type"})
     return found
 
@@ -77,7 +91,11 @@ def merged(all_shapes: Iterator[Shapes]) -> Shapes:
 
 def read_events(path: Path) -> list[dict[str, Any]]:
     lines = path.read_text("utf-8", "replace").splitlines()
-    data = [json.loads(line[5:]) for line in lines if line.startswith("data:") and line[5:].strip() != "[DONE]"]
+    data = [
+        json.loads(line[5:])
+        for line in lines
+        if line.startswith("data:") and line[5:].strip() != "[DONE]"
+    ]
     return [event for event in data if isinstance(event, dict) and "type" in event]
 
 
@@ -92,7 +110,12 @@ REQUEST = {
     "input": "x",
     "tools": [
         {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}},
-        {"type": "namespace", "name": "n", "description": "", "tools": [{"type": "function", "name": "near"}]},
+        {
+            "type": "namespace",
+            "name": "n",
+            "description": "",
+            "tools": [{"type": "function", "name": "near"}],
+        },
         {"type": "custom", "name": "patch"},
         {"type": "shell", "environment": {"type": "local"}},
         {"type": "local_shell"},
@@ -110,10 +133,18 @@ CALLS = {
 
 
 def created_by_a_model() -> list[list[dict[str, Any]]]:
-    """What this server makes of a chat model's answer with every kind of item: the events, by each of two views."""
-    offers = toolbox_of(decode_request(json.dumps(REQUEST).encode()), [], DIALECTS["generic"]).offers
+    """What this server makes of a chat model's answer with every kind of item: the events, by each
+    of two views.
+    """
+    offers = toolbox_of(
+        decode_request(json.dumps(REQUEST).encode()), [], DIALECTS["generic"]
+    ).offers
     calls = [
-        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": stated}}])
+        delta(
+            tool_calls=[
+                {"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": stated}}
+            ]
+        )
         for i, (name, stated) in enumerate(CALLS.items())
     ]
     chunks = [delta(reasoning_content="Hm."), delta(content="Hello"), *calls, delta("tool_calls")]
@@ -128,7 +159,9 @@ def ours() -> Shapes:
 
 def differences(theirs: Shapes, mine: Shapes) -> set[tuple[str, str, str]]:
     one_sided = {(*key, "") for key in theirs.keys() ^ mine.keys()}
-    return one_sided | {(*key, field) for key in theirs.keys() & mine.keys() for field in theirs[key] ^ mine[key]}
+    return one_sided | {
+        (*key, field) for key in theirs.keys() & mine.keys() for field in theirs[key] ^ mine[key]
+    }
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)

@@ -1,7 +1,8 @@
-"""Real answers of dozens of providers, where recordings are at hand: sound, true to the words, however they are cut.
+"""Real answers of dozens of providers, where recordings are at hand: sound, true to the words,
+however they are cut.
 
-What a recording says is read here a second time, as naively as can be, so that the translation cannot agree with
-itself alone.
+What a recording says is read here a second time, as naively as can be, so that the translation
+cannot agree with itself alone.
 """
 
 import json
@@ -55,7 +56,9 @@ class Reading:
             delta = choice["delta"] if "delta" in choice else choice.get("message") or {}
             self._read_delta(delta)
             if delta.get("content"):
-                self.tokens += [entry["token"] for entry in (choice.get("logprobs") or {}).get("content") or []]
+                self.tokens += [
+                    entry["token"] for entry in (choice.get("logprobs") or {}).get("content") or []
+                ]
 
     def _read_delta(self, delta: dict[str, Any]) -> None:
         self._read_content(delta.get("content"))
@@ -139,11 +142,13 @@ def check_words(translation: Translation, path: Path) -> None:
 
 
 def check_usage(translation: Translation, path: Path) -> None:
-    usage, reported = translation.response["usage"], read(path).usage
+    usage = translation.response["usage"]
+    reported = read(path).usage
     if not reported:
         assert usage is None or usage["total_tokens"] == 0
         return
-    provided, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
+    provided = reported.get("prompt_tokens") or 0
+    written = reported.get("completion_tokens") or 0
     assert usage["total_tokens"] == max(reported.get("total_tokens") or 0, provided + written)
     assert usage["input_tokens"] >= provided
     assert usage["output_tokens"] >= written

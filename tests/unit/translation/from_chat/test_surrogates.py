@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from antiphon.translation.from_chat.text_filters import SurrogateJoiner, repaired
 
-HIGH, LOW, WAVE = "\ud83c", "\udf0a", "\U0001f30a"
+HIGH = "\ud83c"
+LOW = "\udf0a"
+WAVE = "\U0001f30a"
 
 
 def joined(*deltas: str) -> str:
@@ -32,7 +34,9 @@ def joined(*deltas: str) -> str:
         ([HIGH], "\ufffd"),
     ],
 )
-def test_halves_are_joined_and_single_ones_replaced_where_they_stood(deltas: list[str], text: str) -> None:
+def test_halves_are_joined_and_single_ones_replaced_where_they_stood(
+    deltas: list[str], text: str
+) -> None:
     assert joined(*deltas) == text
 
 

@@ -1,4 +1,6 @@
-"""Chunks that only add text are read and written together: byte for byte as if each had been read alone."""
+"""Chunks that only add text are read and written together: byte for byte as if each had been read
+alone.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -28,7 +30,16 @@ from tests.support.chunks import anything, chunks, last_chunks, odd_texts, some,
 from tests.support.profiled import calls_in
 from tests.support.recordings import MISSING
 from tests.support.replay import delta, sse, text
-from tests.support.translate import at, at_random, begin, begin_writer, bytewise, end, translate, whole
+from tests.support.translate import (
+    at,
+    at_random,
+    begin,
+    begin_writer,
+    bytewise,
+    end,
+    translate,
+    whole,
+)
 from tests.unit.translation.from_chat.test_recordings import STREAMS, options, recorded_cuts
 from tests.unit.translation.from_chat.text_calls.samples import OFFERS as CALLABLE
 from tests.unit.translation.from_chat.text_calls.test_properties import cut_texts
@@ -47,7 +58,10 @@ class OneByOne(ChatStream):
 
 
 def reported(
-    parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View = OBFUSCATED, **more: Any
+    parts: Iterable[bytes],
+    kind: type[ChatStream] = ChatStream,
+    view: View = OBFUSCATED,
+    **more: Any,
 ) -> bytes:
     """What a client is sent: of the one kind together, of the other event by event."""
     writer = begin_writer(view)
@@ -77,19 +91,30 @@ def test_a_recorded_stream_is_emitted_as_if_each_chunk_was_read_alone(path: Path
 
 
 texts = odd_texts.map(lambda content: {"choices": [{"index": 0, "delta": {"content": content}}]})
-usual = odd_texts.map(lambda content: delta(role="assistant", content=content, refusal=None, tool_calls=None))
+usual = odd_texts.map(
+    lambda content: delta(role="assistant", content=content, refusal=None, tool_calls=None)
+)
 runs = st.lists(st.one_of(texts, usual), max_size=6)
 views = st.builds(View, obfuscation=st.booleans(), logprobs=st.booleans(), summary=st.booleans())
 
 
 @pytest.mark.wide
 @thorough
-@given(st.lists(st.one_of(runs, chunks.map(lambda chunk: [chunk])), max_size=6), last_chunks, views, st.booleans())
+@given(
+    st.lists(st.one_of(runs, chunks.map(lambda chunk: [chunk])), max_size=6),
+    last_chunks,
+    views,
+    st.booleans(),
+)
 def test_any_stream_is_emitted_as_if_each_chunk_was_read_alone(
     stream: list[list[Any]], last: Any, view: View, preopened: bool
 ) -> None:
     data = wire([*chain(*stream), last]) + b"data: [DONE]\n\n"
-    more: dict[str, Any] = {"offers": OFFERS, "preopened": preopened, "sources": {"https://tides.example": "tide"}}
+    more: dict[str, Any] = {
+        "offers": OFFERS,
+        "preopened": preopened,
+        "sources": {"https://tides.example": "tide"},
+    }
     for abandoned in ({}, {"sources": None}, {"sources": None, "text_calls": "any"}):
         alone = reported([data], OneByOne, view, **more | abandoned)
         for cut in (whole, bytewise, at_random(len(data))):
@@ -108,10 +133,16 @@ def test_texts_with_calls_are_emitted_as_if_each_chunk_was_read_alone(parts: lis
 
 MIXED = sse(
     delta(role="assistant", content=""),
-    *(delta(content=word) for word in ("High ", "water", "\n", '"é"', " at", " <b>", "noon", "</think>")),
+    *(
+        delta(content=word)
+        for word in ("High ", "water", "\n", '"é"', " at", " <b>", "noon", "</think>")
+    ),
     delta(content=" 🌊", reasoning="Moon."),
     *(delta(content=word) for word in ("and", " low\t", "at six")),
-    delta(content=".", annotations=[{"type": "url_citation", "url": "https://a.example", "end_index": 60}]),
+    delta(
+        content=".",
+        annotations=[{"type": "url_citation", "url": "https://a.example", "end_index": 60}],
+    ),
     *(delta(content=word) for word in (" It", " is", " so.")),
     delta("stop"),
 )
@@ -125,7 +156,9 @@ def test_a_stream_cut_at_any_byte_is_emitted_as_if_each_chunk_was_read_alone() -
 
 
 @pytest.mark.parametrize("line_end", [b"\r\n", b"\r"])
-@pytest.mark.parametrize("between", [b"", b": comment\n\n", b"event: message\n", b"\n", b"data:\n\n"])
+@pytest.mark.parametrize(
+    "between", [b"", b": comment\n\n", b"event: message\n", b"\n", b"data:\n\n"]
+)
 def test_a_stream_in_another_form_emits_the_same_events(line_end: bytes, between: bytes) -> None:
     data = MIXED.replace(b"data: ", between + b"data: ").replace(b"\n", line_end)
     alone = reported([MIXED], OneByOne)
@@ -143,7 +176,9 @@ def test_what_is_only_text_has_every_field_of_a_chunk(general: type[msgspec.Stru
 
 
 fields = {"role": st.just("assistant"), **dict.fromkeys(Delta.__struct_fields__, anything)}
-almost_texts = st.one_of(texts, usual, some(**fields).map(lambda extra: delta(**{"content": "x"} | extra)))
+almost_texts = st.one_of(
+    texts, usual, some(**fields).map(lambda extra: delta(**{"content": "x"} | extra))
+)
 
 
 def text_in(data: bytes) -> str:
@@ -154,25 +189,36 @@ def text_in(data: bytes) -> str:
 
 
 @thorough
-@given(almost_texts, st.dictionaries(st.sampled_from([*ChatChoice.__struct_fields__, "odd"]), anything, max_size=1))
+@given(
+    almost_texts,
+    st.dictionaries(st.sampled_from([*ChatChoice.__struct_fields__, "odd"]), anything, max_size=1),
+)
 def test_a_text_chunk_has_only_text(chunk: dict[str, Any], more: dict[str, Any]) -> None:
     choice = {**chunk["choices"][0], **more}
     data = json.dumps({**chunk, "choices": [choice]}).encode()
     if stated := text_in(data):
         found = decode_chunk(data)
         delta = found.choices[0].delta
-        silent = {name: None for name in Delta.__struct_fields__ if getattr(delta, name) == []}  # an empty list too
+        silent = {
+            name: None for name in Delta.__struct_fields__ if getattr(delta, name) == []
+        }  # an empty list too
         found.choices[0].delta = replace(delta, **silent)
         assert found == ChatChunk(choices=[ChatChoice(delta=Delta(content=stated))])
 
 
 @pytest.mark.parametrize(("thought", "runs"), [("Hm.", [3, 1]), ("", [1, 1, 1, 1])])
-def test_texts_are_read_together_up_to_possible_and_impossible_tags(thought: str, runs: list[int]) -> None:
+def test_texts_are_read_together_up_to_possible_and_impossible_tags(
+    thought: str, runs: list[int]
+) -> None:
     """Where the model thought in a field of its own, no text is a tag."""
     first = delta(content="first", reasoning_content=thought)
-    words = [json.dumps(chunk).encode() for chunk in (first, *(delta(content=word) for word in ("a", "<b", "c", "")))]
+    words = [
+        json.dumps(chunk).encode()
+        for chunk in (first, *(delta(content=word) for word in ("a", "<b", "c", "")))
+    ]
     translation = begin()
-    place, found = translation.chat.read_run(words, 0), []
+    place = translation.chat.read_run(words, 0)
+    found = []
     while place < len(words):
         found.append(translation.chat.read_run(words, place))
         place += found[-1]
@@ -184,7 +230,9 @@ def test_texts_are_read_together_up_to_possible_and_impossible_tags(thought: str
 
 
 @pytest.mark.parametrize("distance", [1, 2, 63, 64, 65, 300])
-def test_signs_of_calls_have_few_texts_decoded_twice(distance: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_of_calls_have_few_texts_decoded_twice(
+    distance: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     decoded: list[bytes] = []
 
     def noted(event: bytes) -> Any:
@@ -198,7 +246,9 @@ def test_signs_of_calls_have_few_texts_decoded_twice(distance: int, monkeypatch:
     assert len(decoded) < 6 * len(words)
 
 
-@pytest.mark.parametrize("more", [{}, {"offers": OFFERS, "text_calls": "any"}], ids=["no tools", "tools"])
+@pytest.mark.parametrize(
+    "more", [{}, {"offers": OFFERS, "text_calls": "any"}], ids=["no tools", "tools"]
+)
 def test_a_burst_is_read_with_few_calls(more: dict[str, Any]) -> None:
     burst = text(*(f" word{number}\n" for number in range(256)))
     assert calls_of(burst, **more) - calls_of(text(" word"), **more) < 20
@@ -210,7 +260,11 @@ def calls_of(data: bytes, **more: Any) -> int:
 
 
 def test_without_obfuscation_no_delta_is_padded() -> None:
-    deltas = [event for event in translate(text("a", "b")).events if event["type"] == "response.output_text.delta"]
+    deltas = [
+        event
+        for event in translate(text("a", "b")).events
+        if event["type"] == "response.output_text.delta"
+    ]
     assert [event.get("obfuscation", UNSET) for event in deltas] == [UNSET, UNSET]
 
 
@@ -221,13 +275,19 @@ def test_events_of_an_earlier_attempt_are_not_emitted_again() -> None:
     writer.take()
     GrowingText(writer, 0, "msg_1", 0).add(["a", "b"])
     GrowingText(writer, 1, "msg_2", 0).add(["c", "d"])
-    assert [(event.output_index, event.sequence_number) for event in writer.take()] == [(1, 7), (1, 8)]
+    assert [(event.output_index, event.sequence_number) for event in writer.take()] == [
+        (1, 7),
+        (1, 8),
+    ]
 
 
 def test_what_stands_behind_a_gate_waits_for_it() -> None:
     writer = begin_writer(OBFUSCATED)
     writer.take()
-    call, message = (Message(id=f"msg_{place}", status="completed", role="assistant", content=[]) for place in (0, 1))
+    call, message = (
+        Message(id=f"msg_{place}", status="completed", role="assistant", content=[])
+        for place in (0, 1)
+    )
     writer.hold(writer.open_item(call))
     behind = writer.open_item(message)
     GrowingText(writer, behind, "msg_1", 0).add(["a", "b"])

@@ -41,7 +41,10 @@ def thought(text: str) -> Piece:
         ("[THINK]Moon.[/THINK]Tide.", [thought("Moon."), answer("Tide.")]),
         ("<thought>Moon.</thought>Tide.", [thought("Moon."), answer("Tide.")]),
         ("[THINK]Moon.</think>Tide.", [thought("Moon.</think>Tide.")]),
-        ("<think>a</think>b<think>c</think>\n</think>d", [thought("a"), answer("b<think>c</think>\n</think>d")]),
+        (
+            "<think>a</think>b<think>c</think>\n</think>d",
+            [thought("a"), answer("b<think>c</think>\n</think>d")],
+        ),
         ("Tide. <think>Moon.</think>", [answer("Tide. <think>Moon.</think>")]),
         ("</think>Tide.", [answer("Tide.")]),
         ("\n</think>Tide.", [answer("Tide.")]),
@@ -71,10 +74,16 @@ def test_an_answer_in_pieces_stays_one(texts: list[str]) -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["<think>", "</think", ">", "<", "Moon", " tide", "\n", "[THINK]", "[/THINK]"])),
+    st.lists(
+        st.sampled_from(
+            ["<think>", "</think", ">", "<", "Moon", " tide", "\n", "[THINK]", "[/THINK]"]
+        )
+    ),
     st.randoms(use_true_random=False),
 )
-def test_a_cut_changes_nothing_where_no_bare_closing_tag_comes(words: list[str], dice: object) -> None:
+def test_a_cut_changes_nothing_where_no_bare_closing_tag_comes(
+    words: list[str], dice: object
+) -> None:
     text = "<think>" + "".join(words)
     assert split(text) == split(*text)
 
@@ -101,18 +110,27 @@ def test_text_before_a_lone_closing_tag_is_separated_from_the_answer() -> None:
 
 
 def test_a_text_that_begins_inside_the_block_is_reasoning() -> None:
-    assert split("\nMoon", ".</think>\n", "Tide.", preopened=True) == [thought("Moon."), answer("Tide.")]
+    assert split("\nMoon", ".</think>\n", "Tide.", preopened=True) == [
+        thought("Moon."),
+        answer("Tide."),
+    ]
     assert split("Moon.", preopened=True) == [thought("Moon.")]
 
 
 def test_a_block_that_was_assumed_may_be_opened_by_the_model_after_all() -> None:
-    assert split("\n<thi", "nk>Moon.</think>Tide.", preopened=True) == [thought("Moon."), answer("Tide.")]
+    assert split("\n<thi", "nk>Moon.</think>Tide.", preopened=True) == [
+        thought("Moon."),
+        answer("Tide."),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "preopened"), [("Moon.</think>Tide.", True), ("Moon", True), ("<think>Moon.</think>Tide.", False)]
+    ("text", "preopened"),
+    [("Moon.</think>Tide.", True), ("Moon", True), ("<think>Moon.</think>Tide.", False)],
 )
-def test_an_answer_shows_whether_the_template_still_opens_the_block(text: str, preopened: bool) -> None:
+def test_an_answer_shows_whether_the_template_still_opens_the_block(
+    text: str, preopened: bool
+) -> None:
     splitter = ThinkSplitter(preopened=True)
     splitter.feed(text)
     assert splitter.preopened is preopened

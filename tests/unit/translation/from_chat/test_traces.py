@@ -1,8 +1,9 @@
 """Every `tests/traces/*.trace`: what a backend sends above the rule, the exact events below it.
 
-A trace says in its first line why the case exists. A line of options may follow (those of `ChatStream`, `view`, and
-`plain` for an answer that is no stream), then one chunk a line.
-`python -m tests.unit.translation.from_chat.test_traces --update` rewrites what is below the rules; then read the diff.
+A trace says in its first line why the case exists. A line of options may follow (those of
+`ChatStream`, `view`, and `plain` for an answer that is no stream), then one chunk a line. `python
+-m tests.unit.translation.from_chat.test_traces --update` rewrites what is below the rules; then
+read the diff.
 """
 
 import json
@@ -23,7 +24,9 @@ REPORTED = ("status", "error", "incomplete_details", "output", "usage")
 
 
 def run(trace: str, cut: Any = lambda data: data) -> Translation:
-    lines = [line for line in trace.partition(RULE)[0].splitlines() if line and not line.startswith("#")]
+    lines = [
+        line for line in trace.partition(RULE)[0].splitlines() if line and not line.startswith("#")
+    ]
     options = json.loads(lines.pop(0).removeprefix(OPTIONS)) if lines[0].startswith(OPTIONS) else {}
     options["view"] = View(**options.get("view", {}))
     if options.pop("plain", False):
@@ -36,7 +39,9 @@ def render(event: dict[str, Any]) -> str:
     """One event, one line: the type, then what it carries."""
     fields = {name: value for name, value in event.items() if name != "type"}
     if "response" in fields:
-        fields["response"] = {name: event["response"][name] for name in REPORTED if event["response"][name]}
+        fields["response"] = {
+            name: event["response"][name] for name in REPORTED if event["response"][name]
+        }
     return f"{event['type']} {json.dumps(fields, ensure_ascii=False)}\n"
 
 

@@ -13,12 +13,20 @@ def counts(value: Any) -> tuple[int, int, int, int, int]:
     """Input, of it cached, output, of it reasoning, total."""
     usage = read_usage(value)
     assert usage is not None
-    cached, reasoning = usage.input_tokens_details.cached_tokens, usage.output_tokens_details.reasoning_tokens
+    cached = usage.input_tokens_details.cached_tokens
+    reasoning = usage.output_tokens_details.reasoning_tokens
     return usage.input_tokens, cached, usage.output_tokens, reasoning, usage.total_tokens
 
 
-def reported(prompt: Any = 10, completion: Any = 4, total: Any = 14, **fields: Any) -> dict[str, Any]:
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **fields}
+def reported(
+    prompt: Any = 10, completion: Any = 4, total: Any = 14, **fields: Any
+) -> dict[str, Any]:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": total,
+        **fields,
+    }
 
 
 @each("value", [None, {}, [], "14", 14, False])
@@ -89,7 +97,13 @@ def test_a_missing_output_is_what_the_total_leaves() -> None:
 
 
 def test_reasoning_counted_apart_from_the_completion_is_output() -> None:
-    assert counts(reported(total=34, completion_tokens_details={"reasoning_tokens": 20})) == (10, 0, 24, 20, 34)
+    assert counts(reported(total=34, completion_tokens_details={"reasoning_tokens": 20})) == (
+        10,
+        0,
+        24,
+        20,
+        34,
+    )
 
 
 def test_thoughts_that_only_the_total_counts_are_output() -> None:
@@ -97,7 +111,13 @@ def test_thoughts_that_only_the_total_counts_are_output() -> None:
 
 
 def test_audio_counted_apart_from_the_prompt_is_input() -> None:
-    assert counts(reported(total=389, prompt_tokens_details={"audio_tokens": 375})) == (385, 0, 4, 0, 389)
+    assert counts(reported(total=389, prompt_tokens_details={"audio_tokens": 375})) == (
+        385,
+        0,
+        4,
+        0,
+        389,
+    )
 
 
 def test_no_detail_exceeds_its_total() -> None:
@@ -121,7 +141,13 @@ def test_a_count_may_be_a_float() -> None:
 
 
 def test_details_may_be_anything() -> None:
-    assert counts(reported(prompt_tokens_details=[3], completion_tokens_details="x")) == (10, 0, 4, 0, 14)
+    assert counts(reported(prompt_tokens_details=[3], completion_tokens_details="x")) == (
+        10,
+        0,
+        4,
+        0,
+        14,
+    )
 
 
 BEDROCK = reported(368, 19, 10_923, prompt_tokens_details={"cached_tokens": 10_536})
@@ -131,11 +157,23 @@ BEDROCK = reported(368, 19, 10_923, prompt_tokens_details={"cached_tokens": 10_5
     ("usage", "expected"),
     [
         pytest.param(BEDROCK, (10_904, 10_536, 19, 0, 10_923), id="cached"),
-        pytest.param(reported(total=34, cache_read_input_tokens=20), (30, 20, 4, 0, 34), id="cached, Anthropic's name"),
-        pytest.param(reported(total=34, prompt_cache_hit_tokens=20), (30, 20, 4, 0, 34), id="cached, DeepSeek's name"),
-        pytest.param(reported(total=21, cache_creation_input_tokens=7), (17, 0, 4, 0, 21), id="written"),
         pytest.param(
-            reported(total=41, cache_read_input_tokens=20, cache_creation_input_tokens=7), (37, 20, 4, 0, 41), id="both"
+            reported(total=34, cache_read_input_tokens=20),
+            (30, 20, 4, 0, 34),
+            id="cached, Anthropic's name",
+        ),
+        pytest.param(
+            reported(total=34, prompt_cache_hit_tokens=20),
+            (30, 20, 4, 0, 34),
+            id="cached, DeepSeek's name",
+        ),
+        pytest.param(
+            reported(total=21, cache_creation_input_tokens=7), (17, 0, 4, 0, 21), id="written"
+        ),
+        pytest.param(
+            reported(total=41, cache_read_input_tokens=20, cache_creation_input_tokens=7),
+            (37, 20, 4, 0, 41),
+            id="both",
         ),
         pytest.param(
             reported(total=39, cached_tokens=20, completion_tokens_details={"reasoning_tokens": 5}),
@@ -143,12 +181,21 @@ BEDROCK = reported(368, 19, 10_923, prompt_tokens_details={"cached_tokens": 10_5
             id="cached and reasoning",
         ),
         pytest.param(
-            {"input_tokens": 10, "output_tokens": 4, "total_tokens": 34, "cache_read_input_tokens": 20},
+            {
+                "input_tokens": 10,
+                "output_tokens": 4,
+                "total_tokens": 34,
+                "cache_read_input_tokens": 20,
+            },
             (30, 20, 4, 0, 34),
             id="cached, the names of Responses",
         ),
         # Guards: these counts are as they were.
-        pytest.param(reported(total=34, prompt_tokens_details={"cached_tokens": 6}), (10, 6, 24, 0, 34), id="inside"),
+        pytest.param(
+            reported(total=34, prompt_tokens_details={"cached_tokens": 6}),
+            (10, 6, 24, 0, 34),
+            id="inside",
+        ),
         pytest.param(
             reported(total=18, prompt_tokens_details={"cached_tokens": 4}, reasoning_tokens=4),
             (10, 4, 8, 4, 18),
@@ -160,7 +207,8 @@ def test_cached_tokens_apart_from_the_prompt_are_input(usage: Any, expected: Any
     assert counts(usage) == expected
 
 
-WHOLE, ZEROS = reported(total=14), reported(0, 0, 0)
+WHOLE = reported(total=14)
+ZEROS = reported(0, 0, 0)
 DETAILED = reported(total=14, prompt_tokens_details={"cached_tokens": 6})
 
 
@@ -171,23 +219,49 @@ def in_choice(usage: Any, finish_reason: str | None = None) -> dict[str, Any]:
 @each(
     ("chunks", "expected"),
     [
-        pytest.param([{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": ZEROS}], 14, id="zeros at the end"),
-        pytest.param([{**delta("stop"), "usage": WHOLE}, in_choice(ZEROS)], 14, id="zeros in the choice"),
         pytest.param(
-            [{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": reported(10, 1, 11)}], 14, id="smaller"
+            [{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": ZEROS}],
+            14,
+            id="zeros at the end",
+        ),
+        pytest.param(
+            [{**delta("stop"), "usage": WHOLE}, in_choice(ZEROS)], 14, id="zeros in the choice"
+        ),
+        pytest.param(
+            [{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": reported(10, 1, 11)}],
+            14,
+            id="smaller",
         ),
         pytest.param([in_choice(WHOLE, "stop")], 14, id="in the choice"),
-        pytest.param([in_choice(reported(10, 1, 11)), in_choice(WHOLE, "stop")], 14, id="growing in the choice"),
-        pytest.param([{**delta("stop"), "x_groq": {"usage": WHOLE}}, {"usage": ZEROS}], 14, id="Groq's, then zeros"),
-        pytest.param([{**delta("stop"), "usage": reported(10, 4, None)}, {"usage": ZEROS}], 14, id="without a total"),
+        pytest.param(
+            [in_choice(reported(10, 1, 11)), in_choice(WHOLE, "stop")],
+            14,
+            id="growing in the choice",
+        ),
+        pytest.param(
+            [{**delta("stop"), "x_groq": {"usage": WHOLE}}, {"usage": ZEROS}],
+            14,
+            id="Groq's, then zeros",
+        ),
+        pytest.param(
+            [{**delta("stop"), "usage": reported(10, 4, None)}, {"usage": ZEROS}],
+            14,
+            id="without a total",
+        ),
         # A guard: the later one of the same size counts.
-        pytest.param([{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": DETAILED}], 14, id="more details"),
+        pytest.param(
+            [{**delta("stop"), "usage": WHOLE}, {"choices": [], "usage": DETAILED}],
+            14,
+            id="more details",
+        ),
     ],
 )
 def test_the_largest_usage_of_a_stream_counts(chunks: Any, expected: int) -> None:
     usage = translate(sse(delta(content="Hi"), *chunks)).response["usage"]
     assert usage["total_tokens"] == expected
-    assert usage["input_tokens_details"]["cached_tokens"] == (6 if chunks[-1].get("usage") is DETAILED else 0)
+    assert usage["input_tokens_details"]["cached_tokens"] == (
+        6 if chunks[-1].get("usage") is DETAILED else 0
+    )
 
 
 def test_the_usage_of_a_plain_answer_can_be_in_its_choice() -> None:

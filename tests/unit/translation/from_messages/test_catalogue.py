@@ -65,7 +65,11 @@ def test_examples_are_part_of_the_description() -> None:
         ({"type": "mcp_toolset"}, "tools.1.mcp_server_name"),
         ({"type": "mcp_toolset", "mcp_server_name": "wiki"}, "tools.1.mcp_server_name"),
         (
-            {"type": "web_search_20250305", "allowed_domains": ["a.example"], "blocked_domains": ["b.example"]},
+            {
+                "type": "web_search_20250305",
+                "allowed_domains": ["a.example"],
+                "blocked_domains": ["b.example"],
+            },
             "tools.1",
         ),
     ],
@@ -100,10 +104,19 @@ def test_client_tools_of_anthropic_get_a_schema(kind: str, name: str, required: 
 def test_the_web_is_one_tool() -> None:
     """CLIProxyAPI#364, claude-code-router#811: `web_search_20250305` was refused."""
     where = {"type": "approximate", "city": "Oslo"}
-    search = {"type": "web_search_20250305", "name": "web_search", "allowed_domains": ["a.example"], "max_uses": 3}
+    search = {
+        "type": "web_search_20250305",
+        "name": "web_search",
+        "allowed_domains": ["a.example"],
+        "max_uses": 3,
+    }
     fetch = {"type": "web_fetch_20250910", "name": "web_fetch", "max_uses": 2}
     assert tools({**search, "user_location": where}, fetch) == [
-        {"type": "web_search", "filters": {"allowed_domains": ["a.example"]}, "user_location": where}
+        {
+            "type": "web_search",
+            "filters": {"allowed_domains": ["a.example"]},
+            "user_location": where,
+        }
     ]
     assert read(tools=[search, fetch]).request.max_tool_calls == 5
     assert read(tools=[search, {"type": "web_fetch_20250910"}]).request.max_tool_calls is None
@@ -112,7 +125,8 @@ def test_the_web_is_one_tool() -> None:
 
 def test_code_runs_in_python_or_in_a_shell_by_its_date() -> None:
     upload = {"type": "container_upload", "file_id": "file-1"}
-    python, shell = {"type": "code_execution_20250522"}, {"type": "code_execution_20260120"}
+    python = {"type": "code_execution_20250522"}
+    shell = {"type": "code_execution_20260120"}
     assert tools(python) == [{"type": "code_interpreter", "container": {"type": "auto"}}]
     assert tools(shell) == [{"type": "shell", "environment": {"type": "container_auto"}}]
     assert tools(python, container="cntr_1")[0]["container"] == "cntr_1"
@@ -121,12 +135,20 @@ def test_code_runs_in_python_or_in_a_shell_by_its_date() -> None:
     assert tools(shell, **with_file)[0]["environment"]["file_ids"] == ["file-1"]
     assert tools(python, **with_file)[0]["container"]["file_ids"] == ["file-1"]
     assert refused(user(upload)).param == "messages.0.content.0"
-    assert refused(container={"skills": [{"type": "anthropic", "skill_id": "xlsx"}]}).param == "container.skills"
+    assert (
+        refused(container={"skills": [{"type": "anthropic", "skill_id": "xlsx"}]}).param
+        == "container.skills"
+    )
 
 
 # MCP servers.
 
-WIKI = {"type": "url", "name": "wiki", "url": "https://wiki.example/mcp", "authorization_token": "secret"}
+WIKI = {
+    "type": "url",
+    "name": "wiki",
+    "url": "https://wiki.example/mcp",
+    "authorization_token": "secret",
+}
 TOOLSET = {"type": "mcp_toolset", "mcp_server_name": "wiki"}
 
 
@@ -142,7 +164,11 @@ def test_a_server_with_its_toolset_is_offered_without_approvals() -> None:
 
 
 def test_only_enabled_tools_of_a_server_are_offered() -> None:
-    some = {**TOOLSET, "default_config": {"enabled": False}, "configs": {"ask": {"enabled": True}, "tell": {}}}
+    some = {
+        **TOOLSET,
+        "default_config": {"enabled": False},
+        "configs": {"ask": {"enabled": True}, "tell": {}},
+    }
     assert tools(some, mcp_servers=[WIKI])[0]["allowed_tools"] == ["ask"]
     older = {**WIKI, "tool_configuration": {"enabled": True, "allowed_tools": ["ask"]}}
     assert tools(mcp_servers=[older])[0]["allowed_tools"] == ["ask"]
@@ -153,7 +179,10 @@ def test_only_enabled_tools_of_a_server_are_offered() -> None:
 
 
 def test_a_server_with_an_invalid_address_is_rejected() -> None:
-    assert refused(tools=[TOOLSET], mcp_servers=[{**WIKI, "url": "file:///etc"}]).param == "tools.0.mcp_server_name"
+    assert (
+        refused(tools=[TOOLSET], mcp_servers=[{**WIKI, "url": "file:///etc"}]).param
+        == "tools.0.mcp_server_name"
+    )
 
 
 # Deferred tools.
@@ -162,7 +191,11 @@ def test_a_server_with_an_invalid_address_is_rejected() -> None:
 def test_a_deferred_tool_is_offered_once_it_is_loaded_and_after_all_others() -> None:
     provided = [tool("a", defer_loading=True), tool("b"), tool("c", defer_loading=True), tool("d")]
     assert names(tools(*provided)) == ["b", "d"]
-    turns = [user("x"), assistant(use("t", "b")), user(result("t", [reference("c")]), text("Tool loaded."))]
+    turns = [
+        user("x"),
+        assistant(use("t", "b")),
+        user(result("t", [reference("c")]), text("Tool loaded.")),
+    ]
     assert names(tools(*provided, messages=turns)) == ["b", "d", "c"]
     turns = [*turns, assistant(use("u", "b")), user(result("u", [reference("a")]))]
     assert names(tools(*provided, messages=turns)) == ["b", "d", "c", "a"]
@@ -183,7 +216,9 @@ def test_the_server_searches_deferred_tools() -> None:
 
 
 def test_a_reference_to_an_unknown_tool_is_rejected() -> None:
-    error = refused(user("x"), assistant(use("t", "b")), user(result("t", [reference("zz")])), tools=[tool("b")])
+    error = refused(
+        user("x"), assistant(use("t", "b")), user(result("t", [reference("zz")])), tools=[tool("b")]
+    )
     assert error.param == "messages.2.content.0.content.0.tool_name"
     assert error.code == "tool_reference_unresolved"
 
@@ -202,8 +237,14 @@ def test_system_messages_add_and_remove_tools() -> None:
         return system({"type": kind, "tool": what})
 
     provided = [tool("a", defer_loading=True), tool("b")]
-    assert names(tools(*provided, messages=[user("x"), change("tool_addition", load)])) == ["b", "a"]
-    assert names(tools(*provided, messages=[user("x"), change("tool_addition", definition)])) == ["b", "new"]
+    assert names(tools(*provided, messages=[user("x"), change("tool_addition", load)])) == [
+        "b",
+        "a",
+    ]
+    assert names(tools(*provided, messages=[user("x"), change("tool_addition", definition)])) == [
+        "b",
+        "new",
+    ]
     drop = {"type": "tool_reference", "name": "b"}
     assert names(tools(*provided, messages=[user("x"), change("tool_removal", drop)])) == []
     back = [user("x"), change("tool_removal", drop), user("y"), change("tool_addition", drop)]
@@ -252,4 +293,7 @@ def test_parallel_calls_can_be_disabled() -> None:
 
 def test_a_choice_of_no_tool_is_rejected() -> None:
     assert refused(tool_choice={"type": "any"}).param == "tool_choice"
-    assert refused(tools=[tool()], tool_choice={"type": "tool", "name": "zz"}).param == "tool_choice.name"
+    assert (
+        refused(tools=[tool()], tool_choice={"type": "tool", "name": "zz"}).param
+        == "tool_choice.name"
+    )

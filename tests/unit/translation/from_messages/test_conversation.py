@@ -1,4 +1,6 @@
-"""Messages as items: each turn, and the faults of other servers. Each fault is named by the thread that reports it."""
+"""Messages as items: each turn, and the faults of other servers. Each fault is named by the thread
+that reports it.
+"""
 
 import msgspec
 
@@ -38,7 +40,9 @@ def test_a_system_text_becomes_the_instructions_and_blocks_one_developer_message
 
 
 def test_the_attribution_line_is_dropped() -> None:
-    """llama.cpp#20623, ik_llama.cpp#1436: it changes, and empties the prompt cache of a local model."""
+    """llama.cpp#20623, ik_llama.cpp#1436: it changes, and empties the prompt cache of a local
+    model.
+    """
     turns = [
         items(system=[text(f"x-anthropic-billing-header: cc_version={version};"), text("Be kind.")])
         for version in ("1", "2")
@@ -48,7 +52,9 @@ def test_the_attribution_line_is_dropped() -> None:
 
 
 def test_a_system_message_stays_where_it_is() -> None:
-    """ollama#17774, claude-code#77698, grok2api#598, CLIProxyAPI#3625, cc-router#33, free-claude-code#1, gproxy#209."""
+    """ollama#17774, claude-code#77698, grok2api#598, CLIProxyAPI#3625, cc-router#33,
+    free-claude-code#1, gproxy#209.
+    """
     assert kinds(items(user("a"), system("b"), user("c"))) == ["user", "developer", "user"]
     assert kinds(items(system("b"), user("c"))) == ["developer", "user"]
     assert kinds(items(user("a"), assistant("b"), system("c"), user("d"))) == [
@@ -62,7 +68,9 @@ def test_a_system_message_stays_where_it_is() -> None:
 def test_a_system_message_that_only_sets_the_effort_is_accepted() -> None:
     provided = [user("a"), system(output_config={"effort": "low"})]
     assert kinds(items(*provided)) == ["user"]
-    request = read(*provided, thinking={"type": "adaptive"}, output_config={"effort": "high"}).request
+    request = read(
+        *provided, thinking={"type": "adaptive"}, output_config={"effort": "high"}
+    ).request
     assert request.reasoning is not None
     assert request.reasoning.effort == "low"
 
@@ -91,7 +99,12 @@ def test_consecutive_messages_of_a_role_are_one_turn() -> None:
 
 def test_empty_texts_are_dropped() -> None:
     """claude-code#62396, opencode#24087: clients send back what other servers emitted."""
-    found = items(user(text("a"), text("")), assistant(text(""), use()), user(result(), text("")), tools=[tool()])
+    found = items(
+        user(text("a"), text("")),
+        assistant(text(""), use()),
+        user(result(), text("")),
+        tools=[tool()],
+    )
     assert kinds(found) == ["user", "function_call", "function_call_output"]
     assert refused(user(text(""))).param == "messages"
 
@@ -99,12 +112,19 @@ def test_empty_texts_are_dropped() -> None:
 def test_a_last_text_of_the_model_is_the_beginning_of_the_answer() -> None:
     translated = read(user("a"), assistant("The answer is \n"))
     assert translated.view.is_prefilled
-    assert items(user("a"), assistant("The answer is \n"))[-1]["content"][0]["text"] == "The answer is"
+    assert (
+        items(user("a"), assistant("The answer is \n"))[-1]["content"][0]["text"] == "The answer is"
+    )
     assert not read(user("a"), assistant("b"), user("c")).view.is_prefilled
 
 
 def test_a_turn_that_ends_in_a_tool_of_the_server_continues() -> None:
-    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+    call = {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "web_search",
+        "input": {"query": "q"},
+    }
     found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
     assert not read(user("a"), assistant(call, found)).view.is_prefilled
     assert kinds(items(user("a"), assistant(text("b"), call))) == ["user", "assistant"]
@@ -114,14 +134,22 @@ def test_a_turn_that_ends_in_a_tool_of_the_server_continues() -> None:
 
 
 def test_results_come_first_and_all_else_follows() -> None:
-    """ogx#6367, claudex#8: text and images around results are kept, and none is between calls and results."""
+    """ogx#6367, claudex#8: text and images around results are kept, and none is between calls and
+    results.
+    """
     found = items(
         user("go"),
         assistant(use("a"), use("b")),
         user(text("first"), result("b", [image()]), text("second"), result("a", "A")),
         tools=[tool()],
     )
-    assert kinds(found) == ["user", "function_call", "function_call", *["function_call_output"] * 2, "user"]
+    assert kinds(found) == [
+        "user",
+        "function_call",
+        "function_call",
+        *["function_call_output"] * 2,
+        "user",
+    ]
     assert [one["call_id"] for one in found[3:5]] == ["b", "a"]
     assert [part["text"] for part in found[5]["content"]] == ["first", "second"]
 
@@ -136,7 +164,14 @@ def test_images_of_results_reach_a_chat_model_after_all_results() -> None:
     ).request
     request_input = normalise_input(request.input, lambda prefix: f"{prefix}_1")
     messages = to_messages(request_input, None, DIALECTS["generic"])
-    assert [one["role"] for one in messages] == ["user", "assistant", "tool", "tool", "user", "user"]
+    assert [one["role"] for one in messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+        "user",
+    ]
     assert [part["type"] for part in messages[4]["content"]].count("image_url") == 2
 
 
@@ -164,7 +199,9 @@ def test_a_failed_result_is_marked_as_failed() -> None:
     provided = [user("a"), assistant(use("x"))]
 
     def output(content: object) -> object:
-        return items(*provided, user(result("x", content, is_error=True)), tools=[tool()])[-1]["output"]
+        return items(*provided, user(result("x", content, is_error=True)), tools=[tool()])[-1][
+            "output"
+        ]
 
     assert output("no such file") == "Error:\nno such file"
     assert output("Error: no such file") == "Error: no such file"
@@ -173,11 +210,15 @@ def test_a_failed_result_is_marked_as_failed() -> None:
 
 
 def test_a_result_without_content_is_empty() -> None:
-    assert items(user("a"), assistant(use("x")), user(result("x")), tools=[tool()])[-1]["output"] == ""
+    assert (
+        items(user("a"), assistant(use("x")), user(result("x")), tools=[tool()])[-1]["output"] == ""
+    )
 
 
 def test_ids_pass_through_unless_they_are_too_long() -> None:
-    found = items(user("a"), assistant(use("toolu_x-y_z")), user(result("toolu_x-y_z")), tools=[tool()])
+    found = items(
+        user("a"), assistant(use("toolu_x-y_z")), user(result("toolu_x-y_z")), tools=[tool()]
+    )
     assert [one["call_id"] for one in found[1:]] == ["toolu_x-y_z"] * 2
     long = "t" * 100
     found = items(user("a"), assistant(use(long)), user(result(long)), tools=[tool()])
@@ -203,7 +244,9 @@ def test_our_signature_becomes_sealed_reasoning_and_the_text_is_ignored() -> Non
 
 
 def test_any_other_signature_is_dropped_and_reported_and_never_an_error() -> None:
-    """CLIProxyAPI#2172, CLIProxyAPI#3052, Antigravity-Manager#3478, cc-switch#3930, openclaw#92019, ccs#415."""
+    """CLIProxyAPI#2172, CLIProxyAPI#3052, Antigravity-Manager#3478, cc-switch#3930, openclaw#92019,
+    ccs#415.
+    """
     blocks = [
         {"type": "thinking", "thinking": "why", "signature": "EqQBCgIYAhIM"},
         {"type": "thinking", "thinking": "why", "signature": ""},
@@ -219,12 +262,20 @@ def test_any_other_signature_is_dropped_and_reported_and_never_an_error() -> Non
 
 
 def test_redacted_thinking_of_ours_is_sealed_reasoning() -> None:
-    found = items(user("a"), assistant({"type": "redacted_thinking", "data": "ar1.k.b"}, text("b")), user("c"))
+    found = items(
+        user("a"), assistant({"type": "redacted_thinking", "data": "ar1.k.b"}, text("b")), user("c")
+    )
     assert found[1]["encrypted_content"] == "ar1.k.b"
 
 
 def test_thinking_of_older_turns_is_cleared_if_the_client_wants_it() -> None:
-    provided = [user("a"), assistant(OURS, text("b")), user("c"), assistant(OURS, text("d")), user("e")]
+    provided = [
+        user("a"),
+        assistant(OURS, text("b")),
+        user("c"),
+        assistant(OURS, text("d")),
+        user("e"),
+    ]
 
     def stored(save: object) -> int:
         edits = [{"type": "clear_thinking_20251015", **({} if save is None else {"keep": save})}]
@@ -248,7 +299,11 @@ def test_a_compaction_replaces_what_comes_before() -> None:
     found = items(user("a"), assistant(sealed, text("b")), user("c"), system=[text("Be kind.")])
     assert kinds(found) == ["developer", "compaction", "assistant", "user"]
     failed = {"type": "compaction", "content": None}
-    assert kinds(items(user("a"), assistant(failed, text("b")), user("c"))) == ["user", "assistant", "user"]
+    assert kinds(items(user("a"), assistant(failed, text("b")), user("c"))) == [
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 def test_a_block_of_another_role_is_rejected_by_its_name() -> None:
@@ -261,8 +316,16 @@ def test_a_block_of_another_role_is_rejected_by_its_name() -> None:
 
 
 def test_citations_of_an_earlier_answer_stay_annotations() -> None:
-    citation = {"type": "web_search_result_location", "url": "https://a.example/", "title": "A", "cited_text": "b"}
-    block = {**text("It is."), "citations": [citation, {"type": "char_location", "document_index": 0}]}
+    citation = {
+        "type": "web_search_result_location",
+        "url": "https://a.example/",
+        "title": "A",
+        "cited_text": "b",
+    }
+    block = {
+        **text("It is."),
+        "citations": [citation, {"type": "char_location", "document_index": 0}],
+    }
     [annotation] = items(user("a"), assistant(block), user("c"))[1]["content"][0]["annotations"]
     assert annotation == {
         "type": "url_citation",
@@ -274,7 +337,9 @@ def test_citations_of_an_earlier_answer_stay_annotations() -> None:
 
 
 def test_every_item_has_the_place_of_its_block() -> None:
-    translated = read(user("a"), assistant(text("b"), use("x")), user(text("c"), result("x")), system=[text("s")])
+    translated = read(
+        user("a"), assistant(text("b"), use("x")), user(text("c"), result("x")), system=[text("s")]
+    )
     view = translated.view
     assert isinstance(translated.request.input, list)
     assert [view.place(f"input[{index}].x") for index in range(len(translated.request.input))] == [

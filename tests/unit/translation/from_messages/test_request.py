@@ -15,10 +15,19 @@ from tests.support.messages_requests import assistant, read, refused, text, tool
 from tests.support.recordings import MISSING
 
 UNSUPPORTED = {
-    *("_error.request", "computer_use", "programmatic_tool_use", "skills", "advisor_tool", "boolean_root_schema"),
+    *(
+        "_error.request",
+        "computer_use",
+        "programmatic_tool_use",
+        "skills",
+        "advisor_tool",
+        "boolean_root_schema",
+    ),
     *("scalar_root_ref", "tools_call_with_tool_result_stream"),
 }
-"""What the recorded requests have that this server, or Anthropic's, rejects by name; the last has an unknown id."""
+"""What the recorded requests have that this server, or Anthropic's, rejects by name; the last has
+an unknown id.
+"""
 
 
 @pytest.mark.skipif(not REQUESTS, reason=MISSING)
@@ -40,14 +49,18 @@ def test_what_claude_code_sent_is_translated(sent: tuple[str, dict[str, Any]]) -
     path, provided = sent
     for message in provided["messages"]:
         for block in message["content"] if isinstance(message["content"], list) else []:
-            for inner in block.get("content") or [] if isinstance(block.get("content"), list) else []:
+            for inner in (
+                block.get("content") or [] if isinstance(block.get("content"), list) else []
+            ):
                 if inner["type"] == "image":
                     inner["source"]["data"] = "iVBORw0KGgo="
     raw = json.dumps(provided).encode()
     decoded = decode_count(raw) if "count_tokens" in path else decode_create(raw)
     request = read_request(decoded, Call()).request
     assert isinstance(request.input, list)
-    assert "DeferredToolPlaceholder" not in {getattr(one, "name", "") for one in request.tools or []}
+    assert "DeferredToolPlaceholder" not in {
+        getattr(one, "name", "") for one in request.tools or []
+    }
     if "count_tokens" not in path and provided.get("thinking", {}).get("type") == "adaptive":
         assert request.reasoning is not None
         assert request.reasoning.effort in ("medium", "high", "low", "xhigh")
@@ -104,7 +117,12 @@ def test_no_tokens_only_fill_the_cache() -> None:
 
 @each(
     "tier, speed, expected",
-    [("auto", None, "auto"), ("standard_only", None, "default"), (None, "fast", "priority"), (None, "standard", None)],
+    [
+        ("auto", None, "auto"),
+        ("standard_only", None, "default"),
+        (None, "fast", "priority"),
+        (None, "standard", None),
+    ],
 )
 def test_a_service_tier_crosses(tier: str | None, speed: str | None, expected: str | None) -> None:
     assert read(service_tier=tier, speed=speed).request.service_tier == expected
@@ -113,7 +131,10 @@ def test_a_service_tier_crosses(tier: str | None, speed: str | None, expected: s
 def test_the_session_of_the_client_is_the_key_of_its_prompt_cache() -> None:
     user_id = '{"device_id": "d", "account_uuid": "", "session_id": "s1"}'
     assert read(metadata={"user_id": user_id}).request.prompt_cache_key == "s1"
-    assert read(metadata={"user_id": user_id}, call=Call(session="s2")).request.prompt_cache_key == "s2"
+    assert (
+        read(metadata={"user_id": user_id}, call=Call(session="s2")).request.prompt_cache_key
+        == "s2"
+    )
     assert read(call=Call(session="s2", agent="a")).request.prompt_cache_key == "s2:a"
     assert len(read(call=Call(session="s2", agent="a" * 99)).request.prompt_cache_key or "") == 64
     assert read(metadata={"user_id": "{no json"}).request.prompt_cache_key is None
@@ -143,7 +164,9 @@ def test_thinking_has_the_effort_of_its_budget_or_of_the_request() -> None:
     adaptive = {"type": "adaptive"}
     assert reasoning(thinking=adaptive) == (None, None)
     assert reasoning(thinking=adaptive, output_config={"effort": "max"}) == ("max", None)
-    assert read(thinking={"type": "enabled", "budget_tokens": 2000}).view.optional == {"thinking_budget": 2000}
+    assert read(thinking={"type": "enabled", "budget_tokens": 2000}).view.optional == {
+        "thinking_budget": 2000
+    }
 
 
 @each(
@@ -170,7 +193,12 @@ def test_unrequested_thinking_is_sent_only_if_the_model_needs_it_back() -> None:
 
 # The format of the answer.
 
-CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+CLOSED = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
 
 
 def test_a_format_crosses_by_both_names() -> None:
@@ -186,7 +214,9 @@ def test_a_format_crosses_by_both_names() -> None:
 
 def test_a_format_with_optional_properties_is_not_strict() -> None:
     loose = {**CLOSED, "required": []}
-    text_config = read(output_config={"format": {"type": "json_schema", "schema": loose}}).request.text
+    text_config = read(
+        output_config={"format": {"type": "json_schema", "schema": loose}}
+    ).request.text
     assert text_config is not None
     assert msgspec.to_builtins(text_config.format)["strict"] is None
 
@@ -208,7 +238,10 @@ def test_context_edits_are_applied_or_have_no_effect() -> None:
     assert edited({"type": "clear_tool_uses_20250919"}).view.edits_context
     compact = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50_000}}
     assert edited(compact).request.context_management[0].compact_threshold == 50_000
-    assert edited({"type": "compact_20260112"}).request.context_management[0].compact_threshold == 150_000
+    assert (
+        edited({"type": "compact_20260112"}).request.context_management[0].compact_threshold
+        == 150_000
+    )
     assert read(compaction={"type": "summarize"}).request.input[-1].type == "compaction_trigger"  # type: ignore[union-attr,index]
 
 
@@ -217,8 +250,14 @@ def test_context_edits_are_applied_or_have_no_effect() -> None:
     [
         ({"type": "forget_20990101"}, "context_management.edits.0.type"),
         ({"type": "clear_thinking_20251015", "keep": "none"}, "context_management.edits.0.keep"),
-        ({"type": "clear_thinking_20251015", "keep": {"value": 0}}, "context_management.edits.0.keep"),
-        ({"type": "compact_20260112", "trigger": {"value": 5}}, "context_management.edits.0.trigger.value"),
+        (
+            {"type": "clear_thinking_20251015", "keep": {"value": 0}},
+            "context_management.edits.0.keep",
+        ),
+        (
+            {"type": "compact_20260112", "trigger": {"value": 5}},
+            "context_management.edits.0.trigger.value",
+        ),
     ],
 )
 def test_an_unknown_edit_is_rejected_by_name(edit: dict[str, Any], param: str) -> None:
@@ -247,7 +286,9 @@ def test_parameters_that_change_nothing_are_accepted() -> None:
 def part(block: dict[str, Any]) -> Any:
     """The content of a user message with this block and a text."""
     content = msgspec.to_builtins(read(user(block, text("see"))).request.input)[0]["content"]
-    return [{name: value for name, value in one.items() if value is not None} for one in content[:-1]]
+    return [
+        {name: value for name, value in one.items() if value is not None} for one in content[:-1]
+    ]
 
 
 def document(source: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -256,7 +297,9 @@ def document(source: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def test_the_type_of_an_image_is_that_of_its_bytes() -> None:
     source = {"type": "base64", "media_type": "image/jpeg", "data": "iVBORw0KGgo="}
-    assert part({"type": "image", "source": source})[0]["image_url"].startswith("data:image/png;base64,")
+    assert part({"type": "image", "source": source})[0]["image_url"].startswith(
+        "data:image/png;base64,"
+    )
     url = {"type": "url", "url": "https://a.example/a.png"}
     assert part({"type": "image", "source": url})[0]["image_url"] == url["url"]
 
@@ -277,7 +320,10 @@ def test_an_invalid_image_is_rejected_where_it_is(source: dict[str, Any]) -> Non
 def test_documents_are_files_or_texts() -> None:
     pdf = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"}
     [found] = part(document(pdf, title="Report"))
-    assert (found["filename"], found["file_data"]) == ("Report.pdf", "data:application/pdf;base64,JVBERi0x")
+    assert (found["filename"], found["file_data"]) == (
+        "Report.pdf",
+        "data:application/pdf;base64,JVBERi0x",
+    )
     assert part(document(pdf))[0]["filename"] == "document.pdf"
     plain = {"type": "text", "media_type": "text/plain", "data": "It is."}
     [found] = part(document(plain, title="T", context="C", citations={"enabled": True}))
@@ -291,7 +337,12 @@ def test_documents_are_files_or_texts() -> None:
 
 
 def test_search_results_are_text_with_their_source() -> None:
-    block = {"type": "search_result", "source": "https://a.example/", "title": "A", "content": [text("b")]}
+    block = {
+        "type": "search_result",
+        "source": "https://a.example/",
+        "title": "A",
+        "content": [text("b")],
+    }
     assert part(block)[0]["text"] == "A\nhttps://a.example/\n\nb"
 
 

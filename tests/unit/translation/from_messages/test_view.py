@@ -1,4 +1,6 @@
-"""The headers of a request of the Messages API, and how places and reasons of the run appear in its words."""
+"""The headers of a request of the Messages API, and how places and reasons of the run appear in its
+words.
+"""
 
 from antiphon.translation.from_messages.view import Call, MessagesView, read_call
 from tests.support.cases import each
@@ -16,7 +18,11 @@ def test_headers_are_read_and_none_is_needed() -> None:
             ("user-agent", "claude-cli"),
         ]
     )
-    assert call.betas == {"context-management-2025-06-27", "effort-2025-11-24", "unknown-2099-01-01"}
+    assert call.betas == {
+        "context-management-2025-06-27",
+        "effort-2025-11-24",
+        "unknown-2099-01-01",
+    }
     assert (call.version, call.session, call.agent) == ("2023-06-01", "s", "a")
     assert call.is_beta("context-management")
     assert not call.is_beta("context")
@@ -48,10 +54,24 @@ def test_a_parameter_is_named_as_in_the_request(param: str, place: str) -> None:
 
 def test_reasoning_that_the_run_removed_is_reported_by_its_block() -> None:
     removed = [
-        {"type": "reasoning", "id": "rs_3_0_0123456789abcdef", "action": "removed", "reason": "model_mismatch"},
-        {"type": "reasoning", "id": "rs_4_1_0123456789abcdef", "action": "removed", "reason": "turn_boundary"},
+        {
+            "type": "reasoning",
+            "id": "rs_3_0_0123456789abcdef",
+            "action": "removed",
+            "reason": "model_mismatch",
+        },
+        {
+            "type": "reasoning",
+            "id": "rs_4_1_0123456789abcdef",
+            "action": "removed",
+            "reason": "turn_boundary",
+        },
         {"type": "reasoning", "id": "rs_other", "action": "removed", "reason": "model_mismatch"},
     ]
     assert MessagesView().transformations(removed) == [
-        {"type": "thinking_dropped", "path": "messages.3.content.0", "reason": "model_binding_mismatch"}
+        {
+            "type": "thinking_dropped",
+            "path": "messages.3.content.0",
+            "reason": "model_binding_mismatch",
+        }
     ]

@@ -41,7 +41,12 @@ def completed(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def texts(passed: Passed) -> list[str]:
-    return [part["text"] for item in passed.output if item["type"] == "message" for part in item["content"]]
+    return [
+        part["text"]
+        for item in passed.output
+        if item["type"] == "message"
+        for part in item["content"]
+    ]
 
 
 def test_a_text_comes_word_by_word_and_is_whole_at_the_end() -> None:
@@ -64,7 +69,8 @@ def test_a_text_comes_word_by_word_and_is_whole_at_the_end() -> None:
 
 def test_a_plain_answer_has_all_the_events_of_a_stream() -> None:
     items = thought("blob", "I thought."), message("Hello"), call()
-    plain, whole = check(pass_plain(response(*items))), check(pass_on(streamed(*items)))
+    plain = check(pass_plain(response(*items)))
+    whole = check(pass_on(streamed(*items)))
 
     assert plain.types == whole.types
     assert plain.output == whole.output
@@ -72,7 +78,15 @@ def test_a_plain_answer_has_all_the_events_of_a_stream() -> None:
 
 @pytest.mark.parametrize(
     "left_out",
-    ["added", "content_part.added", "delta", "text.done", "content_part.done", "item.done", "response.completed"],
+    [
+        "added",
+        "content_part.added",
+        "delta",
+        "text.done",
+        "content_part.done",
+        "item.done",
+        "response.completed",
+    ],
 )
 def test_an_event_omitted_by_the_backend_is_synthesised(left_out: str) -> None:
     items = message("Hello there"), call(arguments='{"a":1}')
@@ -81,10 +95,15 @@ def test_an_event_omitted_by_the_backend_is_synthesised(left_out: str) -> None:
 
     check(passed)
     if left_out == "response.completed":
-        assert (passed.response["status"], passed.ending and passed.ending.error) != ("completed", None)
+        assert (passed.response["status"], passed.ending and passed.ending.error) != (
+            "completed",
+            None,
+        )
     else:
         assert texts(passed) == ["Hello there"]
-        assert [item["arguments"] for item in passed.output if item["type"] == "function_call"] == ['{"a":1}']
+        assert [item["arguments"] for item in passed.output if item["type"] == "function_call"] == [
+            '{"a":1}'
+        ]
 
 
 def test_content_only_in_the_final_response_is_emitted() -> None:
@@ -109,18 +128,30 @@ def test_an_item_emitted_twice_counts_once() -> None:
 
 
 def test_an_id_that_the_backend_gives_to_one_after_the_other_is_no_obstacle() -> None:
-    passed = check(pass_events(*events_of(message("One", "msg_0"), message("Two", "msg_0")), completed()))
+    passed = check(
+        pass_events(*events_of(message("One", "msg_0"), message("Two", "msg_0")), completed())
+    )
 
     assert texts(passed) == ["One", "Two"]
 
 
 def test_items_side_by_side_keep_their_deltas() -> None:
     """OpenRouter opens the message while the reasoning is open."""
-    thinking, stating = {"output_index": 0, "item_id": "rs_1"}, {"output_index": 1, "item_id": "msg_1"}
-    whole = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    thinking = {"output_index": 0, "item_id": "rs_1"}
+    stating = {"output_index": 1, "item_id": "msg_1"}
+    whole = {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm."}],
+    }
     passed = pass_events(
         {"type": "response.output_item.added", "output_index": 0, "item": {**whole, "content": []}},
-        {"type": "response.output_item.added", "output_index": 1, "item": {"id": "msg_1", "type": "message"}},
+        {
+            "type": "response.output_item.added",
+            "output_index": 1,
+            "item": {"id": "msg_1", "type": "message"},
+        },
         {"type": "response.reasoning_text.delta", **thinking, "content_index": 0, "delta": "Hm."},
         {"type": "response.output_text.delta", **stating, "content_index": 0, "delta": "Hello"},
         {"type": "response.output_item.done", "output_index": 0, "item": whole},
@@ -134,7 +165,9 @@ def test_items_side_by_side_keep_their_deltas() -> None:
 
 def test_indexes_and_ids_of_the_backend_are_not_believed() -> None:
     """Every item at index 0, and deltas that name none of them."""
-    events = [event | {"output_index": 0} for event in events_of(message("One", "a"), message("Two", "b"))]
+    events = [
+        event | {"output_index": 0} for event in events_of(message("One", "a"), message("Two", "b"))
+    ]
     passed = check(pass_events(*({**event, "sequence_number": 7} for event in events), completed()))
 
     assert texts(passed) == ["One", "Two"]
@@ -142,7 +175,11 @@ def test_indexes_and_ids_of_the_backend_are_not_believed() -> None:
 
 def test_deltas_without_an_open_item_open_one() -> None:
     delta = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0}
-    passed = check(pass_events(*({**delta, "delta": word} for word in ("Hel", "lo")), completed(message("Hello"))))
+    passed = check(
+        pass_events(
+            *({**delta, "delta": word} for word in ("Hel", "lo")), completed(message("Hello"))
+        )
+    )
 
     assert texts(passed) == ["Hello"]
 
@@ -153,7 +190,13 @@ def test_more_than_one_part_and_a_refusal_keep_their_places() -> None:
         {"type": "output_text", "text": "Two", "annotations": []},
         {"type": "refusal", "refusal": "No."},
     ]
-    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": parts}
+    item = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": parts,
+    }
     place = {"output_index": 0, "item_id": "msg_1"}
     passed = pass_events(
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
@@ -165,20 +208,36 @@ def test_more_than_one_part_and_a_refusal_keep_their_places() -> None:
     )
 
     check(passed)
-    assert [part.get("text", part.get("refusal")) for part in passed.output[0]["content"]] == ["One", "Two", "No."]
+    assert [part.get("text", part.get("refusal")) for part in passed.output[0]["content"]] == [
+        "One",
+        "Two",
+        "No.",
+    ]
 
 
-CITED = {"type": "url_citation", "url": "https://example.org", "title": "E", "start_index": 0, "end_index": 5}
+CITED = {
+    "type": "url_citation",
+    "url": "https://example.org",
+    "title": "E",
+    "start_index": 0,
+    "end_index": 5,
+}
 
 
 @pytest.mark.parametrize("is_streamed", [True, False])
 def test_annotations_come_as_they_are_whether_they_stream_or_not(is_streamed: bool) -> None:
-    part = {"type": "output_text", "text": "Hello", "annotations": [CITED, CITED, {"type": "of its own"}]}
+    part = {
+        "type": "output_text",
+        "text": "Hello",
+        "annotations": [CITED, CITED, {"type": "of its own"}],
+    }
     item = {**message("Hello"), "content": [part]}
     events = deltas(item)
     place = {"output_index": 0, "item_id": "msg_up", "content_index": 0}
     if is_streamed:
-        events.insert(3, {"type": "response.output_text.annotation.added", **place, "annotation": CITED})
+        events.insert(
+            3, {"type": "response.output_text.annotation.added", **place, "annotation": CITED}
+        )
     passed = check(pass_events(*events, completed(item)))
 
     assert passed.output[0]["content"][0]["annotations"] == [CITED, CITED]
@@ -200,7 +259,9 @@ def test_what_the_backend_sealed_is_sealed_again_with_its_id() -> None:
     stored = check(pass_on(streamed(thought("blob", "One."))))
 
     assert (
-        displayed.sealed == stored.sealed == [{"reasoning": {}, "native": {"id": "rs_up", "encrypted_content": "blob"}}]
+        displayed.sealed
+        == stored.sealed
+        == [{"reasoning": {}, "native": {"id": "rs_up", "encrypted_content": "blob"}}]
     )
     assert "blob" in displayed.output[0]["encrypted_content"]
     assert "encrypted_content" not in stored.output[0]
@@ -208,7 +269,12 @@ def test_what_the_backend_sealed_is_sealed_again_with_its_id() -> None:
 
 
 def test_raw_reasoning_is_a_summary_for_a_client_that_requested_one() -> None:
-    raw = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    raw = {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm."}],
+    }
     passed = check(pass_on(streamed(raw), view=View(summary=True)))
 
     assert passed.output[0]["summary"] == [{"type": "summary_text", "text": "Hm."}]
@@ -216,11 +282,16 @@ def test_raw_reasoning_is_a_summary_for_a_client_that_requested_one() -> None:
 
 
 def test_a_phase_is_stored() -> None:
-    assert check(pass_on(streamed(message("Hm", phase="commentary")))).output[0]["phase"] == "commentary"
+    assert (
+        check(pass_on(streamed(message("Hm", phase="commentary")))).output[0]["phase"]
+        == "commentary"
+    )
 
 
 def test_ids_are_ours_and_call_ids_are_the_backends_where_they_are_free() -> None:
-    passed = check(pass_on(streamed(call(call_id="a"), call(call_id="b"), call(call_id="")), call_ids={"a"}))
+    passed = check(
+        pass_on(streamed(call(call_id="a"), call(call_id="b"), call(call_id="")), call_ids={"a"})
+    )
     ids = [item["call_id"] for item in passed.output]
 
     assert [item["id"][:3] for item in passed.output] == ["fc_"] * 3
@@ -236,12 +307,20 @@ def test_a_call_without_arguments_has_an_empty_object() -> None:
 
 
 def test_a_client_that_requests_one_call_receives_one() -> None:
-    passed = check(pass_on(streamed(message("Hm"), call(call_id="a"), call(call_id="b")), only_one=True))
+    passed = check(
+        pass_on(streamed(message("Hm"), call(call_id="a"), call(call_id="b")), only_one=True)
+    )
 
     assert [item.get("call_id") for item in passed.output] == [None, "a"]
 
 
-CODE = {"id": "ci_1", "type": "code_interpreter_call", "status": "completed", "container_id": "c", "code": "1+1"}
+CODE = {
+    "id": "ci_1",
+    "type": "code_interpreter_call",
+    "status": "completed",
+    "container_id": "c",
+    "code": "1+1",
+}
 
 
 def test_the_steps_of_a_tool_come_in_their_order_around_its_text() -> None:
@@ -272,19 +351,81 @@ LISTED_TOOL = {"name": "t", "input_schema": {}, "annotations": {"read_only": Fal
 HOSTED = [
     CODE,
     {"id": "ws_1", "type": "web_search_call", "status": "completed"},
-    {"id": "ws_1", "type": "web_search_call", "status": "failed", "action": {"type": "search", "query": "q"}},
-    {"id": "fs_1", "type": "file_search_call", "status": "completed", "queries": ["q"], "results": None},
+    {
+        "id": "ws_1",
+        "type": "web_search_call",
+        "status": "failed",
+        "action": {"type": "search", "query": "q"},
+    },
+    {
+        "id": "fs_1",
+        "type": "file_search_call",
+        "status": "completed",
+        "queries": ["q"],
+        "results": None,
+    },
     {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "aGk="},
     {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [LISTED_TOOL]},
     {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": [], "error": "gone"},
-    {"id": "mcp_1", "type": "mcp_call", "name": "t", "server_label": "s", "arguments": "{}", "status": "completed"},
-    {"id": "mcp_1", "type": "mcp_call", "name": "t", "server_label": "s", "arguments": "{}", "status": "failed"},
-    {"id": "mcpr_1", "type": "mcp_approval_request", "name": "t", "server_label": "s", "arguments": "{}"},
-    {"id": "lsh_1", "type": "local_shell_call", "call_id": "c", "status": "completed", "action": {"type": "exec"}},
-    {"id": "ctc_1", "type": "custom_tool_call", "call_id": "c", "name": "t", "input": "Hi", "status": "completed"},
-    {"id": "tsc_1", "type": "tool_search_call", "arguments": {}, "execution": "server", "status": "completed"},
-    {"id": "tso_1", "type": "tool_search_output", "tools": [], "execution": "server", "status": "completed"},
-    {"id": "sh_1", "type": "shell_call", "call_id": "c", "status": "completed", "action": {"commands": ["ls", "pwd"]}},
+    {
+        "id": "mcp_1",
+        "type": "mcp_call",
+        "name": "t",
+        "server_label": "s",
+        "arguments": "{}",
+        "status": "completed",
+    },
+    {
+        "id": "mcp_1",
+        "type": "mcp_call",
+        "name": "t",
+        "server_label": "s",
+        "arguments": "{}",
+        "status": "failed",
+    },
+    {
+        "id": "mcpr_1",
+        "type": "mcp_approval_request",
+        "name": "t",
+        "server_label": "s",
+        "arguments": "{}",
+    },
+    {
+        "id": "lsh_1",
+        "type": "local_shell_call",
+        "call_id": "c",
+        "status": "completed",
+        "action": {"type": "exec"},
+    },
+    {
+        "id": "ctc_1",
+        "type": "custom_tool_call",
+        "call_id": "c",
+        "name": "t",
+        "input": "Hi",
+        "status": "completed",
+    },
+    {
+        "id": "tsc_1",
+        "type": "tool_search_call",
+        "arguments": {},
+        "execution": "server",
+        "status": "completed",
+    },
+    {
+        "id": "tso_1",
+        "type": "tool_search_output",
+        "tools": [],
+        "execution": "server",
+        "status": "completed",
+    },
+    {
+        "id": "sh_1",
+        "type": "shell_call",
+        "call_id": "c",
+        "status": "completed",
+        "action": {"commands": ["ls", "pwd"]},
+    },
     {
         "id": "sho_1",
         "type": "shell_call_output",
@@ -312,10 +453,16 @@ HOSTED = [
 
 def stated(value: Any) -> Any:
     """A value without what is null in it."""
-    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
+    return (
+        {name: each for name, each in value.items() if each is not None}
+        if isinstance(value, dict)
+        else value
+    )
 
 
-@pytest.mark.parametrize("item", HOSTED, ids=lambda item: f"{item['type']} {item.get('status', '')}")
+@pytest.mark.parametrize(
+    "item", HOSTED, ids=lambda item: f"{item['type']} {item.get('status', '')}"
+)
 def test_an_item_of_any_tool_comes_through_streamed_or_plain_or_cut(item: dict[str, Any]) -> None:
     whole = check(pass_on(streamed(item)))
     plain = check(pass_plain(response(item)))
@@ -323,45 +470,77 @@ def test_an_item_of_any_tool_comes_through_streamed_or_plain_or_cut(item: dict[s
 
     (mine,) = whole.output
     assert plain.output == whole.output
-    assert {name: stated(value) for name, value in mine.items() if name in item} == item | {"id": mine["id"]}
+    assert {name: stated(value) for name, value in mine.items() if name in item} == item | {
+        "id": mine["id"]
+    }
 
 
 def test_partial_images_are_numbered_here() -> None:
     item = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "aGk="}
     added, done = deltas(item)
-    image = {"type": "response.image_generation_call.partial_image", "output_index": 0, "partial_image_index": 9}
-    passed = check(pass_events(added, *[{**image, "partial_image_b64": "aA==", "size": "1x1"}] * 2, done, completed()))
+    image = {
+        "type": "response.image_generation_call.partial_image",
+        "output_index": 0,
+        "partial_image_index": 9,
+    }
+    passed = check(
+        pass_events(
+            added, *[{**image, "partial_image_b64": "aA==", "size": "1x1"}] * 2, done, completed()
+        )
+    )
 
     images = [event for event in passed.events if event["type"].endswith("partial_image")]
     assert [(one["partial_image_index"], one["size"]) for one in images] == [(0, "1x1"), (1, "1x1")]
 
 
 @pytest.mark.parametrize("kind", ["of_its_own", "compaction", None, 7])
-def test_an_item_that_no_client_could_send_back_is_left_out(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_item_that_no_client_could_send_back_is_left_out(
+    kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     other = {"id": "x_1", "type": kind, "encrypted_content": "blob"}
-    passed = check(pass_events(*events_of(other, message("Hello")), completed(other, message("Hello"))))
+    passed = check(
+        pass_events(*events_of(other, message("Hello")), completed(other, message("Hello")))
+    )
 
     assert [item["type"] for item in passed.output] == ["message"]
     assert f"its type '{kind}' cannot be input of a later request" in caplog.text
 
 
 def test_events_of_its_own_are_left_out() -> None:
-    own = {"type": "response.of_its_own.delta", "output_index": 0, "item_id": "msg_up", "delta": "x"}
+    own = {
+        "type": "response.of_its_own.delta",
+        "output_index": 0,
+        "item_id": "msg_up",
+        "delta": "x",
+    }
     events = deltas(message("Hello"))
-    passed = check(pass_events(events[0], own, {"type": 7}, {}, *events[1:], completed(message("Hello"))))
+    passed = check(
+        pass_events(events[0], own, {"type": 7}, {}, *events[1:], completed(message("Hello")))
+    )
 
     assert texts(passed) == ["Hello"]
 
 
 def test_a_failed_response_has_its_reason() -> None:
-    failed = response(status="failed", error={"code": "rate_limit_exceeded", "message": "Too fast."})
-    passed = check(pass_events(*deltas(message("Hm")), {"type": "response.failed", "response": failed}))
+    failed = response(
+        status="failed", error={"code": "rate_limit_exceeded", "message": "Too fast."}
+    )
+    passed = check(
+        pass_events(*deltas(message("Hm")), {"type": "response.failed", "response": failed})
+    )
 
-    assert passed.response["error"] == {"code": "rate_limit_exceeded", "message": "The backend failed: Too fast."}
+    assert passed.response["error"] == {
+        "code": "rate_limit_exceeded",
+        "message": "The backend failed: Too fast.",
+    }
     assert (texts(passed), passed.output[0]["status"]) == (["Hm"], "completed")
 
 
-NEW = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "new_tool_call", "id": "n_1"}}
+NEW = {
+    "type": "response.output_item.added",
+    "output_index": 0,
+    "item": {"type": "new_tool_call", "id": "n_1"},
+}
 WORKING = {"type": "response.new_tool_call.searching", "output_index": 0, "item_id": "n_1"}
 
 
@@ -378,7 +557,9 @@ WORKING = {"type": "response.new_tool_call.searching", "output_index": 0, "item_
         {"type": "error", "code": "invalid_request_error", "message": "Declined.", "param": None},
         {
             "type": "response.failed",
-            "response": response(status="failed", error={"code": "invalid_request_error", "message": "Declined."}),
+            "response": response(
+                status="failed", error={"code": "invalid_request_error", "message": "Declined."}
+            ),
         },
     ],
 )
@@ -411,10 +592,18 @@ def test_an_invalid_plain_answer_is_a_failure(status: str) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "reported"),
-    [("max_output_tokens", "max_output_tokens"), ("content_filter", "content_filter"), ("max_tool_calls", None)],
+    [
+        ("max_output_tokens", "max_output_tokens"),
+        ("content_filter", "content_filter"),
+        ("max_tool_calls", None),
+    ],
 )
-def test_an_answer_that_stopped_short_ends_in_an_item_that_did(reason: str, reported: str | None) -> None:
-    short = response(call(), message("Hel"), status="incomplete", incomplete_details={"reason": reason})
+def test_an_answer_that_stopped_short_ends_in_an_item_that_did(
+    reason: str, reported: str | None
+) -> None:
+    short = response(
+        call(), message("Hel"), status="incomplete", incomplete_details={"reason": reason}
+    )
     events = events_of(call(), message("Hel"))
     passed = check(pass_events(*events, {"type": "response.incomplete", "response": short}))
 
@@ -430,13 +619,19 @@ def test_what_is_incomplete_in_the_middle_is_not() -> None:
 
 
 def test_nothing_after_the_end_counts() -> None:
-    events = *deltas(message("Hello")), completed(message("Hello")), *deltas(message("More", "m"), 1)
+    events = (
+        *deltas(message("Hello")),
+        completed(message("Hello")),
+        *deltas(message("More", "m"), 1),
+    )
     passed = check(pass_events(*events))
 
     assert texts(passed) == ["Hello"]
 
 
-def test_a_done_after_the_last_event_changes_nothing_and_one_in_place_of_the_end_breaks_it_off() -> None:
+def test_a_done_after_the_last_event_changes_nothing_and_one_in_place_of_the_end_breaks_it_off() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     whole = check(pass_on(streamed(message("Hello")) + b"data: [DONE]\n\n"))
     cut = check(pass_on(frames(*deltas(message("Hello"))) + b"data: [DONE]\n\n"))
 
@@ -452,7 +647,10 @@ def test_bytes_that_are_no_events_fail(data: bytes) -> None:
 
 
 def test_half_a_character_is_replaced() -> None:
-    delta = rb'{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"a\ud83d"}'
+    delta = (
+        rb'{"type":"response.output_text.delta","output_index":0,"content_index":0,'
+        rb'"delta":"a\ud83d"}'
+    )
     passed = check(pass_on(b"data: " + delta + b"\n\n" + frames(completed())))
 
     assert texts(passed) == ["a\ufffd"]
@@ -489,7 +687,8 @@ def test_a_list_of_tools_with_an_error_has_no_tools(error: Any) -> None:
 
 
 def test_a_list_that_brings_tools_and_then_an_error_has_the_error() -> None:
-    added, done = deltas(LISTED)[0], deltas(LISTED | {"tools": [], "error": "gone"})[-1]
+    added = deltas(LISTED)[0]
+    done = deltas(LISTED | {"tools": [], "error": "gone"})[-1]
     (mine,) = check(pass_events({**added, "item": LISTED}, done, completed())).output
     assert (mine["tools"], mine["error"]) == ([], "gone")
 
@@ -513,7 +712,9 @@ def test_a_tool_without_a_name_is_left_out_of_a_list(tool: Any) -> None:
 @pytest.mark.parametrize("status", ["completed", "failed", "incomplete", None])
 @pytest.mark.parametrize("error", ["gone", FAILED])
 @pytest.mark.parametrize("output", [None, "12 C"])
-def test_a_call_with_an_error_has_failed(status: str | None, error: Any, output: str | None) -> None:
+def test_a_call_with_an_error_has_failed(
+    status: str | None, error: Any, output: str | None
+) -> None:
     for passed in both_ways(CALLED | {"status": status, "error": error, "output": output}):
         (mine,) = passed.output
         assert (mine["status"], mine["error"], mine["output"]) == ("failed", FAILED, None)
@@ -533,7 +734,13 @@ def both_ways(item: dict[str, Any]) -> list[Passed]:
 @pytest.mark.wide
 @examples(300)
 @given(mangled())
-@example([{**deltas(LISTED)[0], "item": LISTED}, deltas(LISTED | {"tools": [], "error": "gone"})[-1], completed()])
+@example(
+    [
+        {**deltas(LISTED)[0], "item": LISTED},
+        deltas(LISTED | {"tools": [], "error": "gone"})[-1],
+        completed(),
+    ]
+)
 @example([*events_of(LISTED | {"error": "gone"}), completed()])
 @example([*events_of(CALLED | {"status": "completed", "error": "gone"}), completed()])
 def test_whatever_comes_the_stream_is_sound(events: list[dict[str, Any]]) -> None:

@@ -1,6 +1,8 @@
-"""Real Responses backends' answers, where recordings are at hand: sound, true to the words, however they are cut.
+"""Real Responses backends' answers, where recordings are at hand: sound, true to the words, however
+they are cut.
 
-What a recording says is read here a second time, as naively as can be: from the backend's own final response.
+What a recording says is read here a second time, as naively as can be: from the backend's own final
+response.
 """
 
 import json
@@ -41,7 +43,9 @@ def final(path: Path) -> dict[str, Any]:
         return value if "output" in value else {}
     decoder = EventDecoder()
     events = [
-        json.loads(data) for data in decoder.feed(path.read_bytes()) + decoder.finish() if not data.startswith(b"[")
+        json.loads(data)
+        for data in decoder.feed(path.read_bytes()) + decoder.finish()
+        if not data.startswith(b"[")
     ]
     return next((event["response"] for event in events if event.get("type") in ENDS), {})
 
@@ -74,7 +78,10 @@ def content(item: dict[str, Any]) -> Any:
             return item.get("action") or {"type": "search"}
         case "shell_call":
             return item["action"]["commands"]
-    return [item.get(name) for name in ("tools", "result", "results", "operation", "code", "arguments", "queries")]
+    return [
+        item.get(name)
+        for name in ("tools", "result", "results", "operation", "code", "arguments", "queries")
+    ]
 
 
 def stated(output: Iterable[dict[str, Any]]) -> list[Any]:
@@ -82,7 +89,9 @@ def stated(output: Iterable[dict[str, Any]]) -> list[Any]:
 
 
 def has(passed: Passed, intended: list[dict[str, Any]]) -> bool:
-    """Whether the output holds what the backend's final response does; what was streamed beside that stays said."""
+    """Whether the output holds what the backend's final response does; what was streamed beside
+    that stays said.
+    """
     mine = stated(passed.output)
     return all(each in mine for each in stated(intended))
 
@@ -102,7 +111,9 @@ def test_an_answer_is_passed_on_soundly_and_whole(path: Path) -> None:
     if not intended:
         assert passed.response["status"] == "failed"
         return
-    assert passed.response["status"] == ("incomplete" if intended["status"] == "incomplete" else "completed")
+    assert passed.response["status"] == (
+        "incomplete" if intended["status"] == "incomplete" else "completed"
+    )
     assert has(passed, intended["output"])
     assert len(passed.output) == len(stated(intended["output"])) or path.name.startswith(WITH_MORE)
     if intended.get("usage"):
@@ -126,7 +137,10 @@ def test_an_answer_that_breaks_off_anywhere_is_sound_and_has_failed(path: Path) 
         passed = pass_on(data[: len(data) * tenth // 10])
 
         check(passed)
-        assert passed.response["status"] == "failed" or "response.completed" not in str(data[:-1])[-100:]
+        assert (
+            passed.response["status"] == "failed"
+            or "response.completed" not in str(data[:-1])[-100:]
+        )
 
 
 @each("path", STREAMS, ids=lambda path: path.name)
@@ -145,7 +159,11 @@ def test_deltas_are_not_needed(path: Path) -> None:
     intended = final(path)
 
     for stored in ({"response.output_item.done", *ENDS}, ENDS):
-        data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events if event["type"] in stored)
+        data = b"".join(
+            b"data: " + json.dumps(event).encode() + b"\n\n"
+            for event in events
+            if event["type"] in stored
+        )
         passed = pass_on(data)
 
         check(passed)

@@ -8,13 +8,24 @@ import pytest
 from antiphon.errors import BackendError
 from antiphon.translation.ollama.answer import MAX_LINE, NativeAnswer
 
-END: dict[str, Any] = {"done": True, "done_reason": "stop", "prompt_eval_count": 12, "eval_count": 3}
+END: dict[str, Any] = {
+    "done": True,
+    "done_reason": "stop",
+    "prompt_eval_count": 12,
+    "eval_count": 3,
+}
 
 
 def line(message: dict[str, Any] | None = None, **more: Any) -> bytes:
     content = {"role": "assistant", "content": "", **(message or {})}
     return json.dumps(
-        {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": content, "done": False, **more}
+        {
+            "model": "m",
+            "created_at": "2026-01-01T00:00:00Z",
+            "message": content,
+            "done": False,
+            **more,
+        }
     ).encode()
 
 
@@ -38,7 +49,11 @@ def read(data: bytes, num_ctx: int | None = None, **options: Any) -> list[Any]:
 
 
 def deltas(data: bytes) -> list[Any]:
-    return [chunk["choices"][0]["delta"] for chunk in read(data) if chunk != "[DONE]" and chunk["choices"]]
+    return [
+        chunk["choices"][0]["delta"]
+        for chunk in read(data)
+        if chunk != "[DONE]" and chunk["choices"]
+    ]
 
 
 CALL = {"id": "call_a", "function": {"name": "look", "arguments": {"city": "Zürich", "n": 1}}}
@@ -54,7 +69,12 @@ FULL = stream(
 
 def test_text_thinking_and_calls_become_deltas() -> None:
     arguments = '{"city":"Zürich","n":1}'
-    call = {"index": 0, "type": "function", "function": {"name": "look", "arguments": arguments}, "id": "call_a"}
+    call = {
+        "index": 0,
+        "type": "function",
+        "function": {"name": "look", "arguments": arguments},
+        "id": "call_a",
+    }
 
     assert deltas(FULL) == [
         {"role": "assistant", "reasoning": "Hm, "},
@@ -83,7 +103,10 @@ def test_the_cut_of_the_bytes_changes_nothing() -> None:
         one = answer()
         assert one.feed(FULL[:place]) + one.feed(FULL[place:]) + one.finish() == whole
     one = answer()
-    assert b"".join(one.feed(FULL[place : place + 1]) for place in range(len(FULL))) + one.finish() == whole
+    assert (
+        b"".join(one.feed(FULL[place : place + 1]) for place in range(len(FULL))) + one.finish()
+        == whole
+    )
 
 
 def test_a_last_line_without_its_end_counts() -> None:
@@ -91,7 +114,8 @@ def test_a_last_line_without_its_end_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "finish"), [("stop", "stop"), ("length", "length"), ("load", "load"), ("", "stop"), (None, "stop")]
+    ("reason", "finish"),
+    [("stop", "stop"), ("length", "length"), ("load", "load"), ("", "stop"), (None, "stop")],
 )
 def test_an_answer_without_calls_ends_as_the_server_states(reason: Any, finish: str) -> None:
     last = read(stream(line({"content": "Hi"}), line(**{**END, "done_reason": reason})))[1]
@@ -102,7 +126,9 @@ def test_an_answer_without_calls_ends_as_the_server_states(reason: Any, finish: 
 def test_calls_are_counted_whatever_index_the_server_gives() -> None:
     bare = {"function": {"index": 0, "name": "look", "arguments": {}}}
 
-    first, second, *_ = deltas(stream(line({"tool_calls": [bare, bare]}), line({"tool_calls": [bare]}), line(**END)))
+    first, second, *_ = deltas(
+        stream(line({"tool_calls": [bare, bare]}), line({"tool_calls": [bare]}), line(**END))
+    )
 
     assert [call["index"] for call in (*first["tool_calls"], *second["tool_calls"])] == [0, 1, 2]
     assert "id" not in first["tool_calls"][0]
@@ -134,9 +160,9 @@ def test_log_probabilities_accompany_their_text() -> None:
 
 
 def test_an_error_in_the_stream_ends_it() -> None:
-    assert read(stream(line({"content": "Hi"}), b'{"error": "out of memory"}', line(**END)))[1:] == [
-        {"error": {"message": "out of memory"}}
-    ]
+    assert read(stream(line({"content": "Hi"}), b'{"error": "out of memory"}', line(**END)))[
+        1:
+    ] == [{"error": {"message": "out of memory"}}]
 
 
 def test_a_prompt_that_filled_the_whole_window_was_cut() -> None:
@@ -158,7 +184,9 @@ def test_a_line_has_an_end() -> None:
 
 
 def test_empty_lines_and_objects_of_other_shapes_are_passed_over() -> None:
-    assert deltas(b'\n\r\n{"message": null, "done": false}\n' + stream(line({"content": "Hi"}))) == [
+    assert deltas(
+        b'\n\r\n{"message": null, "done": false}\n' + stream(line({"content": "Hi"}))
+    ) == [
         {"role": "assistant"},
         {"content": "Hi"},
     ]
@@ -170,9 +198,16 @@ def test_a_plain_answer_is_a_completion() -> None:
     whole = json.loads(answer().whole(line(content, **END)))
 
     (choice,) = whole["choices"]
-    assert (whole["object"], whole["model"], choice["finish_reason"]) == ("chat.completion", "m", "tool_calls")
+    assert (whole["object"], whole["model"], choice["finish_reason"]) == (
+        "chat.completion",
+        "m",
+        "tool_calls",
+    )
     assert (choice["message"]["content"], choice["message"]["reasoning"]) == ("Yes.", "Hm.")
-    assert choice["message"]["tool_calls"][0]["function"] == {"name": "look", "arguments": '{"city":"Zürich","n":1}'}
+    assert choice["message"]["tool_calls"][0]["function"] == {
+        "name": "look",
+        "arguments": '{"city":"Zürich","n":1}',
+    }
     assert "index" not in choice["message"]["tool_calls"][0]
     assert whole["usage"]["total_tokens"] == 15
 

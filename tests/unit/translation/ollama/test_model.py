@@ -4,14 +4,26 @@ from typing import Any
 
 import pytest
 
-from antiphon.translation.ollama.model import ANSWER, FIRST, OllamaModel, enough, next_window, read_model
+from antiphon.translation.ollama.model import (
+    ANSWER,
+    FIRST,
+    OllamaModel,
+    enough,
+    next_window,
+    read_model,
+)
 
 SHOW = {
     "parameters": "temperature 0.6\nnum_ctx                        16384\n",
     "model_info": {"qwen3.context_length": 40_960, "qwen3.block_count": 28},
     "capabilities": ["completion", "tools"],
 }
-PS = {"models": [{"name": "other:latest", "context_length": 512}, {"name": "m:latest", "context_length": 8192}]}
+PS = {
+    "models": [
+        {"name": "other:latest", "context_length": 512},
+        {"name": "m:latest", "context_length": 8192},
+    ]
+}
 
 
 def test_windows_and_capabilities_are_read() -> None:
@@ -31,7 +43,11 @@ def test_anything_else_states_nothing(junk: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "show"),
-    [("gpt-oss:120b-cloud", None), ("kimi:cloud", None), ("m", {"remote_host": "https://ollama.com"})],
+    [
+        ("gpt-oss:120b-cloud", None),
+        ("kimi:cloud", None),
+        ("m", {"remote_host": "https://ollama.com"}),
+    ],
 )
 def test_a_model_of_ollamas_service_is_remote(name: str, show: Any) -> None:
     assert read_model(name, show, None).is_remote

@@ -6,7 +6,12 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.translation.ollama.request import NativeOptions, native_messages, native_request, requested_window
+from antiphon.translation.ollama.request import (
+    NativeOptions,
+    native_messages,
+    native_request,
+    requested_window,
+)
 
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
@@ -21,7 +26,13 @@ def sent(own: NativeOptions = NativeOptions(), /, **body: Any) -> dict[str, Any]
 
 
 def test_neither_the_prompt_nor_the_window_may_be_cut_silently() -> None:
-    assert sent() == {"model": "m", "messages": HELLO, "stream": False, "truncate": False, "shift": False}
+    assert sent() == {
+        "model": "m",
+        "messages": HELLO,
+        "stream": False,
+        "truncate": False,
+        "shift": False,
+    }
 
 
 def test_streaming_is_requested_by_name_because_it_is_the_native_default() -> None:
@@ -38,9 +49,18 @@ def test_streaming_is_requested_by_name_because_it_is_the_native_default() -> No
         ({"stop": ["A", "B"]}, {"stop": ["A", "B"]}),
         ({"max_tokens": 9}, {"num_predict": 9}),
         ({"max_completion_tokens": 9}, {"num_predict": 9}),
-        ({"presence_penalty": 1, "frequency_penalty": 0.5}, {"presence_penalty": 1, "frequency_penalty": 0.5}),
-        ({"repeat_penalty": 1.1, "repeat_last_n": 64}, {"repeat_penalty": 1.1, "repeat_last_n": 64}),
-        ({"options": {"mirostat": 1, "temperature": 1}, "temperature": 0.1}, {"mirostat": 1, "temperature": 0.1}),
+        (
+            {"presence_penalty": 1, "frequency_penalty": 0.5},
+            {"presence_penalty": 1, "frequency_penalty": 0.5},
+        ),
+        (
+            {"repeat_penalty": 1.1, "repeat_last_n": 64},
+            {"repeat_penalty": 1.1, "repeat_last_n": 64},
+        ),
+        (
+            {"options": {"mirostat": 1, "temperature": 1}, "temperature": 0.1},
+            {"mirostat": 1, "temperature": 0.1},
+        ),
     ],
 )
 def test_sampling_goes_into_the_options(body: dict[str, Any], native: dict[str, Any]) -> None:
@@ -70,7 +90,10 @@ def test_without_an_effort_the_model_decides_how_much_to_think() -> None:
 @pytest.mark.parametrize(
     ("form", "native"),
     [
-        ({"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}, {"type": "object"}),
+        (
+            {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}},
+            {"type": "object"},
+        ),
         ({"type": "json_object"}, "json"),
         ({"type": "json_object", "schema": {"type": "array"}}, {"type": "array"}),
     ],
@@ -90,7 +113,9 @@ def test_the_window_and_the_time_in_memory_are_those_of_the_server() -> None:
     assert sent(NativeOptions(keep_alive=0))["keep_alive"] == 0
 
 
-@pytest.mark.parametrize(("options", "window"), [({"num_ctx": 512}, 512), ({}, 0), ({"num_ctx": "x"}, 0), (None, 0)])
+@pytest.mark.parametrize(
+    ("options", "window"), [({"num_ctx": 512}, 512), ({}, 0), ({"num_ctx": "x"}, 0), (None, 0)]
+)
 def test_a_client_can_request_a_window(options: Any, window: int) -> None:
     assert requested_window({"options": options}) == window
 
@@ -110,7 +135,9 @@ def test_a_choice_of_tools_limits_what_is_offered(choice: Any, tools: Any) -> No
 
 
 def test_log_probabilities_have_the_same_names() -> None:
-    assert {"logprobs": True, "top_logprobs": 2}.items() <= sent(logprobs=True, top_logprobs=2).items()
+    assert {"logprobs": True, "top_logprobs": 2}.items() <= sent(
+        logprobs=True, top_logprobs=2
+    ).items()
 
 
 def test_what_the_native_api_does_not_have_is_left_out() -> None:
@@ -124,13 +151,19 @@ def test_what_the_native_api_does_not_have_is_left_out() -> None:
     [
         ({"role": "system", "content": "Be brief."}, {"role": "system", "content": "Be brief."}),
         (
-            {"role": "user", "content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}],
+            },
             {"role": "user", "content": "A\n\nB"},
         ),
         (
             {
                 "role": "user",
-                "content": [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": PNG}}],
+                "content": [
+                    {"type": "text", "text": "?"},
+                    {"type": "image_url", "image_url": {"url": PNG}},
+                ],
             },
             {"role": "user", "content": "?", "images": ["iVBORw0KGgo="]},
         ),
@@ -144,12 +177,18 @@ def test_what_the_native_api_does_not_have_is_left_out() -> None:
         ),
     ],
 )
-def test_a_message_is_text_with_images_and_separate_thinking(message: dict[str, Any], native: dict[str, Any]) -> None:
+def test_a_message_is_text_with_images_and_separate_thinking(
+    message: dict[str, Any], native: dict[str, Any]
+) -> None:
     assert native_messages([message]) == [native]
 
 
 def test_a_call_has_its_arguments_as_an_object_and_its_output_the_name_of_the_tool() -> None:
-    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"b": 1, "a": 1.0}'}}
+    call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"b": 1, "a": 1.0}'},
+    }
     messages: list[dict[str, Any]] = [
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": "Nothing."},
@@ -170,9 +209,9 @@ def test_a_call_has_its_arguments_as_an_object_and_its_output_the_name_of_the_to
 def test_a_call_without_arguments_has_an_empty_object(arguments: Any) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": arguments}}
 
-    assert sent(messages=[{"role": "assistant", "tool_calls": [call]}])["messages"][0]["tool_calls"] == [
-        {"id": "c", "function": {"name": "look", "arguments": {}}}
-    ]
+    assert sent(messages=[{"role": "assistant", "tool_calls": [call]}])["messages"][0][
+        "tool_calls"
+    ] == [{"id": "c", "function": {"name": "look", "arguments": {}}}]
 
 
 def test_arguments_that_are_no_object_go_inside_one() -> None:

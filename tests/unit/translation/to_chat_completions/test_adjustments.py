@@ -24,7 +24,9 @@ def displayed(body: dict[str, Any], *adjusted: str) -> Response:
 
 
 def test_what_was_omitted_is_null_or_its_default() -> None:
-    response = displayed({}, "sampling.temperature", "sampling.top_p", "sampling.presence_penalty", "tools.schema")
+    response = displayed(
+        {}, "sampling.temperature", "sampling.top_p", "sampling.presence_penalty", "tools.schema"
+    )
     assert (response.temperature, response.top_p, response.presence_penalty) == (None, None, 0.0)
     assert response.reasoning == {"effort": "high"}
 

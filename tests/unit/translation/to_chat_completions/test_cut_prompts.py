@@ -15,10 +15,14 @@ def requested(text: str, **more: Any) -> dict[str, Any]:
 
 
 TOOLS = [
-    {"type": "function", "function": {"name": f"tool_{number}", "description": PROSE * 10}} for number in range(20)
+    {"type": "function", "function": {"name": f"tool_{number}", "description": PROSE * 10}}
+    for number in range(20)
 ]
 CODEX = {
-    "messages": [{"role": "system", "content": PROSE * 350}, {"role": "user", "content": "Fix the test."}],
+    "messages": [
+        {"role": "system", "content": PROSE * 350},
+        {"role": "user", "content": "Fix the test."},
+    ],
     "tools": TOOLS,
 }
 """As large as what Codex says first: about 9,000 tokens, of which the tools are nearly half."""
@@ -35,7 +39,9 @@ CODEX = {
         (requested(PROSE * 2_000), 4_000, 8_192),
     ],
 )
-def test_a_prompt_that_was_cut_is_recognised(body: dict[str, Any], reported: int, window: int | None) -> None:
+def test_a_prompt_that_was_cut_is_recognised(
+    body: dict[str, Any], reported: int, window: int | None
+) -> None:
     assert is_cut(body, reported, window)
 
 
@@ -59,17 +65,28 @@ def test_a_prompt_that_was_cut_is_recognised(body: dict[str, Any], reported: int
             None,
         ),
         (
-            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}] * 20}]},
+            {
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [{"type": "image_url", "image_url": {"url": "data:"}}] * 20,
+                    }
+                ]
+            },
             1_500,
             None,
         ),
     ],
 )
-def test_no_other_report_is_an_alarm(body: dict[str, Any], reported: int, window: int | None) -> None:
+def test_no_other_report_is_an_alarm(
+    body: dict[str, Any], reported: int, window: int | None
+) -> None:
     assert not is_cut(body, reported, window)
 
 
-@pytest.mark.parametrize(("tokens", "is_certain"), [(3_000, True), (3_700, True), (3_800, False), (7_000, False)])
+@pytest.mark.parametrize(
+    ("tokens", "is_certain"), [(3_000, True), (3_700, True), (3_800, False), (7_000, False)]
+)
 def test_the_lower_bound_is_half_of_the_estimate(tokens: int, is_certain: bool) -> None:
     body = requested(PROSE * 500)
 
@@ -83,7 +100,8 @@ def test_a_run_of_one_character_counts_once() -> None:
 
 
 def test_no_more_of_a_prompt_is_read_than_the_window_calls_for() -> None:
-    words, blanks = "one two " * 2_000, " " * 1_000_000
+    words = "one two " * 2_000
+    blanks = " " * 1_000_000
     assert is_longer({"messages": [{"content": words + blanks}]}, 1_000)
     assert not is_longer({"messages": [{"content": blanks + words}]}, 1_000)
 
@@ -107,6 +125,8 @@ def test_the_message_states_how_much_was_read_and_what_to_do() -> None:
         (6_144, None, False),  # as likely a prompt that is that long
     ],
 )
-def test_exactly_a_window_is_what_a_cut_leaves(reported: int, window: int | None, was_cut: bool) -> None:
+def test_exactly_a_window_is_what_a_cut_leaves(
+    reported: int, window: int | None, was_cut: bool
+) -> None:
     assert 7_700 < tokens_of(requested(PROSE * 520)) < 7_900
     assert is_cut(requested(PROSE * 520), reported, window) == was_cut

@@ -29,7 +29,10 @@ def b64(text: str | bytes) -> str:
 def test_a_text_file_goes_into_the_message_under_its_name(data, name):
     for files in (None, ReadFiles()):
         (part,) = file_parts(
-            InputFile(file_data=data, filename=name), DIALECTS["generic"], "input[0].content[0]", files
+            InputFile(file_data=data, filename=name),
+            DIALECTS["generic"],
+            "input[0].content[0]",
+            files,
         )
         assert part == {"type": "text", "text": framed_file("# Häuser", "notes.md")}
         assert 'content of the file "notes.md"' in part["text"]
@@ -58,7 +61,10 @@ def test_a_url_is_passed_on_where_the_backend_fetches_it():
     part = InputFile(file_url="https://example.com/d/a.pdf?x=1")
 
     assert file_parts(part, DIALECTS["openrouter"], "p", ReadFiles()) == [
-        {"type": "file", "file": {"filename": "a.pdf", "file_data": "https://example.com/d/a.pdf?x=1"}}
+        {
+            "type": "file",
+            "file": {"filename": "a.pdf", "file_data": "https://example.com/d/a.pdf?x=1"},
+        }
     ]
 
 
@@ -105,8 +111,11 @@ def test_a_file_that_the_backend_does_not_read_is_read_first(part, dialect, form
 
 
 def test_a_file_that_was_read_is_its_text_and_its_pages():
-    part, files = InputFile(file_data=PDF, filename="a.pdf"), ReadFiles()
-    files.add(ReadFile(part, "a.pdf", text="the text", images=["data:image/png;base64,AA=="]), "pages")
+    part = InputFile(file_data=PDF, filename="a.pdf")
+    files = ReadFiles()
+    files.add(
+        ReadFile(part, "a.pdf", text="the text", images=["data:image/png;base64,AA=="]), "pages"
+    )
 
     assert file_parts(part, replace(DIALECTS["generic"], sees_images=True), "p", files) == [
         {"type": "text", "text": "the text"},
@@ -115,17 +124,25 @@ def test_a_file_that_was_read_is_its_text_and_its_pages():
 
 
 def test_a_stored_file_goes_to_a_backend_that_reads_files_with_its_data():
-    part, files = InputFile(file_id="file-1"), ReadFiles()
+    part = InputFile(file_id="file-1")
+    files = ReadFiles()
     files.add(ReadFile(part, "a.pdf", data=f"data:application/pdf;base64,{PDF}"), "data")
 
     assert file_parts(part, DIALECTS["openai"], "p", files) == [
-        {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"}}
+        {
+            "type": "file",
+            "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF}"},
+        }
     ]
 
 
 def test_a_file_that_cannot_be_read_is_refused_with_its_reason():
-    part, files = InputFile(file_data=PDF, filename="a.pdf"), ReadFiles()
-    files.add(ReadFile(part, error=ClientError("The PDF is damaged.", code="invalid_file", param="p")), "text")
+    part = InputFile(file_data=PDF, filename="a.pdf")
+    files = ReadFiles()
+    files.add(
+        ReadFile(part, error=ClientError("The PDF is damaged.", code="invalid_file", param="p")),
+        "text",
+    )
 
     with pytest.raises(ClientError, match="damaged"):
         file_parts(part, DIALECTS["generic"], "p", files)

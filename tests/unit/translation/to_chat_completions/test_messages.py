@@ -56,7 +56,11 @@ def chat_call(call_id, name="f", arguments="{}"):
 
 
 def called(*call_ids, content=None, **more):
-    return {"role": "assistant", "content": content, "tool_calls": [chat_call(each) for each in call_ids]} | more
+    return {
+        "role": "assistant",
+        "content": content,
+        "tool_calls": [chat_call(each) for each in call_ids],
+    } | more
 
 
 def tool(call_id, content="done"):
@@ -74,8 +78,14 @@ def test_roles_are_those_of_the_dialect():
     raw = send("system", "a"), send("developer", "b"), send("user", "c")
 
     several = replace(PLAIN, system_messages="several")
-    assert [message["role"] for message in chat(*raw, dialect=several)] == ["system", "system", "user"]
-    assert [message["role"] for message in chat(*raw, dialect=DIALECTS["openai"], instructions="i")] == [
+    assert [message["role"] for message in chat(*raw, dialect=several)] == [
+        "system",
+        "system",
+        "user",
+    ]
+    assert [
+        message["role"] for message in chat(*raw, dialect=DIALECTS["openai"], instructions="i")
+    ] == [
         "developer",
         "system",
         "developer",
@@ -131,12 +141,23 @@ def test_text_before_calls_and_after_them_is_in_the_same_message():
 
 
 def test_sequential_calls_are_separate_messages():
-    assert chat(call("a"), output("a"), call("b"), output("b")) == [called("a"), tool("a"), called("b"), tool("b")]
+    assert chat(call("a"), output("a"), call("b"), output("b")) == [
+        called("a"),
+        tool("a"),
+        called("b"),
+        tool("b"),
+    ]
 
 
 def test_outputs_move_up_behind_their_calls_and_nothing_else_moves():
     assert chat(
-        call("a"), call("b"), output("b", "2"), send("user", "wait"), call("c"), output("a", "1"), output("c")
+        call("a"),
+        call("b"),
+        output("b", "2"),
+        send("user", "wait"),
+        call("c"),
+        output("a", "1"),
+        output("c"),
     ) == [
         called("a", "b"),
         tool("b", "2"),
@@ -147,7 +168,9 @@ def test_outputs_move_up_behind_their_calls_and_nothing_else_moves():
     ]
 
 
-@pytest.mark.parametrize(("column", "content"), [("null", {"content": None}), ("", {"content": ""}), ("absent", {})])
+@pytest.mark.parametrize(
+    ("column", "content"), [("null", {"content": None}), ("", {"content": ""}), ("absent", {})]
+)
 def test_calls_without_text_have_the_content_that_the_dialect_wants(column, content):
     (message,) = chat(call("a"), dialect=replace(PLAIN, call_content=column))
 
@@ -156,7 +179,13 @@ def test_calls_without_text_have_the_content_that_the_dialect_wants(column, cont
 
 def test_images_in_outputs_follow_all_outputs_and_name_their_call():
     image = {"type": "input_image", "image_url": PNG}
-    raw = call("a", "shoot"), call("b"), output("a", [text("here"), image]), output("b", [image]), send("user", "so?")
+    raw = (
+        call("a", "shoot"),
+        call("b"),
+        output("a", [text("here"), image]),
+        output("b", [image]),
+        send("user", "so?"),
+    )
 
     _, first, second, moved, user = chat(*raw)
 
@@ -189,14 +218,20 @@ def test_an_output_without_its_call_is_still_rendered():
 
 
 def test_a_refusal_has_its_field_or_is_text():
-    raw = send("assistant", {"type": "output_text", "text": "Hm. "}, {"type": "refusal", "refusal": "No."})
+    raw = send(
+        "assistant", {"type": "output_text", "text": "Hm. "}, {"type": "refusal", "refusal": "No."}
+    )
 
-    assert chat(raw, dialect=DIALECTS["openai"]) == [{"role": "assistant", "content": "Hm. ", "refusal": "No."}]
+    assert chat(raw, dialect=DIALECTS["openai"]) == [
+        {"role": "assistant", "content": "Hm. ", "refusal": "No."}
+    ]
     assert chat(raw) == [{"role": "assistant", "content": "Hm. No."}]
 
 
 def test_an_empty_answer_is_not_sent():
-    assert chat(send("user", "a"), answer(), thought("hm"), send("user", "b"), dialect=THINKING) == [
+    assert chat(
+        send("user", "a"), answer(), thought("hm"), send("user", "b"), dialect=THINKING
+    ) == [
         {"role": "user", "content": "a"},
         {"role": "user", "content": "b"},
     ]
@@ -230,7 +265,9 @@ def test_reasoning_goes_back_with_the_turns_that_the_dialect_wants(replay, conte
 
     messages = chat(*raw, dialect=replace(THINKING, replay=replay), context=context)
 
-    assert [message["reasoning_content"] for message in messages if "reasoning_content" in message] == stored
+    assert [
+        message["reasoning_content"] for message in messages if "reasoning_content" in message
+    ] == stored
 
 
 @pytest.mark.parametrize(
@@ -241,7 +278,10 @@ def test_reasoning_goes_back_with_the_turns_that_the_dialect_wants(replay, conte
         ("think_tags", "<think>\nwhy\n</think>\n\nso", {}),
         (
             "thinking",
-            [{"type": "thinking", "thinking": [{"type": "text", "text": "why"}]}, {"type": "text", "text": "so"}],
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
+                {"type": "text", "text": "so"},
+            ],
             {},
         ),
         ("", "so", {}),
@@ -254,7 +294,11 @@ def test_reasoning_goes_back_where_the_dialect_has_a_place_for_it(place, content
 
 
 def test_a_summary_goes_back_where_there_is_no_raw_reasoning():
-    displayed = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}], "content": None}
+    displayed = {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "why"}],
+        "content": None,
+    }
 
     assert chat(displayed, answer("so"), dialect=THINKING)[0]["reasoning_content"] == "why"
 
@@ -267,11 +311,18 @@ def test_reasoning_that_was_only_sealed_goes_back_to_any_family():
 
 def test_a_family_gets_back_what_it_sent_and_another_only_the_text():
     details = [{"type": "reasoning.text", "text": "why", "signature": "s"}]
-    state = {"family": "openrouter", "reasoning": {"reasoning": "why", "reasoning_details": details}}
+    state = {
+        "family": "openrouter",
+        "reasoning": {"reasoning": "why", "reasoning_details": details},
+    }
     raw = thought("why", state), call("a"), output("a")
 
-    assert chat(*raw, dialect=DIALECTS["openrouter"])[0] == called("a", reasoning="why", reasoning_details=details)
-    assert chat(*raw, dialect=DIALECTS["deepseek"])[0] == called("a", content="", reasoning_content="why")
+    assert chat(*raw, dialect=DIALECTS["openrouter"])[0] == called(
+        "a", reasoning="why", reasoning_details=details
+    )
+    assert chat(*raw, dialect=DIALECTS["deepseek"])[0] == called(
+        "a", content="", reasoning_content="why"
+    )
     assert chat(*raw, dialect=DIALECTS["anthropic"])[0] == called("a")
 
 
@@ -279,7 +330,10 @@ def test_signed_blocks_of_several_items_go_back_in_order():
     def block(number):
         return {"type": "thinking", "thinking": f"t{number}", "signature": f"s{number}"}
 
-    raw = [thought("", {"family": "anthropic", "reasoning": {"thinking_blocks": [block(n)]}}) for n in (1, 2)]
+    raw = [
+        thought("", {"family": "anthropic", "reasoning": {"thinking_blocks": [block(n)]}})
+        for n in (1, 2)
+    ]
 
     message = chat(*raw, call("a"), output("a"), dialect=DIALECTS["anthropic"])[0]
 
@@ -309,7 +363,9 @@ def test_sealed_state_can_contain_only_reasoning():
 def test_content_that_cannot_be_opened_is_left_out():
     raw = items({"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}, answer("a"))
 
-    assert to_messages(raw, None, THINKING, unseal=lambda blob: {}) == [{"role": "assistant", "content": "a"}]
+    assert to_messages(raw, None, THINKING, unseal=lambda blob: {}) == [
+        {"role": "assistant", "content": "a"}
+    ]
 
 
 def test_some_backends_want_the_field_with_every_call_even_when_empty():
@@ -340,7 +396,11 @@ def test_phases_and_references_do_not_reach_the_backend():
 
 
 def test_errors_name_the_place_in_the_requests_own_input():
-    raw = items(send("user", "old"), answer("older"), send("user", text("a"), {"type": "input_file", "file_id": "f"}))
+    raw = items(
+        send("user", "old"),
+        answer("older"),
+        send("user", text("a"), {"type": "input_file", "file_id": "f"}),
+    )
 
     with pytest.raises(ClientError) as caught:
         to_messages(raw, None, PLAIN, history=2)
@@ -348,18 +408,24 @@ def test_errors_name_the_place_in_the_requests_own_input():
 
 
 def test_a_file_of_an_earlier_turn_that_this_model_cannot_read_is_only_mentioned():
-    raw = items(send("user", text("read"), {"type": "input_file", "file_data": "AP8=", "filename": "a.pdf"}))
+    raw = items(
+        send("user", text("read"), {"type": "input_file", "file_data": "AP8=", "filename": "a.pdf"})
+    )
 
     (message,) = to_messages(raw, None, PLAIN, history=1)
 
     assert message["content"][0] == {"type": "text", "text": "read"}
-    assert message["content"][1] == {"type": "text", "text": "[Something stood here that this model cannot read.]"}
+    assert message["content"][1] == {
+        "type": "text",
+        "text": "[Something stood here that this model cannot read.]",
+    }
 
 
 @st.composite
 def conversations(draw):
     """Conversations in which calls and outputs pair off, every text and id its own."""
-    raw, is_open = [], []
+    raw = []
+    is_open = []
     kinds = st.sampled_from(["user", "answer", "thought", "call", "output", "system"])
     for fresh, kind in enumerate(draw(st.lists(kinds, max_size=14))):
         if kind == "call":

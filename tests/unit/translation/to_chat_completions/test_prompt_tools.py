@@ -1,4 +1,6 @@
-"""Tools told in the prompt: what the model reads, what holds it to a call, and what becomes of the history."""
+"""Tools told in the prompt: what the model reads, what holds it to a call, and what becomes of the
+history.
+"""
 
 import json
 from dataclasses import replace
@@ -56,7 +58,9 @@ def test_a_backend_that_takes_no_tools_is_sent_none() -> None:
 
 def test_a_format_clashes_only_with_tools_in_the_parameter() -> None:
     both = replace(PROMPT, formats_with_tools=False)
-    assert request(both, tools=TOOLS, text={"format": FORM}) == request(tools=TOOLS, text={"format": FORM})
+    assert request(both, tools=TOOLS, text={"format": FORM}) == request(
+        tools=TOOLS, text={"format": FORM}
+    )
 
 
 def test_the_model_reads_each_tool_behind_the_instructions() -> None:
@@ -70,7 +74,11 @@ def test_the_model_reads_each_tool_behind_the_instructions() -> None:
 
 
 def test_the_same_tools_are_the_same_words_whatever_is_chosen() -> None:
-    message = [section(), section(tool_choice="none"), section(WITHOUT_SCHEMAS, tool_choice="required")]
+    message = [
+        section(),
+        section(tool_choice="none"),
+        section(WITHOUT_SCHEMAS, tool_choice="required"),
+    ]
     assert {each[: len(message[0])] for each in message} == {message[0]}
 
 
@@ -78,10 +86,16 @@ def test_the_same_tools_are_the_same_words_whatever_is_chosen() -> None:
     ("fields", "last"),
     [
         ({}, "You then receive the output of each call in a <tool_response> block."),
-        ({"tool_choice": "auto"}, "You then receive the output of each call in a <tool_response> block."),
+        (
+            {"tool_choice": "auto"},
+            "You then receive the output of each call in a <tool_response> block.",
+        ),
         ({"tool_choice": "none"}, "Do not call a function now. Answer without one."),
         ({"tool_choice": "required"}, "You must call a function now."),
-        ({"tool_choice": {"type": "function", "name": "wait"}}, "You must call the function wait now."),
+        (
+            {"tool_choice": {"type": "function", "name": "wait"}},
+            "You must call the function wait now.",
+        ),
         ({"parallel_tool_calls": False}, "Call one function at a time."),
         (
             {"parallel_tool_calls": False, "tool_choice": "none"},
@@ -94,7 +108,11 @@ def test_the_choice_is_the_last_sentence(fields: dict[str, Any], last: str) -> N
 
 
 def test_only_allowed_tools_are_sent() -> None:
-    only = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "wait"}]}
+    only = {
+        "type": "allowed_tools",
+        "mode": "auto",
+        "tools": [{"type": "function", "name": "wait"}],
+    }
     message = section(tool_choice=only)
     assert '"wait"' in message and '"look"' not in message
 
@@ -140,7 +158,9 @@ def test_an_answer_format_is_sent_along_with_calls() -> None:
 
 
 def test_a_format_is_unchanged_if_no_call_is_allowed() -> None:
-    assert schema_of(request(tools=TOOLS, tool_choice="none", text={"format": FORM})) == FORM["schema"]
+    assert (
+        schema_of(request(tools=TOOLS, tool_choice="none", text={"format": FORM})) == FORM["schema"]
+    )
 
 
 def test_any_object_may_be_a_call() -> None:
@@ -156,7 +176,11 @@ def test_a_free_answer_is_not_checked_against_a_schema() -> None:
 def test_references_inside_a_tool_are_left_to_the_words() -> None:
     tool = {
         **INSPECT_TOOL,
-        "parameters": {"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}},
+        "parameters": {
+            "type": "object",
+            "properties": {"x": {"$ref": "#/$defs/a"}},
+            "$defs": {"a": {}},
+        },
     }
     schema = schema_of(request(tools=[tool], tool_choice="required"))
     assert schema["properties"]["arguments"] == {"type": "object"}
@@ -182,7 +206,9 @@ ANSWER = {
 def test_an_answer_restricted_to_json_is_a_text_or_a_call() -> None:
     body = request(RETAINED, tools=[INSPECT_TOOL])
     assert schema_of(body) == {"anyOf": [ANSWER, CALL_OF_TOOL]}
-    assert body["messages"][0]["content"].endswith('write your answer as a JSON object: {"answer": "…"}')
+    assert body["messages"][0]["content"].endswith(
+        'write your answer as a JSON object: {"answer": "…"}'
+    )
 
 
 @pytest.mark.parametrize("fields", [{"tool_choice": "required"}, {"text": {"format": FORM}}])
@@ -190,17 +216,26 @@ def test_a_demand_and_a_form_are_the_same_as_ever(fields: dict[str, Any]) -> Non
     assert request(RETAINED, tools=TOOLS, **fields) == request(tools=TOOLS, **fields)
 
 
-@pytest.mark.parametrize("dialect", [RETAINED, replace(RETAINED, json_formats=frozenset({"json_object"}))])
+@pytest.mark.parametrize(
+    "dialect", [RETAINED, replace(RETAINED, json_formats=frozenset({"json_object"}))]
+)
 def test_without_a_call_or_a_schema_the_answer_is_free(dialect: Dialect) -> None:
     choice = "none" if dialect is RETAINED else "auto"
-    assert request(dialect, tools=TOOLS, tool_choice=choice) == request(tools=TOOLS, tool_choice=choice)
+    assert request(dialect, tools=TOOLS, tool_choice=choice) == request(
+        tools=TOOLS, tool_choice=choice
+    )
 
 
 # The history.
 
 
 def call(number: int, name: str = "look", arguments: str = '{"place": "here"}') -> dict[str, Any]:
-    return {"type": "function_call", "call_id": f"call_{number}", "name": name, "arguments": arguments}
+    return {
+        "type": "function_call",
+        "call_id": f"call_{number}",
+        "name": name,
+        "arguments": arguments,
+    }
 
 
 def output(number: int, stated: Any) -> dict[str, Any]:
@@ -226,9 +261,17 @@ def test_a_call_and_its_output_are_rendered_in_words() -> None:
 
 
 def test_outputs_stand_in_the_order_of_their_calls() -> None:
-    _, assistant, user = history(HI, call(1), call(2, "wait", ""), output(2, "two"), output(1, "one"))
-    assert assistant["content"] == f'{BLOCK}\n<tool_call>\n{{"name": "wait", "arguments": {{}}}}\n</tool_call>'
-    assert user["content"] == "<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>"
+    _, assistant, user = history(
+        HI, call(1), call(2, "wait", ""), output(2, "two"), output(1, "one")
+    )
+    assert (
+        assistant["content"]
+        == f'{BLOCK}\n<tool_call>\n{{"name": "wait", "arguments": {{}}}}\n</tool_call>'
+    )
+    assert (
+        user["content"]
+        == "<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>"
+    )
 
 
 def test_arguments_that_were_no_object_stand_inside_one() -> None:
@@ -245,7 +288,11 @@ def test_an_image_follows_the_words() -> None:
 
 
 def test_reasoning_goes_back_in_its_field() -> None:
-    reasoning = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    reasoning = {
+        "type": "reasoning",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm."}],
+    }
     _, assistant, _ = history(HI, reasoning, call(1), output(1, "one"))
     assert (assistant["reasoning"], assistant["content"]) == ("Hm.", BLOCK)
 
@@ -256,11 +303,16 @@ def test_an_output_without_its_call_is_rendered_alone() -> None:
         "tool_call_id": "call_1",
         "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
     }
-    assert in_words([tool]) == [{"role": "user", "content": "<tool_response>\na\nb\n</tool_response>"}]
+    assert in_words([tool]) == [
+        {"role": "user", "content": "<tool_response>\na\nb\n</tool_response>"}
+    ]
 
 
 def test_a_history_of_tools_is_rendered_in_words_for_a_request_without_tools() -> None:
-    assert history(HI, call(1), output(1, "x")) == history(HI, call(1), output(1, "x"), tools=TOOLS)[1:]
+    assert (
+        history(HI, call(1), output(1, "x"))
+        == history(HI, call(1), output(1, "x"), tools=TOOLS)[1:]
+    )
 
 
 def test_messages_of_a_native_dialect_are_as_ever() -> None:
@@ -270,12 +322,24 @@ def test_messages_of_a_native_dialect_are_as_ever() -> None:
 
 def test_what_the_model_writes_after_these_words_is_read() -> None:
     request = decode_request(json.dumps({"model": "m", "input": "Hi", "tools": TOOLS}).encode())
-    dialects = (PROMPT, RETAINED, DIALECTS["openai"], DIALECTS["openai"].taught(frozenset({"tools"})))
-    assert [toolbox_of(request, [], dialect).in_text for dialect in dialects] == ["any", "wrapped", "", "any"]
+    dialects = (
+        PROMPT,
+        RETAINED,
+        DIALECTS["openai"],
+        DIALECTS["openai"].taught(frozenset({"tools"})),
+    )
+    assert [toolbox_of(request, [], dialect).in_text for dialect in dialects] == [
+        "any",
+        "wrapped",
+        "",
+        "any",
+    ]
 
 
 arguments = st.dictionaries(
-    st.text(max_size=8), st.one_of(st.none(), st.integers(), st.text(), st.lists(st.booleans())), max_size=4
+    st.text(max_size=8),
+    st.one_of(st.none(), st.integers(), st.text(), st.lists(st.booleans())),
+    max_size=4,
 )
 names = st.from_regex(r"[a-zA-Z0-9_-]{1,20}", fullmatch=True)
 
@@ -289,5 +353,7 @@ def test_calls_in_words_are_read_as_the_same_calls(calls: list[tuple[str, dict[s
     (message,) = in_words([{"role": "assistant", "content": None, "tool_calls": created}])
     reader = TextCallReader({name: Offer(name, name=name) for name, _ in calls})
     pieces = [*reader.feed(message["content"]), *reader.flush(is_answer=True)]
-    found = [(piece.name, json.loads(piece.arguments)) for piece in pieces if isinstance(piece, TextCall)]
+    found = [
+        (piece.name, json.loads(piece.arguments)) for piece in pieces if isinstance(piece, TextCall)
+    ]
     assert found == calls

@@ -21,9 +21,21 @@ from tests.support.chance import examples
 
 FULL = DIALECTS["demo"]
 BARE = Dialect("bare", accepts=frozenset(), max_tokens="")
-TOOL = {"type": "function", "name": "f", "description": "d", "parameters": {"type": "object"}, "strict": True}
+TOOL = {
+    "type": "function",
+    "name": "f",
+    "description": "d",
+    "parameters": {"type": "object"},
+    "strict": True,
+}
 OTHER = {"type": "function", "name": "g"}
-SCHEMA = {"type": "json_schema", "name": "s", "schema": {"type": "object"}, "strict": True, "description": "A thing."}
+SCHEMA = {
+    "type": "json_schema",
+    "name": "s",
+    "schema": {"type": "object"},
+    "strict": True,
+    "description": "A thing.",
+}
 
 
 def request(dialect=FULL, dropped=(), **fields):
@@ -41,7 +53,11 @@ def refusal(dialect, dropped=(), **fields):
 
 def test_a_bare_request_sends_no_defaults():
     for dialect in DIALECTS.values():
-        assert request(dialect) == {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": False}
+        assert request(dialect) == {
+            "model": "m",
+            "messages": [{"role": "user", "content": "hi"}],
+            "stream": False,
+        }
 
 
 @pytest.mark.parametrize(
@@ -49,7 +65,10 @@ def test_a_bare_request_sends_no_defaults():
     [
         ({"temperature": 0}, {"temperature": 0}),
         ({"top_p": 0.5}, {"top_p": 0.5}),
-        ({"presence_penalty": 1, "frequency_penalty": -1}, {"presence_penalty": 1, "frequency_penalty": -1}),
+        (
+            {"presence_penalty": 1, "frequency_penalty": -1},
+            {"presence_penalty": 1, "frequency_penalty": -1},
+        ),
         ({"max_output_tokens": 16}, {"max_tokens": 16}),
         ({"top_logprobs": 3}, {"logprobs": True, "top_logprobs": 3}),
         ({"include": ["message.output_text.logprobs"]}, {"logprobs": True}),
@@ -57,7 +76,10 @@ def test_a_bare_request_sends_no_defaults():
         ({"reasoning": {"effort": "high", "summary": "auto"}}, {"reasoning_effort": "high"}),
         ({"text": {"verbosity": "low"}}, {"verbosity": "low"}),
         ({"text": {"format": {"type": "text"}}}, {}),
-        ({"text": {"format": {"type": "json_object"}}}, {"response_format": {"type": "json_object"}}),
+        (
+            {"text": {"format": {"type": "json_object"}}},
+            {"response_format": {"type": "json_object"}},
+        ),
         ({"user": "u", "safety_identifier": "s"}, {"user": "u", "safety_identifier": "s"}),
         ({"prompt_cache_key": "k"}, {"prompt_cache_key": "k"}),
         ({"prompt_cache_retention": "in-memory"}, {"prompt_cache_retention": "in_memory"}),
@@ -77,9 +99,17 @@ def test_a_parameter_that_the_client_set_is_sent_under_its_chat_name(fields, sen
 
 
 def test_hints_are_left_out_where_the_backend_does_not_take_them():
-    hints = {"temperature": 1, "top_p": 1, "user": "u", "service_tier": "flex", "text": {"verbosity": "low"}}
+    hints = {
+        "temperature": 1,
+        "top_p": 1,
+        "user": "u",
+        "service_tier": "flex",
+        "text": {"verbosity": "low"},
+    }
 
-    assert request(BARE, **hints, reasoning={"effort": "low"}, stream=True) == request(BARE) | {"stream": True}
+    assert request(BARE, **hints, reasoning={"effort": "low"}, stream=True) == request(BARE) | {
+        "stream": True
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,14 +152,23 @@ def test_effort_is_sent_in_the_form_of_the_dialect_and_by_the_nearest_word(diale
 def test_tools_are_wrapped_and_strictness_is_sent_if_supported():
     function = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
 
-    assert request(FULL, tools=[TOOL])["tools"] == [{"type": "function", "function": function | {"strict": True}}]
-    assert request(DIALECTS["llamacpp"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
-    assert request(FULL, ["strict"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
+    assert request(FULL, tools=[TOOL])["tools"] == [
+        {"type": "function", "function": function | {"strict": True}}
+    ]
+    assert request(DIALECTS["llamacpp"], tools=[TOOL])["tools"] == [
+        {"type": "function", "function": function}
+    ]
+    assert request(FULL, ["strict"], tools=[TOOL])["tools"] == [
+        {"type": "function", "function": function}
+    ]
 
 
 def test_a_tool_without_parameters_takes_an_empty_object():
     assert request(tools=[OTHER])["tools"] == [
-        {"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {}}}}
+        {
+            "type": "function",
+            "function": {"name": "g", "parameters": {"type": "object", "properties": {}}},
+        }
     ]
 
 
@@ -167,7 +206,9 @@ CHAT_NAMED = {"type": "function", "function": {"name": "g"}}
 )
 def test_every_choice_is_sent_or_replaced_by_sending_fewer_tools(form, choice, tools, sent):
     dialect = (
-        replace(FULL, accepts=USUAL - {"tool_choice"}) if form == "unaccepted" else replace(FULL, tool_choice=form)
+        replace(FULL, accepts=USUAL - {"tool_choice"})
+        if form == "unaccepted"
+        else replace(FULL, tool_choice=form)
     )
 
     body = request(dialect, tools=[TOOL, OTHER], tool_choice=choice)
@@ -195,32 +236,50 @@ def test_a_choice_that_names_no_tool_is_refused():
     for dialect in DIALECTS.values():
         if "tools" in dialect.accepts:
             error = refusal(dialect, tools=[TOOL], tool_choice=NAMED)
-            assert (str(error), error.param) == ("Tool choice 'g' not found in 'tools' parameter.", "tool_choice")
+            assert (str(error), error.param) == (
+                "Tool choice 'g' not found in 'tools' parameter.",
+                "tool_choice",
+            )
 
 
 def test_a_schema_is_sent_whole_where_it_is_taken():
     sent = {"name": "s", "schema": {"type": "object"}, "description": "A thing.", "strict": True}
 
-    assert request(text={"format": SCHEMA})["response_format"] == {"type": "json_schema", "json_schema": sent}
+    assert request(text={"format": SCHEMA})["response_format"] == {
+        "type": "json_schema",
+        "json_schema": sent,
+    }
 
 
 @pytest.mark.parametrize(
     ("formats", "wanted", "sent", "reported"),
     [
         ({"json_object"}, SCHEMA, {"type": "json_object"}, True),
-        ({"json_object", "json_object_schema"}, SCHEMA, {"type": "json_object", "schema": {"type": "object"}}, False),
+        (
+            {"json_object", "json_object_schema"},
+            SCHEMA,
+            {"type": "json_object", "schema": {"type": "object"}},
+            False,
+        ),
         (set(), SCHEMA, None, True),
         (set(), {"type": "json_object"}, None, True),
         (
             {"json_schema"},
             {"type": "json_object"},
-            {"type": "json_schema", "json_schema": {"name": "object", "schema": {"type": "object"}}},
+            {
+                "type": "json_schema",
+                "json_schema": {"name": "object", "schema": {"type": "object"}},
+            },
             False,
         ),
     ],
 )
 def test_an_unsupported_format_is_weakened_and_described_in_words(formats, wanted, sent, reported):
-    body = request(replace(FULL, json_formats=frozenset(formats)), text={"format": wanted}, instructions="Be kind.")
+    body = request(
+        replace(FULL, json_formats=frozenset(formats)),
+        text={"format": wanted},
+        instructions="Be kind.",
+    )
 
     assert body.get("response_format") == sent
     system = body["messages"][0]["content"]
@@ -237,7 +296,12 @@ def test_a_refused_format_is_described_in_words():
 
 
 def test_a_parameter_refused_before_is_omitted_or_sent_by_its_other_name():
-    body = request(DIALECTS["openai"], ["temperature", "max_completion_tokens"], temperature=1, max_output_tokens=20)
+    body = request(
+        DIALECTS["openai"],
+        ["temperature", "max_completion_tokens"],
+        temperature=1,
+        max_output_tokens=20,
+    )
 
     assert "temperature" not in body
     assert body["max_tokens"] == 20
@@ -268,7 +332,8 @@ def test_a_backends_complaint_is_named_in_the_clients_terms(chat, name):
 PARTS = st.one_of(
     st.builds(lambda text: {"type": "input_text", "text": text}, st.text(max_size=5)),
     st.builds(
-        lambda detail: {"type": "input_image", "image_url": "u", "detail": detail}, st.sampled_from(["low", None])
+        lambda detail: {"type": "input_image", "image_url": "u", "detail": detail},
+        st.sampled_from(["low", None]),
     ),
     st.just({"type": "input_image"}),
     st.builds(
@@ -288,14 +353,24 @@ ITEMS = st.one_of(
         st.text(max_size=5) | st.lists(PARTS, max_size=3),
     ),
     st.builds(
-        lambda call_id, arguments: {"type": "function_call", "call_id": call_id, "name": "f", "arguments": arguments},
+        lambda call_id, arguments: {
+            "type": "function_call",
+            "call_id": call_id,
+            "name": "f",
+            "arguments": arguments,
+        },
         CALL_IDS,
         st.text(max_size=5),
     ),
     st.builds(
-        lambda call_id, output: {"type": "function_call_output", "call_id": call_id, "output": output},
+        lambda call_id, output: {
+            "type": "function_call_output",
+            "call_id": call_id,
+            "output": output,
+        },
         CALL_IDS,
-        st.text(max_size=5) | st.lists(PARTS.filter(lambda part: part["type"].startswith("input")), max_size=3),
+        st.text(max_size=5)
+        | st.lists(PARTS.filter(lambda part: part["type"].startswith("input")), max_size=3),
     ),
     st.builds(
         lambda words, blob: {
@@ -313,7 +388,9 @@ SETTINGS = st.fixed_dictionaries(
     optional={
         "tools": st.lists(st.sampled_from([TOOL, OTHER]), max_size=2),
         "tool_choice": st.sampled_from(["none", "auto", "required", NAMED, ALLOWED]),
-        "text": st.sampled_from([{"format": SCHEMA}, {"format": {"type": "json_object"}}, {"verbosity": "low"}]),
+        "text": st.sampled_from(
+            [{"format": SCHEMA}, {"format": {"type": "json_object"}}, {"verbosity": "low"}]
+        ),
         "reasoning": st.builds(
             lambda effort, context: {"effort": effort, "context": context},
             st.sampled_from(["none", "max", None]),
@@ -332,7 +409,10 @@ SETTINGS = st.fixed_dictionaries(
     st.lists(ITEMS, max_size=8),
     SETTINGS,
     st.sampled_from(sorted(DIALECTS)),
-    st.frozensets(st.sampled_from([*USUAL, "max_tokens", "messages.reasoning", "+reasoning_content"]), max_size=3),
+    st.frozensets(
+        st.sampled_from([*USUAL, "max_tokens", "messages.reasoning", "+reasoning_content"]),
+        max_size=3,
+    ),
 )
 def test_whatever_decodes_becomes_json_or_a_client_error(raw, fields, name, dropped):
     try:

@@ -10,11 +10,12 @@ SYSTEM = {"role": "system", "content": "Be brief."}
 HI = {"role": "user", "content": "Hi"}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
 OUTPUT = {"role": "tool", "tool_call_id": "1", "content": "x"}
-SEEN = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {}}]}
-INSPECT_TOOL, FIND = (
-    {"type": "function", "function": {"name": "look"}},
-    {"type": "function", "function": {"name": "find"}},
-)
+SEEN = {
+    "role": "user",
+    "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {}}],
+}
+INSPECT_TOOL = {"type": "function", "function": {"name": "look"}}
+FIND = {"type": "function", "function": {"name": "find"}}
 
 
 def body(*messages: Any, tools: Any = ()) -> dict[str, Any]:
@@ -26,7 +27,8 @@ def changed(before: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def test_a_prompt_that_continues_the_one_before_reuses_all_of_it() -> None:
-    before, new = body(SYSTEM, HI, tools=[INSPECT_TOOL]), body(SYSTEM, HI, CALL, OUTPUT, tools=[INSPECT_TOOL])
+    before = body(SYSTEM, HI, tools=[INSPECT_TOOL])
+    new = body(SYSTEM, HI, CALL, OUTPUT, tools=[INSPECT_TOOL])
     found = reuse(fingerprint(before), fingerprint(new), new)
     assert (found.reused, found.changed) == (sum(fingerprint(before).sizes), "")
     assert found.size > found.reused
@@ -59,9 +61,13 @@ PARTS = st.lists(st.sampled_from([SYSTEM, HI, CALL, OUTPUT, SEEN]), max_size=12)
 
 @given(PARTS, PARTS, PARTS)
 def test_what_is_reused_is_exactly_the_common_beginning(common: Any, old: Any, more: Any) -> None:
-    before, new = body(*common, *old), body(*common, *more)
+    before = body(*common, *old)
+    new = body(*common, *more)
     pairs = zip(before["messages"], new["messages"], strict=False)
-    same = next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(common + old), len(common + more)))
+    same = next(
+        (place for place, (a, b) in enumerate(pairs) if a != b),
+        min(len(common + old), len(common + more)),
+    )
     found = reuse(fingerprint(before), fingerprint(new), new)
     assert found.reused == sum(fingerprint(new).sizes[:same])
     assert bool(found.changed) == (same < len(before["messages"]))

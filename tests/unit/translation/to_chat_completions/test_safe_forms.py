@@ -1,4 +1,6 @@
-"""What every backend is sent in the one form that all of them accept, whatever the client or the model wrote."""
+"""What every backend is sent in the one form that all of them accept, whatever the client or the
+model wrote.
+"""
 
 import json
 from typing import Any
@@ -29,7 +31,13 @@ def requested(family: str, **body: Any) -> dict[str, Any]:
 
 def past_call(arguments: str, **more: Any) -> list[dict[str, Any]]:
     """A conversation in which the model made a call with these arguments."""
-    call = {"type": "function_call", "call_id": "a1", "name": "ping", "arguments": arguments, **more}
+    call = {
+        "type": "function_call",
+        "call_id": "a1",
+        "name": "ping",
+        "arguments": arguments,
+        **more,
+    }
     output = {"type": "function_call_output", "call_id": "a1", "output": "failed"}
     return [{"role": "user", "content": "Hi"}, call, output, {"role": "user", "content": "Go on."}]
 
@@ -59,13 +67,19 @@ BROKEN = {
 
 @FAMILIES
 @each("arguments", BROKEN.values(), ids=BROKEN)
-def test_arguments_of_an_earlier_call_that_are_no_object_are_text_in_one(family: str, arguments: str) -> None:
-    assert json.loads(sent_arguments(requested(family, input=past_call(arguments)))) == {"arguments": arguments}
+def test_arguments_of_an_earlier_call_that_are_no_object_are_text_in_one(
+    family: str, arguments: str
+) -> None:
+    assert json.loads(sent_arguments(requested(family, input=past_call(arguments)))) == {
+        "arguments": arguments
+    }
 
 
 @FAMILIES
 @each("arguments", ["", " ", "\n"])
-def test_blank_arguments_of_an_earlier_call_are_an_empty_object(family: str, arguments: str) -> None:
+def test_blank_arguments_of_an_earlier_call_are_an_empty_object(
+    family: str, arguments: str
+) -> None:
     assert sent_arguments(requested(family, input=past_call(arguments))) == "{}"
 
 
@@ -94,7 +108,11 @@ OWN_ROOTS = frozenset({"openai", "azure"})
 """Families that receive a schema as the client wrote it, and judge it themselves."""
 
 CREATE = {"type": "object", "properties": {"mode": {"const": "create"}}, "required": ["mode"]}
-DELETE = {"type": "object", "properties": {"mode": {"const": "delete"}, "id": {}}, "required": ["mode", "id"]}
+DELETE = {
+    "type": "object",
+    "properties": {"mode": {"const": "delete"}, "id": {}},
+    "required": ["mode", "id"],
+}
 WITH_TOOLS = each("family", [name for name, one in DIALECTS.items() if "tools" in one.accepts])
 
 
@@ -110,7 +128,9 @@ def sent_function(body: dict[str, Any]) -> dict[str, Any]:
 
 @WITH_TOOLS
 @each("parameters", [None, {}, {"type": "object"}, {"type": "object", "properties": None}])
-def test_a_tool_without_parameters_has_an_object_without_properties(family: str, parameters: Any) -> None:
+def test_a_tool_without_parameters_has_an_object_without_properties(
+    family: str, parameters: Any
+) -> None:
     body = requested(family, tools=[tool(parameters)])
     assert sent_function(body)["parameters"] == {"type": "object", "properties": {}}
 
@@ -118,13 +138,19 @@ def test_a_tool_without_parameters_has_an_object_without_properties(family: str,
 @WITH_TOOLS
 def test_a_tool_of_a_namespace_without_parameters_has_them_too(family: str) -> None:
     namespace = {"type": "namespace", "name": "mcp", "description": "", "tools": [tool({})]}
-    assert sent_function(requested(family, tools=[namespace]))["parameters"] == {"type": "object", "properties": {}}
+    assert sent_function(requested(family, tools=[namespace]))["parameters"] == {
+        "type": "object",
+        "properties": {},
+    }
 
 
 @WITH_TOOLS
 @each("schema", [None, {}, {"type": "object"}, {"anyOf": [{"type": "object"}, {"type": "null"}]}])
 def test_a_tool_of_an_mcp_server_without_properties_has_an_object(family: str, schema: Any) -> None:
-    offer = offer_of(McpTool(server_label="s", server_url="https://example.com"), {"name": "f", "input_schema": schema})
+    offer = offer_of(
+        McpTool(server_label="s", server_url="https://example.com"),
+        {"name": "f", "input_schema": schema},
+    )
     (sent,) = chat_tools([offer], DIALECTS[family], [])
     own = schema if schema and "anyOf" in schema and family in OWN_ROOTS else None
     assert sent["function"]["parameters"] == (own or {"type": "object", "properties": {}})
@@ -141,7 +167,9 @@ def test_a_tool_of_an_mcp_server_without_properties_has_an_object(family: str, s
     ],
     ids=["oneOf", "anyOf", "$ref", "allOf"],
 )
-def test_a_tool_with_a_choice_at_its_root_has_an_object_there(family: str, root: dict[str, Any]) -> None:
+def test_a_tool_with_a_choice_at_its_root_has_an_object_there(
+    family: str, root: dict[str, Any]
+) -> None:
     function = sent_function(requested(family, tools=[tool(root, description="Updates.")]))
 
     if family in OWN_ROOTS:
@@ -173,5 +201,7 @@ def test_ollama_receives_the_same_tools() -> None:
 
 @FAMILIES
 @each(("stream", "sent"), [({}, False), ({"stream": False}, False), ({"stream": True}, True)])
-def test_a_request_always_has_the_stream_parameter(family: str, stream: dict[str, Any], sent: bool) -> None:
+def test_a_request_always_has_the_stream_parameter(
+    family: str, stream: dict[str, Any], sent: bool
+) -> None:
     assert requested(family, **stream)["stream"] is sent

@@ -11,7 +11,12 @@ def test_nothing_becomes_nothing():
 
 def test_neighbours_of_one_role_are_joined_where_roles_must_alternate():
     image = {"type": "image_url", "image_url": {"url": "u"}}
-    messages = [message("user", "a"), message("user", "b"), message("user", [image]), message("assistant", "c")]
+    messages = [
+        message("user", "a"),
+        message("user", "b"),
+        message("user", [image]),
+        message("assistant", "c"),
+    ]
 
     assert alternating(messages) == [
         message("user", [{"type": "text", "text": "a\n\nb"}, image]),

@@ -30,7 +30,10 @@ RECORDED: dict[str, tuple[list[dict[str, Any]], int, int]] = {
     "gpt-3.5-turbo": ([user("Hey, what is up?")], 3, 13),
     "gpt-5.2": ([user("Hey, what is up?")], 2, 12),
     "o4-mini": (
-        [{"role": "system", "content": "You are a helpful assistant"}, user("Say hi in Portuguese")],
+        [
+            {"role": "system", "content": "You are a helpful assistant"},
+            user("Say hi in Portuguese"),
+        ],
         2,
         19,
     ),
@@ -54,15 +57,24 @@ def test_a_text_is_counted_by_its_size() -> None:
 
 
 def test_everything_that_the_model_reads_counts() -> None:
-    call = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"at": "it"}'}}
+    call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"at": "it"}'},
+    }
     longer: list[dict[str, Any]] = [
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "assistant", "content": "Hm", "reasoning_content": "I think."},
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "I think."}]}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "I think."}]}],
+        },
         {"role": "tool", "tool_call_id": "call_1", "content": "nothing"},
     ]
     for message in longer:
-        assert tokens_of({"messages": [message]}) > tokens_of({"messages": [{"role": "assistant", "content": ""}]})
+        assert tokens_of({"messages": [message]}) > tokens_of(
+            {"messages": [{"role": "assistant", "content": ""}]}
+        )
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
     form = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
     plain = tokens_of({"messages": [user()]})
@@ -71,9 +83,15 @@ def test_everything_that_the_model_reads_counts() -> None:
 
 
 def test_what_the_model_does_not_read_does_not() -> None:
-    signed = {"role": "assistant", "content": "Hm", "thinking_blocks": [{"type": "thinking", "signature": "x" * 999}]}
+    signed = {
+        "role": "assistant",
+        "content": "Hm",
+        "thinking_blocks": [{"type": "thinking", "signature": "x" * 999}],
+    }
 
-    assert tokens_of({"messages": [signed]}) == tokens_of({"messages": [{"role": "assistant", "content": "Hm"}]})
+    assert tokens_of({"messages": [signed]}) == tokens_of(
+        {"messages": [{"role": "assistant", "content": "Hm"}]}
+    )
 
 
 def test_a_picture_is_a_constant_and_a_file_as_many_as_it_is_long() -> None:
@@ -83,7 +101,9 @@ def test_a_picture_is_a_constant_and_a_file_as_many_as_it_is_long() -> None:
     assert media_tokens({"messages": [user([picture])]}) == MEDIUM
     assert media_tokens({"messages": [user([short])]}) == MEDIUM
     assert media_tokens({"messages": [user([long])]}) == 2 * MEDIUM
-    assert tokens_of({"messages": [user([picture])]}) == tokens_of({"messages": [user("")]}) + MEDIUM
+    assert (
+        tokens_of({"messages": [user([picture])]}) == tokens_of({"messages": [user("")]}) + MEDIUM
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,7 +141,10 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["content", "role", "tool_calls", "image_url", "file", "file_data", "text"]), inner
+            st.sampled_from(
+                ["content", "role", "tool_calls", "image_url", "file", "file_data", "text"]
+            ),
+            inner,
         )
     ),
     max_leaves=20,
@@ -135,7 +158,9 @@ def test_a_longer_text_is_never_fewer_tokens(text: str, more: str) -> None:
 
 @pytest.mark.wide
 @given(st.lists(json_values, max_size=5), st.lists(json_values, max_size=3), json_values)
-def test_more_messages_and_tools_are_more_tokens_whatever_they_are(messages: list, tools: list, more: Any) -> None:
+def test_more_messages_and_tools_are_more_tokens_whatever_they_are(
+    messages: list, tools: list, more: Any
+) -> None:
     count = tokens_of({"messages": messages, "tools": tools})
 
     assert count < tokens_of({"messages": [*messages, more], "tools": tools})

@@ -1,4 +1,6 @@
-"""Recorded answers of chat backends as Messages streams: the grammar holds, and the stream is the plain message."""
+"""Recorded answers of chat backends as Messages streams: the grammar holds, and the stream is the
+plain message.
+"""
 
 from pathlib import Path
 
@@ -50,4 +52,6 @@ def test_a_recorded_answer_is_a_stream_and_the_same_message(path: Path) -> None:
         if writer.response.status == "failed":
             assert [name for name, _ in events_in(stream)][-1] == "error"
             continue
-        assert fold(stream) == message_of(writer.response, Blocks(view=view, sealed=writer.sealed), "m")
+        assert fold(stream) == message_of(
+            writer.response, Blocks(view=view, sealed=writer.sealed), "m"
+        )

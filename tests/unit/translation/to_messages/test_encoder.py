@@ -1,4 +1,5 @@
-"""Streams of the Messages API: the grammar for any items in any pieces, and the faults of other servers.
+"""Streams of the Messages API: the grammar for any items in any pieces, and the faults of other
+servers.
 
 Each fault is named by the thread that reports it.
 """
@@ -23,20 +24,26 @@ from antiphon.translation.to_messages.blocks import Blocks
 from antiphon.translation.to_messages.encoder import MessagesEncoder
 from antiphon.translation.to_messages.message import message_of, token_count
 from tests.support.chance import examples
-from tests.support.messages_play import Pieces, played, words, writer_of
+from tests.support.messages_play import played, words, writer_of
 from tests.support.messages_stream import events_in, fold, violations
 
 DISPLAYED = MessagesView(display="summarized")
 
 
-def encoder(view: MessagesView = DISPLAYED, sealed: dict[str, str] | None = None, tokens: int = 12) -> MessagesEncoder:
+def encoder(
+    view: MessagesView = DISPLAYED, sealed: dict[str, str] | None = None, tokens: int = 12
+) -> MessagesEncoder:
     return MessagesEncoder(Blocks(view=view, sealed=sealed or {}), "claude-x", tokens, "req_1")
 
 
-def encoded(batch: Sequence[events.Event], view: MessagesView = DISPLAYED, size: int = 1000) -> bytes:
+def encoded(
+    batch: Sequence[events.Event], view: MessagesView = DISPLAYED, size: int = 1000
+) -> bytes:
     """The bytes of a stream; `size` events are encoded at a time."""
     one = encoder(view)
-    stream = b"".join(one.encode(batch[place : place + size]) for place in range(0, len(batch), size))
+    stream = b"".join(
+        one.encode(batch[place : place + size]) for place in range(0, len(batch), size)
+    )
     assert violations(stream) == []
     return stream
 
@@ -57,11 +64,15 @@ def stated(text: str, number: int = 1, **more: Any) -> Message:
 
 
 def thought(text: str, number: int = 1, blob: str = "ar1.k.sealed") -> Reasoning:
-    return Reasoning(id=f"rs_{number}", summary=[], content=[ReasoningText(text=text)], encrypted_content=blob)
+    return Reasoning(
+        id=f"rs_{number}", summary=[], content=[ReasoningText(text=text)], encrypted_content=blob
+    )
 
 
 def call(arguments: str = '{"a":1}', number: int = 1, call_id: str = "") -> FunctionCall:
-    return FunctionCall(id=f"fc_{number}", call_id=call_id or f"call_{number}", name="f", arguments=arguments)
+    return FunctionCall(
+        id=f"fc_{number}", call_id=call_id or f"call_{number}", name="f", arguments=arguments
+    )
 
 
 # Any items.
@@ -73,7 +84,19 @@ JSON = st.recursive(
     max_leaves=6,
 )
 ARGUMENTS = st.dictionaries(TEXTS, JSON, max_size=3).map(json.dumps) | st.sampled_from(
-    ["", "{}", "[1]", "{", '{"a": tru', '{"a": "b', "null", '{"a": 1,}', "words", '{"a": 12', '{"a":"\\u00']
+    [
+        "",
+        "{}",
+        "[1]",
+        "{",
+        '{"a": tru',
+        '{"a": "b',
+        "null",
+        '{"a": 1,}',
+        "words",
+        '{"a": 12',
+        '{"a":"\\u00',
+    ]
 )
 ANNOTATIONS = st.lists(
     st.builds(
@@ -96,23 +119,40 @@ def item(draw: st.DrawFn, number: int) -> Any:
     kind = draw(st.integers(0, 9))
     match kind:
         case 0 | 1:
-            part = st.builds(OutputText, text=TEXTS, annotations=ANNOTATIONS) | st.builds(Refusal, refusal=TEXTS)
-            return Message(id=f"msg_{number}", role="assistant", content=draw(st.lists(part, max_size=3)))
+            part = st.builds(OutputText, text=TEXTS, annotations=ANNOTATIONS) | st.builds(
+                Refusal, refusal=TEXTS
+            )
+            return Message(
+                id=f"msg_{number}", role="assistant", content=draw(st.lists(part, max_size=3))
+            )
         case 2:
             texts = draw(st.lists(TEXTS, max_size=3))
             if draw(st.booleans()):
-                item = Reasoning(id=f"rs_{number}", summary=[SummaryText(text=text) for text in texts])
+                item = Reasoning(
+                    id=f"rs_{number}", summary=[SummaryText(text=text) for text in texts]
+                )
             else:
-                item = Reasoning(id=f"rs_{number}", summary=[], content=[ReasoningText(text=text) for text in texts])
+                item = Reasoning(
+                    id=f"rs_{number}",
+                    summary=[],
+                    content=[ReasoningText(text=text) for text in texts],
+                )
             item.encrypted_content = draw(st.sampled_from([None, "ar1.k.x"]))
             return item
         case 3 | 4 | 5:
-            return call(draw(ARGUMENTS), number, draw(st.sampled_from(["", "functions.f:0", "toolu_1-x"])))
+            return call(
+                draw(ARGUMENTS), number, draw(st.sampled_from(["", "functions.f:0", "toolu_1-x"]))
+            )
         case 6:
             action: dict[str, Any] = draw(
                 st.sampled_from(
                     [
-                        {"type": "search", "query": "q", "queries": ["q"], "sources": [{"url": "https://a.example/"}]},
+                        {
+                            "type": "search",
+                            "query": "q",
+                            "queries": ["q"],
+                            "sources": [{"url": "https://a.example/"}],
+                        },
                         {"type": "open_page", "url": "https://a.example/"},
                     ]
                 )
@@ -121,10 +161,18 @@ def item(draw: st.DrawFn, number: int) -> Any:
             return WebSearchCall(id=f"ws_{number}", status=status, action=action)
         case 7:
             outputs = [{"type": "logs", "logs": draw(TEXTS)}]
-            return CodeInterpreterCall(id=f"ci_{number}", container_id="cntr_1", code=draw(TEXTS), outputs=outputs)
+            return CodeInterpreterCall(
+                id=f"ci_{number}", container_id="cntr_1", code=draw(TEXTS), outputs=outputs
+            )
         case 8:
             arguments = draw(ARGUMENTS)
-            return McpCall(id=f"mcp_{number}", arguments=arguments, name="t", server_label="s", output=draw(TEXTS))
+            return McpCall(
+                id=f"mcp_{number}",
+                arguments=arguments,
+                name="t",
+                server_label="s",
+                output=draw(TEXTS),
+            )
         case _:
             return Compaction(id=f"cmp_{number}", encrypted_content="ar1.k.y")
 
@@ -146,8 +194,13 @@ def outputs(draw: st.DrawFn) -> list[Any]:
 def test_any_items_match_the_grammar_and_are_the_plain_message(
     items: list[Any], size: int, batch_size: int, overlap: bool, display: Any
 ) -> None:
-    """litellm#32357, ollama#17101, ollama#14816, litellm#13373: one start, indexes without gaps, no lost delta."""
-    pieces: Pieces = lambda text: [text[place : place + size] for place in range(0, len(text), size)]  # noqa: E731
+    """litellm#32357, ollama#17101, ollama#14816, litellm#13373: one start, indexes without gaps, no
+    lost delta.
+    """
+
+    def pieces(text: str) -> list[str]:
+        return [text[place : place + size] for place in range(0, len(text), size)]
+
     batch, response = played(items, pieces, Usage(input_tokens=5, output_tokens=3), overlap=overlap)
     view = MessagesView(display=display)
     written = fold(encoded(batch, view, batch_size))
@@ -156,7 +209,9 @@ def test_any_items_match_the_grammar_and_are_the_plain_message(
 
 @examples(60)
 @given(outputs(), st.integers(0, 60), st.booleans())
-def test_a_stream_that_fails_ends_with_an_error_wherever_it_fails(items: list[Any], place: int, overlap: bool) -> None:
+def test_a_stream_that_fails_ends_with_an_error_wherever_it_fails(
+    items: list[Any], place: int, overlap: bool
+) -> None:
     """ogx#6007, claude-code#61001: it must not end like one that is complete, nor just stop."""
     batch, _ = played(items, overlap=overlap)
     one = encoder()
@@ -194,12 +249,16 @@ def test_a_second_start_of_the_response_writes_no_second_message_start() -> None
 
 
 def test_calls_that_are_open_at_once_are_written_one_after_the_other() -> None:
-    blocks = content(call('{"a":"xxxxxxxxxxxxxxx"}', 1), call('{"b":"yyyyyyyyyyyyyyyy"}', 2), overlap=True)
+    blocks = content(
+        call('{"a":"xxxxxxxxxxxxxxx"}', 1), call('{"b":"yyyyyyyyyyyyyyyy"}', 2), overlap=True
+    )
     assert [block["input"] for block in blocks] == [{"a": "x" * 15}, {"b": "y" * 16}]
 
 
 def test_an_answer_of_calls_and_an_empty_answer_have_no_text_block() -> None:
-    """litellm#26853, opencode#24087, claude-code#62396: an empty text is refused on the next turn."""
+    """litellm#26853, opencode#24087, claude-code#62396: an empty text is refused on the next
+    turn.
+    """
     assert [block["type"] for block in content(stated(""), call())] == ["tool_use"]
     assert content(stated("")) == []
     assert content() == []
@@ -226,15 +285,23 @@ def test_arguments_that_arrive_with_the_name_are_sent() -> None:
 
 def test_a_call_without_arguments_has_one_empty_delta() -> None:
     batch, _ = played([call("{}")], lambda text: [])
-    deltas = [data["delta"] for name, data in events_in(encoded(batch)) if name == "content_block_delta"]
+    deltas = [
+        data["delta"] for name, data in events_in(encoded(batch)) if name == "content_block_delta"
+    ]
     assert deltas == [{"type": "input_json_delta", "partial_json": ""}]
 
 
 def test_arguments_that_are_not_json_are_sent_as_far_as_they_are() -> None:
-    """vllm#48273: they must not become an error of the server, and both SDKs fail at a character that is not JSON."""
+    """vllm#48273: they must not become an error of the server, and both SDKs fail at a character
+    that is not JSON.
+    """
     batch, _ = played([call('{"a": "b", oops')], incomplete="max_output_tokens")
     stream = encoded(batch)
-    sent = "".join(data["delta"]["partial_json"] for name, data in events_in(stream) if name == "content_block_delta")
+    sent = "".join(
+        data["delta"]["partial_json"]
+        for name, data in events_in(stream)
+        if name == "content_block_delta"
+    )
     assert '{"a": "b', "oops" not in sent
     assert fold(stream)["stop_reason"] == "max_tokens"
 
@@ -269,9 +336,10 @@ def test_omitted_thinking_has_its_signature_alone() -> None:
 
 
 def test_hidden_thinking_has_no_block() -> None:
-    assert [block["type"] for block in content(thought("why"), stated("a"), view=MessagesView(display="hidden"))] == [
-        "text"
-    ]
+    assert [
+        block["type"]
+        for block in content(thought("why"), stated("a"), view=MessagesView(display="hidden"))
+    ] == ["text"]
 
 
 def test_sealed_state_without_a_text_is_thinking_too() -> None:
@@ -281,7 +349,11 @@ def test_sealed_state_without_a_text_is_thinking_too() -> None:
 
 
 def test_parts_of_a_summary_are_one_block() -> None:
-    item = Reasoning(id="rs_1", summary=[SummaryText(text="a"), SummaryText(text="b")], encrypted_content="ar1.k.s")
+    item = Reasoning(
+        id="rs_1",
+        summary=[SummaryText(text="a"), SummaryText(text="b")],
+        encrypted_content="ar1.k.s",
+    )
     assert content(item)[0]["thinking"] == "a\n\nb"
 
 
@@ -289,10 +361,21 @@ def test_parts_of_a_summary_are_one_block() -> None:
 
 
 def test_cached_tokens_are_counted_once() -> None:
-    """codex-proxy#587, MTPLX#417, routatic/proxy#33: 1,000 tokens of which 900 are cached are 100, 0 and 900."""
-    usage = Usage(input_tokens=1000, input_tokens_details=InputTokensDetails(cached_tokens=900), output_tokens=7)
+    """codex-proxy#587, MTPLX#417, routatic/proxy#33: 1,000 tokens of which 900 are cached are 100,
+    0 and 900.
+    """
+    usage = Usage(
+        input_tokens=1000,
+        input_tokens_details=InputTokensDetails(cached_tokens=900),
+        output_tokens=7,
+    )
     counted = streamed(stated("a"), usage=usage)["usage"]
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    names = (
+        "input_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+        "output_tokens",
+    )
     assert [counted[name] for name in names] == [100, 0, 900, 7]
 
 
@@ -300,7 +383,9 @@ def test_the_start_has_an_estimate_and_the_end_the_count_of_the_backend() -> Non
     """claudish#123, CLIProxyAPI#1700, CLIProxyAPI#6022: no constant, no 0, no sum of chunks."""
     batch, _ = played([stated("a")], usage=Usage(input_tokens=40, output_tokens=2))
     stream = encoder(tokens=38).encode(batch)
-    found = {name: data for name, data in events_in(stream) if name in ("message_start", "message_delta")}
+    found = {
+        name: data for name, data in events_in(stream) if name in ("message_start", "message_delta")
+    }
     assert found["message_start"]["message"]["usage"]["input_tokens"] == 38
     assert found["message_delta"]["usage"]["input_tokens"] == 40
     assert found["message_delta"]["usage"]["output_tokens"] == 2
@@ -309,7 +394,10 @@ def test_the_start_has_an_estimate_and_the_end_the_count_of_the_backend() -> Non
 def test_usage_has_the_fields_that_clients_need() -> None:
     """litellm#24176."""
     counted = streamed(stated("a"))["usage"]
-    assert counted["cache_creation"] == {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
+    assert counted["cache_creation"] == {
+        "ephemeral_5m_input_tokens": 0,
+        "ephemeral_1h_input_tokens": 0,
+    }
     assert counted["cache_read_input_tokens"] == counted["cache_creation_input_tokens"] == 0
     assert counted["service_tier"] == "standard"
 
@@ -329,7 +417,11 @@ def test_the_reason_of_the_end_follows_from_the_response() -> None:
     assert streamed(stated("a"))["stop_reason"] == "end_turn"
     assert streamed(stated("a"), call())["stop_reason"] == "tool_use"
     assert streamed(refused)["stop_details"]["type"] == "refusal"
-    reasons = {"max_output_tokens": "max_tokens", "content_filter": "refusal", "max_messages": "pause_turn"}
+    reasons = {
+        "max_output_tokens": "max_tokens",
+        "content_filter": "refusal",
+        "max_messages": "pause_turn",
+    }
     for incomplete, reason in reasons.items():
         assert streamed(stated("a"), call(), incomplete=incomplete)["stop_reason"] == reason
 
@@ -349,14 +441,19 @@ def test_the_id_is_that_of_the_response() -> None:
 
 
 def test_a_ping_follows_the_start_and_each_silence() -> None:
-    """litellm#36024, llmtrim#221, OmniRoute#5063, ogx#6007: clients of this API count events alone."""
+    """litellm#36024, llmtrim#221, OmniRoute#5063, ogx#6007: clients of this API count events
+    alone.
+    """
     one = encoder()
     assert one.heartbeat() == b""
     assert one.encode([events.Keepalive()]) == b""
     batch, _ = played([stated("a")])
     begin = one.encode(batch[:1])
     assert [name for name, _ in events_in(begin)] == ["message_start", "ping"]
-    assert [name for name, _ in events_in(one.heartbeat() + one.encode([events.Keepalive()]))] == ["ping", "ping"]
+    assert [name for name, _ in events_in(one.heartbeat() + one.encode([events.Keepalive()]))] == [
+        "ping",
+        "ping",
+    ]
 
 
 def test_an_error_of_the_run_ends_the_stream_with_its_type() -> None:
@@ -365,11 +462,17 @@ def test_an_error_of_the_run_ends_the_stream_with_its_type() -> None:
     writer.fail(BackendError.overloaded("The server is overloaded."))
     writer.end()
     *_, (name, data) = events_in(encoded(writer.take()))
-    assert (name, data["error"]["type"], data["request_id"]) == ("error", "overloaded_error", "req_1")
+    assert (name, data["error"]["type"], data["request_id"]) == (
+        "error",
+        "overloaded_error",
+        "req_1",
+    )
 
 
 def test_a_prompt_that_is_too_long_is_reported_with_its_numbers() -> None:
-    """Floway#166, ruby_llm#755, crewAI#4619, xum#2400: Claude Code compacts only after these words."""
+    """Floway#166, ruby_llm#755, crewAI#4619, xum#2400: Claude Code compacts only after these
+    words.
+    """
     writer = writer_of()
     writer.start()
     writer.fail(ClientError("Your input exceeds the window.", code="context_length_exceeded"))
@@ -396,7 +499,9 @@ def test_an_error_before_the_start_is_an_event_too() -> None:
 
 
 def test_a_web_search_has_result_blocks_and_is_counted() -> None:
-    """CLIProxyAPI#121, CLIProxyAPI#364, claude-code-router#811, copilot-api#185: "Did 0 searches"."""
+    """CLIProxyAPI#121, CLIProxyAPI#364, claude-code-router#811, copilot-api#185: "Did 0
+    searches".
+    """
     search = WebSearchCall(
         id="ws_1",
         status="completed",
@@ -411,11 +516,22 @@ def test_a_web_search_has_result_blocks_and_is_counted() -> None:
     )
     message = streamed(search, stated("Found."))
     use, result, _ = message["content"]
-    assert use == {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+    assert use == {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "web_search",
+        "input": {"query": "q"},
+    }
     assert result["tool_use_id"] == "srvtoolu_1"
-    assert [page["url"] for page in result["content"]] == ["https://a.example/", "https://b.example/"]
+    assert [page["url"] for page in result["content"]] == [
+        "https://a.example/",
+        "https://b.example/",
+    ]
     assert result["content"][0]["encrypted_content"] == "ar1.k.search"
-    assert message["usage"]["server_tool_use"] == {"web_search_requests": 1, "web_fetch_requests": 0}
+    assert message["usage"]["server_tool_use"] == {
+        "web_search_requests": 1,
+        "web_fetch_requests": 0,
+    }
 
 
 def test_a_page_shows_what_the_model_read() -> None:
@@ -476,16 +592,30 @@ def test_deltas_are_padded_with_spaces() -> None:
 
 
 def test_what_betas_add_is_in_the_stream_and_in_the_message() -> None:
-    dropped = [{"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "organization_binding_mismatch"}]
+    dropped = [
+        {
+            "type": "thinking_dropped",
+            "path": "messages.1.content.0",
+            "reason": "organization_binding_mismatch",
+        }
+    ]
     view = MessagesView(edits_context=True, diagnoses=True, dropped=dropped)
     batch, response = played([stated("a")])
     response.input_transformations = [
-        {"type": "reasoning", "id": "rs_3_2_0123456789abcdef", "action": "removed", "reason": "model_mismatch"}
+        {
+            "type": "reasoning",
+            "id": "rs_3_2_0123456789abcdef",
+            "action": "removed",
+            "reason": "model_mismatch",
+        }
     ]
     written = fold(encoded(batch, view))
     assert written["context_management"] == {"applied_edits": []}
     assert written["diagnostics"]["cache_miss_reason"]["type"] == "unavailable"
-    assert [one["path"] for one in written["input_transformations"]] == ["messages.1.content.0", "messages.3.content.2"]
+    assert [one["path"] for one in written["input_transformations"]] == [
+        "messages.1.content.0",
+        "messages.3.content.2",
+    ]
     assert written == message_of(response, Blocks(view=view), "claude-x")
 
 
@@ -498,14 +628,20 @@ def test_a_request_that_fills_the_cache_ends_at_its_limit() -> None:
     batch, response = played([], usage=Usage(input_tokens=5))
     view = MessagesView(is_warming=True)
     written = fold(encoded(batch, view))
-    assert (written["content"], written["stop_reason"], written["usage"]["output_tokens"]) == ([], "max_tokens", 0)
+    assert (written["content"], written["stop_reason"], written["usage"]["output_tokens"]) == (
+        [],
+        "max_tokens",
+        0,
+    )
     assert written == message_of(response, Blocks(view=view), "claude-x")
 
 
 def test_a_count_is_a_number() -> None:
     """billion-context#72."""
     assert token_count(7, MessagesView()) == {"input_tokens": 7}
-    assert token_count(7, MessagesView(edits_context=True))["context_management"] == {"original_input_tokens": 7}
+    assert token_count(7, MessagesView(edits_context=True))["context_management"] == {
+        "original_input_tokens": 7
+    }
 
 
 def test_pieces_of_one_character_lose_nothing() -> None:

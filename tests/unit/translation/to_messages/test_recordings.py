@@ -1,4 +1,6 @@
-"""Recorded Messages streams: read, turned into the items of a response, and written again as the same message."""
+"""Recorded Messages streams: read, turned into the items of a response, and written again as the
+same message.
+"""
 
 import json
 from pathlib import Path
@@ -24,7 +26,11 @@ STREAMS = recorded("*.sse", "messages")
 
 pytestmark = pytest.mark.skipif(not STREAMS, reason=MISSING)
 
-INCOMPLETE = {"max_tokens": "max_output_tokens", "refusal": "content_filter", "pause_turn": "max_messages"}
+INCOMPLETE = {
+    "max_tokens": "max_output_tokens",
+    "refusal": "content_filter",
+    "pause_turn": "max_messages",
+}
 
 FOREIGN = {"advisor_tool_result", "text_editor_code_execution_tool_result"}
 """Results of tools that this server does not have: their calls are read as calls of functions."""
@@ -38,12 +44,16 @@ def ours(message: dict[str, Any]) -> dict[str, Any]:
     """The message as if this server had sealed its reasoning, its searches and its compactions."""
     message = json.loads(json.dumps(message))
     for block in message["content"]:
-        for field in {"thinking": ["signature"], "redacted_thinking": ["data"], "compaction": ["content"]}.get(
-            block["type"], []
-        ):
+        for field in {
+            "thinking": ["signature"],
+            "redacted_thinking": ["data"],
+            "compaction": ["content"],
+        }.get(block["type"], []):
             block[field] = f"ar1.{block[field]}"
         if block["type"] == "web_search_tool_result" and isinstance(block["content"], list):
-            block["content"][0]["encrypted_content"] = "ar1." + block["content"][0]["encrypted_content"]
+            block["content"][0]["encrypted_content"] = (
+                "ar1." + block["content"][0]["encrypted_content"]
+            )
     return message
 
 
@@ -51,19 +61,28 @@ def comparable(message: dict[str, Any]) -> dict[str, Any]:
     """What two messages have in common: without what the specification says is lost."""
     return {
         "content": [
-            block for one in paired(message["content"]) if (block := comparable_block(one, message["content"]))
+            block
+            for one in paired(message["content"])
+            if (block := comparable_block(one, message["content"]))
         ],
         "stop_reason": message["stop_reason"],
         "stop_sequence": message["stop_sequence"],
         "usage": {
             field: message["usage"].get(field) or 0
-            for field in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+            for field in (
+                "input_tokens",
+                "cache_creation_input_tokens",
+                "cache_read_input_tokens",
+                "output_tokens",
+            )
         },
     }
 
 
 def paired(content: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The blocks with each result behind its call: code that calls other tools has theirs in between."""
+    """The blocks with each result behind its call: code that calls other tools has theirs in
+    between.
+    """
     results = {block["tool_use_id"]: block for block in content if "tool_use_id" in block}
     calls = [block for block in content if "tool_use_id" not in block]
     return [one for block in calls for one in (block, results.get(block.get("id"))) if one]
@@ -73,7 +92,11 @@ def comparable_block(block: dict[str, Any], content: list[dict[str, Any]]) -> di
     block = {field: value for field, value in block.items() if field != "caller"}
     match block["type"]:
         case "text":
-            cited = [one["url"] for one in block.get("citations") or [] if one["type"] == "web_search_result_location"]
+            cited = [
+                one["url"]
+                for one in block.get("citations") or []
+                if one["type"] == "web_search_result_location"
+            ]
             return {"text": block["text"], "cited": cited} if block["text"] else None
         case "redacted_thinking":  # it is thinking without a text
             return {"type": "thinking", "thinking": "", "signature": block["data"]}
@@ -87,7 +110,12 @@ def comparable_block(block: dict[str, Any], content: list[dict[str, Any]]) -> di
         case "web_fetch_tool_result":
             page = block["content"]
             document = page.get("content") or {"source": {}}
-            displayed = [page.get("url"), document["source"].get("data"), document.get("title"), page.get("error_code")]
+            displayed = [
+                page.get("url"),
+                document["source"].get("data"),
+                document.get("title"),
+                page.get("error_code"),
+            ]
             return {"tool_use_id": block["tool_use_id"], "page": displayed}
         case "code_execution_tool_result" | "bash_code_execution_tool_result":
             printed = block["content"]
@@ -128,7 +156,9 @@ def request_of(message: dict[str, Any]) -> CountTokens:
 
 
 def search_tool(message: dict[str, Any]) -> str:
-    names = [block.get("name", "") for block in message["content"] if block["type"] == "server_tool_use"]
+    names = [
+        block.get("name", "") for block in message["content"] if block["type"] == "server_tool_use"
+    ]
     return next((one for one in names if one.startswith("tool_search")), "")
 
 
@@ -147,7 +177,9 @@ def test_a_recorded_message_is_written_as_it_was(path: Path) -> None:
     incomplete = INCOMPLETE.get(message["stop_reason"])
     stop_sequence = message["stop_sequence"]
     view = MessagesView(display="summarized", search_tool=search_tool(message))
-    batch, response = played(displayed(items, message), usage=usage_in(message), incomplete=incomplete)
+    batch, response = played(
+        displayed(items, message), usage=usage_in(message), incomplete=incomplete
+    )
     encoder = MessagesEncoder(Blocks(view=view), message["model"], 10, "req_1")
     encoder.stop_sequence = stop_sequence
     stream = b"".join(encoder.encode([event]) for event in batch)
@@ -155,18 +187,26 @@ def test_a_recorded_message_is_written_as_it_was(path: Path) -> None:
     assert violations(stream) == []
     written = fold(stream)
     assert comparable(written) == comparable(message)
-    assert written == message_of(response, Blocks(view=view), message["model"], stop_sequence=stop_sequence)
+    assert written == message_of(
+        response, Blocks(view=view), message["model"], stop_sequence=stop_sequence
+    )
 
 
 def displayed(items: list[Any], message: dict[str, Any]) -> list[Any]:
-    """The items with the texts of reasoning, which a request does not repeat: its sealed state has them."""
+    """The items with the texts of reasoning, which a request does not repeat: its sealed state has
+    them.
+    """
     texts = {
         block.get("signature") or block.get("data"): block.get("thinking", "")
         for block in message["content"]
         if block["type"] in ("thinking", "redacted_thinking")
     }
     for item in items:
-        text = texts.get(getattr(item, "encrypted_content", None)) if item.type == "reasoning" else None
+        text = (
+            texts.get(getattr(item, "encrypted_content", None))
+            if item.type == "reasoning"
+            else None
+        )
         if text:
             item.summary = [SummaryText(text=text)]
     return items
@@ -180,4 +220,11 @@ def test_the_recordings_have_every_kind_of_block() -> None:
         for kind, data in events_in(path.read_bytes())
         if kind == "content_block_start"
     }
-    assert {"text", "thinking", "tool_use", "server_tool_use", "web_search_tool_result", "mcp_tool_use"} <= blocks
+    assert {
+        "text",
+        "thinking",
+        "tool_use",
+        "server_tool_use",
+        "web_search_tool_result",
+        "mcp_tool_use",
+    } <= blocks

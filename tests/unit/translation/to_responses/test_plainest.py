@@ -23,20 +23,38 @@ REQUEST: dict[str, Any] = {
     "instructions": "Zero",
     "input": [
         {"role": "developer", "content": "One"},
-        {"role": "user", "content": [{"type": "input_text", "text": "Two"}, {"type": "input_text", "text": "Three"}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "Two"},
+                {"type": "input_text", "text": "Three"},
+            ],
+        },
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
         {"role": "assistant", "content": "Four", "id": "msg_1"},
         {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"city": "Five"}'},
-        {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "Six [token]"}]},
+        {
+            "type": "function_call_output",
+            "call_id": "c1",
+            "output": [{"type": "input_text", "text": "Six [token]"}],
+        },
         {"role": "developer", "content": "Seven"},
         {"role": "user", "content": "Eight"},
     ],
     "tools": [
         INSPECT_TOOL,
-        {"type": "namespace", "name": "n", "description": "N", "tools": [{**INSPECT_TOOL, "name": "other"}]},
+        {
+            "type": "namespace",
+            "name": "n",
+            "description": "N",
+            "tools": [{**INSPECT_TOOL, "name": "other"}],
+        },
     ],
     "tool_choice": "required",
-    "text": {"format": {"type": "json_schema", "name": "a", "schema": SCHEMA, "strict": True}, "verbosity": "low"},
+    "text": {
+        "format": {"type": "json_schema", "name": "a", "schema": SCHEMA, "strict": True},
+        "verbosity": "low",
+    },
     "temperature": 1.9,
     "top_p": 1.0,
     "user": "me",
@@ -67,15 +85,29 @@ def test_what_a_backend_may_have_refused_is_named_and_all_of_it_is_changed() -> 
     found = suspects(sent, ())
 
     assert {one for one in found if not one.startswith("tools.plain:")} == {
-        *("temperature=1.9", "top_p=1", "user", "verbosity=low", "stream.always", "reasoning.encrypted_content"),
+        *(
+            "temperature=1.9",
+            "top_p=1",
+            "user",
+            "verbosity=low",
+            "stream.always",
+            "reasoning.encrypted_content",
+        ),
         *("strict", "messages.first", "messages.role", "messages.text", "messages.reasoning"),
     }
-    assert len([one for one in found if one.startswith("tools.plain:")]) == 1  # the same schema three times
+    assert (
+        len([one for one in found if one.startswith("tools.plain:")]) == 1
+    )  # the same schema three times
     adjusted = simplify(sent, found, token)
 
     assert adjusted == ["text.verbosity", "text.format", "tools.schema"]
     left = suspects(sent, ())
-    assert left == {"temperature=1.9", "top_p=1", "user", "reasoning.encrypted_content"}  # omitted elsewhere
+    assert left == {
+        "temperature=1.9",
+        "top_p=1",
+        "user",
+        "reasoning.encrypted_content",
+    }  # omitted elsewhere
 
 
 def test_the_plainest_form_has_all_texts_tools_and_limits() -> None:
@@ -93,7 +125,14 @@ def test_the_plainest_form_has_all_texts_tools_and_limits() -> None:
         *("user", "assistant", "function_call", "function_call_output", "user", "user"),
     ]
     assert [tool["name"] for tool in sent["tools"]] == ["look", "n"]
-    stored = ("tool_choice", "max_output_tokens", "max_tool_calls", "parallel_tool_calls", "store", "stream")
+    stored = (
+        "tool_choice",
+        "max_output_tokens",
+        "max_tool_calls",
+        "parallel_tool_calls",
+        "store",
+        "stream",
+    )
     assert [sent[name] for name in stored] == ["required", 50, 3, False, False, True]
     for function in (sent["tools"][0], sent["tools"][1]["tools"][0]):
         assert "strict" not in function
@@ -112,7 +151,9 @@ TOOLS = {"type": "additional_tools", "role": "developer", "tools": [INSPECT_TOOL
 
 def test_items_with_roles_and_outputs_of_their_own_keep_their_form() -> None:
     call = {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}}
-    outputs = [{"type": "shell_call_output", "call_id": "c1", "output": output} for output in ([], [SHELL])]
+    outputs = [
+        {"type": "shell_call_output", "call_id": "c1", "output": output} for output in ([], [SHELL])
+    ]
     late = {"role": "developer", "content": "Two"}
     sent = body(input=[TOOLS, {"role": "developer", "content": "One"}, call, *outputs, late])
     simplify(sent, suspects(sent, ()), token)
@@ -126,7 +167,9 @@ def test_items_with_roles_and_outputs_of_their_own_keep_their_form() -> None:
 
 
 def test_an_input_of_system_messages_alone_does_not_become_empty() -> None:
-    sent = body(input=[{"role": "system", "content": "One"}, {"role": "developer", "content": "Two"}])
+    sent = body(
+        input=[{"role": "system", "content": "One"}, {"role": "developer", "content": "Two"}]
+    )
     simplify(sent, suspects(sent, ()), token)
 
     assert sent["instructions"] == "One"
@@ -135,7 +178,10 @@ def test_an_input_of_system_messages_alone_does_not_become_empty() -> None:
 
 
 def test_a_choice_at_the_root_of_a_schema_becomes_an_object() -> None:
-    one, two = ({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "ab")
+    one, two = (
+        {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+        for name in "ab"
+    )
     sent = body(tools=[{"type": "function", "name": "f", "parameters": {"anyOf": [one, two]}}])
 
     assert simplify(sent, suspects(sent, ()), token) == ["tools.schema"]
@@ -147,7 +193,10 @@ def test_a_choice_at_the_root_of_a_schema_becomes_an_object() -> None:
     ("requested", "own"),
     [
         ({"include": ["reasoning.encrypted_content"]}, ()),
-        ({"stream": True, "include": ["reasoning.encrypted_content"], "temperature": 0.5}, ("temperature",)),
+        (
+            {"stream": True, "include": ["reasoning.encrypted_content"], "temperature": 0.5},
+            ("temperature",),
+        ),
     ],
 )
 def test_client_parameters_are_no_suspects(requested: dict[str, Any], own: tuple[str, ...]) -> None:

@@ -16,7 +16,12 @@ from antiphon.translation.to_responses.request import field_of, refused_field, t
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
 
 
-def body(input: Any = "Hi", dialect: str = "openai", refused: frozenset[str] = frozenset(), **requested: Any) -> Any:
+def body(
+    input: Any = "Hi",
+    dialect: str = "openai",
+    refused: frozenset[str] = frozenset(),
+    **requested: Any,
+) -> Any:
     """The body for a request; an `encrypted_content` is opened as the JSON that it is."""
     request = decode_request(msgspec.json.encode({"model": "m", "input": input, **requested}))
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
@@ -58,13 +63,34 @@ def test_everything_else_goes_as_it_came() -> None:
         "instructions": "Be kind.",
         "tools": [
             {"type": "function", "name": "f", "parameters": {"type": "object", "default": None}},
-            {"type": "custom", "name": "c", "format": {"type": "grammar", "syntax": "regex", "definition": "a"}},
-            {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "g"}]},
+            {
+                "type": "custom",
+                "name": "c",
+                "format": {"type": "grammar", "syntax": "regex", "definition": "a"},
+            },
+            {
+                "type": "namespace",
+                "name": "n",
+                "description": "d",
+                "tools": [{"type": "function", "name": "g"}],
+            },
             {"type": "web_search", "search_context_size": "low"},
-            {"type": "mcp", "server_label": "s", "server_url": "https://example.org", "authorization": "secret"},
+            {
+                "type": "mcp",
+                "server_label": "s",
+                "server_url": "https://example.org",
+                "authorization": "secret",
+            },
         ],
-        "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]},
-        "text": {"format": {"type": "json_schema", "name": "s", "schema": {"type": "object"}}, "verbosity": "low"},
+        "tool_choice": {
+            "type": "allowed_tools",
+            "mode": "auto",
+            "tools": [{"type": "function", "name": "f"}],
+        },
+        "text": {
+            "format": {"type": "json_schema", "name": "s", "schema": {"type": "object"}},
+            "verbosity": "low",
+        },
         "reasoning": {"effort": "low", "summary": "auto"},
         "temperature": 0.5,
         "parallel_tool_calls": False,
@@ -81,7 +107,12 @@ def test_everything_else_goes_as_it_came() -> None:
 
 
 def test_a_stored_image_is_sent_and_not_referenced() -> None:
-    item = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "revised_prompt": "a red circle"}
+    item = {
+        "id": "ig_1",
+        "type": "image_generation_call",
+        "status": "completed",
+        "revised_prompt": "a red circle",
+    }
     (stored,) = sent({**item, "result": "kept:row_1:12:0,0,0,0,0,0"})
     (whole,) = sent({**item, "result": "aGk="})
     assert stored["content"][0]["text"].endswith(": a red circle]")
@@ -108,10 +139,27 @@ def test_refused_hints_are_left_out_and_what_would_be_missed_is_refused_by_name(
 def test_items_have_ids_only_where_the_api_wants_them() -> None:
     answer = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed"}
     content = [{"type": "output_text", "text": "Hello", "annotations": [], "logprobs": []}]
-    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
+    call = {
+        "type": "function_call",
+        "call_id": "c",
+        "name": "f",
+        "arguments": "{}",
+        "status": "completed",
+    }
     output = {"type": "function_call_output", "call_id": "c", "output": "1", "status": "completed"}
-    search = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search"}}
-    provided = [{**USER, "id": "msg_0"}, {**answer, "content": content}, search, {**call, "id": "fc_1"}, output]
+    search = {
+        "id": "ws_1",
+        "type": "web_search_call",
+        "status": "completed",
+        "action": {"type": "search"},
+    }
+    provided = [
+        {**USER, "id": "msg_0"},
+        {**answer, "content": content},
+        search,
+        {**call, "id": "fc_1"},
+        output,
+    ]
 
     assert sent(*provided) == [
         USER,
@@ -138,7 +186,12 @@ def test_fields_that_only_we_know_stay_here() -> None:
         "status": "completed",
     }
     printed = {"type": "local_shell_call_output", "call_id": "s", "output": "z"}
-    provided = [{**custom, "status": "completed"}, {**output, "name": "t", "status": "completed"}, shell, printed]
+    provided = [
+        {**custom, "status": "completed"},
+        {**output, "name": "t", "status": "completed"},
+        shell,
+        printed,
+    ]
 
     assert sent(*provided) == [
         custom,
@@ -152,10 +205,20 @@ ANSWER = {"id": "msg_1", "type": "message", "role": "assistant", "content": "Hel
 
 
 def reasoning(state: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": json.dumps(state), **fields}
+    return {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [],
+        "encrypted_content": json.dumps(state),
+        **fields,
+    }
 
 
-NATIVE = {"family": "openai", "origin": "here", "native": {"id": "rs_up", "encrypted_content": "blob"}}
+NATIVE = {
+    "family": "openai",
+    "origin": "here",
+    "native": {"id": "rs_up", "encrypted_content": "blob"},
+}
 
 
 def test_reasoning_goes_back_to_its_family_as_it_came() -> None:
@@ -198,17 +261,29 @@ def test_reasoning_that_nothing_came_of_is_left_out(after: list[Any]) -> None:
 
 
 def test_a_compaction_is_sent_as_its_summary_without_the_compacted_items() -> None:
-    compaction = {"id": "cmp_1", "type": "compaction", "encrypted_content": '{"summary": "In short."}'}
-    request = decode_request(msgspec.json.encode({"model": "m", "input": [USER, ANSWER, compaction, USER]}))
+    compaction = {
+        "id": "cmp_1",
+        "type": "compaction",
+        "encrypted_content": '{"summary": "In short."}',
+    }
+    request = decode_request(
+        msgspec.json.encode({"model": "m", "input": [USER, ANSWER, compaction, USER]})
+    )
     stored = cast("list[InputItem]", request.input)
-    first, reported, last = to_responses(request, stored, DIALECTS["openai"], unseal=unseal)["input"]
+    first, reported, last = to_responses(request, stored, DIALECTS["openai"], unseal=unseal)[
+        "input"
+    ]
 
     assert (first, last) == (USER, USER)
     assert (reported["role"], "In short." in reported["content"]) == ("user", True)
 
 
 def test_items_before_a_compaction_that_the_client_sends_are_sent_too() -> None:
-    compaction = {"id": "cmp_1", "type": "compaction", "encrypted_content": '{"summary": "In short."}'}
+    compaction = {
+        "id": "cmp_1",
+        "type": "compaction",
+        "encrypted_content": '{"summary": "In short."}',
+    }
     *before, summary, last = sent(USER, ANSWER, compaction, USER)
 
     assert [item["role"] for item in before] == ["user", "assistant"]
@@ -233,9 +308,20 @@ def refusal(message: str, **fields: Any) -> bytes:
 @pytest.mark.parametrize(
     ("error", "lesson"),
     [
-        (refusal("Unsupported parameter: 'top_p' is not supported with this model.", param="top_p"), "top_p"),
-        (refusal("Unsupported parameter: 'reasoning.effort' is not supported with this model."), "reasoning"),
-        (refusal("Encrypted content is not supported.", param="include"), "reasoning.encrypted_content"),
+        (
+            refusal(
+                "Unsupported parameter: 'top_p' is not supported with this model.", param="top_p"
+            ),
+            "top_p",
+        ),
+        (
+            refusal("Unsupported parameter: 'reasoning.effort' is not supported with this model."),
+            "reasoning",
+        ),
+        (
+            refusal("Encrypted content is not supported.", param="include"),
+            "reasoning.encrypted_content",
+        ),
         (refusal("Unknown parameter: 'input[0].status'."), None),
         (refusal("Unknown parameter: 'tools'."), None),
         (refusal("Unsupported parameter: 'text.format'."), None),
@@ -263,5 +349,7 @@ def test_an_include_requested_by_the_client_is_left_to_it() -> None:
         ("of_its_own", None),
     ],
 )
-def test_a_backends_name_for_a_field_is_the_clients_where_it_sent_it(there: str, here: str | None) -> None:
+def test_a_backends_name_for_a_field_is_the_clients_where_it_sent_it(
+    there: str, here: str | None
+) -> None:
     assert field_of(there) == here

@@ -13,14 +13,25 @@ from antiphon.translation.to_chat_completions.request import normalise_input, to
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
 
-TOOLS = [{"type": "function", "name": name, "parameters": None, "strict": False} for name in ("look", "listen", "ask")]
+TOOLS = [
+    {"type": "function", "name": name, "parameters": None, "strict": False}
+    for name in ("look", "listen", "ask")
+]
 UNFORCED = replace(DIALECTS["generic"], forces_calls=False)
 NAMED = {"type": "function", "name": "listen"}
 
 
 def sent(choice: Any, dialect: Any = UNFORCED) -> tuple[list[str], Any, str, Any]:
-    """The tools and the choice that are sent, the instructions, and the names that can be called."""
-    request_body = {"model": "m", "input": "Hi", "instructions": "Be kind.", "tools": TOOLS, "tool_choice": choice}
+    """The tools and the choice that are sent, the instructions, and the names that can be
+    called.
+    """
+    request_body = {
+        "model": "m",
+        "input": "Hi",
+        "instructions": "Be kind.",
+        "tools": TOOLS,
+        "tool_choice": choice,
+    }
     request = decode_request(msgspec.json.encode(request_body))
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
     body = to_chat(request, items, dialect)
@@ -42,7 +53,9 @@ def test_all_tools_can_be_called_if_any_call_is_demanded() -> None:  # a guard
 
 
 def test_a_named_tool_is_sent_alone_where_a_call_can_be_forced_but_not_named() -> None:  # a guard
-    names, choice, instructions, allowed = sent(NAMED, replace(DIALECTS["generic"], tool_choice="strings"))
+    names, choice, instructions, allowed = sent(
+        NAMED, replace(DIALECTS["generic"], tool_choice="strings")
+    )
     assert (names, choice, instructions, allowed) == (["listen"], "required", "Be kind.", None)
 
 

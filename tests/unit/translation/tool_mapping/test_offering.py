@@ -24,12 +24,16 @@ GENERIC = DIALECTS["generic"]
 
 
 def request(*tools: dict[str, Any], input: Any = "x", **more: Any) -> CreateResponse:
-    return decode_request(json.dumps({"model": "m", "input": input, "tools": tools, **more}).encode())
+    return decode_request(
+        json.dumps({"model": "m", "input": input, "tools": tools, **more}).encode()
+    )
 
 
 def toolbox(*tools: dict[str, Any], input: Any = "x", dialect: Dialect = GENERIC) -> Toolbox:
     requested = request(*tools, input=input)
-    return toolbox_of(requested, requested.input if isinstance(requested.input, list) else [], dialect)
+    return toolbox_of(
+        requested, requested.input if isinstance(requested.input, list) else [], dialect
+    )
 
 
 def function(name: str, **more: Any) -> dict[str, Any]:
@@ -45,7 +49,10 @@ def names(*tools: dict[str, Any], **more: Any) -> list[str]:
 
 
 def test_a_namespaces_tools_are_named_after_it() -> None:
-    assert names(function("look"), namespace("mcp__t", function("ping"))) == ["look", "mcp__t__ping"]
+    assert names(function("look"), namespace("mcp__t", function("ping"))) == [
+        "look",
+        "mcp__t__ping",
+    ]
 
 
 def test_a_name_that_is_taken_is_marked_and_the_one_without_a_namespace_keeps_its_own() -> None:
@@ -65,7 +72,10 @@ def test_an_unsupported_name_is_adapted(name: str) -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["a", "a_", "a__b", "x" * 70]), st.sampled_from(["b", "_b", "b__c", "y" * 70])),
+        st.tuples(
+            st.sampled_from(["a", "a_", "a__b", "x" * 70]),
+            st.sampled_from(["b", "_b", "b__c", "y" * 70]),
+        ),
         unique=True,
     )
 )
@@ -84,7 +94,12 @@ def test_no_two_tools_have_one_name_and_all_are_found_again(pairs: list[tuple[st
 
 def test_a_namespace_is_described_once() -> None:
     created = toolbox(
-        namespace("n", function("a", description="A."), function("b", description="B."), description="All.")
+        namespace(
+            "n",
+            function("a", description="A."),
+            function("b", description="B."),
+            description="All.",
+        )
     )
 
     assert [offer.description for offer in created.offers.values()] == ["[n: All.]\nA.", "B."]
@@ -105,14 +120,22 @@ def test_tools_inside_the_input_are_in_force() -> None:
 
 
 def test_of_two_with_one_name_the_later_counts() -> None:
-    provided = [{"type": "additional_tools", "role": "developer", "tools": [function("a", description="New.")]}]
+    provided = [
+        {
+            "type": "additional_tools",
+            "role": "developer",
+            "tools": [function("a", description="New.")],
+        }
+    ]
     (offer,) = toolbox(function("a", description="Old."), input=provided).offers.values()
 
     assert offer.description == "New."
 
 
 def test_a_deferred_tool_is_not_sent_but_mentioned() -> None:
-    created = toolbox({"type": "tool_search"}, function("later", description="For later.", defer_loading=True))
+    created = toolbox(
+        {"type": "tool_search"}, function("later", description="For later.", defer_loading=True)
+    )
 
     assert list(created.offers) == ["tool_search"]
     assert "later: For later." in (created.offers["tool_search"].description or "")
@@ -124,7 +147,8 @@ def test_without_anything_to_find_there_is_no_search() -> None:
 
 def test_a_tool_for_programs_alone_is_left_out() -> None:
     created = toolbox(
-        function("a", allowed_callers=["programmatic"]), function("b", allowed_callers=["direct", "programmatic"])
+        function("a", allowed_callers=["programmatic"]),
+        function("b", allowed_callers=["direct", "programmatic"]),
     )
 
     assert (list(created.offers), created.left_out) == (["b"], ["function"])
@@ -137,7 +161,11 @@ def test_a_shell_in_a_container_is_left_out() -> None:
 
 
 def grammar(syntax: str, definition: str) -> dict[str, Any]:
-    return {"type": "custom", "name": "c", "format": {"type": "grammar", "syntax": syntax, "definition": definition}}
+    return {
+        "type": "custom",
+        "name": "c",
+        "format": {"type": "grammar", "syntax": syntax, "definition": definition},
+    }
 
 
 def test_a_grammar_is_sent_to_the_model_and_its_inputs_are_checked() -> None:
@@ -151,7 +179,8 @@ def test_a_grammar_is_sent_to_the_model_and_its_inputs_are_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "pattern"), [("llamacpp", "^(a+)$"), ("vllm", "^(a+)$"), ("sglang", "^(a+)$"), ("groq", None)]
+    ("dialect", "pattern"),
+    [("llamacpp", "^(a+)$"), ("vllm", "^(a+)$"), ("sglang", "^(a+)$"), ("groq", None)],
 )
 def test_a_regular_expression_is_handed_to_backends_that_hold_the_model_to_it(
     dialect: str, pattern: str | None
@@ -185,7 +214,9 @@ TOOLS = [
     ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_a_tool_choice_is_sent_in_the_form_of_the_dialect(choice: dict[str, Any], name: str, dialect: str) -> None:
+def test_a_tool_choice_is_sent_in_the_form_of_the_dialect(
+    choice: dict[str, Any], name: str, dialect: str
+) -> None:
     body = to_chat(request(*TOOLS, tool_choice=choice), [], DIALECTS[dialect])
     sent = [tool["function"]["name"] for tool in body["tools"]]
 
@@ -197,7 +228,11 @@ def test_a_tool_choice_is_sent_in_the_form_of_the_dialect(choice: dict[str, Any]
 
 
 def test_allowed_tools_may_name_a_namespace_and_what_is_left_out() -> None:
-    allowed = [{"type": "namespace", "name": "n"}, {"type": "web_search"}, {"type": "custom", "name": "c"}]
+    allowed = [
+        {"type": "namespace", "name": "n"},
+        {"type": "web_search"},
+        {"type": "custom", "name": "c"},
+    ]
     choice = {"type": "allowed_tools", "mode": "auto", "tools": allowed}
     body = to_chat(request(*TOOLS, {"type": "web_search"}, tool_choice=choice), [], GENERIC)
 
@@ -251,22 +286,40 @@ LOOP: list[tuple[dict[str, Any], dict[str, Any], str, str, Any]] = [
         "a\nb\n[exit code 1]\n[timed out]",
     ),
     (
-        {"type": "local_shell_call", "call_id": "c", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+        {
+            "type": "local_shell_call",
+            "call_id": "c",
+            "action": {"type": "exec", "command": ["ls"], "env": {}},
+        },
         {"type": "local_shell_call_output", "id": "c", "output": "ok"},
         "local_shell",
         '{"command":["ls"],"env":{}}',
         "ok",
     ),
     (
-        {"type": "apply_patch_call", "call_id": "c", "operation": {"type": "delete_file", "path": "a"}},
+        {
+            "type": "apply_patch_call",
+            "call_id": "c",
+            "operation": {"type": "delete_file", "path": "a"},
+        },
         {"type": "apply_patch_call_output", "call_id": "c", "status": "failed"},
         "apply_patch",
         '{"type":"delete_file","path":"a"}',
         "The patch is failed.",
     ),
     (
-        {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {"query": "q"}},
-        {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": [function("h")]},
+        {
+            "type": "tool_search_call",
+            "call_id": "c",
+            "execution": "client",
+            "arguments": {"query": "q"},
+        },
+        {
+            "type": "tool_search_output",
+            "call_id": "c",
+            "execution": "client",
+            "tools": [function("h")],
+        },
         "tool_search",
         '{"query":"q"}',
         "Found, and callable from now on: h.",
@@ -284,13 +337,17 @@ def test_a_call_and_its_output_go_back_to_the_model(
 ) -> None:
     requested = request(*TOOLS, input=[call, output])
     assert isinstance(requested.input, list)
-    messages = to_messages(requested.input, None, GENERIC, toolbox=toolbox_of(requested, requested.input, GENERIC))
+    messages = to_messages(
+        requested.input, None, GENERIC, toolbox=toolbox_of(requested, requested.input, GENERIC)
+    )
 
     assert messages == [
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [{"id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}],
+            "tool_calls": [
+                {"id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
+            ],
         },
         {"role": "tool", "tool_call_id": "c", "content": stated},
     ]
@@ -304,7 +361,10 @@ def test_a_screenshot_moves_into_a_users_message() -> None:
             {
                 "type": "computer_call_output",
                 "call_id": "c",
-                "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+                "output": {
+                    "type": "computer_screenshot",
+                    "image_url": "data:image/png;base64,iVBORw0KGgo=",
+                },
             },
         ],
     )
@@ -312,11 +372,20 @@ def test_a_screenshot_moves_into_a_users_message() -> None:
     _, tool, user = to_messages(requested.input, None, GENERIC)
 
     assert tool["role"] == "tool" and "see the next user message" in tool["content"]
-    assert user["content"][-1] == {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    assert user["content"][-1] == {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="},
+    }
 
 
 def test_a_late_output_is_emitted_on_arrival() -> None:
-    call = {"type": "function_call", "call_id": "c", "name": "slow", "arguments": "{}", "async": True}
+    call = {
+        "type": "function_call",
+        "call_id": "c",
+        "name": "slow",
+        "arguments": "{}",
+        "async": True,
+    }
     waiting = request(input=[call, {"role": "user", "content": "Well?"}])
     late = request(
         input=[
@@ -328,7 +397,10 @@ def test_a_late_output_is_emitted_on_arrival() -> None:
     assert isinstance(waiting.input, list) and isinstance(late.input, list)
 
     assert "not there yet" in to_messages(waiting.input, None, GENERIC)[1]["content"]
-    assert to_messages(late.input, None, GENERIC)[-1] == {"role": "user", "content": "[Output of slow]\n7"}
+    assert to_messages(late.input, None, GENERIC)[-1] == {
+        "role": "user",
+        "content": "[Output of slow]\n7",
+    }
 
 
 def test_a_compaction_stands_for_what_came_before_but_for_users_and_systems() -> None:
@@ -345,7 +417,10 @@ def test_a_compaction_stands_for_what_came_before_but_for_users_and_systems() ->
     )
     assert isinstance(requested.input, list)
     content = [
-        m["content"] for m in to_messages(requested.input, None, GENERIC, unseal=lambda blob: {"summary": f"of {blob}"})
+        m["content"]
+        for m in to_messages(
+            requested.input, None, GENERIC, unseal=lambda blob: {"summary": f"of {blob}"}
+        )
     ]
 
     assert (content[:2], content[3]) == (["Be kind.", "Hello"], "More")
@@ -359,7 +434,8 @@ def test_settings_inside_the_input_count_if_the_request_has_none() -> None:
         "text": {"format": {"type": "json_object"}},
     }
     provided = [update, {"role": "user", "content": "x"}]
-    mine, theirs = request(input=provided), request(input=provided, reasoning={"effort": "low"})
+    mine = request(input=provided)
+    theirs = request(input=provided, reasoning={"effort": "low"})
     assert isinstance(mine.input, list)
 
     body = to_chat(mine, mine.input, GENERIC)
@@ -369,7 +445,11 @@ def test_settings_inside_the_input_count_if_the_request_has_none() -> None:
 
 @pytest.mark.parametrize("sources", [5, "abc", {"a": 1}, None])
 def test_a_web_search_with_invalid_sources_is_reported_without_them(sources: Any) -> None:
-    item = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x", "sources": sources}}
+    item = {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "action": {"type": "search", "query": "x", "sources": sources},
+    }
     reported = rendered_call(msgspec.convert(item, WebSearchCall), nothing, Approvals())
     output = reported and reported.output
 

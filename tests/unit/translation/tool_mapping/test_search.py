@@ -16,7 +16,13 @@ from antiphon.translation.tool_mapping.search import search
 def function(name: str, description: str = "", *parameters: str) -> dict[str, Any]:
     properties = {each: {"type": "string"} for each in parameters}
     schema = {"type": "object", "properties": properties}
-    return {"type": "function", "name": name, "description": description, "parameters": schema, "defer_loading": True}
+    return {
+        "type": "function",
+        "name": name,
+        "description": description,
+        "parameters": schema,
+        "defer_loading": True,
+    }
 
 
 TOOLS = [
@@ -27,7 +33,10 @@ TOOLS = [
         "type": "namespace",
         "name": "crm",
         "description": "Customers and orders.",
-        "tools": [function("list_orders", "Lists what was bought."), function("find_customer", "Finds somebody.")],
+        "tools": [
+            function("list_orders", "Lists what was bought."),
+            function("find_customer", "Finds somebody."),
+        ],
     },
 ]
 
@@ -65,7 +74,9 @@ def test_no_more_than_requested_is_found() -> None:
     assert len(found({"query": "crm weather mail", "limit": 2})) == 2
 
 
-@pytest.mark.parametrize("arguments", [{"query": "zebra"}, {}, None, [], {"query": None}, {"query": 7, "limit": "x"}])
+@pytest.mark.parametrize(
+    "arguments", [{"query": "zebra"}, {}, None, [], {"query": None}, {"query": 7, "limit": "x"}]
+)
 def test_where_nothing_fits_nothing_is_found(arguments: Any) -> None:
     assert found(arguments) == []
 
@@ -75,7 +86,10 @@ def test_other_arguments_are_words_too() -> None:
 
 
 def test_a_query_of_a_thousand_words_costs_no_more_than_a_long_one() -> None:
-    tools = [{"type": "tool_search"}, *(function(f"tool_{n}", "Tells what the weather is.") for n in range(120))]
+    tools = [
+        {"type": "tool_search"},
+        *(function(f"tool_{n}", "Tells what the weather is.") for n in range(120)),
+    ]
     request = decode_request(json.dumps({"model": "m", "input": "x", "tools": tools}).encode())
     deferred = toolbox_of(request, [], DIALECTS["generic"]).deferred * 20
     begun = time.process_time()

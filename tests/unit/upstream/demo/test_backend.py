@@ -31,7 +31,9 @@ TOOLS = [tool("get_weather"), tool("get_time"), tool("send")]
 async def post(path=CHAT, **request):
     body = json.dumps({"model": "demo", **request}).encode()
     numbers = itertools.count()
-    backend = DemoBackend(now=lambda: 1700000000.0, new_id=lambda prefix: f"{prefix}_{next(numbers)}")
+    backend = DemoBackend(
+        now=lambda: 1700000000.0, new_id=lambda prefix: f"{prefix}_{next(numbers)}"
+    )
     reply = await backend.post(path, body)
     return reply, await reply.read()
 
@@ -92,7 +94,11 @@ async def test_it_states_that_it_is_a_script_and_repeats_the_user():
 
     assert "I am demo, Antiphon's scripted model" in answer["message"]["content"]
     assert "Why is the sky blue?" in answer["message"]["content"]
-    assert (answer["message"]["role"], answer["finish_reason"], answer["index"]) == ("assistant", "stop", 0)
+    assert (answer["message"]["role"], answer["finish_reason"], answer["index"]) == (
+        "assistant",
+        "stop",
+        0,
+    )
 
 
 async def test_it_reads_the_last_user_message_and_names_parts_that_are_no_text():
@@ -142,8 +148,16 @@ async def answered(*texts):
         ("My name's Ada", "What's my name?", "Your name's Ada"),
         ("My name is Ada. Tell me a tale.", "Do you know my name?", "Your name is Ada."),
         ("I live in Dover, and I'm old.", "Where do I live?", "You live in Dover, and you're old."),
-        ("My favourite colour is green.", "What is my favourite colour?", "Your favourite colour is green."),
-        ("Remember this word: tide.", "Which word did I ask you to remember? Be brief.", "Remember this word: tide."),
+        (
+            "My favourite colour is green.",
+            "What is my favourite colour?",
+            "Your favourite colour is green.",
+        ),
+        (
+            "Remember this word: tide.",
+            "Which word did I ask you to remember? Be brief.",
+            "Remember this word: tide.",
+        ),
     ],
 )
 async def test_it_answers_a_question_about_the_user_from_the_history(reported, requested, expected):
@@ -153,7 +167,10 @@ async def test_it_answers_a_question_about_the_user_from_the_history(reported, r
 
 
 async def test_the_newest_of_the_users_statements_counts():
-    assert await answered("My name is Ada.", "My name is Eve.", "What is my name?") == "Your name is Eve."
+    assert (
+        await answered("My name is Ada.", "My name is Eve.", "What is my name?")
+        == "Your name is Eve."
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +200,11 @@ call get_time
 call send {"city": "Rome", "unit": "kelvin"}"""
 
 REQUESTS = st.fixed_dictionaries(
-    {"messages": (st.text(max_size=60) | st.just(CALLS)).map(lambda text: [{"role": "user", "content": text}])},
+    {
+        "messages": (st.text(max_size=60) | st.just(CALLS)).map(
+            lambda text: [{"role": "user", "content": text}]
+        )
+    },
     optional={
         "reasoning_effort": st.sampled_from(["none", "low", "high"]),
         "max_tokens": st.integers(1, 40),
@@ -194,7 +215,8 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 CHOICES = st.fixed_dictionaries(
-    {"tools": st.just(TOOLS)}, optional={"tool_choice": st.sampled_from(["none", "auto", "required"])}
+    {"tools": st.just(TOOLS)},
+    optional={"tool_choice": st.sampled_from(["none", "auto", "required"])},
 )
 
 REQUESTS = st.builds(lambda request, choice: request | choice, REQUESTS, st.just({}) | CHOICES)
@@ -209,8 +231,12 @@ async def test_plain_and_streamed_answers_have_the_same_content_and_usage(reques
     message = whole["choices"][0]["message"]
     for name in ("content", "reasoning_content", "refusal"):
         assert "".join(delta.get(name) or "" for delta in reported) == (message.get(name) or "")
-    pieces = [call["function"]["arguments"] for delta in reported for call in delta.get("tool_calls", ())]
-    assert "".join(pieces) == "".join(call["function"]["arguments"] for call in message.get("tool_calls", ()))
+    pieces = [
+        call["function"]["arguments"] for delta in reported for call in delta.get("tool_calls", ())
+    ]
+    assert "".join(pieces) == "".join(
+        call["function"]["arguments"] for call in message.get("tool_calls", ())
+    )
     assert parts[-2]["choices"][0]["finish_reason"] == whole["choices"][0]["finish_reason"]
     assert (parts[-1]["choices"], parts[-1]["usage"]) == ([], whole["usage"])
     assert {one["id"] for one in parts} == {whole["id"]}
@@ -227,7 +253,9 @@ async def test_each_answer_and_each_call_has_ids_of_its_own():
     body = json.dumps({"model": "demo", **user(CALLS), "tools": TOOLS}).encode()
     answers = [json.loads(await (await backend.post(CHAT, body)).read()) for _ in range(2)]
 
-    calls = [call["id"] for answer in answers for call in answer["choices"][0]["message"]["tool_calls"]]
+    calls = [
+        call["id"] for answer in answers for call in answer["choices"][0]["message"]["tool_calls"]
+    ]
     assert len({answer["id"] for answer in answers}) == 2
     assert all(answer["id"].startswith("chatcmpl-") for answer in answers)
     assert len({*calls}) == 4
@@ -262,7 +290,9 @@ async def test_it_reasons_first_if_requested():
     assert set(kinds) == {"reasoning", "text"}
 
     whole = await completion(reasoning_effort="high")
-    assert whole["usage"]["completion_tokens_details"]["reasoning_tokens"] == kinds.count("reasoning")
+    assert whole["usage"]["completion_tokens_details"]["reasoning_tokens"] == kinds.count(
+        "reasoning"
+    )
 
 
 async def test_it_makes_the_calls_that_the_user_spells_out():
@@ -318,7 +348,10 @@ def named(name):
 
 
 def allowed(mode, *tools):
-    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": [named(name) for name in tools]}}
+    return {
+        "type": "allowed_tools",
+        "allowed_tools": {"mode": mode, "tools": [named(name) for name in tools]},
+    }
 
 
 @pytest.mark.parametrize(
@@ -347,12 +380,16 @@ async def test_it_heeds_the_choice_of_tools(tool_choice, expected):
         (allowed("required", "send", "get_time"), ["get_time"]),
     ],
 )
-async def test_it_makes_a_sample_call_where_one_is_required_and_none_is_spelled_out(tool_choice, expected):
+async def test_it_makes_a_sample_call_where_one_is_required_and_none_is_spelled_out(
+    tool_choice, expected
+):
     assert await names("Hello", tool_choice=tool_choice) == expected
 
 
 async def test_arguments_come_in_several_deltas_after_the_name():
-    parts = [call for part in await deltas(CALLS, tools=TOOLS) for call in part.get("tool_calls", ())]
+    parts = [
+        call for part in await deltas(CALLS, tools=TOOLS) for call in part.get("tool_calls", ())
+    ]
 
     for index, name in enumerate(["get_time", "send"]):
         first, *rest = [call for call in parts if call["index"] == index]
@@ -385,7 +422,10 @@ async def test_it_reports_the_outputs_of_tools_instead_of_calling_again():
 
 
 async def test_it_calls_again_where_it_must():
-    assert await names("", messages=ANSWERED, tool_choice="required") == ["get_weather", "get_weather"]
+    assert await names("", messages=ANSWERED, tool_choice="required") == [
+        "get_weather",
+        "get_weather",
+    ]
 
 
 async def test_a_new_question_after_a_tool_is_a_new_call():
@@ -410,19 +450,28 @@ Cite it as in [1]."""
 
 
 async def searched(found):
-    messages = [*user("When is it?")["messages"], {"role": "assistant", "content": None, "tool_calls": [CALL]}]
+    messages = [
+        *user("When is it?")["messages"],
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    ]
     messages.append({"role": "tool", "tool_call_id": "c", "content": found})
     return (await choice(messages=messages, tools=[SEARCH]))["message"]["content"]
 
 
 async def test_it_searches_files_for_a_question():
     body = {"tools": [*TOOLS, SEARCH]}
-    assert await called("Good day. When is it?", **body) == [("file_search", {"queries": ["When is it?"]})]
-    assert await called("When?", tool_choice="required", **body) == [("file_search", {"queries": ["When?"]})]
+    assert await called("Good day. When is it?", **body) == [
+        ("file_search", {"queries": ["When is it?"]})
+    ]
+    assert await called("When?", tool_choice="required", **body) == [
+        ("file_search", {"queries": ["When?"]})
+    ]
     assert await names("When?\ncall send", tools=[*TOOLS, SEARCH]) == ["send"]
 
 
-@pytest.mark.parametrize(("text", "tools"), [("Good day.", [SEARCH]), ("When?", [tool("file_search")])])
+@pytest.mark.parametrize(
+    ("text", "tools"), [("Good day.", [SEARCH]), ("When?", [tool("file_search")])]
+)
 async def test_it_searches_for_nothing_else_and_with_no_other_tool(text, tools):
     assert "received 1 message" in (await choice(text, tools=tools))["message"]["content"]
 
@@ -430,7 +479,10 @@ async def test_it_searches_for_nothing_else_and_with_no_other_tool(text, tools):
 async def test_it_cites_the_best_passage_by_its_number():
     assert await searched(FOUND) == 'tides.md says: "High water in Brest is at nine." [3]'
     assert (await searched(FOUND.replace("nine", "nine " * 200))).endswith('nine nine…" [3]')
-    assert await searched("The search found nothing.") == "The tool returned: The search found nothing."
+    assert (
+        await searched("The search found nothing.")
+        == "The tool returned: The search found nothing."
+    )
 
 
 async def test_it_answers_in_json_if_requested():
@@ -439,7 +491,10 @@ async def test_it_answers_in_json_if_requested():
     assert json.loads(content)["answer"].endswith("You said: Hello there")
 
 
-WEATHER_FORMAT = {"type": "json_schema", "json_schema": {"name": "w", "schema": WEATHER, "strict": True}}
+WEATHER_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "w", "schema": WEATHER, "strict": True},
+}
 
 
 async def test_it_answers_a_sample_of_a_schema():
@@ -451,13 +506,18 @@ async def test_it_answers_a_sample_of_a_schema():
 @pytest.mark.parametrize("response_format", [None, {"type": "json_object"}, WEATHER_FORMAT])
 @pytest.mark.parametrize("written", ['{"city":  "Rome"}', "[1,\n 2]"])
 async def test_it_answers_the_json_that_the_user_spells_out(response_format, written):
-    answer = await choice(f"Please.\nanswer {written}", response_format=response_format, tools=TOOLS)
+    answer = await choice(
+        f"Please.\nanswer {written}", response_format=response_format, tools=TOOLS
+    )
 
     assert answer["message"]["content"] == written
 
 
 async def test_an_answer_that_is_spelled_out_comes_after_the_calls():
-    messages = [{"role": "user", "content": 'call get_weather\nanswer {"done": true}'}, *ANSWERED[1:]]
+    messages = [
+        {"role": "user", "content": 'call get_weather\nanswer {"done": true}'},
+        *ANSWERED[1:],
+    ]
 
     assert await names("", messages=messages[:1]) == ["get_weather"]
     assert (await choice(messages=messages, tools=TOOLS))["message"]["content"] == '{"done": true}'
@@ -484,7 +544,12 @@ async def test_it_stops_at_the_token_limit(name):
 async def test_reasoning_counts_towards_the_limit():
     answer = await choice(max_tokens=2, reasoning_effort="low")
 
-    assert answer["message"] == {"role": "assistant", "content": None, "refusal": None, "reasoning_content": "The user"}
+    assert answer["message"] == {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "reasoning_content": "The user",
+    }
     assert answer["finish_reason"] == "length"
 
 
@@ -510,7 +575,12 @@ async def test_no_limit_is_no_limit(limit):
 
 @pytest.mark.parametrize(
     ("stop", "stated"),
-    [("scripted", "Antiphon's "), (["nowhere", ", A", "mo"], "I am de"), ("", "there"), (".*", "there")],
+    [
+        ("scripted", "Antiphon's "),
+        (["nowhere", ", A", "mo"], "I am de"),
+        ("", "there"),
+        (".*", "there"),
+    ],
 )
 async def test_it_stops_before_a_stop_text(stop, stated):
     answer = await choice(stop=stop)
@@ -529,8 +599,13 @@ async def test_log_probabilities_are_those_of_the_words(top):
         tops = entry["top_logprobs"]
         assert len({one["token"] for one in tops}) == top
         assert entry["bytes"] == list(entry["token"].encode())
-        assert [one["logprob"] for one in tops] == sorted((one["logprob"] for one in tops), reverse=True)
-        assert not tops or (tops[0]["token"], tops[0]["logprob"]) == (entry["token"], entry["logprob"])
+        assert [one["logprob"] for one in tops] == sorted(
+            (one["logprob"] for one in tops), reverse=True
+        )
+        assert not tops or (tops[0]["token"], tops[0]["logprob"]) == (
+            entry["token"],
+            entry["logprob"],
+        )
         assert 0 < sum(math.exp(one["logprob"]) for one in [*tops, *([] if tops else [entry])]) <= 1
 
 
@@ -565,10 +640,19 @@ def image_at(url):
         ({}, (400, "messages", "missing_required_parameter")),
         ({"messages": "Hello"}, (400, "messages", "invalid_type")),
         ({**MESSAGES, "n": 2}, (400, "n", "unsupported_value")),
-        ({"messages": [{"role": "nobody", "content": "x"}]}, (400, "messages[0].role", "invalid_value")),
-        ({"messages": [{"role": "user"}]}, (400, "messages[0].content", "missing_required_parameter")),
+        (
+            {"messages": [{"role": "nobody", "content": "x"}]},
+            (400, "messages[0].role", "invalid_value"),
+        ),
+        (
+            {"messages": [{"role": "user"}]},
+            (400, "messages[0].content", "missing_required_parameter"),
+        ),
         (part({"type": "smell"}), (400, "messages[0].content[0].type", "invalid_value")),
-        (part(image_at("file:///x")), (400, "messages[0].content[0].image_url.url", "invalid_value")),
+        (
+            part(image_at("file:///x")),
+            (400, "messages[0].content[0].image_url.url", "invalid_value"),
+        ),
         (part(image_at(7)), (400, "messages[0].content[0].image_url.url", "invalid_type")),
         (
             part({"type": "image_url", "image_url": "file:///x"}),
@@ -579,22 +663,43 @@ def image_at(url):
             (400, "messages[0].tool_call_id", "invalid_value"),
         ),
         ({**MESSAGES, "tool_choice": "required"}, (400, "tools", "missing_required_parameter")),
-        ({**MESSAGES, "tools": TOOLS, "tool_choice": "some"}, (400, "tool_choice", "invalid_value")),
+        (
+            {**MESSAGES, "tools": TOOLS, "tool_choice": "some"},
+            (400, "tool_choice", "invalid_value"),
+        ),
         (
             {**MESSAGES, "response_format": {"type": "json_schema"}},
             (400, "response_format.json_schema", "missing_required_parameter"),
         ),
         ({**MESSAGES, "model": "gpt-4o"}, (404, "model", "model_not_found")),
-        ({**MESSAGES, "tools": [{"type": "function"}]}, (400, "tools[0].function", "missing_required_parameter")),
-        ({**MESSAGES, "tools": [tool("f") | {"type": "custom"}]}, (400, "tools[0].type", "invalid_value")),
-        ({**MESSAGES, "tools": [tool("f", [1])]}, (400, "tools[0].function.parameters", "invalid_type")),
-        ({**MESSAGES, "tools": TOOLS, "tool_choice": named("x")}, (400, "tool_choice", "invalid_value")),
-        ({**MESSAGES, "tools": TOOLS, "tool_choice": {"type": "x"}}, (400, "tool_choice", "invalid_value")),
+        (
+            {**MESSAGES, "tools": [{"type": "function"}]},
+            (400, "tools[0].function", "missing_required_parameter"),
+        ),
+        (
+            {**MESSAGES, "tools": [tool("f") | {"type": "custom"}]},
+            (400, "tools[0].type", "invalid_value"),
+        ),
+        (
+            {**MESSAGES, "tools": [tool("f", [1])]},
+            (400, "tools[0].function.parameters", "invalid_type"),
+        ),
+        (
+            {**MESSAGES, "tools": TOOLS, "tool_choice": named("x")},
+            (400, "tool_choice", "invalid_value"),
+        ),
+        (
+            {**MESSAGES, "tools": TOOLS, "tool_choice": {"type": "x"}},
+            (400, "tool_choice", "invalid_value"),
+        ),
         (
             {**MESSAGES, "tools": [tool("f", {"required": [[]]})], "tool_choice": "required"},
             (400, "tools", "invalid_value"),
         ),
-        ({**MESSAGES, "response_format": {"type": "xml"}}, (400, "response_format.type", "invalid_value")),
+        (
+            {**MESSAGES, "response_format": {"type": "xml"}},
+            (400, "response_format.type", "invalid_value"),
+        ),
         ({**MESSAGES, "response_format": BAD_SCHEMA}, (400, "response_format", "invalid_value")),
     ],
 )

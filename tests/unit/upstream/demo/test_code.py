@@ -25,7 +25,9 @@ def codes_of(text: str) -> list[str]:
         ("I run: nothing", []),
     ],
 )
-def test_blocks_of_python_and_lines_that_begin_with_run_are_run(text: str, codes: list[str]) -> None:
+def test_blocks_of_python_and_lines_that_begin_with_run_are_run(
+    text: str, codes: list[str]
+) -> None:
     assert codes_of(text) == codes
 
 
@@ -44,7 +46,8 @@ To give the user a file, write a Markdown link."""
 
 def test_an_answer_reports_what_was_printed_and_links_to_the_files() -> None:
     assert reported([OUTPUT]) == (
-        "The code printed: 1\n2\n\nIt made [a.txt](sandbox:/mnt/data/a.txt) and [b.csv](sandbox:/mnt/data/b.csv)."
+        "The code printed: 1\n2\n\nIt made [a.txt](sandbox:/mnt/data/a.txt) and "
+        "[b.csv](sandbox:/mnt/data/b.csv)."
     )
 
 
@@ -53,7 +56,9 @@ def test_an_output_of_another_tool_is_not_reported_as_code() -> None:
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("text", ["```python\n" * 200_000, "Run: " * 400_000, "```python " * 200_000, "x" * 2_000_000])
+@pytest.mark.parametrize(
+    "text", ["```python\n" * 200_000, "Run: " * 400_000, "```python " * 200_000, "x" * 2_000_000]
+)
 def test_a_long_text_takes_time_that_grows_with_its_length(text: str) -> None:
     begun = time.process_time()
     code_for(text, PYTHON)

@@ -37,18 +37,28 @@ def test_the_same_words_draw_the_same_picture_and_others_another() -> None:
 @pytest.mark.parametrize(
     ("text", "action"),
     [
-        *(("Draw a cat.", "generate"), ("please paint it", "generate"), ("Create an image of a cat", "generate")),
+        *(
+            ("Draw a cat.", "generate"),
+            ("please paint it", "generate"),
+            ("Create an image of a cat", "generate"),
+        ),
         *(("Change it to blue", "edit"), ("What is this?", ""), ("The drawer is open", "")),
     ],
 )
-def test_a_text_that_requests_an_image_becomes_a_call_if_the_tool_is_offered(text: str, action: str) -> None:
+def test_a_text_that_requests_an_image_becomes_a_call_if_the_tool_is_offered(
+    text: str, action: str
+) -> None:
     calls = image_for(text, TOOL)
-    assert [f'"action": "{action}"' in arguments for _, arguments in calls] == ([True] if action else [])
+    assert [f'"action": "{action}"' in arguments for _, arguments in calls] == (
+        [True] if action else []
+    )
     assert image_for(text, {}) == []
 
 
 def test_a_stream_has_partial_images_and_the_last_one() -> None:
-    events: Any = drawn("/images/edits", {"prompt": "x", "stream": True, "partial_images": 2, "size": "9x7"})
+    events: Any = drawn(
+        "/images/edits", {"prompt": "x", "stream": True, "partial_images": 2, "size": "9x7"}
+    )
     kinds = [event.partition(b"\n")[0] for event in events]
     assert kinds == [b"event: image_edit.partial_image"] * 2 + [b"event: image_edit.completed"]
     plain: Any = drawn("/images/generations", {"prompt": "x", "size": "9x7"})
@@ -56,8 +66,14 @@ def test_a_stream_has_partial_images_and_the_last_one() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    for path, fields in (("/images/generations", {}), ("/images/generations", {"prompt": "x", "output_format": "gif"})):
+    for path, fields in (
+        ("/images/generations", {}),
+        ("/images/generations", {"prompt": "x", "output_format": "gif"}),
+    ):
         with pytest.raises(ClientError):
             drawn(path, fields)
     with pytest.raises(ClientError, match="image"):
-        fields_of("/images/edits", b'--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nx\r\n--b--')
+        fields_of(
+            "/images/edits",
+            b'--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nx\r\n--b--',
+        )

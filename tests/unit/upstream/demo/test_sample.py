@@ -46,7 +46,10 @@ NODE = {
         ({"type": "object", "required": ["a"]}, {"a": "a"}),
         ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 1),
         ({"oneOf": [PLACE, {"type": "null"}]}, {"name": "name"}),
-        ({"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["b"]}]}, {"b": "b"}),
+        (
+            {"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["b"]}]},
+            {"b": "b"},
+        ),
         ({"allOf": [{"$ref": "#/$defs/place"}], "$defs": {"place": PLACE}}, {"name": "name"}),
         ({"$ref": "#/$defs/place", "$defs": {"place": PLACE}}, {"name": "name"}),
         ({}, "example"),
@@ -95,10 +98,26 @@ def test_a_schema_that_no_value_is_found_for_is_rejected(schema):
     assert (caught.value.status, caught.value.param) == (400, "tools")
 
 
-KEYWORDS = ["type", "properties", "required", "items", "anyOf", "$ref", "minimum", "minItems", "maxLength", "enum"]
+KEYWORDS = [
+    "type",
+    "properties",
+    "required",
+    "items",
+    "anyOf",
+    "$ref",
+    "minimum",
+    "minItems",
+    "maxLength",
+    "enum",
+]
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["object", "array", "string", "integer", "#"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from(["object", "array", "string", "integer", "#"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 

@@ -28,7 +28,10 @@ def message(answer: dict[str, Any]) -> dict[str, Any]:
 
 async def test_antiphon_corrects_them_like_models_of_an_unknown_server() -> None:
     owners = {model["owned_by"] for model in (await WeakDemoBackend().list_models()).models}
-    assert find_dialect("http://127.0.0.1:8322/v1", owners, server="", configured=None).name == "generic"
+    assert (
+        find_dialect("http://127.0.0.1:8322/v1", owners, server="", configured=None).name
+        == "generic"
+    )
 
 
 async def test_a_call_is_written_as_text() -> None:
@@ -38,8 +41,14 @@ async def test_a_call_is_written_as_text() -> None:
 
 async def test_tools_are_rejected_and_read_in_the_prompt() -> None:
     assert (await request("demo-no-tools", tools=[INSPECT_TOOL]))[0] == 400
-    assert message((await request("demo-no-tools", "There is a function look."))[1])["content"] == BLOCK
-    assert "<tool_call>" not in message((await request("demo-no-tools", "There is none."))[1])["content"]
+    assert (
+        message((await request("demo-no-tools", "There is a function look."))[1])["content"]
+        == BLOCK
+    )
+    assert (
+        "<tool_call>"
+        not in message((await request("demo-no-tools", "There is none."))[1])["content"]
+    )
 
 
 async def test_arguments_lack_their_last_bracket() -> None:

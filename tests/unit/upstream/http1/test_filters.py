@@ -16,10 +16,14 @@ from antiphon.upstream.http1.response import ProtocolError
 def pieces(data: bytes, places: list[int]) -> list[bytes]:
     """The bytes, cut at these places."""
     places = sorted(places)
-    return [data[start:stop] for start, stop in zip([0, *places], [*places, len(data)], strict=True)]
+    return [
+        data[start:stop] for start, stop in zip([0, *places], [*places, len(data)], strict=True)
+    ]
 
 
-@given(st.lists(st.sampled_from([b"a", b"ab", b"aab", b"b", b"\n", b"aabaab"]), max_size=12), st.data())
+@given(
+    st.lists(st.sampled_from([b"a", b"ab", b"aab", b"b", b"\n", b"aabaab"]), max_size=12), st.data()
+)
 def test_masking_is_the_same_for_every_cut(parts: list[bytes], data: Any) -> None:
     text = b"".join(parts)
     cut = pieces(text, data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
@@ -29,7 +33,9 @@ def test_masking_is_the_same_for_every_cut(parts: list[bytes], data: Any) -> Non
     assert masked == text.replace(b"aab", b"***")
 
 
-@pytest.mark.parametrize("data", [gzip.compress(b"hello" * 99), zlib.compress(b"hello" * 99)], ids=["gzip", "deflate"])
+@pytest.mark.parametrize(
+    "data", [gzip.compress(b"hello" * 99), zlib.compress(b"hello" * 99)], ids=["gzip", "deflate"]
+)
 @given(st.data())
 def test_inflating_is_the_same_for_every_cut(data: bytes, draws: Any) -> None:
     inflate = Inflate()
@@ -43,7 +49,8 @@ def test_inflating_is_the_same_for_every_cut(data: bytes, draws: Any) -> None:
 def test_a_gzip_body_of_several_members_is_inflated_whole_for_every_cut(draws: Any) -> None:
     data = b"".join(map(gzip.compress, [b"hello", b"", b" ", b"world" * 99_999]))
     cut = pieces(data, draws.draw(st.lists(st.integers(0, len(data)), max_size=6)))
-    inflate, inflated = Inflate(), b""
+    inflate = Inflate()
+    inflated = b""
     for part in cut:
         inflated += inflate.feed(part)
         while inflate.has_more:
@@ -55,7 +62,8 @@ def test_a_gzip_body_of_several_members_is_inflated_whole_for_every_cut(draws: A
 
 def test_members_are_inflated_a_bounded_piece_at_a_time() -> None:
     member = b"hello" * 9_999
-    inflate, inflated = Inflate(), []
+    inflate = Inflate()
+    inflated = []
     inflated.append(inflate.feed(gzip.compress(member) * 20))
     while inflate.has_more or inflated[-1]:
         inflated.append(inflate.feed(b""))
@@ -71,7 +79,8 @@ def test_members_are_inflated_a_bounded_piece_at_a_time() -> None:
 def test_garbage_behind_a_compressed_body_is_refused(
     compress: Callable[[bytes], bytes], garbage: bytes, is_apart: bool
 ) -> None:
-    inflate, data = Inflate(), compress(b"hello")
+    inflate = Inflate()
+    data = compress(b"hello")
     with pytest.raises(ProtocolError):
         for part in [data, garbage] if is_apart else [data + garbage]:
             inflate.feed(part)

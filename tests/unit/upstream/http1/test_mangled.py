@@ -1,4 +1,6 @@
-"""Sound responses come out the same in every cut; mangled ones fail, and never give a foreign answer."""
+"""Sound responses come out the same in every cut; mangled ones fail, and never give a foreign
+answer.
+"""
 
 import json
 from pathlib import Path
@@ -26,12 +28,18 @@ bodies = st.lists(st.binary(min_size=1, max_size=40), max_size=8)
 def cut(wire: bytes, places: list[int]) -> list[bytes]:
     """The bytes in reads that end at these places; no read is empty."""
     places = sorted({place % (len(wire) + 1) for place in places})
-    return [wire[start:stop] for start, stop in zip([0, *places], [*places, len(wire)], strict=True) if start < stop]
+    return [
+        wire[start:stop]
+        for start, stop in zip([0, *places], [*places, len(wire)], strict=True)
+        if start < stop
+    ]
 
 
 @fuzzed
 @given(bodies, st.booleans(), st.lists(st.integers(0, 2000), max_size=12))
-def test_a_sound_body_arrives_whole_in_every_cut(parts: list[bytes], is_chunked: bool, places: list[int]) -> None:
+def test_a_sound_body_arrives_whole_in_every_cut(
+    parts: list[bytes], is_chunked: bool, places: list[int]
+) -> None:
     body = b"".join(parts)
     length = OK + b"content-length: %d\r\n\r\n" % len(body)
     wire = HEAD + chunked(*parts) + b"0\r\n\r\n" if is_chunked else length + body
@@ -41,7 +49,9 @@ def test_a_sound_body_arrives_whole_in_every_cut(parts: list[bytes], is_chunked:
 
 @fuzzed
 @given(bodies, st.booleans(), st.integers(0, 2000), st.sampled_from(["fin", "reset"]))
-def test_a_body_that_is_cut_short_is_never_whole(parts: list[bytes], is_chunked: bool, at: int, ending: str) -> None:
+def test_a_body_that_is_cut_short_is_never_whole(
+    parts: list[bytes], is_chunked: bool, at: int, ending: str
+) -> None:
     body = b"".join(parts)
     length = OK + b"content-length: %d\r\n\r\n" % len(body)
     wire = HEAD + chunked(*parts) + b"0\r\n\r\n" if is_chunked else length + body
@@ -54,7 +64,11 @@ def test_a_body_that_is_cut_short_is_never_whole(parts: list[bytes], is_chunked:
 @fuzzed
 @given(
     st.sampled_from(SOUND),
-    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 3), st.binary(max_size=6)), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(st.integers(0, 2000), st.integers(0, 3), st.binary(max_size=6)),
+        min_size=1,
+        max_size=4,
+    ),
     st.lists(st.integers(0, 2000), max_size=6),
 )
 def test_a_mangled_response_comes_out_the_same_in_every_cut(
@@ -63,7 +77,8 @@ def test_a_mangled_response_comes_out_the_same_in_every_cut(
     for at, dropped, put in changes:
         place = at % (len(wire) + 1)
         wire = wire[:place] + put + wire[place + dropped :]
-    whole, pieces = parsed([wire], "fin"), parsed(cut(wire, places), "fin")
+    whole = parsed([wire], "fin")
+    pieces = parsed(cut(wire, places), "fin")
 
     assert pieces[0] == whole[0]
     if whole[0] in {"kept", "closed"}:
@@ -96,5 +111,9 @@ def test_every_recording_arrives_as_it_was_sent_in_its_own_cuts_and_in_any() -> 
             HEAD + chunked(*stated.splitlines(keepends=True)) + b"0\r\n\r\n",
             OK + b"content-length: %d\r\n\r\n" % len(stated) + stated,
         ):
-            for parts in ([wire], [part for part in at_random(path.name)(wire) if part], cut(wire, splits_of(path))):
+            for parts in (
+                [wire],
+                [part for part in at_random(path.name)(wire) if part],
+                cut(wire, splits_of(path)),
+            ):
                 assert parsed(parts) == ("kept", 200, stated), path.name

@@ -28,7 +28,9 @@ def test_a_url_leads_to_a_host_and_a_port(url: str) -> None:
     assert (origin.authority, origin.host_field) == AUTHORITIES[url]
 
 
-@pytest.mark.parametrize("url", ["ftp://h/v1", "h:80", "", "http://", "http://h:x/", "http://h:99999/"])
+@pytest.mark.parametrize(
+    "url", ["ftp://h/v1", "h:80", "", "http://", "http://h:x/", "http://h:99999/"]
+)
 def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         origin_of(url)
@@ -86,7 +88,13 @@ def proxy_at(url: str, setting: str = "", **environment: str) -> Origin | None:
         (FAR, {"HTTPS_PROXY": PROXY, "ALL_PROXY": "http://another:1"}),
         (FAR, {"HTTPS_PROXY": "proxy.example:3128"}),
         ("http://10.0.0.8:8000/v1", {"HTTP_PROXY": PROXY}),
-        (FAR, {"HTTPS_PROXY": PROXY, "NO_PROXY": "example.org, example.com.evil, 10.0.0.0/8, api.example.com:8443"}),
+        (
+            FAR,
+            {
+                "HTTPS_PROXY": PROXY,
+                "NO_PROXY": "example.org, example.com.evil, 10.0.0.0/8, api.example.com:8443",
+            },
+        ),
     ],
 )
 def test_the_environment_names_the_proxy(url: str, environment: dict[str, str]) -> None:
@@ -113,13 +121,17 @@ def test_the_environment_names_the_proxy(url: str, environment: dict[str, str]) 
         ),
     ],
 )
-def test_without_a_name_and_for_what_is_excepted_no_proxy_is_used(url: str, environment: dict[str, str]) -> None:
+def test_without_a_name_and_for_what_is_excepted_no_proxy_is_used(
+    url: str, environment: dict[str, str]
+) -> None:
     assert proxy_at(url, **environment) is None
 
 
 def test_the_setting_overrides_the_environment() -> None:
     assert proxy_at(FAR, "none", HTTPS_PROXY=PROXY) is None
-    assert proxy_at(FAR, "http://mine:1", HTTPS_PROXY=PROXY, NO_PROXY="*") == Origin("http", "mine", 1)
+    assert proxy_at(FAR, "http://mine:1", HTTPS_PROXY=PROXY, NO_PROXY="*") == Origin(
+        "http", "mine", 1
+    )
     assert proxy_at("http://127.0.0.1/v1", "http://mine:1") == Origin("http", "mine", 1)
 
 
@@ -130,5 +142,7 @@ def test_a_proxy_that_cannot_be_used_is_refused(url: str) -> None:
 
 
 def test_a_proxy_gets_its_name_and_password_as_a_header() -> None:
-    assert proxy_of("http://me:p%40ss@p:1").fields == [("proxy-authorization", "Basic bWU6cEBzcw==")]
+    assert proxy_of("http://me:p%40ss@p:1").fields == [
+        ("proxy-authorization", "Basic bWU6cEBzcw==")
+    ]
     assert proxy_of("http://p:1").fields == []

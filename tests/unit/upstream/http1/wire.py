@@ -1,4 +1,6 @@
-"""The client's two ends in tests: the parser by itself, fed in any cuts, and a pool before a server of ours."""
+"""The client's two ends in tests: the parser by itself, fed in any cuts, and a pool before a server
+of ours.
+"""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -13,7 +15,9 @@ REQUEST = b"{}"
 
 
 def parsed(parts: Iterable[bytes], ending: Ending = "stays") -> tuple[Outcome, int, bytes]:
-    """What comes of a response that arrives in these parts: its outcome, its status and its body."""
+    """What comes of a response that arrives in these parts: its outcome, its status and its
+    body.
+    """
     response = ResponseParser()
     body = response.parts
     try:
@@ -29,7 +33,9 @@ def parsed(parts: Iterable[bytes], ending: Ending = "stays") -> tuple[Outcome, i
 
 
 @asynccontextmanager
-async def pool_at(url: str, tls: TlsFiles | None = None, connect_timeout: float = 2.0) -> AsyncIterator[ConnectionPool]:
+async def pool_at(
+    url: str, tls: TlsFiles | None = None, connect_timeout: float = 2.0
+) -> AsyncIterator[ConnectionPool]:
     connector = Connector(origin_of(url), None, (tls or TlsFiles()).context, connect_timeout)
     pool = ConnectionPool(connector)
     try:
@@ -45,7 +51,9 @@ def request(url: str, path: str, body: bytes = REQUEST) -> tuple[bytes, bytes]:
     return request_head("POST", target_of(url, path), fields) + b"\r\n", body
 
 
-async def requested(pool: ConnectionPool, url: str, path: str, limit: float = 5.0) -> tuple[int, bytes]:
+async def requested(
+    pool: ConnectionPool, url: str, path: str, limit: float = 5.0
+) -> tuple[int, bytes]:
     """The status and the body of what the server answers."""
     exchange = await pool.send(request(url, path), limit)
     try:

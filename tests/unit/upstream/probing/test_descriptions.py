@@ -18,16 +18,36 @@ from antiphon.upstream.probing.descriptions import (
     is_remote,
 )
 
-# Shapes: Ollama's docs/api.md, "Show Model Information", "List Local Models" and "List Running Models".
+# Shapes: Ollama's docs/api.md, "Show Model Information", "List Local Models" and "List Running
+# Models".
 SHOW = {
-    "parameters": 'stop                           "<|im_end|>"\nnum_ctx                        8192\ntemperature 0.6',
+    "parameters": 'stop                           "<|im_end|>"\nnum_ctx                        '
+    "8192\ntemperature 0.6",
     "template": "{{ .Prompt }}",
     "details": {"family": "qwen3", "quantization_level": "Q4_K_M"},
-    "model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40960, "qwen3.block_count": 36},
+    "model_info": {
+        "general.architecture": "qwen3",
+        "qwen3.context_length": 40960,
+        "qwen3.block_count": 36,
+    },
     "capabilities": ["completion", "tools", "thinking"],
 }
-TAGS = {"models": [{"name": "other", "digest": "f00"}, {"name": "qwen3:latest", "digest": "500a1f067a9f"}]}
-PS = {"models": [{"name": "qwen3:latest", "model": "qwen3:latest", "digest": "500a1f067a9f", "context_length": 4096}]}
+TAGS = {
+    "models": [
+        {"name": "other", "digest": "f00"},
+        {"name": "qwen3:latest", "digest": "500a1f067a9f"},
+    ]
+}
+PS = {
+    "models": [
+        {
+            "name": "qwen3:latest",
+            "model": "qwen3:latest",
+            "digest": "500a1f067a9f",
+            "context_length": 4096,
+        }
+    ]
+}
 
 # Shape: llama.cpp's tools/server/README.md, "GET /props".
 PROPS = {
@@ -54,12 +74,24 @@ LMSTUDIO = {
             "max_context_length": 32768,
             "loaded_context_length": 4096,
         },
-        {"id": "cold", "type": "llm", "arch": "llama", "state": "not-loaded", "max_context_length": 131072},
+        {
+            "id": "cold",
+            "type": "llm",
+            "arch": "llama",
+            "state": "not-loaded",
+            "max_context_length": 131072,
+        },
     ]
 }
 
 # Shape: vLLM's vllm/entrypoints/openai/protocol.py, `ModelCard`.
-CARD = {"id": "qwen", "owned_by": "vllm", "root": "Qwen/Qwen3-8B", "parent": None, "max_model_len": 40960}
+CARD = {
+    "id": "qwen",
+    "owned_by": "vllm",
+    "root": "Qwen/Qwen3-8B",
+    "parent": None,
+    "max_model_len": 40960,
+}
 
 
 def test_ollama_states_the_window_of_a_loaded_model_and_its_digest() -> None:
@@ -71,7 +103,9 @@ def test_ollama_states_the_window_of_a_loaded_model_and_its_digest() -> None:
 
 
 def test_ollama_states_the_configured_window_of_a_model_that_is_not_loaded() -> None:
-    found = describe("ollama", "qwen3", {}, {OLLAMA_SHOW: SHOW, OLLAMA_TAGS: TAGS, OLLAMA_PS: {"models": []}})
+    found = describe(
+        "ollama", "qwen3", {}, {OLLAMA_SHOW: SHOW, OLLAMA_TAGS: TAGS, OLLAMA_PS: {"models": []}}
+    )
 
     assert (found.profile.context_window, found.sources["context_window"]) == (8192, "/api/show")
 
@@ -95,22 +129,40 @@ def test_a_model_of_ollama_without_tools_needs_them_in_the_prompt() -> None:
     assert (found.profile.tools, found.profile.vision) == ("prompt", True)
 
 
-def test_llamacpp_states_the_window_of_a_slot_and_a_digest_that_changes_with_file_and_template() -> None:
+def test_llamacpp_states_the_window_of_a_slot_and_a_digest_that_changes_with_file_and_template() -> (  # noqa: E501 - one text, or a row of a table
+    None
+):
     found = describe("llamacpp", "m", {"meta": {"n_params": 8}}, {LLAMACPP_PROPS: PROPS})
-    others: list[dict[str, Any]] = [{**PROPS, "model_path": "/other.gguf"}, {**PROPS, "chat_template": "x"}]
-    digests = {describe("llamacpp", "m", {"meta": {"n_params": 8}}, {LLAMACPP_PROPS: one}).digest for one in others}
+    others: list[dict[str, Any]] = [
+        {**PROPS, "model_path": "/other.gguf"},
+        {**PROPS, "chat_template": "x"},
+    ]
+    digests = {
+        describe("llamacpp", "m", {"meta": {"n_params": 8}}, {LLAMACPP_PROPS: one}).digest
+        for one in others
+    }
 
     assert found.profile == ModelProfile(context_window=32768, vision=False)
     assert len({found.digest, *digests}) == 3
-    assert found.digest == describe("llamacpp", "m", {"meta": {"n_params": 8}}, {LLAMACPP_PROPS: PROPS}).digest
+    assert (
+        found.digest
+        == describe("llamacpp", "m", {"meta": {"n_params": 8}}, {LLAMACPP_PROPS: PROPS}).digest
+    )
 
 
 @pytest.mark.parametrize(
     ("caps", "tools"),
-    [({"supports_tools": False}, "prompt"), ({"supports_tools": True}, None), ({}, None), (None, None)],
+    [
+        ({"supports_tools": False}, "prompt"),
+        ({"supports_tools": True}, None),
+        ({}, None),
+        (None, None),
+    ],
     ids=["without tools", "with tools", "no word", "no report"],
 )
-def test_a_template_of_llamacpp_that_renders_no_tools_needs_them_in_the_prompt(caps: Any, tools: str | None) -> None:
+def test_a_template_of_llamacpp_that_renders_no_tools_needs_them_in_the_prompt(
+    caps: Any, tools: str | None
+) -> None:
     found = describe("llamacpp", "m", {}, {LLAMACPP_PROPS: PROPS | {"chat_template_caps": caps}})
 
     assert (found.profile.tools, found.sources.get("tools")) == (tools, "/props" if tools else None)
@@ -145,14 +197,23 @@ def test_vllm_states_the_window_in_its_list_of_models(dialect: str) -> None:
 
 
 def test_any_list_of_models_may_state_a_window() -> None:
-    assert describe("openrouter", "m", {"context_length": 200_000}, {}).profile.context_window == 200_000
+    assert (
+        describe("openrouter", "m", {"context_length": 200_000}, {}).profile.context_window
+        == 200_000
+    )
 
 
 @pytest.mark.parametrize("dialect", ["ollama", "llamacpp", "lmstudio", "vllm", "generic"])
-@pytest.mark.parametrize("junk", [None, [], "x", 7, {"models": 7, "data": "x"}, {"models": [None, 3], "data": [[]]}])
+@pytest.mark.parametrize(
+    "junk", [None, [], "x", 7, {"models": 7, "data": "x"}, {"models": [None, 3], "data": [[]]}]
+)
 def test_what_is_of_another_shape_states_nothing(dialect: str, junk: Any) -> None:
-    answers = dict.fromkeys((OLLAMA_SHOW, OLLAMA_TAGS, OLLAMA_PS, LLAMACPP_PROPS, LMSTUDIO_MODELS), junk)
-    found = describe(dialect, "m", {"max_model_len": True, "context_length": -1, "meta": 3}, answers)
+    answers = dict.fromkeys(
+        (OLLAMA_SHOW, OLLAMA_TAGS, OLLAMA_PS, LLAMACPP_PROPS, LMSTUDIO_MODELS), junk
+    )
+    found = describe(
+        dialect, "m", {"max_model_len": True, "context_length": -1, "meta": 3}, answers
+    )
 
     assert found.profile == NOTHING_KNOWN
 
@@ -167,7 +228,9 @@ def test_what_is_of_another_shape_states_nothing(dialect: str, junk: Any) -> Non
         ("cloudy", None, False),
     ],
 )
-def test_a_model_that_ollamas_service_answers_for_is_remote(model: str, show: Any, is_it: bool) -> None:
+def test_a_model_that_ollamas_service_answers_for_is_remote(
+    model: str, show: Any, is_it: bool
+) -> None:
     assert is_remote(model, {OLLAMA_SHOW: show}) is is_it
 
 
@@ -175,12 +238,21 @@ def written(*messages: str) -> dict[str, str]:
     return {"prompt": "".join(f"<|{message}|>" for message in messages) + "<|assistant|>"}
 
 
-# Shape: llama.cpp's tools/server/README.md, "POST /apply-template". Qwen3's template drops earlier reasoning.
+# Shape: llama.cpp's tools/server/README.md, "POST /apply-template". Qwen3's template drops earlier
+# reasoning.
 @pytest.mark.parametrize(
     ("first", "after", "is_stable"),
     [
-        (written("q", "think", "call", END), written("q", "think", "call", END, "In port.", "And now?"), True),
-        (written("q", "think", "call", END), written("q", "call", END, "In port.", "And now?"), False),
+        (
+            written("q", "think", "call", END),
+            written("q", "think", "call", END, "In port.", "And now?"),
+            True,
+        ),
+        (
+            written("q", "think", "call", END),
+            written("q", "call", END, "In port.", "And now?"),
+            False,
+        ),
         (written("q"), written("q", "In port.", "And now?"), None),
         (written("q", END), None, None),
         (None, None, None),
@@ -190,7 +262,11 @@ def written(*messages: str) -> dict[str, str]:
 def test_llamacpp_shows_whether_a_template_writes_earlier_turns_as_before(
     first: Any, after: Any, is_stable: bool | None
 ) -> None:
-    found = describe("llamacpp", "m", {}, {LLAMACPP_PROPS: PROPS, LLAMACPP_FIRST: first, LLAMACPP_NEXT: after})
+    found = describe(
+        "llamacpp", "m", {}, {LLAMACPP_PROPS: PROPS, LLAMACPP_FIRST: first, LLAMACPP_NEXT: after}
+    )
 
     assert found.profile.stable_template is is_stable
-    assert found.sources.get("stable_template") == (None if is_stable is None else "/apply-template")
+    assert found.sources.get("stable_template") == (
+        None if is_stable is None else "/apply-template"
+    )

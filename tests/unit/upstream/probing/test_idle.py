@@ -20,7 +20,9 @@ def backend(concurrency: int = 0) -> BackendState:
 
 
 class Probe:
-    """A request that ends when it may; `sent` counts it, `cancelled` counts how often it was ended early."""
+    """A request that ends when it may; `sent` counts it, `cancelled` counts how often it was ended
+    early.
+    """
 
     def __init__(self) -> None:
         self.sent = self.cancelled = 0
@@ -39,7 +41,8 @@ class Probe:
 
 @pytest.mark.parametrize("concurrency", [0, 1, 4])
 async def test_a_probe_takes_a_slot_of_an_idle_backend_and_returns_it(concurrency: int) -> None:
-    state, probe = backend(concurrency), Probe()
+    state = backend(concurrency)
+    probe = Probe()
     pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await probe.begun.wait()
 
@@ -50,7 +53,8 @@ async def test_a_probe_takes_a_slot_of_an_idle_backend_and_returns_it(concurrenc
 
 
 async def test_a_probe_waits_until_the_users_requests_have_ended() -> None:
-    state, probe = backend(), Probe()
+    state = backend()
+    probe = Probe()
     state.slots.take("user")
     pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await let_others_run(100)
@@ -64,11 +68,14 @@ async def test_a_probe_waits_until_the_users_requests_have_ended() -> None:
 
 @pytest.mark.parametrize("concurrency", [0, 1, 4])
 async def test_a_probe_makes_room_for_a_users_request_and_is_sent_again(concurrency: int) -> None:
-    state, probe = backend(concurrency), Probe()
+    state = backend(concurrency)
+    probe = Probe()
     pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await probe.begun.wait()
 
-    await asyncio.wait_for(state.slots.enter("user"), 5)  # where one slot is all there is, the probe gives it up
+    await asyncio.wait_for(
+        state.slots.enter("user"), 5
+    )  # where one slot is all there is, the probe gives it up
     await until(lambda: probe.cancelled and state.slots.in_use == 1)
 
     probe.begun.clear()
@@ -80,7 +87,8 @@ async def test_a_probe_makes_room_for_a_users_request_and_is_sent_again(concurre
 
 
 async def test_probing_is_abandoned_after_repeated_interruptions() -> None:
-    state, arrivals = backend(), 0
+    state = backend()
+    arrivals = 0
 
     async def user_arrives() -> ProbeAnswer:
         nonlocal arrivals
@@ -97,7 +105,9 @@ async def test_probing_is_abandoned_after_repeated_interruptions() -> None:
     assert arrivals == MOST_INTERRUPTIONS
 
 
-async def test_probing_is_abandoned_if_the_backend_is_never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_probing_is_abandoned_if_the_backend_is_never_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.upstream.probing.idle.LONGEST_WAIT", 0.005)
     state = backend()
     state.slots.take("user")
@@ -107,7 +117,8 @@ async def test_probing_is_abandoned_if_the_backend_is_never_idle(monkeypatch: py
 
 
 async def test_a_probing_that_is_cancelled_returns_its_slot() -> None:
-    state, probe = backend(1), Probe()
+    state = backend(1)
+    probe = Probe()
     pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await probe.begun.wait()
 

@@ -9,8 +9,12 @@ from antiphon.upstream.probing.measurement import Measurement, decode, least, su
 
 
 def test_what_is_stored_is_read_again() -> None:
-    profile = ModelProfile(tools="native", text_calls=(), vision=False, rejected_keywords=("pattern",))
-    one = Measurement(profile=profile, digest="d", evidence={"vision": "vision"}, requests=3, tokens=9)
+    profile = ModelProfile(
+        tools="native", text_calls=(), vision=False, rejected_keywords=("pattern",)
+    )
+    one = Measurement(
+        profile=profile, digest="d", evidence={"vision": "vision"}, requests=3, tokens=9
+    )
 
     assert decode(one.encode()) == one
 
@@ -64,20 +68,30 @@ LAZY = "Too weak for coding agents: it calls no tool unless it is forced to."
         ({"weaknesses": ("calls",)}, LAZY),
         (
             {"weaknesses": (), "context_window": 8192},
-            "Too weak for coding agents: its context window of 8,192 tokens is too small for their requests.",
+            "Too weak for coding agents: its context window of 8,192 tokens is too small for "
+            "their requests.",
         ),
         (
             {"weaknesses": ("instructions", "calls"), "context_window": 4096},
-            "Too weak for coding agents: it does not follow instructions, it calls no tool unless it is forced to and "
+            "Too weak for coding agents: it does not follow instructions, it calls no tool unless "
+            "it is forced to and "
             "its context window of 4,096 tokens is too small for their requests.",
         ),
     ],
 )
-def test_a_verdict_is_one_sentence_about_what_was_measured(facts: dict[str, Any], sentence: str) -> None:
+def test_a_verdict_is_one_sentence_about_what_was_measured(
+    facts: dict[str, Any], sentence: str
+) -> None:
     assert verdict(ModelProfile(**facts)) == sentence
 
 
 def test_a_model_with_several_backends_is_as_weak_as_at_the_worst() -> None:
-    fit, lazy = ModelProfile(weaknesses=()), ModelProfile(weaknesses=("calls",))
+    fit = ModelProfile(weaknesses=())
+    lazy = ModelProfile(weaknesses=("calls",))
 
-    assert [least(each) for each in ([fit, lazy], [fit], [], [ModelProfile()])] == [LAZY, FIT, "", ""]
+    assert [least(each) for each in ([fit, lazy], [fit], [], [ModelProfile()])] == [
+        LAZY,
+        FIT,
+        "",
+        "",
+    ]

@@ -11,7 +11,9 @@ from antiphon.upstream.backend import Listing, Reply
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.parts import Listed
 
-BLIND, SEEING = ({"chat_template": "t", "chat_template_caps": {"supports_tools": able}} for able in (False, True))
+BLIND, SEEING = (
+    {"chat_template": "t", "chat_template_caps": {"supports_tools": able}} for able in (False, True)
+)
 
 
 async def body_of(report: Any) -> AsyncIterator[bytes]:
@@ -19,11 +21,15 @@ async def body_of(report: Any) -> AsyncIterator[bytes]:
 
 
 class Reporting(Listed):
-    """A server of llama.cpp with these models and these properties; None where it does not answer."""
+    """A server of llama.cpp with these models and these properties; None where it does not
+    answer.
+    """
 
     def __init__(self, properties: Any, *models: str) -> None:
         super().__init__("llama", models or ["m"])
-        self.properties, self.reports, self.meta = properties, 0, {"n_params": 8}
+        self.properties = properties
+        self.reports = 0
+        self.meta = {"n_params": 8}
 
     async def get(self, path: str) -> Reply:
         assert path == "/../props"
@@ -34,7 +40,9 @@ class Reporting(Listed):
 
     async def list_models(self) -> Listing:
         listed = await super().list_models()
-        return Listing([{**model, "owned_by": "llamacpp", "meta": self.meta} for model in listed.models])
+        return Listing(
+            [{**model, "owned_by": "llamacpp", "meta": self.meta} for model in listed.models]
+        )
 
 
 async def known(server: Reporting) -> ModelRegistry:
@@ -52,7 +60,9 @@ async def tools(registry: ModelRegistry, model: str = "m") -> str:
     [(BLIND, "prompt"), (SEEING, "native"), ({}, "native"), (None, "native"), ([BLIND], "native")],
     ids=["no tools", "tools", "no word", "no answer", "a list"],
 )
-async def test_a_template_that_renders_no_tools_has_them_in_the_prompt(properties: Any, form: str) -> None:
+async def test_a_template_that_renders_no_tools_has_them_in_the_prompt(
+    properties: Any, form: str
+) -> None:
     assert await tools(await known(Reporting(properties))) == form
 
 
@@ -62,7 +72,8 @@ async def test_it_is_queried_once_as_long_as_it_has_the_same_model() -> None:
     await registry.refresh()
     assert server.reports == 1
 
-    server.meta, server.properties = {"n_params": 9}, SEEING
+    server.meta = {"n_params": 9}
+    server.properties = SEEING
     await registry.refresh()
     assert (await tools(registry), server.reports) == ("native", 2)
 
@@ -74,7 +85,8 @@ async def test_it_is_queried_again_after_an_outage() -> None:
     await registry.refresh()
     assert await tools(registry) == "prompt"
 
-    server.models, server.properties = ["m"], SEEING
+    server.models = ["m"]
+    server.properties = SEEING
     await registry.refresh()
     assert await tools(registry) == "native"
 

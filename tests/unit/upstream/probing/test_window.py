@@ -1,4 +1,6 @@
-"""The window is found by prompts of known size, whatever the backend does with one that is too long."""
+"""The window is found by prompts of known size, whatever the backend does with one that is too
+long.
+"""
 
 from collections.abc import Callable
 
@@ -11,13 +13,17 @@ Reply = Callable[[int], ProbeAnswer]
 
 
 def replied(text: str, tokens: int) -> ProbeAnswer:
-    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": tokens}}
+    body = {
+        "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": tokens},
+    }
     return ProbeAnswer(200, body)
 
 
 def run(stated: int | None, reply: Reply) -> tuple[int | None, int]:
     """The window that is found, and how many prompts were sent."""
-    steps, count = measure(stated), 0
+    steps = measure(stated)
+    count = 0
     body = next(steps)
     while True:
         count += 1
@@ -40,7 +46,9 @@ def rejects(window: int, status: int = 400) -> Reply:
 @pytest.mark.parametrize("window", [2048, 4096, 5000, 8192, 30_000])
 @pytest.mark.parametrize("stated", [None, 32_768, 131_072])
 @pytest.mark.parametrize("backend", [cuts, rejects])
-def test_a_window_is_found_and_never_exceeded(window: int, stated: int | None, backend: Callable[[int], Reply]) -> None:
+def test_a_window_is_found_and_never_exceeded(
+    window: int, stated: int | None, backend: Callable[[int], Reply]
+) -> None:
     found, count = run(stated, backend(window))
 
     assert found is not None
@@ -62,7 +70,9 @@ def test_a_model_that_fails_the_short_prompt_cannot_be_measured(first: ProbeAnsw
 
 
 def test_a_failure_for_another_reason_ends_the_measure_with_what_passed() -> None:
-    answers = iter([replied(CODEWORD, 800), ProbeAnswer(400), replied(CODEWORD, 7_900), ProbeAnswer(0)])
+    answers = iter(
+        [replied(CODEWORD, 800), ProbeAnswer(400), replied(CODEWORD, 7_900), ProbeAnswer(0)]
+    )
 
     assert run(16_384, lambda tokens: next(answers)) == (7_900, 4)
 

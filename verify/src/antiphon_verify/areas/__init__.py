@@ -1,4 +1,6 @@
-"""Every area, a folder for each API: cases, each with the rows of the requirements that it judges."""
+"""Every area, a folder for each API: cases, each with the rows of the requirements that it
+judges.
+"""
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -25,7 +27,9 @@ CASES: tuple[Case, ...] = cases_of(*modules_of(__name__))
 
 
 def _rows_of(cases: Sequence[Case]) -> Iterator[Requirement]:
-    """Yield the rows that cases declare, once each: one that several cases share, after the last of them."""
+    """Yield the rows that cases declare, once each: one that several cases share, after the last of
+    them.
+    """
     rows = [row for case in cases for row in case.requirements]
     return reversed(dict.fromkeys(reversed(rows)))
 

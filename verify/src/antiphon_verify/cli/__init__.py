@@ -1,4 +1,6 @@
-"""The command `antiphon-verify`: errors on one line, and exit code 2 for mistakes that the user can correct."""
+"""The command `antiphon-verify`: errors on one line, and exit code 2 for mistakes that the user can
+correct.
+"""
 
 import sys
 

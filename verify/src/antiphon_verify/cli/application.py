@@ -36,13 +36,16 @@ def verify(
     replay: flags.ReplayFlag = None,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Check a server against the requirements of the Responses API and Chat Completions.
 
-    The server can be any implementation of either API. Each failed requirement is printed with the cause and a curl
-    command. The exit code is 0 only if the server meets every `must` that was checked.
+    The server can be any implementation of either API. Each failed requirement is printed with the
+    cause and a curl command. The exit code is 0 only if the server meets every `must` that was
+    checked.
 
     Examples:
       antiphon-verify --base-url http://localhost:11434/v1 --model qwen3

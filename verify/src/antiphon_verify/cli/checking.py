@@ -1,4 +1,6 @@
-"""One check from the options of the command line to the exit code: judge, write the report, print the findings."""
+"""One check from the options of the command line to the exit code: judge, write the report, print
+the findings.
+"""
 
 import asyncio
 import os
@@ -47,10 +49,14 @@ class Options:
     def plan(self) -> Plan:
         """Return the plan of the run. Raises `VerifyError`."""
         profile = load_profile(self.profile) if self.profile else None
-        profile_url, profile_key = (profile.base_url, profile.key_env) if profile else ("", "OPENAI_API_KEY")
+        profile_url, profile_key = (
+            (profile.base_url, profile.key_env) if profile else ("", "OPENAI_API_KEY")
+        )
         key = read_key(os.environ, self.key_env or profile_key)
         return Plan(
-            base_url=check_base_url(self.base_url or profile_url or os.environ.get("OPENAI_BASE_URL") or HERE),
+            base_url=check_base_url(
+                self.base_url or profile_url or os.environ.get("OPENAI_BASE_URL") or HERE
+            ),
             requirements=chosen(self.api, [self.replay] if self.replay else _split(self.only)),
             model=self.model,
             name=self.name,
@@ -70,14 +76,17 @@ def check(
 ) -> int:
     """Check a server and print what was found; return the exit code. Raises `VerifyError`.
 
-    `before` runs before the first request, so that it can end the run, and `after` receives the report.
+    `before` runs before the first request, so that it can end the run, and `after` receives the
+    report.
     """
     plan = options.plan()
     if options.replay:
         _replay(plan)
         return 0
     for path in filter(None, (options.json, options.html)):
-        write_file(path, b"", "ab")  # report an unwritable file now, not after a minute; the content stays until then
+        write_file(
+            path, b"", "ab"
+        )  # report an unwritable file now, not after a minute; the content stays until then
     before()
     report = asyncio.run(_judge(plan))
     if options.json:
@@ -91,9 +100,16 @@ def check(
 
 async def _judge(plan: Plan) -> Report:
     console = Console(stderr=True)
-    if not console.is_terminal:  # rich 13 prints an empty line there, even for a progress that is disabled
+    if (
+        not console.is_terminal
+    ):  # rich 13 prints an empty line there, even for a progress that is disabled
         return await judge(plan)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(f"Judging {plan.base_url}", total=len(plan.cases))
         return await judge(plan, lambda: progress.advance(task))
@@ -113,7 +129,9 @@ def _pairs(values: Sequence[str] | None) -> dict[str, str]:
     pairs = [value.partition("=") for value in values or ()]
     for key, separator, _ in pairs:
         if not key or not separator:
-            raise VerifyError("--about has an invalid value. Write it as KEY=VALUE, such as --about version=1.2.")
+            raise VerifyError(
+                "--about has an invalid value. Write it as KEY=VALUE, such as --about version=1.2."
+            )
     return {key: value for key, _, value in pairs}
 
 

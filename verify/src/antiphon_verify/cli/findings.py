@@ -1,4 +1,6 @@
-"""The output of the command: each failure, a table by area, then the requirements that were not judged."""
+"""The output of the command: each failure, a table by area, then the requirements that were not
+judged.
+"""
 
 from collections.abc import Sequence
 
@@ -17,12 +19,22 @@ REST: tuple[CaseOutcome, ...] = ("blocked", "not offered", "skipped")
 
 def print_report(console: Console, report: Report, *, is_verbose: bool = False) -> None:
     """Print a report."""
-    _print_causes(console, [one for one in report.causes if one.failed.kind == "protocol"], is_verbose=is_verbose)
+    _print_causes(
+        console,
+        [one for one in report.causes if one.failed.kind == "protocol"],
+        is_verbose=is_verbose,
+    )
     _print_table(console, report, "protocol", "area")
     if report.by_area("capability"):
-        console.print("Capabilities, which depend on the model and do not affect conformance:", style="bold")
+        console.print(
+            "Capabilities, which depend on the model and do not affect conformance:", style="bold"
+        )
         _print_table(console, report, "capability", "area")
-        _print_causes(console, [one for one in report.causes if one.failed.kind == "capability"], is_verbose=is_verbose)
+        _print_causes(
+            console,
+            [one for one in report.causes if one.failed.kind == "capability"],
+            is_verbose=is_verbose,
+        )
     _print_known(console, [one for one in report.results if one.known])
     _print_unjudged(console, report, "not offered")
     _print_unjudged(console, report, "skipped")
@@ -68,9 +80,18 @@ def _number(count: int) -> Text:
 
 def _print_causes(console: Console, causes: Sequence[Cause], *, is_verbose: bool) -> None:
     for one, same, blocked in causes:
-        _print_line(console, f"{one.level:<6} ", f"{one.id}: {one.sentence} [{explained(one.source)}]", "red")
+        _print_line(
+            console,
+            f"{one.level:<6} ",
+            f"{one.id}: {one.sentence} [{explained(one.source)}]",
+            "red",
+        )
         _print_line(console, "came   ", one.came)
-        for label, words in (("at     ", one.place), ("try    ", one.curl), ("same   ", _ids(same))):
+        for label, words in (
+            ("at     ", one.place),
+            ("try    ", one.curl),
+            ("same   ", _ids(same)),
+        ):
             if words:
                 _print_line(console, label, words)
         if blocked:
@@ -99,7 +120,11 @@ def _print_known(console: Console, results: Sequence[Result]) -> None:
     for one in results:
         is_news = one.outcome == "passed"
         _print_line(console, "known  ", f"{one.id}: {one.known}", "yellow")
-        _print_line(console, "came   ", "It holds now: the profile can be corrected." if is_news else one.came)
+        _print_line(
+            console,
+            "came   ",
+            "It holds now: the profile can be corrected." if is_news else one.came,
+        )
 
 
 def _print_unjudged(console: Console, report: Report, outcome: str) -> None:
@@ -135,7 +160,9 @@ def _conclusion(report: Report) -> str:
 
 
 def print_matrix(console: Console, reports: Sequence[Report]) -> None:
-    """Print servers side by side: the score of each area, and the requirements with different outcomes."""
+    """Print servers side by side: the score of each area, and the requirements with different
+    outcomes.
+    """
     head, *lines = rows(reports)
     table = Table(*(Column(_cell(cell)) for cell in head), box=None, pad_edge=False)
     for title, level, *cells in lines:

@@ -23,19 +23,28 @@ from antiphon_verify.report import Report, decode_reports
 PROGRAM = "antiphon-verify"
 """The program that the help texts of this package name."""
 
-ReportsArgument = Annotated[list[Path], typer.Argument(metavar="REPORT.json", help="Report from `--json`.")]
+ReportsArgument = Annotated[
+    list[Path], typer.Argument(metavar="REPORT.json", help="Report from `--json`.")
+]
 
-ReportArgument = Annotated[Path, typer.Argument(metavar="REPORT.json", help="Report from `--json`.")]
+ReportArgument = Annotated[
+    Path, typer.Argument(metavar="REPORT.json", help="Report from `--json`.")
+]
 
 NamesFlag = Annotated[
     list[str] | None,
-    typer.Option("--name", metavar="NAME", help="Name of a column, in the order of the reports. Can be repeated."),
+    typer.Option(
+        "--name",
+        metavar="NAME",
+        help="Name of a column, in the order of the reports. Can be repeated.",
+    ),
 ]
 
 
 def list_requirements(
     area: Annotated[
-        str | None, typer.Argument(metavar="AREA", help="Area or requirement to list. Default: all.")
+        str | None,
+        typer.Argument(metavar="AREA", help="Area or requirement to list. Default: all."),
     ] = None,
 ) -> None:
     """List the requirements with their IDs, levels and sources.
@@ -48,8 +57,12 @@ def list_requirements(
 
 def compare(
     reports: ReportsArgument,
-    html: Annotated[bool, typer.Option("--html", help="Print an HTML page instead of a table.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of a table.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Print an HTML page instead of a table.")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown instead of a table.")
+    ] = False,
     name: NamesFlag = None,
 ) -> None:
     """Compare the reports of servers side by side.
@@ -90,8 +103,8 @@ def diff(
 ) -> None:
     """Compare two reports.
 
-    Lists the requirements with a different outcome in the later report, regressions first. The exit code is 1 if there
-    is a regression.
+    Lists the requirements with a different outcome in the later report, regressions first. The exit
+    code is 1 if there is a regression.
 
     Examples:
       antiphon-verify diff before.json after.json
@@ -112,13 +125,17 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 def add_commands(app: typer.Typer, program: str = PROGRAM) -> None:
-    """Add these commands to an application; the examples in their help call it by the name `program`."""
+    """Add these commands to an application; the examples in their help call it by the name
+    `program`.
+    """
     for name, function in COMMANDS.items():
         app.command(name, help=help_text(function, program))(function)
 
 
 def help_text(function: Callable[..., None], program: str = PROGRAM) -> str:
-    """Return the docstring of a command as its help: with its examples on lines of their own, for a program."""
+    """Return the docstring of a command as its help: with its examples on lines of their own, for a
+    program.
+    """
     text = inspect.getdoc(function) or ""
     return text.replace("\n\nExamples:\n", "\n\n\b\nExamples:\n").replace(PROGRAM, program)
 
@@ -128,10 +145,13 @@ def _decoded(paths: Sequence[Path]) -> list[Report]:
 
 
 def _named(paths: Sequence[Path], names: Sequence[str]) -> list[Report]:
-    """Return the reports with their names: the name at the same place in `names`, else its own, else the file's."""
+    """Return the reports with their names: the name at the same place in `names`, else its own,
+    else the file's.
+    """
     if len(names) > len(paths):
         raise VerifyError(
-            f"There are {len(names)} names for {len(paths)} reports. Use at most one --name for each report."
+            f"There are {len(names)} names for {len(paths)} reports. Use at most one --name for "
+            "each report."
         )
     chosen_names = [*names, *("" for _ in paths[len(names) :])]
     return [

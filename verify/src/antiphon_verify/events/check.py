@@ -13,7 +13,9 @@ from antiphon_verify.events.text import check_details, check_text
 
 
 def plain(event: Any) -> Event:
-    """Return an event as a dict of plain JSON. Raises TypeError for anything but a mapping or an SDK's model."""
+    """Return an event as a dict of plain JSON. Raises TypeError for anything but a mapping or an
+    SDK's model.
+    """
     if isinstance(event, Mapping):
         return dict(event)
     if hasattr(event, "model_dump"):
@@ -22,8 +24,14 @@ def plain(event: Any) -> Event:
 
 
 def readable(events: Iterable[Event]) -> list[Event]:
-    """Return the API's events that have their fields, each with only these fields: the rest is not checked."""
-    return [_known_fields(event) for event in events if _is_known(event) and next(_faults(event), None) is None]
+    """Return the API's events that have their fields, each with only these fields: the rest is not
+    checked.
+    """
+    return [
+        _known_fields(event)
+        for event in events
+        if _is_known(event) and next(_faults(event), None) is None
+    ]
 
 
 OPTIONAL = ("type", "sequence_number", "logprobs", "error", "code", "message")
@@ -37,7 +45,9 @@ def check_fields(events: Iterable[Event]) -> Iterator[Breach]:
         if not isinstance(name, str):
             yield Breach("event:fields", "an event has no type", event)
         elif name in FIELDS:
-            yield from (Breach("event:fields", f"{name}: {fault}", event) for fault in _faults(event))
+            yield from (
+                Breach("event:fields", f"{name}: {fault}", event) for fault in _faults(event)
+            )
         elif ":" not in name:
             yield Breach("event:known-type", f"{name} is not an event of the API", event)
 
@@ -77,7 +87,12 @@ def _has_message(error: Any) -> bool:
     return isinstance(error, dict) and isinstance(error.get("message"), str)
 
 
-_JSON_NAMES: dict[type, str] = {dict: "an object", list: "an array", int: "an integer", str: "a string"}
+_JSON_NAMES: dict[type, str] = {
+    dict: "an object",
+    list: "an array",
+    int: "an integer",
+    str: "a string",
+}
 
 
 CHECKS = (
@@ -94,12 +109,13 @@ CHECKS = (
 
 
 def check_event_stream(events: Iterable[Mapping[str, Any] | Any]) -> list[Violation]:
-    """Return one violation for each rule that a whole stream violates; an empty list means that it is valid.
+    """Return one violation for each rule that a whole stream violates; an empty list means that it
+    is valid.
 
-    `events` are those of one response from `response.created` to the terminal one, as dicts of plain JSON or as the
-    `openai` package's models. Any content is judged, and nothing is raised for it; the time is linear in their number.
-    An event that lacks a field of its type is reported under `event:fields` and otherwise only counts for numbers and
-    order.
+    `events` are those of one response from `response.created` to the terminal one, as dicts of
+    plain JSON or as the `openai` package's models. Any content is judged, and nothing is raised for
+    it; the time is linear in their number. An event that lacks a field of its type is reported
+    under `event:fields` and otherwise only counts for numbers and order.
     """
     return violations(_breaches([plain(event) for event in events]))
 

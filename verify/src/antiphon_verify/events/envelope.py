@@ -31,7 +31,9 @@ def check_usage(events: list[Event]) -> Iterator[Breach]:
 
 def _check_counts(usage: Any, event: Event) -> Iterator[Breach]:
     counts = [at(usage, path) for path in COUNTS]
-    missing = [".".join(path) for path, count in zip(COUNTS, counts, strict=True) if type(count) is not int]
+    missing = [
+        ".".join(path) for path, count in zip(COUNTS, counts, strict=True) if type(count) is not int
+    ]
     if missing:
         yield Breach("usage:details", f"no count of {', '.join(missing)}", event)
         return
@@ -39,7 +41,9 @@ def _check_counts(usage: Any, event: Event) -> Iterator[Breach]:
     if total != read + produced:
         yield Breach("usage:totals", f"{read} and {produced} do not add up to {total}", event)
     elif not (0 <= cached <= read and 0 <= reasoned <= produced):
-        yield Breach("usage:totals", f"{cached} of {read} cached, {reasoned} of {produced} reasoned", event)
+        yield Breach(
+            "usage:totals", f"{cached} of {read} cached, {reasoned} of {produced} reasoned", event
+        )
 
 
 OPENINGS = (["response.created", "response.in_progress"], list(OPENING))
@@ -64,7 +68,9 @@ def _check_numbers(events: list[Event]) -> Iterator[Breach]:
             expected += 1
             continue
         if number != expected:
-            yield Breach("stream:sequence-numbers", f"{number} arrived when {expected} was next", event)
+            yield Breach(
+                "stream:sequence-numbers", f"{number} arrived when {expected} was next", event
+            )
         expected = number + 1
 
 
@@ -79,11 +85,17 @@ def _check_opening(events: list[Event]) -> Iterator[Breach]:
         if name in OPENING and follower is None:
             opening.append(name)
         elif name in OPENING:
-            yield Breach("stream:opening-order", f"{name} arrived when the response was in progress", event)
+            yield Breach(
+                "stream:opening-order", f"{name} arrived when the response was in progress", event
+            )
         elif name != "keepalive" and follower is None:
             follower = event
     if follower is not None and not _opens_well(opening, follower):
-        yield Breach("stream:opening-order", f"{' and '.join(opening)} arrived before {follower.get('type')}", follower)
+        yield Breach(
+            "stream:opening-order",
+            f"{' and '.join(opening)} arrived before {follower.get('type')}",
+            follower,
+        )
 
 
 def _opens_well(opening: list[str], follower: Event) -> bool:
@@ -96,7 +108,9 @@ def _check_end(events: list[Event]) -> Iterator[Breach]:
     end: str | None = None
     for event in events:
         if end is not None:
-            yield Breach("stream:nothing-after-terminal", f"{event.get('type')} follows {end}", event)
+            yield Breach(
+                "stream:nothing-after-terminal", f"{event.get('type')} follows {end}", event
+            )
         elif event.get("type") in ENDS:
             end = event["type"]
     if end is None:
@@ -133,7 +147,9 @@ OPENING_STATUS = {
 }
 
 MODEL_ITEMS = ("message", "reasoning", "function_call", "custom_tool_call")
-"""Items that the model itself writes; a hosted tool's item can be incomplete while the answer continues."""
+"""Items that the model itself writes; a hosted tool's item can be incomplete while the answer
+continues.
+"""
 
 
 def check_snapshots(events: list[Event]) -> Iterator[Breach]:
@@ -161,24 +177,41 @@ def _check_constant(first: dict[str, Any], event: Event) -> Iterator[Breach]:
 def _check_opening_snapshot(event: Event) -> Iterator[Breach]:
     response = event["response"]
     if response.get("status") not in OPENING_STATUS[event["type"]]:
-        yield Breach("opening:status", f"{event['type']} has status {response.get('status')}", event)
+        yield Breach(
+            "opening:status", f"{event['type']} has status {response.get('status')}", event
+        )
     if response["output"]:
-        yield Breach("opening:output-empty", f"{event['type']} has {len(response['output'])} items", event)
+        yield Breach(
+            "opening:output-empty", f"{event['type']} has {len(response['output'])} items", event
+        )
     if response.get("usage") is not None:
         yield Breach("opening:usage-null", f"{event['type']} has usage", event)
 
 
 def _check_terminal(event: Event) -> Iterator[Breach]:
-    response, status = event["response"], STATUS[event["type"]]
+    response = event["response"]
+    status = STATUS[event["type"]]
     if response.get("status") != status:
-        yield Breach("terminal:status-matches-type", f"{event['type']} has status {response.get('status')}", event)
+        yield Breach(
+            "terminal:status-matches-type",
+            f"{event['type']} has status {response.get('status')}",
+            event,
+        )
     # Servers older than 2026 do not have the key.
-    if "completed_at" in response and (response["completed_at"] is not None) != (status == "completed"):
-        yield Breach("terminal:completed-at", f"it is {response['completed_at']} in {event['type']}", event)
+    if "completed_at" in response and (response["completed_at"] is not None) != (
+        status == "completed"
+    ):
+        yield Breach(
+            "terminal:completed-at", f"it is {response['completed_at']} in {event['type']}", event
+        )
     if _states(response.get("error"), "code", "message") != (status == "failed"):
-        yield Breach("failed:error-set", f"error is {response.get('error')} in {event['type']}", event)
+        yield Breach(
+            "failed:error-set", f"error is {response.get('error')} in {event['type']}", event
+        )
     if _states(response.get("incomplete_details"), "reason") != (status == "incomplete"):
-        yield Breach("incomplete:reason", f"{response.get('incomplete_details')} in {event['type']}", event)
+        yield Breach(
+            "incomplete:reason", f"{response.get('incomplete_details')} in {event['type']}", event
+        )
 
 
 def _states(value: Any, *keys: str) -> bool:
@@ -203,9 +236,12 @@ def _check_failed(error: Event | None, failed: Event) -> Iterator[Breach]:
     if error is None:
         yield Breach("failed:error-before", "there was no such event", failed)
         return
-    response_code, code = at(failed["response"], ("error", "code")), at(error.get("error", error), ("code",))
+    response_code = at(failed["response"], ("error", "code"))
+    code = at(error.get("error", error), ("code",))
     if response_code != code:
-        yield Breach("failed:error-before", f"its code is {code}, the response's {response_code}", failed)
+        yield Breach(
+            "failed:error-before", f"its code is {code}, the response's {response_code}", failed
+        )
 
 
 def _check_incomplete_items(events: list[Event]) -> Iterator[Breach]:
@@ -223,7 +259,8 @@ def _check_incomplete_items(events: list[Event]) -> Iterator[Breach]:
 
 
 def _check_cut(event: Event) -> Iterator[Breach]:
-    reason, output = at(event["response"], ("incomplete_details", "reason")), event["response"]["output"]
+    reason = at(event["response"], ("incomplete_details", "reason"))
+    output = event["response"]["output"]
     status = output[-1].get("status", "incomplete") if output else "incomplete"
     cut = "in_progress" if output and output[-1]["type"] == "apply_patch_call" else "incomplete"
     if reason in ("max_output_tokens", "content_filter") and status != cut:

@@ -12,10 +12,10 @@ from antiphon_verify.events.streams import Event
 def fold(events: Iterable[Mapping[str, Any] | Any]) -> dict[str, Any]:
     """Rebuild the response from its events, all of them or only the first ones.
 
-    Streamed content (content, summary, arguments, input, code, diff, commands) is joined from the deltas, every other
-    field of an item has the value in its last event, and `output` is the items in order. So for a valid stream
-    `fold(events)` equals the terminal event's response; its output is not read. Returns `{}` if no event contains the
-    response.
+    Streamed content (content, summary, arguments, input, code, diff, commands) is joined from the
+    deltas, every other field of an item has the value in its last event, and `output` is the items
+    in order. So for a valid stream `fold(events)` equals the terminal event's response; its output
+    is not read. Returns `{}` if no event contains the response.
     """
     response: dict[str, Any] = {}
     items: dict[int, FoldedItem] = {}
@@ -26,7 +26,11 @@ def fold(events: Iterable[Mapping[str, Any] | Any]) -> dict[str, Any]:
             items[event["output_index"]] = FoldedItem(event["item"])
         elif event.get("output_index") in items:
             items[event["output_index"]].add(event)
-    return {**response, "output": [items[index].whole() for index in sorted(items)]} if response else {}
+    return (
+        {**response, "output": [items[index].whole() for index in sorted(items)]}
+        if response
+        else {}
+    )
 
 
 @dataclass(slots=True)

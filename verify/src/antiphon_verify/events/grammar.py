@@ -1,13 +1,19 @@
-"""The events of the API as tables: the fields of each, the items it belongs to, the text it is a piece of.
+"""The events of the API as tables: the fields of each, the items it belongs to, the text it is a
+piece of.
 
-Specification section 4, with the events that OpenAI sends beyond the SDK's union; the order of a hosted tool's steps is
-in section 16. An event's *stem* is its type without the last word: `response.refusal` for `response.refusal.delta`.
+Specification section 4, with the events that OpenAI sends beyond the SDK's union; the order of a
+hosted tool's steps is in section 16. An event's *stem* is its type without the last word:
+`response.refusal` for `response.refusal.delta`.
 """
 
 from typing import Any, NamedTuple
 
 OPENING = ("response.created", "response.queued", "response.in_progress")
-STATUS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
+STATUS = {
+    "response.completed": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+}
 """Each terminal event's status."""
 
 _RESPONSE: dict[str, type] = {"response": dict}
@@ -56,16 +62,32 @@ FIELDS: dict[str, dict[str, type]] = {
     "response.shell_call_command.done": {**_COMMAND, "command": str},
     "response.shell_call_output_content.delta": {**_ITEM, **_COMMAND, "delta": dict},
     "response.shell_call_output_content.done": {**_ITEM, **_COMMAND, "output": list},
-    "response.image_generation_call.partial_image": {**_ITEM, "partial_image_index": int, "partial_image_b64": str},
+    "response.image_generation_call.partial_image": {
+        **_ITEM,
+        "partial_image_index": int,
+        "partial_image_b64": str,
+    },
     "response.compaction.compacting": _ITEM,
     **dict.fromkeys(
         (
-            *(f"response.code_interpreter_call.{step}" for step in ("in_progress", "interpreting", "completed")),
-            *(f"response.file_search_call.{step}" for step in ("in_progress", "searching", "completed")),
-            *(f"response.image_generation_call.{step}" for step in ("in_progress", "generating", "completed")),
+            *(
+                f"response.code_interpreter_call.{step}"
+                for step in ("in_progress", "interpreting", "completed")
+            ),
+            *(
+                f"response.file_search_call.{step}"
+                for step in ("in_progress", "searching", "completed")
+            ),
+            *(
+                f"response.image_generation_call.{step}"
+                for step in ("in_progress", "generating", "completed")
+            ),
             *(f"response.mcp_call.{step}" for step in ("in_progress", "completed", "failed")),
             *(f"response.mcp_list_tools.{step}" for step in ("in_progress", "completed", "failed")),
-            *(f"response.web_search_call.{step}" for step in ("in_progress", "searching", "completed")),
+            *(
+                f"response.web_search_call.{step}"
+                for step in ("in_progress", "searching", "completed")
+            ),
         ),
         _ITEM,
     ),
@@ -105,7 +127,9 @@ ITEM_TYPES: dict[str, tuple[str, ...]] = {
 
 
 class Text(NamedTuple):
-    """A text that arrives in deltas: its key in `done`, its number within its item, its place in the item."""
+    """A text that arrives in deltas: its key in `done`, its number within its item, its place in
+    the item.
+    """
 
     field: str
     numbered_by: str = ""
@@ -128,7 +152,10 @@ TEXTS: dict[str, Text] = {
 """Texts by stem."""
 
 ITEM_TEXTS: dict[str, str] = {
-    item_type: stem for stem, text in TEXTS.items() if text.item_path for item_type in ITEM_TYPES[stem]
+    item_type: stem
+    for stem, text in TEXTS.items()
+    if text.item_path
+    for item_type in ITEM_TYPES[stem]
 }
 """The stem of the text of which an item of that type consists."""
 

@@ -55,14 +55,18 @@ def _check_step(progress: Progress, event: Event) -> Iterator[Breach]:
 def _check_partial_image(progress: Progress, event: Event) -> Iterator[Breach]:
     index = event["partial_image_index"]
     if index != progress.images:
-        yield Breach("image:partial-index-next", f"{index} arrived when {progress.images} was next", event)
+        yield Breach(
+            "image:partial-index-next", f"{index} arrived when {progress.images} was next", event
+        )
     progress.images = index + 1
 
 
 def _check_done(progress: Progress, event: Event) -> Iterator[Breach]:
     item = event["item"]
     outcome = _outcome(item)
-    has_end = progress.end is not None or (outcome == "failed" and f"response.{item['type']}.failed" in FIELDS)
+    has_end = progress.end is not None or (
+        outcome == "failed" and f"response.{item['type']}.failed" in FIELDS
+    )
     if has_end and progress.end != outcome:
         yield Breach(
             "tool:end-matches-status",
@@ -71,7 +75,9 @@ def _check_done(progress: Progress, event: Event) -> Iterator[Breach]:
         )
     missing = [step for step in STEPS[item["type"]] if step not in progress.steps]
     if outcome == "completed" and progress.end != "failed" and missing:
-        yield Breach("tool:steps-complete", f"a {item['type']} completed without {', '.join(missing)}", event)
+        yield Breach(
+            "tool:steps-complete", f"a {item['type']} completed without {', '.join(missing)}", event
+        )
 
 
 def _outcome(item: dict[str, Any]) -> Any:
@@ -79,7 +85,9 @@ def _outcome(item: dict[str, Any]) -> Any:
     return item.get("status", "failed" if item.get("error") else "completed")
 
 
-LISTING, CALL, REQUEST = "mcp_list_tools", "mcp_call", "mcp_approval_request"
+LISTING = "mcp_list_tools"
+CALL = "mcp_call"
+REQUEST = "mcp_approval_request"
 
 ALONE = {*STEPS, REQUEST}
 """Items during which no other item is open."""
@@ -97,7 +105,9 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "find_in_page": ("pattern", "url"),
     "find": ("pattern", "url"),
 }
-"""The fields of a web search's action in addition to its type, by type; in 2025, `find_in_page` was called `find`."""
+"""The fields of a web search's action in addition to its type, by type; in 2025, `find_in_page` was
+called `find`.
+"""
 
 
 class Open(NamedTuple):
@@ -165,14 +175,21 @@ def _check_search(added: dict[str, Any], event: Event) -> Iterator[Breach]:
 def _check_tools_listed(added: dict[str, Any], event: Event) -> Iterator[Breach]:
     item = event["item"]
     yield from _check_texts(("server_label",), event)
-    tools, error = item.get("tools"), item.get("error")
+    tools = item.get("tools")
+    error = item.get("error")
     if not isinstance(tools, list):
         yield _lacks(event, "a list of tools", tools)
     for tool in _list(tools):
-        if not isinstance(at(tool, ("name",)), str) or not isinstance(at(tool, ("input_schema",)), dict):
+        if not isinstance(at(tool, ("name",)), str) or not isinstance(
+            at(tool, ("input_schema",)), dict
+        ):
             yield _lacks(event, "a tool's name or schema", tool)
     if error is not None and (tools or not isinstance(error, str)):
-        yield Breach("mcp:list-outcome", f"it has {len(_list(tools))} tools and the error {displayed(error)}", event)
+        yield Breach(
+            "mcp:list-outcome",
+            f"it has {len(_list(tools))} tools and the error {displayed(error)}",
+            event,
+        )
 
 
 def _check_called(added: dict[str, Any], event: Event) -> Iterator[Breach]:
@@ -180,14 +197,20 @@ def _check_called(added: dict[str, Any], event: Event) -> Iterator[Breach]:
     yield from _check_texts(("name", "arguments", "server_label"), event)
     error = item.get("error")
     status = item.get("status")
-    wrong = {"completed": "error", "failed": "output"}.get(status if isinstance(status, str) else "", "")
+    wrong = {"completed": "error", "failed": "output"}.get(
+        status if isinstance(status, str) else "", ""
+    )
     if item.get(wrong) is not None:
-        yield Breach("mcp:call-outcome", f"it {status} with the {wrong} {displayed(item[wrong])}", event)
+        yield Breach(
+            "mcp:call-outcome", f"it {status} with the {wrong} {displayed(item[wrong])}", event
+        )
     if error is not None and not _is_error(error):
         yield Breach("mcp:call-error", f"the error is {displayed(error)}", event)
     if added.get("arguments") and added["arguments"] != item.get("arguments"):
         yield Breach(
-            "mcp:arguments-kept", f"{displayed(added['arguments'])} became {displayed(item.get('arguments'))}", event
+            "mcp:arguments-kept",
+            f"{displayed(added['arguments'])} became {displayed(item.get('arguments'))}",
+            event,
         )
 
 
@@ -196,7 +219,9 @@ def _check_requested(added: dict[str, Any], event: Event) -> Iterator[Breach]:
     # Its sealed content is an extension, and known only once all calls of its answer are.
     item = {name: value for name, value in event["item"].items() if name != "encrypted_content"}
     if added and added != item:
-        yield Breach("mcp:request-whole", "it is done with other content than it was added with", event)
+        yield Breach(
+            "mcp:request-whole", "it is done with other content than it was added with", event
+        )
 
 
 DONE: dict[str, Callable[[dict[str, Any], Event], Iterator[Breach]]] = {
@@ -215,7 +240,11 @@ def _check_texts(names: tuple[str, ...], event: Event) -> Iterator[Breach]:
 
 def _is_error(error: Any) -> bool:
     kind = at(error, ("type",))
-    return isinstance(kind, str) and kind in ERRORS and all(error.get(name) is not None for name in ERRORS[kind])
+    return (
+        isinstance(kind, str)
+        and kind in ERRORS
+        and all(error.get(name) is not None for name in ERRORS[kind])
+    )
 
 
 def _list(value: Any) -> list[Any]:
@@ -223,4 +252,6 @@ def _list(value: Any) -> list[Any]:
 
 
 def _lacks(event: Event, what: str, came: Any) -> Breach:
-    return Breach("tool:fields", f"a {event['item']['type']} is done without {what}: {displayed(came)}", event)
+    return Breach(
+        "tool:fields", f"a {event['item']['type']} is done without {what}: {displayed(came)}", event
+    )

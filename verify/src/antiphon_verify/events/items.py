@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from antiphon_verify.events.grammar import ITEM_TEXTS, ITEM_TYPES, PART_TEXTS, STATUS, STEPS, TEXTS, at, stem
+from antiphon_verify.events.grammar import (
+    ITEM_TEXTS,
+    ITEM_TYPES,
+    PART_TEXTS,
+    STATUS,
+    STEPS,
+    TEXTS,
+    at,
+    stem,
+)
 from antiphon_verify.events.rules import Breach
 from antiphon_verify.events.streams import Event
 
@@ -15,7 +24,11 @@ OPAQUE = ("encrypted_content",)
 
 LISTS = {
     "response.content_part.done": ("content", "content_index", "item:content-equals-parts"),
-    "response.reasoning_summary_part.done": ("summary", "summary_index", "item:summary-equals-parts"),
+    "response.reasoning_summary_part.done": (
+        "summary",
+        "summary_index",
+        "item:summary-equals-parts",
+    ),
 }
 """Where the item has the completed parts, what numbers them, and the rule."""
 
@@ -43,21 +56,33 @@ def _check_item(parts: dict[tuple[int, str], dict[int, Any]], event: Event) -> I
     for key, _, rule in LISTS.values():
         streamed = parts.pop((event["output_index"], key), {})
         if (item.get(key) or []) != [streamed[index] for index in sorted(streamed)]:
-            yield Breach(rule, f"the {item['type']} is done with other {key} than its {len(streamed)} parts", event)
+            yield Breach(
+                rule,
+                f"the {item['type']} is done with other {key} than its {len(streamed)} parts",
+                event,
+            )
 
 
 def _check_output(items: list[dict[str, Any]], event: Event) -> Iterator[Breach]:
     output = event["response"]["output"]
     if len(output) != len(items):
         yield Breach(
-            "output:equals-done-items", f"{len(items)} items were done, {len(output)} are in the output", event
+            "output:equals-done-items",
+            f"{len(items)} items were done, {len(output)} are in the output",
+            event,
         )
         return
     for index, (done, final) in enumerate(zip(items, output, strict=True)):
-        changed = {key for key in done.keys() | final.keys() if done.get(key) != final.get(key)} - {*OPAQUE}
+        changed = {key for key in done.keys() | final.keys() if done.get(key) != final.get(key)} - {
+            *OPAQUE
+        }
         if changed:
             rule = "output:equals-done-items" if changed & {*IDENTITY} else "output:same-content"
-            yield Breach(rule, f"the {done['type']} at {index} was done with other {', '.join(sorted(changed))}", event)
+            yield Breach(
+                rule,
+                f"the {done['type']} at {index} was done with other {', '.join(sorted(changed))}",
+                event,
+            )
 
 
 class Track(NamedTuple):
@@ -117,9 +142,12 @@ def check_parts(events: list[Event]) -> Iterator[Breach]:
 
 
 def _check_part_added(track: Track, parts: Parts, event: Event) -> Iterator[Breach]:
-    index, part = event[track.numbered_by], event.get("part", {})
+    index = event[track.numbered_by]
+    part = event.get("part", {})
     if index != parts.added:
-        yield Breach(f"{track.name}:index-next", f"{index} arrived when {parts.added} was next", event)
+        yield Breach(
+            f"{track.name}:index-next", f"{index} arrived when {parts.added} was next", event
+        )
     parts.added += 1
     parts.open[index] = part.get("type", "")
     for key in EMPTY:
@@ -131,7 +159,9 @@ def _check_inside(track: Track, parts: Parts, event: Event) -> Iterator[Breach]:
     kind = parts.open.get(event[track.numbered_by])
     if kind is None:
         place = f"{track.numbered_by} {event[track.numbered_by]}"
-        yield Breach(f"{track.name}:events-inside-life", f"{event['type']} while {place} is not open", event)
+        yield Breach(
+            f"{track.name}:events-inside-life", f"{event['type']} while {place} is not open", event
+        )
     elif "part" in event and event["part"]["type"] != kind:
         yield Breach("part:kind", f"a {kind} is done as {event['part']['type']}", event)
     elif kind and "part" not in event and not event["type"].startswith(PART_TEXTS.get(kind, "")):
@@ -142,7 +172,11 @@ def _check_parts_done(tracks: dict[str, Parts], event: Event) -> Iterator[Breach
     for place, parts in tracks.items():
         for index in parts.open:
             track = TRACKS[place]
-            yield Breach(f"{track.name}:done-once", f"{track.numbered_by} {index} is not done when its item is", event)
+            yield Breach(
+                f"{track.name}:done-once",
+                f"{track.numbered_by} {index} is not done when its item is",
+                event,
+            )
 
 
 FINAL = ("completed", "incomplete", "failed")
@@ -157,13 +191,17 @@ STREAMED: dict[str, tuple[tuple[str, ...], ...]] = {
 """Where an item has content that arrives later."""
 
 APPROVED = "approval_request_id"
-"""An MCP call with this field was requested for approval before, and has its arguments from the start."""
+"""An MCP call with this field was requested for approval before, and has its arguments from the
+start.
+"""
 
 CONSTANT = ("type", "id", "call_id", "name", "server_label", APPROVED)
 """The fields of an item that are final when it is added."""
 
 OWN = ("call_id",)
-"""Of these, what the API does not define for the items of hosted tools: an extra field of a server, which can end."""
+"""Of these, what the API does not define for the items of hosted tools: an extra field of a server,
+which can end.
+"""
 
 
 @dataclass(slots=True)
@@ -190,7 +228,8 @@ def check_items(events: list[Event]) -> Iterator[Breach]:
 
 
 def _check_added(lives: dict[int, Life], ids: set[str], event: Event) -> Iterator[Breach]:
-    index, item = event["output_index"], event["item"]
+    index = event["output_index"]
+    item = event["item"]
     if index in lives:
         yield Breach("item:added-once", f"output index {index} was added before", event)
         return
@@ -210,7 +249,9 @@ def _check_added(lives: dict[int, Life], ids: set[str], event: Event) -> Iterato
 def _check_fresh(item: dict[str, Any], event: Event) -> Iterator[Breach]:
     for path in STREAMED.get(item["type"], ()):
         if at(item, path) and not (path == ("arguments",) and item.get(APPROVED)):
-            yield Breach("item:opens-empty", f"a {item['type']} is added with its {'.'.join(path)}", event)
+            yield Breach(
+                "item:opens-empty", f"a {item['type']} is added with its {'.'.join(path)}", event
+            )
     is_streamed = item["type"] in STREAMED or item["type"] in STEPS
     is_result = item["type"].endswith("_output")
     if is_streamed and not is_result and item.get("status") not in (None, "in_progress"):
@@ -218,10 +259,13 @@ def _check_fresh(item: dict[str, Any], event: Event) -> Iterator[Breach]:
 
 
 def _check_done(lives: dict[int, Life], event: Event) -> Iterator[Breach]:
-    index, item = event["output_index"], event["item"]
+    index = event["output_index"]
+    item = event["item"]
     life = lives.get(index)
     if life is None:
-        yield Breach("item:events-inside-life", f"a {item['type']} is done that was not added", event)
+        yield Breach(
+            "item:events-inside-life", f"a {item['type']} is done that was not added", event
+        )
         return
     if life.is_done:
         yield Breach("item:done-once", f"output index {index} was done before", event)
@@ -229,7 +273,9 @@ def _check_done(lives: dict[int, Life], event: Event) -> Iterator[Breach]:
     for key in CONSTANT:
         is_own = key in OWN and item["type"] in STEPS
         if life.added.get(key) not in (None, item.get(key)) and not is_own:
-            yield Breach("item:done-matches-added", f"{key} {item.get(key)} was {life.added[key]}", event)
+            yield Breach(
+                "item:done-matches-added", f"{key} {item.get(key)} was {life.added[key]}", event
+            )
     is_excused = at(item, ("caller", "type")) == "program" or item["type"] == "apply_patch_call"
     if item.get("status") not in (None, *FINAL) and not is_excused:
         yield Breach("item:status-final", f"a {item['type']} is done and {item['status']}", event)
@@ -241,7 +287,11 @@ def _check_event(life: Life | None, event: Event) -> Iterator[Breach]:
         yield Breach("item:events-inside-life", f"{event['type']} arrives {when}", event)
         return
     if event.get("item_id", life.added.get("id")) != life.added.get("id"):
-        yield Breach("item:event-id", f"{event['type']} names {event['item_id']}, not {life.added.get('id')}", event)
+        yield Breach(
+            "item:event-id",
+            f"{event['type']} names {event['item_id']}, not {life.added.get('id')}",
+            event,
+        )
     item_type = life.added["type"]
     if ":" not in item_type and item_type not in ITEM_TYPES.get(stem(event["type"]), (item_type,)):
         yield Breach("item:event-kind", f"{event['type']} in a {item_type}", event)
@@ -251,4 +301,6 @@ def _check_all_done(lives: dict[int, Life], event: Event) -> Iterator[Breach]:
     for index, life in lives.items():
         if not life.is_done:
             life.is_done = True
-            yield Breach("item:done-once", f"the {life.added['type']} at {index} is never done", event)
+            yield Breach(
+                "item:done-once", f"the {life.added['type']} at {index} is never done", event
+            )

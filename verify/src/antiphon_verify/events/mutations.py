@@ -15,7 +15,9 @@ class Mutation(NamedTuple):
     stream: str
     change: Change
     settled: str = "items"
-    """`items`: items repeat their parts, and the terminal output repeats the items. `output`: only the latter."""
+    """`items`: items repeat their parts, and the terminal output repeats the items. `output`: only
+    the latter.
+    """
 
     def apply(self, streams: dict[str, list[Event]]) -> list[Event]:
         events = self.change(deepcopy(streams[self.stream]))
@@ -46,7 +48,8 @@ def settle_output(events: list[Event]) -> None:
             each["response"]["output"] = done_items(events)
 
 
-# Ways to change a stream. A type is written without `response.`; `nth` counts events of that type from 0.
+# Ways to change a stream. A type is written without `response.`; `nth` counts events of that type
+# from 0.
 
 
 def find(events: list[Event], type: str, nth: int = 0) -> int:
@@ -95,7 +98,8 @@ def swap(first: str, second: str) -> Change:
     """Exchange two events."""
 
     def change(events: list[Event]) -> list[Event]:
-        one, other = find(events, first), find(events, second)
+        one = find(events, first)
+        other = find(events, second)
         events[one], events[other] = events[other], events[one]
         return events
 
@@ -130,7 +134,10 @@ def renumber(key: str, old: int, new: int, types: str = "") -> Change:
     """Replace `old` by `new` in every event with the word `types` in its type."""
 
     def change(events: list[Event]) -> list[Event]:
-        return [{**each, key: new} if each.get(key) == old and types in each["type"] else each for each in events]
+        return [
+            {**each, key: new} if each.get(key) == old and types in each["type"] else each
+            for each in events
+        ]
 
     return change
 
@@ -139,7 +146,8 @@ def move(type: str, nth: int, before: tuple[str, int]) -> Change:
     """Move an event before another one."""
 
     def change(events: list[Event]) -> list[Event]:
-        moved, place = events[find(events, type, nth)], find(events, *before)
+        moved = events[find(events, type, nth)]
+        place = find(events, *before)
         rest = [each for each in events if each is not moved]
         return [*rest[:place], moved, *rest[place:]]
 
@@ -148,9 +156,16 @@ def move(type: str, nth: int, before: tuple[str, int]) -> Change:
 
 def cited(**fields: Any) -> Change:
     """Set fields of the citation, where it is added and where its part is done."""
-    added, done = "output_text.annotation.added", "content_part.done"
+    added = "output_text.annotation.added"
+    done = "content_part.done"
     places = ((added, "annotation"), (done, "part.annotations.0"))
-    return both(*(put(each, f"{path}.{name}", value) for each, path in places for name, value in fields.items()))
+    return both(
+        *(
+            put(each, f"{path}.{name}", value)
+            for each, path in places
+            for name, value in fields.items()
+        )
+    )
 
 
 def relisted(label: str) -> Change:
@@ -184,7 +199,8 @@ def both(*changes: Change) -> Change:
     return change
 
 
-ADDED, DONE = "output_item.added", "output_item.done"
+ADDED = "output_item.added"
+DONE = "output_item.done"
 COMPACTING = event("compaction.compacting", output_index=1, item_id="msg_1")
 MALFORMED = event("output_text.delta", output_index=1, delta="x")
 TOOL = {"name": "roll", "input_schema": {"type": "object"}}

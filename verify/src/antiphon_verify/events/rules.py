@@ -1,8 +1,9 @@
-"""The requirements on every Responses event stream, whatever server produced it: the rules, and their violations.
+"""The requirements on every Responses event stream, whatever server produced it: the rules, and
+their violations.
 
-A rule is data: a conformance suite can list, filter and cite rules without running any. `source` names a section of the
-specification; "Open Responses" is openresponses.org's (section 17), a level of `should` is OpenAI's behaviour, which
-clients do not depend on.
+A rule is data: a conformance suite can list, filter and cite rules without running any. `source`
+names a section of the specification; "Open Responses" is openresponses.org's (section 17), a level
+of `should` is OpenAI's behaviour, which clients do not depend on.
 """
 
 from collections.abc import Iterable
@@ -80,7 +81,8 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "stream:opening-order",
-            "`response.created`, `response.queued` if the response waits, and `response.in_progress` are sent once "
+            "`response.created`, `response.queued` if the response waits, and "
+            "`response.in_progress` are sent once "
             "each, in this order, before anything else.",
             "section 9, 16",
             fault=Mutation("cut", drop("in_progress")),
@@ -230,13 +232,17 @@ RULES: dict[str, Rule] = {
             "An item has an id.",
             "section 17 rule 3",
             "should",
-            fault=Mutation("tools", both(put(ADDED, "item.id", None, 3), put(DONE, "item.id", None, 3))),
+            fault=Mutation(
+                "tools", both(put(ADDED, "item.id", None, 3), put(DONE, "item.id", None, 3))
+            ),
         ),
         Rule(
             "item:id-unique",
             "No two items share an id.",
             "section 7",
-            fault=Mutation("tools", both(put(ADDED, "item.id", "ws_1", 3), put(DONE, "item.id", "ws_1", 3))),
+            fault=Mutation(
+                "tools", both(put(ADDED, "item.id", "ws_1", 3), put(DONE, "item.id", "ws_1", 3))
+            ),
         ),
         Rule(
             "item:opens-empty",
@@ -257,7 +263,11 @@ RULES: dict[str, Rule] = {
             "An item's events follow its `added` and precede its `done`.",
             "section 7",
             fault=Mutation(
-                "tools", both(drop("compaction.compacting"), insert({**COMPACTING, "output_index": 6}, DONE, 6))
+                "tools",
+                both(
+                    drop("compaction.compacting"),
+                    insert({**COMPACTING, "output_index": 6}, DONE, 6),
+                ),
             ),
         ),
         Rule(
@@ -286,7 +296,8 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "item:status-final",
-            "A done item is not in progress, except a call inside a program and a patch, which have no other status.",
+            "A done item is not in progress, except a call inside a program and a patch, which "
+            "have no other status.",
             "section 16",
             fault=Mutation("calls", put(DONE, "item.status", "in_progress")),
         ),
@@ -313,7 +324,9 @@ RULES: dict[str, Rule] = {
             "part:kind",
             "A part keeps its type, and receives only events of that type.",
             "section 16",
-            fault=Mutation("answer", put("content_part.added", "part", {"type": "output_text", "text": ""}, 1)),
+            fault=Mutation(
+                "answer", put("content_part.added", "part", {"type": "output_text", "text": ""}, 1)
+            ),
         ),
         Rule(
             "part:opens-empty",
@@ -459,7 +472,9 @@ RULES: dict[str, Rule] = {
             "tool:order",
             "The steps of a hosted tool arrive in order.",
             "section 16",
-            fault=Mutation("tools", swap("web_search_call.in_progress", "web_search_call.searching")),
+            fault=Mutation(
+                "tools", swap("web_search_call.in_progress", "web_search_call.searching")
+            ),
         ),
         Rule(
             "tool:step-once",
@@ -506,7 +521,9 @@ RULES: dict[str, Rule] = {
             "An MCP server's tools are listed once in a response.",
             "section 16",
             "should",
-            fault=Mutation("mcp", both(*(put(name, "item.server_label", "dead", 1) for name in (ADDED, DONE)))),
+            fault=Mutation(
+                "mcp", both(*(put(name, "item.server_label", "dead", 1) for name in (ADDED, DONE)))
+            ),
         ),
         Rule(
             "mcp:list-outcome",
@@ -522,7 +539,8 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "mcp:call-error",
-            "An MCP call's error is an object: of the protocol, of the tool's execution, or of HTTP.",
+            "An MCP call's error is an object: of the protocol, of the tool's execution, or of "
+            "HTTP.",
             "section 5",
             "should",
             fault=Mutation("mcp", put(DONE, "item.error", "boom", 3)),
@@ -545,7 +563,9 @@ RULES: dict[str, Rule] = {
             "Partial images are numbered 0, 1, 2.",
             "section 4",
             "should",
-            fault=Mutation("tools", put("image_generation_call.partial_image", "partial_image_index", 1)),
+            fault=Mutation(
+                "tools", put("image_generation_call.partial_image", "partial_image_index", 1)
+            ),
         ),
         # The end.
         Rule(
@@ -575,7 +595,9 @@ class Breach(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that a stream violates, `times` over; message and sequence number are of the first violation."""
+    """A rule that a stream violates, `times` over; message and sequence number are of the first
+    violation.
+    """
 
     rule: str
     message: str

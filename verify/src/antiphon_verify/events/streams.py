@@ -1,4 +1,6 @@
-"""Small sound streams, and how one is built: items with their events, snapshots, sequence numbers."""
+"""Small sound streams, and how one is built: items with their events, snapshots, sequence
+numbers.
+"""
 
 from copy import deepcopy
 from typing import Any
@@ -40,12 +42,18 @@ def numbered(events: list[Event]) -> list[Event]:
 
 def done_items(events: list[Event]) -> list[dict[str, Any]]:
     """Return the completed items of a stream."""
-    done = {each["output_index"]: each["item"] for each in events if each["type"] == "response.output_item.done"}
+    done = {
+        each["output_index"]: each["item"]
+        for each in events
+        if each["type"] == "response.output_item.done"
+    }
     return deepcopy([done[index] for index in sorted(done)])
 
 
 def stream(*items: list[Event], queued: bool = False, **end: Any) -> list[Event]:
-    """Return a stream around the events of its items; `end` are fields of the terminal snapshot, beyond the output."""
+    """Return a stream around the events of its items; `end` are fields of the terminal snapshot,
+    beyond the output.
+    """
     begun = [event("created", response=RESPONSE), event("in_progress", response=RESPONSE)]
     if queued:
         waiting = {**RESPONSE, "status": "queued"}
@@ -57,12 +65,17 @@ def stream(*items: list[Event], queued: bool = False, **end: Any) -> list[Event]
 
 
 def item(index: int, added: dict[str, Any], inside: list[Event], **done: Any) -> list[Event]:
-    """Return all events of an item; each has its index, and its `item_id` unless the item is a shell call."""
+    """Return all events of an item; each has its index, and its `item_id` unless the item is a
+    shell call.
+    """
     place = {"output_index": index}
     named = {**place, "item_id": added["id"]}
     return [
         event("output_item.added", **place, item=added),
-        *({**each, **(place if "shell_call_command" in each["type"] else named)} for each in inside),
+        *(
+            {**each, **(place if "shell_call_command" in each["type"] else named)}
+            for each in inside
+        ),
         event("output_item.done", **place, item={**added, **done}),
     ]
 
@@ -70,13 +83,30 @@ def item(index: int, added: dict[str, Any], inside: list[Event], **done: Any) ->
 def message(index: int, id: str = "msg_1", status: str = "completed") -> list[Event]:
     """Return a text with log probabilities and a citation, then a refusal."""
     logprobs = [{"token": "Hello", "logprob": -0.1}, {"token": " you", "logprob": -0.2}]
-    citation = {"type": "url_citation", "url": "https://e.example/", "title": "E", "start_index": 0, "end_index": 5}
-    text = {"type": "output_text", "text": "Hello you", "annotations": [citation], "logprobs": logprobs}
+    citation = {
+        "type": "url_citation",
+        "url": "https://e.example/",
+        "title": "E",
+        "start_index": 0,
+        "end_index": 5,
+    }
+    text = {
+        "type": "output_text",
+        "text": "Hello you",
+        "annotations": [citation],
+        "logprobs": logprobs,
+    }
     refusal = {"type": "refusal", "refusal": "No."}
     inside = [
-        event("content_part.added", content_index=0, part={**text, "text": "", "annotations": [], "logprobs": []}),
+        event(
+            "content_part.added",
+            content_index=0,
+            part={**text, "text": "", "annotations": [], "logprobs": []},
+        ),
         event("output_text.delta", content_index=0, delta="Hello", logprobs=logprobs[:1]),
-        event("output_text.annotation.added", content_index=0, annotation_index=0, annotation=citation),
+        event(
+            "output_text.annotation.added", content_index=0, annotation_index=0, annotation=citation
+        ),
         event("output_text.delta", content_index=0, delta=" you", logprobs=logprobs[1:]),
         event("output_text.done", content_index=0, text="Hello you", logprobs=logprobs),
         event("content_part.done", content_index=0, part=text),
@@ -85,7 +115,13 @@ def message(index: int, id: str = "msg_1", status: str = "completed") -> list[Ev
         event("refusal.done", content_index=1, refusal="No."),
         event("content_part.done", content_index=1, part=refusal),
     ]
-    added: dict[str, Any] = {"id": id, "type": "message", "status": "in_progress", "role": "assistant", "content": []}
+    added: dict[str, Any] = {
+        "id": id,
+        "type": "message",
+        "status": "in_progress",
+        "role": "assistant",
+        "content": [],
+    }
     return item(index, added, inside, status=status, content=[text, refusal])
 
 
@@ -99,7 +135,12 @@ def summarized(index: int, status: str = "completed") -> list[Event]:
         event("reasoning_summary_text.done", summary_index=0, text="Plan"),
         event("reasoning_summary_part.done", summary_index=0, part=part),
     ]
-    added: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "status": "in_progress", "summary": []}
+    added: dict[str, Any] = {
+        "id": "rs_1",
+        "type": "reasoning",
+        "status": "in_progress",
+        "summary": [],
+    }
     return item(index, added, inside, status=status, summary=[part])
 
 
@@ -113,7 +154,13 @@ def reasoned(index: int) -> list[Event]:
         event("reasoning_text.done", content_index=0, text="Let me think"),
         event("content_part.done", content_index=0, part=part),
     ]
-    added: dict[str, Any] = {"id": "rs_2", "type": "reasoning", "status": "in_progress", "summary": [], "content": []}
+    added: dict[str, Any] = {
+        "id": "rs_2",
+        "type": "reasoning",
+        "status": "in_progress",
+        "summary": [],
+        "content": [],
+    }
     return item(index, added, inside, status="completed", content=[part])
 
 
@@ -141,8 +188,16 @@ def interleaved(first: int) -> list[Event]:
 
 def custom_call(index: int) -> list[Event]:
     """Return a call of a custom tool."""
-    added = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_3", "name": "sql", "input": ""}
-    return item(index, added, grown("custom_tool_call_input", "input", "SELECT ", "1"), input="SELECT 1")
+    added = {
+        "id": "ctc_1",
+        "type": "custom_tool_call",
+        "call_id": "call_3",
+        "name": "sql",
+        "input": "",
+    }
+    return item(
+        index, added, grown("custom_tool_call_input", "input", "SELECT ", "1"), input="SELECT 1"
+    )
 
 
 def steps(kind: str, *names: str) -> list[Event]:
@@ -159,7 +214,13 @@ def web_search(index: int) -> list[Event]:
 
 def code_interpreter(index: int) -> list[Event]:
     """Return a call of the code interpreter."""
-    added = {"id": "ci_1", "type": "code_interpreter_call", "status": "in_progress", "code": "", "container_id": "c"}
+    added = {
+        "id": "ci_1",
+        "type": "code_interpreter_call",
+        "status": "in_progress",
+        "code": "",
+        "container_id": "c",
+    }
     inside = [
         *steps("code_interpreter_call", "in_progress"),
         *grown("code_interpreter_call_code", "code", "print(", "1)"),
@@ -177,7 +238,14 @@ def mcp_tools(index: int) -> list[Event]:
         "tools": [],
         "error": None,
     }
-    tools = [{"name": "roll", "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
+    tools = [
+        {
+            "name": "roll",
+            "description": "d",
+            "input_schema": {"type": "object"},
+            "annotations": None,
+        }
+    ]
     return item(index, added, steps("mcp_list_tools", "in_progress", "completed"), tools=tools)
 
 
@@ -193,9 +261,18 @@ def mcp_tools_failed(index: int) -> list[Event]:
     return item(index, added, steps("mcp_list_tools", "in_progress", "failed"), error="unreachable")
 
 
-def mcp_call(index: int, id: str, argument_events: list[Event], end: str = "completed", **fields: Any) -> list[Event]:
-    """Return an MCP call; `fields` are those of the added item, and `output` and `error` of the completed one."""
-    at_first: dict[str, Any] = {"arguments": "", "approval_request_id": None, "output": None, "error": None}
+def mcp_call(
+    index: int, id: str, argument_events: list[Event], end: str = "completed", **fields: Any
+) -> list[Event]:
+    """Return an MCP call; `fields` are those of the added item, and `output` and `error` of the
+    completed one.
+    """
+    at_first: dict[str, Any] = {
+        "arguments": "",
+        "approval_request_id": None,
+        "output": None,
+        "error": None,
+    }
     at_last: dict[str, Any] = {key: fields.pop(key) for key in ("output", "error") if key in fields}
     added: dict[str, Any] = {
         "id": id,
@@ -211,19 +288,25 @@ def mcp_call(index: int, id: str, argument_events: list[Event], end: str = "comp
 
 def rolled(index: int) -> list[Event]:
     """Return an MCP call with its output."""
-    return mcp_call(index, "mcp_1", grown("mcp_call_arguments", "arguments", '{"e":', '"2d4"}'), output="5")
+    return mcp_call(
+        index, "mcp_1", grown("mcp_call_arguments", "arguments", '{"e":', '"2d4"}'), output="5"
+    )
 
 
 def roll_failed(index: int) -> list[Event]:
     """Return an MCP call that failed."""
     error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "boom"}]}
-    return mcp_call(index, "mcp_2", grown("mcp_call_arguments", "arguments", "{}"), "failed", error=error)
+    return mcp_call(
+        index, "mcp_2", grown("mcp_call_arguments", "arguments", "{}"), "failed", error=error
+    )
 
 
 def roll_approved(index: int) -> list[Event]:
     """Return an approved call: it has its arguments from the start."""
     argument_events = [event("mcp_call_arguments.done", arguments="{}")]
-    return mcp_call(index, "mcp_3", argument_events, output="5", approval_request_id="mcpr_0", arguments="{}")
+    return mcp_call(
+        index, "mcp_3", argument_events, output="5", approval_request_id="mcpr_0", arguments="{}"
+    )
 
 
 def roll_requested(index: int) -> list[Event]:
@@ -240,12 +323,17 @@ def roll_requested(index: int) -> list[Event]:
 
 def image(index: int) -> list[Event]:
     """Return an image with a partial image."""
-    added: dict[str, Any] = {"id": "ig_1", "type": "image_generation_call", "status": "in_progress", "result": None}
-    partial = event("image_generation_call.partial_image", partial_image_index=0, partial_image_b64="AAAA")
-    begun, ended = (
-        steps("image_generation_call", "in_progress", "generating"),
-        steps("image_generation_call", "completed"),
+    added: dict[str, Any] = {
+        "id": "ig_1",
+        "type": "image_generation_call",
+        "status": "in_progress",
+        "result": None,
+    }
+    partial = event(
+        "image_generation_call.partial_image", partial_image_index=0, partial_image_b64="AAAA"
     )
+    begun = steps("image_generation_call", "in_progress", "generating")
+    ended = steps("image_generation_call", "completed")
     return item(index, added, [*begun, partial, *ended], status="completed", result="BBBB")
 
 
@@ -260,7 +348,10 @@ def shell(index: int) -> list[Event]:
     }
     inside = [
         event("shell_call_command.added", command_index=0, command=""),
-        *({**each, "command_index": 0} for each in grown("shell_call_command", "command", "echo ", "hi")),
+        *(
+            {**each, "command_index": 0}
+            for each in grown("shell_call_command", "command", "echo ", "hi")
+        ),
         event("shell_call_command.added", command_index=1, command=""),
         *({**each, "command_index": 1} for each in grown("shell_call_command", "command", "ls")),
     ]
@@ -288,10 +379,17 @@ def shell_output(index: int) -> list[Event]:
 def patch(index: int) -> list[Event]:
     """Return a call of `apply_patch`."""
     operation = {"type": "create_file", "path": "a.md", "diff": ""}
-    added = {"id": "apc_1", "type": "apply_patch_call", "status": "in_progress", "call_id": "call_5"}
+    added = {
+        "id": "apc_1",
+        "type": "apply_patch_call",
+        "status": "in_progress",
+        "call_id": "call_5",
+    }
     inside = grown("apply_patch_call_operation_diff", "diff", "+hi", "\n")
     whole = {**operation, "diff": "+hi\n"}
-    return item(index, {**added, "operation": operation}, inside, status="completed", operation=whole)
+    return item(
+        index, {**added, "operation": operation}, inside, status="completed", operation=whole
+    )
 
 
 def compaction(index: int) -> list[Event]:
@@ -301,20 +399,47 @@ def compaction(index: int) -> list[Event]:
 
 
 WELL: dict[str, Any] = {"status": "completed", "completed_at": 1763000002}
-CUT: dict[str, Any] = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-ERROR = {"type": "server_error", "code": "server_error", "message": "The backend broke off.", "param": None}
+CUT: dict[str, Any] = {
+    "status": "incomplete",
+    "incomplete_details": {"reason": "max_output_tokens"},
+}
+ERROR = {
+    "type": "server_error",
+    "code": "server_error",
+    "message": "The backend broke off.",
+    "param": None,
+}
 
 STREAMS: dict[str, list[Event]] = {
     "answer": stream(summarized(0), [event("keepalive")], message(1), reasoned(2), **WELL),
     "calls": stream(interleaved(0), custom_call(2), **WELL),
     "mcp": stream(
-        *(mcp_tools_failed(0), mcp_tools(1), rolled(2), roll_failed(3), roll_approved(4), roll_requested(5)), **WELL
+        *(
+            mcp_tools_failed(0),
+            mcp_tools(1),
+            rolled(2),
+            roll_failed(3),
+            roll_approved(4),
+            roll_requested(5),
+        ),
+        **WELL,
     ),
     "tools": stream(
-        web_search(0), code_interpreter(1), image(2), shell(3), shell_output(4), patch(5), compaction(6), **WELL
+        web_search(0),
+        code_interpreter(1),
+        image(2),
+        shell(3),
+        shell_output(4),
+        patch(5),
+        compaction(6),
+        **WELL,
     ),
     "cut": stream(summarized(0), message(1, status="incomplete"), queued=True, **CUT),
     "failure": stream(
-        message(0, status="incomplete"), [event("error", error=ERROR)], status="failed", error=ERROR, usage=None
+        message(0, status="incomplete"),
+        [event("error", error=ERROR)],
+        status="failed",
+        error=ERROR,
+        usage=None,
     ),
 }

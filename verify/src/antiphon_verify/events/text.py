@@ -1,6 +1,8 @@
-"""Text of every kind that arrives in deltas: the text in `done`, the part and the item equals the joined deltas.
+"""Text of every kind that arrives in deltas: the text in `done`, the part and the item equals the
+joined deltas.
 
-A shell's output is two texts, standard output and error; all others are one. So a text is a tuple of strings here.
+A shell's output is two texts, standard output and error; all others are one. So a text is a tuple
+of strings here.
 """
 
 from collections.abc import Iterator
@@ -63,11 +65,14 @@ def _check_done(details: Details, event: Event) -> Iterator[Breach]:
     if not isinstance(event.get("logprobs"), list):
         yield Breach("text:logprobs-listed", f"{event['type']} has {event.get('logprobs')}", event)
     elif event["logprobs"] != details.logprobs:
-        yield Breach("text:logprobs-equal-deltas", f"{event['type']} has other ones than its deltas", event)
+        yield Breach(
+            "text:logprobs-equal-deltas", f"{event['type']} has other ones than its deltas", event
+        )
 
 
 def _check_annotation(details: Details, event: Event) -> Iterator[Breach]:
-    index, expected = event["annotation_index"], len(details.annotations)
+    index = event["annotation_index"]
+    expected = len(details.annotations)
     if index != expected:
         yield Breach("annotation:index-next", f"{index} arrived when {expected} was next", event)
     details.annotations.append(event["annotation"])
@@ -78,7 +83,9 @@ def _check_fields(event: Event) -> Iterator[Breach]:
     annotation = event["annotation"]
     kind = annotation.get("type")
     fields = ANNOTATIONS.get(kind) if isinstance(kind, str) else None
-    if fields is None or any(type(annotation.get(name)) is not wanted for name, wanted in fields.items()):
+    if fields is None or any(
+        type(annotation.get(name)) is not wanted for name, wanted in fields.items()
+    ):
         yield Breach("annotation:fields", f"the annotation is {displayed(annotation)}", event)
 
 
@@ -88,20 +95,27 @@ def _indexes(annotation: Any) -> list[int]:
 
 
 def _check_places(part: dict[str, Any], event: Event) -> Iterator[Breach]:
-    annotations, text = part.get("annotations"), part.get("text")
+    annotations = part.get("annotations")
+    text = part.get("text")
     length = units(text) if isinstance(text, str) else 0
     for annotation in annotations if isinstance(annotations, list) else ():
         indexes = _indexes(annotation)
         if indexes != sorted(indexes) or any(not 0 <= index <= length for index in indexes):
-            yield Breach("annotation:in-text", f"{displayed(annotation)} in {length} characters", event)
+            yield Breach(
+                "annotation:in-text", f"{displayed(annotation)} in {length} characters", event
+            )
 
 
 def _check_detail(details: Details, event: Event) -> Iterator[Breach]:
     part = event["part"]
     if part.get("logprobs", details.logprobs) != details.logprobs:
-        yield Breach("text:logprobs-equal-deltas", "the done part has other ones than its deltas", event)
+        yield Breach(
+            "text:logprobs-equal-deltas", "the done part has other ones than its deltas", event
+        )
     if (part.get("annotations") or []) != details.annotations:
-        yield Breach("annotation:part-equals-added", "the done part has other ones than were added", event)
+        yield Breach(
+            "annotation:part-equals-added", "the done part has other ones than were added", event
+        )
     yield from _check_places(part, event)
 
 
@@ -163,7 +177,10 @@ def pieces(value: Any) -> tuple[str, ...]:
 
 
 GROWING = {f"{name}.{word}" for name in TEXTS for word in ("delta", "done")}
-PART_DONE = {"response.content_part.done": "content_index", "response.reasoning_summary_part.done": "summary_index"}
+PART_DONE = {
+    "response.content_part.done": "content_index",
+    "response.reasoning_summary_part.done": "summary_index",
+}
 
 
 def _check_growth(texts: Texts, event: Event) -> Iterator[Breach]:
@@ -187,7 +204,9 @@ def _check_whole(kind: str, growth: Growth, event: Event) -> Iterator[Breach]:
     elif joined(growth.deltas) != whole:
         item_text, grown = ("".join(text) for text in (whole, joined(growth.deltas)))
         yield Breach(
-            "text:done-equals-deltas", f"{event['type']}: {displayed(item_text)} is not {displayed(grown)}", event
+            "text:done-equals-deltas",
+            f"{event['type']}: {displayed(item_text)} is not {displayed(grown)}",
+            event,
         )
 
 
@@ -218,11 +237,15 @@ def _check_item(texts: Texts, event: Event) -> Iterator[Breach]:
     if not dones and item_text:
         yield Breach("text:done-once", f"the {item['type']} is done without {kind}.done", event)
     elif dones and None not in dones and item_text != _as_item_has_it(kind, dones):
-        yield Breach("item:equals-text", f"the {item['type']} has another text than {kind}.done", event)
+        yield Breach(
+            "item:equals-text", f"the {item['type']} has another text than {kind}.done", event
+        )
 
 
 def _as_item_has_it(kind: str, dones: list[Any]) -> Any:
-    """Commands are a list in their item; a shell's outputs are all in one list; every other text is a plain value."""
+    """Commands are a list in their item; a shell's outputs are all in one list; every other text is
+    a plain value.
+    """
     if not TEXTS[kind].numbered_by:
         return dones[0]
     return dones if isinstance(dones[0], str) else [output for done in dones for output in done]

@@ -29,7 +29,9 @@ def escaped(text: str) -> Markup:
 
 
 def tag(name: str, *content: Content, **attributes: str | int | bool | None) -> Markup:
-    """Return an element. `class_` becomes `class` and `aria_label` becomes `aria-label`; None and False are omitted."""
+    """Return an element. `class_` becomes `class` and `aria_label` becomes `aria-label`; None and
+    False are omitted.
+    """
     begin = f"<{name}{''.join(_attribute(*pair) for pair in attributes.items())}>"
     if name in VOID:
         return Markup(f"{begin[:-1]}/>")
@@ -76,7 +78,9 @@ def sign(word: str) -> Markup:
 
 def signed(word: str) -> Markup:
     """Return the sign and the word of a state."""
-    return tag("span", sign(word), " ", tag("span", word, class_="word"), class_=f"state {kebab(word)}")
+    return tag(
+        "span", sign(word), " ", tag("span", word, class_="word"), class_=f"state {kebab(word)}"
+    )
 
 
 def kebab(word: str) -> str:

@@ -30,7 +30,11 @@ def matrix_page(reports: Sequence[Report]) -> str:
     found = groups(reports)
     main = tag("main", _overview(reports, found), _filter(reports), _every(reports, found))
     return page(
-        "matrix", f"Servers side by side: {', '.join(map(server, reports))}", _head(reports), main, _foot(found)
+        "matrix",
+        f"Servers side by side: {', '.join(map(server, reports))}",
+        _head(reports),
+        main,
+        _foot(found),
     )
 
 
@@ -46,7 +50,9 @@ def _head(reports: Sequence[Report]) -> Markup:
 
 
 def _overview(reports: Sequence[Report], found: Sequence[Group]) -> Markup:
-    totals = [_totals(tag("th", title, scope="row"), rows, len(reports)) for title, rows in levels(found)]
+    totals = [
+        _totals(tag("th", title, scope="row"), rows, len(reports)) for title, rows in levels(found)
+    ]
     parts = groupby(found, key=lambda group: (group.kind, group.area.partition(":")[0]))
     areas = [_api(_part(*key), list(some), len(reports)) for key, some in parts]
     table = tag("table", _columns(reports, "totals"), tag("tbody", *totals), *areas)
@@ -60,25 +66,42 @@ def _part(kind: Kind, api: str) -> str:
 
 def _api(name: str, found: Sequence[Group], width: int) -> Markup:
     head = tag("tr", tag("th", name, scope="rowgroup"), tag("td", "", colspan=width), class_="area")
-    return tag("tbody", head, *(_totals(tag("th", _jump(group), scope="row"), group.rows, width) for group in found))
+    return tag(
+        "tbody",
+        head,
+        *(_totals(tag("th", _jump(group), scope="row"), group.rows, width) for group in found),
+    )
 
 
 def _every(reports: Sequence[Report], found: Sequence[Group]) -> Markup:
     bodies = [_body(group, len(reports)) for group in found]
     table = tag("table", _columns(reports, "requirement"), *bodies)
-    return tag("section", tag("h2", "Every requirement"), scrolled("Every requirement", table), class_="every")
+    return tag(
+        "section",
+        tag("h2", "Every requirement"),
+        scrolled("Every requirement", table),
+        class_="every",
+    )
 
 
 def _columns(reports: Sequence[Report], corner: str) -> Markup:
     heads = [
-        tag("th", tag("b", breakable(server(one))), tag("code", one.model), _verdict(one), scope="col")
+        tag(
+            "th",
+            tag("b", breakable(server(one))),
+            tag("code", one.model),
+            _verdict(one),
+            scope="col",
+        )
         for one in reports
     ]
     return tag("thead", tag("tr", tag("th", corner, scope="col"), *heads))
 
 
 def _verdict(report: Report) -> Markup:
-    passed, judged = tally(one for one in report.results if one.level == "must" and one.kind == "protocol")
+    passed, judged = tally(
+        one for one in report.results if one.level == "must" and one.kind == "protocol"
+    )
     if not judged:
         return _worded("skipped", "not judged")
     if passed < judged:
@@ -108,7 +131,11 @@ def _scores(found: Sequence[Row], width: int) -> list[Markup]:
 
 def _body(group: Group, width: int) -> Markup:
     title = tag("th", breakable(group.title), scope="rowgroup", id=_anchor(group))
-    return tag("tbody", tag("tr", title, *_scores(group.rows, width), class_="area"), *map(_row, group.rows))
+    return tag(
+        "tbody",
+        tag("tr", title, *_scores(group.rows, width), class_="area"),
+        *map(_row, group.rows),
+    )
 
 
 def _row(row: Row) -> Markup:
@@ -120,7 +147,13 @@ def _row(row: Row) -> Markup:
         tag("small", prose(row.requirement.sentence)),
         scope="row",
     )
-    return tag("tr", title, *map(_cell, row.results), id=row.requirement.id, class_="same" if row.is_same else None)
+    return tag(
+        "tr",
+        title,
+        *map(_cell, row.results),
+        id=row.requirement.id,
+        class_="same" if row.is_same else None,
+    )
 
 
 def _cell(one: Column) -> Markup:
@@ -132,7 +165,9 @@ def _filter(reports: Sequence[Report]) -> Markup:
     if len(reports) < 2:
         return Markup()
     box = tag("input", type="checkbox", id="differ")
-    return tag("p", tag("label", box, " Only requirements in which the servers differ"), class_="filter")
+    return tag(
+        "p", tag("label", box, " Only requirements in which the servers differ"), class_="filter"
+    )
 
 
 def _servers(reports: Sequence[Report]) -> Markup:
@@ -142,9 +177,13 @@ def _servers(reports: Sequence[Report]) -> Markup:
 def _server(report: Report) -> Markup:
     profile = f", profile {report.profile}" if report.profile else ""
     words = f"{profile}; {day(report.started_at)}, {took(report)}, Antiphon {report.version}"
-    return tag("li", tag("code", report.base_url), " with ", tag("code", report.model or "-"), words)
+    return tag(
+        "li", tag("code", report.base_url), " with ", tag("code", report.model or "-"), words
+    )
 
 
 def _foot(found: Sequence[Group]) -> Markup:
     seen = {word for group in found for row in group.rows for word in row.states}
-    return tag("footer", tag("h2", "Signs and words"), legend([word for word in MEANINGS if word in seen]))
+    return tag(
+        "footer", tag("h2", "Signs and words"), legend([word for word in MEANINGS if word in seen])
+    )

@@ -1,4 +1,6 @@
-"""A report as SVG: a badge with the number of passing `must` requirements, and a chart of the areas."""
+"""A report as SVG: a badge with the number of passing `must` requirements, and a chart of the
+areas.
+"""
 
 from collections.abc import Sequence
 
@@ -24,15 +26,23 @@ LETTER = 6.6
 """Width of a letter of the badge, in pixels."""
 
 ROW, LABEL, BAR, GAP = 18, 190, 220, 20
-"""Pixels of the chart: the height of a row, the widths of a label and of a bar, and the gap between servers."""
+"""Pixels of the chart: the height of a row, the widths of a label and of a bar, and the gap between
+servers.
+"""
 
 
 def badge(report: Report) -> str:
-    """Return a badge: the server, and how many of the judged `must` requirements of the protocol pass."""
+    """Return a badge: the server, and how many of the judged `must` requirements of the protocol
+    pass.
+    """
     passed, broken = musts(report)
     protocol = [one for one in report.results if one.level == "must" and one.kind == "protocol"]
     blocked = sum(one.outcome == "blocked" for one in protocol)
-    words = f"{passed} of {passed + broken + blocked} musts" if passed + broken + blocked else "not judged"
+    words = (
+        f"{passed} of {passed + broken + blocked} musts"
+        if passed + broken + blocked
+        else "not judged"
+    )
     colour = COLOURS["passed" if report.conforms else "failed" if broken else "not offered"]
     title = report.name or "antiphon verify"
     left, right = (int(len(text) * LETTER) + 12 for text in (title, words))
@@ -48,14 +58,25 @@ def badge(report: Report) -> str:
 
 
 def chart(reports: Sequence[Report]) -> str:
-    """Return a chart: a row for each area, and for each server a column with a bar of the outcomes."""
+    """Return a chart: a row for each area, and for each server a column with a bar of the
+    outcomes.
+    """
     areas = list(dict.fromkeys(area for report in reports for area in report.by_area()))
     width = LABEL + len(reports) * (BAR + GAP)
-    heads = [_text(LABEL + column * (BAR + GAP), 14, server(one), "#222") for column, one in enumerate(reports)]
-    rows = [part for number, area in enumerate(areas) for part in _row(area, 24 + number * ROW, reports)]
+    heads = [
+        _text(LABEL + column * (BAR + GAP), 14, server(one), "#222")
+        for column, one in enumerate(reports)
+    ]
+    rows = [
+        part for number, area in enumerate(areas) for part in _row(area, 24 + number * ROW, reports)
+    ]
     below = 24 + len(areas) * ROW
     words = [word for word in MEANINGS if word != "not in report"]
-    legend = [part for number, word in enumerate(words) for part in _key(word, 6 + number * 100, below + 8)]
+    legend = [
+        part
+        for number, word in enumerate(words)
+        for part in _key(word, 6 + number * 100, below + 8)
+    ]
     title = f"Outcomes of the requirements of each area: {', '.join(map(server, reports))}"
     return _svg(max(width, 6 + len(words) * 100), below + 30, title, *heads, *rows, *legend)
 
@@ -68,7 +89,8 @@ def _row(area: str, y: int, reports: Sequence[Report]) -> list[Markup]:
 
 
 def _bar(results: Sequence[Result], x: float, y: int) -> list[Markup]:
-    states, parts = [state(one) for one in results], []
+    states = [state(one) for one in results]
+    parts = []
     for word, colour in COLOURS.items():
         if number := states.count(word):
             width = BAR * number / len(states)
@@ -82,9 +104,13 @@ def _key(word: str, x: int, y: int) -> list[Markup]:
 
 
 def _svg(width: int, height: int, title: str, *parts: Markup) -> str:
-    back, box = _rect(0, 0, width, height, "#fff"), f"0 0 {width} {height}"
+    back = _rect(0, 0, width, height, "#fff")
+    box = f"0 0 {width} {height}"
     inner = (tag("title", title), back, *parts)
-    return tag("svg", *inner, xmlns=NAMESPACE, viewBox=box, width=width, height=height, role="img") + "\n"
+    return (
+        tag("svg", *inner, xmlns=NAMESPACE, viewBox=box, width=width, height=height, role="img")
+        + "\n"
+    )
 
 
 def _rect(x: float, y: float, width: float, height: float, fill: str, title: str = "") -> Markup:

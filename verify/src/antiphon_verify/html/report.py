@@ -4,10 +4,33 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from antiphon_verify.html.elements import Markup, joined, kebab, legend, page, prose, score, scrolled, sign, signed, tag
+from antiphon_verify.html.elements import (
+    Markup,
+    joined,
+    kebab,
+    legend,
+    page,
+    prose,
+    score,
+    scrolled,
+    sign,
+    signed,
+    tag,
+)
 from antiphon_verify.report import Cause, Report, Result, Shown
 from antiphon_verify.requirement import Kind, explained
-from antiphon_verify.wording import APIS, LEVELS, MEANINGS, consequences, cut, day, headline, server, state, took
+from antiphon_verify.wording import (
+    APIS,
+    LEVELS,
+    MEANINGS,
+    consequences,
+    cut,
+    day,
+    headline,
+    server,
+    state,
+    took,
+)
 
 LONGEST = 600
 """Characters of the response that are shown; the exchange has the rest."""
@@ -17,7 +40,9 @@ def report_page(report: Report) -> str:
     """Return the report as a page in one file."""
     _, verdict = headline(report)
     sections = _sections(report)
-    main = tag("main", _glance(report), _jumps(sections), _summary(report), *map(_section, sections))
+    main = tag(
+        "main", _glance(report), _jumps(sections), _summary(report), *map(_section, sections)
+    )
     return page("report", f"{verdict} - {server(report)}", _head(report), main, _foot(report))
 
 
@@ -47,7 +72,11 @@ def _facts(report: Report) -> Markup:
         "Judged by": f"Antiphon {report.version}",
         **{key.capitalize(): value for key, value in report.about.items()},
     }
-    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items()), class_="facts")
+    return tag(
+        "dl",
+        *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items()),
+        class_="facts",
+    )
 
 
 def _glance(report: Report) -> Markup:
@@ -58,8 +87,11 @@ def _glance(report: Report) -> Markup:
 
 def _gauge(level: str, results: Sequence[Result]) -> Markup:
     states = [state(one) for one in results]
-    passed, judged = states.count("passed"), states.count("passed") + states.count("failed")
-    rest = [f"{states.count(word)} {word}" for word in MEANINGS if word != "passed" and word in states]
+    passed = states.count("passed")
+    judged = states.count("passed") + states.count("failed")
+    rest = [
+        f"{states.count(word)} {word}" for word in MEANINGS if word != "passed" and word in states
+    ]
     return tag(
         "li",
         tag("b", level),
@@ -70,12 +102,15 @@ def _gauge(level: str, results: Sequence[Result]) -> Markup:
 
 
 def _bar(states: Sequence[str]) -> Markup:
-    parts, x = [], 0
+    parts = []
+    x = 0
     for word in MEANINGS:
         if width := states.count(word):
             parts.append(tag("rect", x=x, y=0, width=width, height=1, class_=kebab(word)))
             x += width
-    return tag("svg", *parts, viewBox=f"0 0 {max(x, 1)} 1", preserveAspectRatio="none", aria_hidden="true")
+    return tag(
+        "svg", *parts, viewBox=f"0 0 {max(x, 1)} 1", preserveAspectRatio="none", aria_hidden="true"
+    )
 
 
 # The table by area
@@ -89,7 +124,11 @@ def _summary(report: Report) -> Markup:
 
 def _areas(report: Report, kind: Kind) -> Markup:
     areas = report.by_area(kind)
-    rest = [word for word in ("known", "blocked", "not offered", "skipped") if _any(areas.values(), word)]
+    rest = [
+        word
+        for word in ("known", "blocked", "not offered", "skipped")
+        if _any(areas.values(), word)
+    ]
     head = tag("tr", *(tag("th", name, scope="col") for name in ("area", *LEVELS, *rest)))
     bodies = [
         _api(api, {area: areas[area] for area in names}, rest)
@@ -103,12 +142,17 @@ def _any(areas: Iterable[Sequence[Result]], word: str) -> bool:
 
 
 def _api(api: str, areas: dict[str, list[Result]], rest: Sequence[str]) -> Markup:
-    head = tag("tr", tag("th", APIS.get(api, api), scope="rowgroup", colspan=1 + len(LEVELS) + len(rest)))
+    head = tag(
+        "tr", tag("th", APIS.get(api, api), scope="rowgroup", colspan=1 + len(LEVELS) + len(rest))
+    )
     return tag("tbody", head, *(_area(area, results, rest) for area, results in areas.items()))
 
 
 def _area(area: str, results: Sequence[Result], rest: Sequence[str]) -> Markup:
-    levels = [score([one for one in results if one.level == level and state(one) != "known"]) for level in LEVELS]
+    levels = [
+        score([one for one in results if one.level == level and state(one) != "known"])
+        for level in LEVELS
+    ]
     numbers = [sum(state(one) == word for one in results) for word in rest]
     name = area.partition(":")[2] or area
     return tag(
@@ -157,7 +201,12 @@ def _section(section: Section) -> Markup:
 
 def _jumps(sections: Sequence[Section]) -> Markup:
     links = [
-        tag("li", tag("a", one.title, href=f"#{one.anchor}"), " ", tag("span", one.number, class_="number"))
+        tag(
+            "li",
+            tag("a", one.title, href=f"#{one.anchor}"),
+            " ",
+            tag("span", one.number, class_="number"),
+        )
         for one in sections
     ]
     return tag("nav", tag("ul", *links), aria_label="Sections") if links else Markup()
@@ -173,7 +222,13 @@ def _cause(cause: Cause) -> Markup:
     one = cause.failed
     return tag(
         "li",
-        tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
+        tag(
+            "p",
+            tag("span", sign("failed"), class_="failed"),
+            " ",
+            prose(one.sentence),
+            class_="expected",
+        ),
         tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST), class_="came"),
         tag("p", _permalink(one), " ", ", ".join(consequences(cause)), class_="where"),
         tag("pre", one.curl) if one.curl else "",
@@ -192,7 +247,9 @@ def _broken(results: Sequence[Result]) -> Section:
 
 def _capabilities(report: Report, results: Sequence[Result]) -> Section:
     note = tag(
-        "p", "These depend on the abilities of the model. They never make a server non-conformant.", class_="note"
+        "p",
+        "These depend on the abilities of the model. They never make a server non-conformant.",
+        class_="note",
     )
     failed = [one for one in results if one.outcome == "failed"]
     missed = Section("Failed", len(failed), _failures(failed))
@@ -206,14 +263,20 @@ def _capabilities(report: Report, results: Sequence[Result]) -> Section:
 
 def _known(results: Sequence[Result]) -> Section:
     note = tag("p", "The profile lists these deviations, so they do not count.", class_="note")
-    groups = [_group(why, found, _deviation) for why, found in _grouped(results, lambda one: one.known)]
+    groups = [
+        _group(why, found, _deviation) for why, found in _grouped(results, lambda one: one.known)
+    ]
     return Section("Known deviations", len(results), joined(note, *groups))
 
 
 def _quiet(results: Sequence[Result]) -> list[Section]:
     return [
         _by("Blocked", [one for one in results if one.outcome == "blocked"], lambda one: one.came),
-        _by("Not offered", [one for one in results if one.outcome == "not offered"], lambda one: one.came),
+        _by(
+            "Not offered",
+            [one for one in results if one.outcome == "not offered"],
+            lambda one: one.came,
+        ),
         _by("Skipped", [one for one in results if one.outcome == "skipped"], lambda one: one.came),
         _by("Passed", [one for one in results if one.outcome == "passed"], lambda one: one.area),
     ]
@@ -227,7 +290,9 @@ def _by(title: str, results: Sequence[Result], key: Callable[[Result], str]) -> 
 # Results
 
 
-def _grouped(results: Iterable[Result], key: Callable[[Result], str]) -> list[tuple[str, list[Result]]]:
+def _grouped(
+    results: Iterable[Result], key: Callable[[Result], str]
+) -> list[tuple[str, list[Result]]]:
     groups: dict[str, list[Result]] = {}
     for one in results:
         groups.setdefault(key(one), []).append(one)
@@ -244,11 +309,18 @@ def _group(why: str, results: Sequence[Result], item: Callable[[Result], Markup]
         tag("span", len(results), class_="number"),
         tag("small", where),
     )
-    return tag("details", summary, tag("ul", *(item(one) for one in results), class_="lines"), class_="group")
+    return tag(
+        "details",
+        summary,
+        tag("ul", *(item(one) for one in results), class_="lines"),
+        class_="group",
+    )
 
 
 def _line(one: Result) -> Markup:
-    return tag("li", _permalink(one), " ", tag("span", prose(one.sentence)), " ", _level(one), id=one.id)
+    return tag(
+        "li", _permalink(one), " ", tag("span", prose(one.sentence)), " ", _level(one), id=one.id
+    )
 
 
 def _deviation(one: Result) -> Markup:
@@ -260,7 +332,15 @@ def _deviation(one: Result) -> Markup:
     exchanges = [_exchange(each) for each in one.exchanges]
     came = tag("p", signed(state(one)), " ", words, class_="came")
     return tag(
-        "li", _permalink(one), " ", tag("span", prose(one.sentence)), " ", _level(one), came, *exchanges, id=one.id
+        "li",
+        _permalink(one),
+        " ",
+        tag("span", prose(one.sentence)),
+        " ",
+        _level(one),
+        came,
+        *exchanges,
+        id=one.id,
     )
 
 
@@ -272,9 +352,23 @@ def _failure(one: Result) -> Markup:
     source = tag("span", explained(one.source), class_="source")
     return tag(
         "li",
-        tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
-        tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST) or "no details", class_="came"),
-        tag("p", tag("span", "at", class_="label"), " ", cut(one.place, LONGEST), class_="came") if one.place else "",
+        tag(
+            "p",
+            tag("span", sign("failed"), class_="failed"),
+            " ",
+            prose(one.sentence),
+            class_="expected",
+        ),
+        tag(
+            "p",
+            tag("span", "came", class_="label"),
+            " ",
+            cut(one.came, LONGEST) or "no details",
+            class_="came",
+        ),
+        tag("p", tag("span", "at", class_="label"), " ", cut(one.place, LONGEST), class_="came")
+        if one.place
+        else "",
         tag("p", _level(one), " ", _permalink(one), " ", source, class_="where"),
         *(_exchange(each) for each in one.exchanges),
         id=one.id,
@@ -303,4 +397,9 @@ def _exchange(displayed: Shown) -> Markup:
 
 def _foot(report: Report) -> Markup:
     words = [word for word in MEANINGS if any(state(one) == word for one in report.results)]
-    return tag("footer", tag("h2", "Signs and words"), legend(words), tag("p", f"Antiphon {report.version}"))
+    return tag(
+        "footer",
+        tag("h2", "Signs and words"),
+        legend(words),
+        tag("p", f"Antiphon {report.version}"),
+    )

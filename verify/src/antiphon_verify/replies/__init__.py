@@ -1,7 +1,7 @@
 """Replies of servers: what the rows of the requirements name as good replies, and as faults.
 
-`bodies.py` and `completions.py` are whole objects to be changed. The other files have the replies of one area each, and
-the contents that its requests send and the replies repeat.
+`bodies.py` and `completions.py` are whole objects to be changed. The other files have the replies
+of one area each, and the contents that its requests send and the replies repeat.
 """
 
 import json
@@ -59,10 +59,14 @@ def states(body: Any, status: int = 200, **headers: str) -> Reply:
     return Reply(status, json.dumps(body).encode(), {"content-type": "application/json", **named})
 
 
-def error(message: str, status: int = 400, code: str | None = None, param: str | None = None) -> Reply:
+def error(
+    message: str, status: int = 400, code: str | None = None, param: str | None = None
+) -> Reply:
     """Return an error in its envelope."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
-    return states({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
+    return states(
+        {"error": {"message": message, "type": kind, "param": param, "code": code}}, status
+    )
 
 
 def streams(events: Sequence[Mapping[str, Any]], **headers: str) -> Reply:
@@ -74,7 +78,9 @@ def streams(events: Sequence[Mapping[str, Any]], **headers: str) -> Reply:
 
 def chunks(*chunks: Mapping[str, Any], done: bool = True) -> Reply:
     """Return Chat Completions chunks as a stream."""
-    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + ("data: [DONE]\n\n" if done else "")
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + (
+        "data: [DONE]\n\n" if done else ""
+    )
     return Reply(200, body.encode(), {"content-type": "text/event-stream"})
 
 

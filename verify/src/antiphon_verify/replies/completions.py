@@ -25,10 +25,19 @@ CALL: dict[str, Any] = {
 }
 
 
-def chunk(delta: dict[str, Any] | None = None, finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
+def chunk(
+    delta: dict[str, Any] | None = None, finish_reason: str | None = None, **fields: Any
+) -> dict[str, Any]:
     """Return a chunk; without a delta, it has no choices."""
-    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish_reason}]
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1763000000, "model": "demo"}
+    choices = (
+        [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish_reason}]
+    )
+    head = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1763000000,
+        "model": "demo",
+    }
     return {**head, "choices": choices, **fields}
 
 

@@ -5,8 +5,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from antiphon.translation.from_chat.text_calls.formats import LONGEST_CLOSING, OPENINGS, CallHead, Format
-from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, TextCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.formats import (
+    LONGEST_CLOSING,
+    OPENINGS,
+    CallHead,
+    Format,
+)
+from antiphon.translation.from_chat.text_calls.found import (
+    NoCallError,
+    Offers,
+    TextCall,
+    UnfinishedError,
+)
 from antiphon.translation.from_chat.text_calls.place import TURN_ENDS
 from antiphon.translation.from_chat.text_calls.values import finished
 
@@ -20,7 +30,9 @@ _NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
 class CandidateVerdict(NamedTuple):
-    """The result for a candidate: its calls, none if it is text, and the text that remains to be read."""
+    """The result for a candidate: its calls, none if it is text, and the text that remains to be
+    read.
+    """
 
     calls: list[TextCall]
     text: str
@@ -31,8 +43,8 @@ class CandidateVerdict(NamedTuple):
 class CallCandidate:
     """Text from the position where a call can begin. `offers` are the tools that can be called.
 
-    Each step returns a `CandidateVerdict`, or None if more text is needed. The verdict depends only on the whole text,
-    not on the pieces in which it arrived, and the work is linear in its length.
+    Each step returns a `CandidateVerdict`, or None if more text is needed. The verdict depends only
+    on the whole text, not on the pieces in which it arrived, and the work is linear in its length.
     """
 
     def __init__(self, heads: Sequence[CallHead], offers: Offers) -> None:
@@ -56,11 +68,14 @@ class CallCandidate:
             self._pieces = ["".join((*self._pieces, text))]
             if not self._choose():
                 return None if self._heads else self._no_call()
-            text, self._pieces = self._pieces[0], []
+            text = self._pieces[0]
+            self._pieces = []
         return self._search(text)
 
     def end(self, *, is_answer: bool) -> CandidateVerdict:
-        """End of the text. A call without a closing mark counts only at the end of the answer (`is_answer`)."""
+        """End of the text. A call without a closing mark counts only at the end of the answer
+        (`is_answer`).
+        """
         if not self._calls and self._format is not None and is_answer:
             text = "".join(self._pieces)
             try:
@@ -77,7 +92,11 @@ class CallCandidate:
         """Determine the format; only the heads that are still possible remain."""
         begun = self._pieces[0][:MAX_HEAD]
         compact = "".join(begun.split())
-        near = [each for each in self._heads if each.before.startswith(compact) or compact.startswith(each.before)]
+        near = [
+            each
+            for each in self._heads
+            if each.before.startswith(compact) or compact.startswith(each.before)
+        ]
         left: list[CallHead] = []
         for head in near:
             fits = _fits(head, compact, self._offers)
@@ -104,7 +123,8 @@ class CallCandidate:
             at = found.end()
             self._pieces.append(window[taken:at])
             taken = max(taken, at)
-            # The mark can be inside a value, such as a file that the call writes: then the parser needs more text.
+            # The mark can be inside a value, such as a file that the call writes: then the parser
+            # needs more text.
             self._tries += 1
             try:
                 self._parse("".join(self._pieces))
@@ -130,15 +150,18 @@ class CallCandidate:
         if not calls:
             raise UnfinishedError("The call does not end.")
         self._calls = [finished(call, self._offers) for call in calls]
-        self._pieces, self._behind = [text[:end]], text[end:]
+        self._pieces = [text[:end]]
+        self._behind = text[end:]
 
     # What follows.
 
     def _match_behind(self, *, is_last: bool) -> CandidateVerdict | None:
-        """Accept the calls if their line ends, or another call or the end of the turn follows; otherwise it is
-        prose.
+        """Accept the calls if their line ends, or another call or the end of the turn follows;
+        otherwise it is prose.
         """
-        row, seen, more = self._format, self._behind[:MAX_HEAD], self._behind[MAX_HEAD:]
+        row = self._format
+        seen = self._behind[:MAX_HEAD]
+        more = self._behind[MAX_HEAD:]
         # Enough text to decide: whatever comes later, nothing waits for it.
         is_last = is_last or len(seen) == MAX_HEAD
         if row is None or (row.stand != "token" and self._behind.strip()):
@@ -164,21 +187,28 @@ class CallCandidate:
 
     def _accept(self, rest: str) -> CandidateVerdict:
         raw = self._pieces[0] + self._behind[: len(self._behind) - len(rest)]
-        return CandidateVerdict([replace(call, raw=raw if not at else "") for at, call in enumerate(self._calls)], rest)
+        return CandidateVerdict(
+            [replace(call, raw=raw if not at else "") for at, call in enumerate(self._calls)], rest
+        )
 
     def _no_call(self, rest: str = "") -> CandidateVerdict:
-        return CandidateVerdict([], "".join((*self._pieces, self._behind, rest)), was_buffered=self._format is not None)
+        return CandidateVerdict(
+            [], "".join((*self._pieces, self._behind, rest)), was_buffered=self._format is not None
+        )
 
 
 def _begins_sentence(text: str) -> bool:
-    """Whether a sentence begins directly after it: LFM2's model card has its answer right after the closing mark."""
+    """Whether a sentence begins directly after it: LFM2's model card has its answer right after the
+    closing mark.
+    """
     return text[:1].isalpha() and not text[0].islower()
 
 
 def _behind_turn(text: str) -> str:
     """Return `text` without the tokens that end the turn."""
     while rest := next(
-        (text.lstrip(" ")[len(mark) :] for mark in TURN_ENDS if text.lstrip(" ").startswith(mark)), None
+        (text.lstrip(" ")[len(mark) :] for mark in TURN_ENDS if text.lstrip(" ").startswith(mark)),
+        None,
     ):
         text = rest
     return text if rest is None else ""
@@ -192,7 +222,9 @@ def _at(text: str, mark: str, *, is_last: bool) -> bool | None:
 
 
 def _fits(head: CallHead, text: str, names: Offers) -> bool | None:
-    """Whether `text` begins with `head` and any of `names` in it; None if more text can make it so."""
+    """Whether `text` begins with `head` and any of `names` in it; None if more text can make it
+    so.
+    """
     _, before, after = head
     if after is None or not text.startswith(before):
         return _at(text, before, is_last=False)

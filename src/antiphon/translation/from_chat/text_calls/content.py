@@ -20,10 +20,11 @@ from antiphon.translation.writer import GrowingText, ResponseWriter
 
 
 class CallingContent(StreamingContent):
-    """Content that can contain calls of `offers`, as `text_calls` says, until the backend reports a call itself.
+    """Content that can contain calls of `offers`, as `text_calls` says, until the backend reports a
+    call itself.
 
-    A text with a call in it becomes the text before it, the call, and the text after it. In the reasoning, only calls
-    that end the answer count.
+    A text with a call in it becomes the text before it, the call, and the text after it. In the
+    reasoning, only calls that end the answer count.
     """
 
     def __init__(
@@ -48,7 +49,10 @@ class CallingContent(StreamingContent):
 
     @property
     def steady_text(self) -> GrowingText | None:
-        """See `StreamingContent.steady_text`. None while something that can be a call is held back."""
+        """See `StreamingContent.steady_text`.
+
+        None while something that can be a call is held back.
+        """
         is_idle = self._in_reasoning is None or self._in_reasoning.is_idle
         if self._reads and not (self._in_text.is_steady and is_idle):
             return None
@@ -59,7 +63,8 @@ class CallingContent(StreamingContent):
         if self._reads and (delta.tool_calls or delta.function_call):
             self._flush_text()
             self._flush_reasoning(is_answer=False)
-            self._reads, self.search = False, None
+            self._reads = False
+            self.search = None
         super().feed(choice, delta)
 
     def finish(self, status: Status, citations: list[Any]) -> None:
@@ -86,7 +91,10 @@ class CallingContent(StreamingContent):
             self._flush_all(is_answer=False)
 
     def _flush_all(self, *, is_answer: bool) -> None:
-        """Write the text that was held back. An apparently unfinished call counts only in a complete answer."""
+        """Write the text that was held back.
+
+        An apparently unfinished call counts only in a complete answer.
+        """
         super()._flush_text()
         if self._reads:
             self._write(self._in_text.flush(is_answer=is_answer))
@@ -109,7 +117,10 @@ class CallingContent(StreamingContent):
         super()._end_text()
 
     def _write(self, pieces: Sequence[str | TextCall]) -> None:
-        """Write text and emit the calls in it, in order. Once its only call was emitted, an answer is over."""
+        """Write text and emit the calls in it, in order.
+
+        Once its only call was emitted, an answer is over.
+        """
         for piece in pieces:
             if self.calls.is_cut:
                 return
@@ -120,7 +131,9 @@ class CallingContent(StreamingContent):
                 self._call([piece])
 
     def _call(self, calls: Sequence[TextCall]) -> None:
-        """Emit calls that were found in a text: each is like a call that the backend reports, with an id of ours."""
+        """Emit calls that were found in a text: each is like a call that the backend reports, with
+        an id of ours.
+        """
         self._is_calling = True
         for call in calls:
             delta = CallDelta(self._writer.new_id("call"), call.name, call.arguments)
@@ -134,7 +147,9 @@ class CallingContent(StreamingContent):
         self._write_reasoning(text)
 
     def _flush_reasoning(self, *, is_answer: bool) -> Sequence[TextCall]:
-        """Write the reasoning that was held back; return the calls that end the answer inside it."""
+        """Write the reasoning that was held back; return the calls that end the answer inside
+        it.
+        """
         if self._in_reasoning is None or not self._reads:
             return ()
         text, calls = self._in_reasoning.flush(is_answer=is_answer)

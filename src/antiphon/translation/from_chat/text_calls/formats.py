@@ -7,19 +7,26 @@
 | in a code block, or after a channel | a line | with the answer: any other text after it makes it text |
 | without a mark | the answer | with the answer: any other text before or after it makes it text |
 
-Text that begins like a row's `heads` is held back until it ends; other text is sent at once. A head is compared without
-whitespace, and `NAME` in it is the name of a tool that can be called.
-"""
+Text that begins like a row's `heads` is held back until it ends; other text is sent at once. A head
+is compared without whitespace, and `NAME` in it is the name of a tool that can be called.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from antiphon.translation.from_chat.text_calls import json_calls, python_calls, token_calls, xml_calls
+from antiphon.translation.from_chat.text_calls import (
+    json_calls,
+    python_calls,
+    token_calls,
+    xml_calls,
+)
 from antiphon.translation.from_chat.text_calls.found import Parse
 
 Stand = Literal["token", "line", "answer"]
-"""Where a call can begin: at the start of a line or right after text; at the start of a line; as the whole answer."""
+"""Where a call can begin: at the start of a line or right after text; at the start of a line; as
+the whole answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,14 @@ class Format:
 LONGEST_CLOSING = 64
 """Characters of a closing mark at most."""
 
-_OBJECTS = ('{"name":"NAME"', '{"type":"function"', '{"function":', '{"id":"', '{"arguments":{', '{"parameters":{')
+_OBJECTS = (
+    '{"name":"NAME"',
+    '{"type":"function"',
+    '{"function":',
+    '{"id":"',
+    '{"arguments":{',
+    '{"parameters":{',
+)
 """How a call in JSON begins."""
 
 
@@ -66,15 +80,17 @@ _CHANNELS = ("<|channel|>commentaryto=functions.", "<|channel|>analysisto=functi
 
 FORMATS = (
     Format(
-        # Qwen2.5 and 3, Hermes, Granite 4: their templates. omlx#2565, hermes-agent#58197: it arrives as content.
+        # Qwen2.5 and 3, Hermes, Granite 4: their templates. omlx#2565, hermes-agent#58197: it
+        # arrives as content.
         "hermes",
         _each("<tool_call>"),
         json_calls.marked("<tool_call>", "</tool_call>"),
         re.compile("</tool_call>"),
     ),
     Format(
-        # Qwen3-Coder's template. Qwen3-Coder#475: the model omits `<tool_call>`, but not its end. The model card of
-        # Llama 3.1 has the same with a JSON object, which Groq reports (freellmapi PR#291).
+        # Qwen3-Coder's template. Qwen3-Coder#475: the model omits `<tool_call>`, but not its end.
+        # The model card of Llama 3.1 has the same with a JSON object, which Groq reports
+        # (freellmapi PR#291).
         "qwen-coder",
         ("<tool_call><function=NAME>", "<function=NAME>"),
         xml_calls.functions,
@@ -90,7 +106,8 @@ FORMATS = (
         stray="</seed:tool_call>",
     ),
     Format(
-        # GLM-4.5 to 5: sglang#19925 without a parser, vllm-mlx#797; sglang#15333: a tool without arguments.
+        # GLM-4.5 to 5: sglang#19925 without a parser, vllm-mlx#797; sglang#15333: a tool without
+        # arguments.
         "glm",
         ("<tool_call>NAME<arg_key>", "<tool_call>NAME</tool_call>"),
         xml_calls.pairs,
@@ -111,9 +128,13 @@ FORMATS = (
         re.compile(r"</[｜‖|]{1,2}DSML[｜‖|]{1,2}invoke>"),
     ),
     Format(
-        # MiniMax-M2.5#10, open-webui#24291; the other sections are Claude's form, which models know.
+        # MiniMax-M2.5#10, open-webui#24291; the other sections are Claude's form, which models
+        # know.
         "invoke",
-        tuple(f'<{section}><invokename="NAME"' for section in ("minimax:tool_call", "function_calls", "tool_calls")),
+        tuple(
+            f'<{section}><invokename="NAME"'
+            for section in ("minimax:tool_call", "function_calls", "tool_calls")
+        ),
         xml_calls.invokes,
         re.compile(r"</(?:minimax:tool_call|function_calls|tool_calls)>"),
     ),
@@ -132,7 +153,8 @@ FORMATS = (
         re.compile("<｜tool▁calls▁end｜>"),
     ),
     Format(
-        # Kimi K2: its tool_call_guidance.md; Kimi-K2#89; llama.cpp#17376: `tool_call_section` in the singular too.
+        # Kimi K2: its tool_call_guidance.md; Kimi-K2#89; llama.cpp#17376: `tool_call_section` in
+        # the singular too.
         "kimi",
         (
             "<|tool_calls_section_begin|><|tool_call_begin|>",
@@ -158,13 +180,20 @@ FORMATS = (
         stand="line",
     ),
     Format(
-        # mlx-lm#1374 and #1643: a JSON list (Nemo, Ministral, Mixtral); #1448: `[ARGS]` (Devstral, Small 3.2), several.
+        # mlx-lm#1374 and #1643: a JSON list (Nemo, Ministral, Mixtral); #1448: `[ARGS]` (Devstral,
+        # Small 3.2), several.
         "mistral",
-        (*_each("[TOOL_CALLS]"), "[TOOL_CALLS]NAME[ARGS]", "[TOOL_CALLS]NAME[CALL_ID]", "[TOOL_CALLS]NAME{"),
+        (
+            *_each("[TOOL_CALLS]"),
+            "[TOOL_CALLS]NAME[ARGS]",
+            "[TOOL_CALLS]NAME[CALL_ID]",
+            "[TOOL_CALLS]NAME{",
+        ),
         token_calls.mistral,
     ),
     Format(
-        # Llama 3.1: Rapid-MLX#700; unsloth#5620: several, between `;`. Llama 4: vllm#16214 with `<|python_start|>`.
+        # Llama 3.1: Rapid-MLX#700; unsloth#5620: several, between `;`. Llama 4: vllm#16214 with
+        # `<|python_start|>`.
         "llama",
         _each("<|python_tag|>", "<|python_start|>"),
         json_calls.marked(r"<\|python_(?:tag|start)\|>", "<|python_end|>"),
@@ -190,21 +219,27 @@ FORMATS = (
         re.compile(r"<tool_call\|>|<end_function_call>"),
     ),
     Format(
-        # Gemma 3's model card shows no token; common prompts request ```tool_code, with or without `print`.
+        # Gemma 3's model card shows no token; common prompts request ```tool_code, with or without
+        # `print`.
         "tool-code",
-        tuple(f"```tool_code{before}NAME(" for before in ("", "print(", "[", "default_api.", "print(default_api.")),
+        tuple(
+            f"```tool_code{before}NAME("
+            for before in ("", "print(", "[", "default_api.", "print(default_api.")
+        ),
         python_calls.fenced,
         stand="line",
     ),
     Format(
-        # Gemma's guide "Function calling" and Llama 3.2's and 4's cards request it, with no other text (vllm#22917).
+        # Gemma's guide "Function calling" and Llama 3.2's and 4's cards request it, with no other
+        # text (vllm#22917).
         "pythonic",
         ("[NAME(",),
         python_calls.bare,
         stand="answer",
     ),
     Format(
-        # Llama 3.1 to 4: Rapid-MLX#700, vllm#46863. Qwen2.5-Coder by Ollama: hermes-agent#87900, several in a row.
+        # Llama 3.1 to 4: Rapid-MLX#700, vllm#46863. Qwen2.5-Coder by Ollama: hermes-agent#87900,
+        # several in a row.
         "json",
         _each(""),
         json_calls.bare,
@@ -229,7 +264,9 @@ FORMATS = (
 
 
 class CallHead(NamedTuple):
-    """How a call of a format begins: the text before the tool's name, and after it if the name counts."""
+    """How a call of a format begins: the text before the tool's name, and after it if the name
+    counts.
+    """
 
     format: Format
     before: str
@@ -238,12 +275,21 @@ class CallHead(NamedTuple):
 
 def heads_of(*stands: Stand) -> tuple[CallHead, ...]:
     """Return the heads of the formats with calls that begin in such a position."""
-    parts = ((row, head.partition("NAME")) for row in FORMATS if row.stand in stands for head in row.heads)
-    return tuple(CallHead(row, before, after if name else None) for row, (before, name, after) in parts)
+    parts = (
+        (row, head.partition("NAME"))
+        for row in FORMATS
+        if row.stand in stands
+        for head in row.heads
+    )
+    return tuple(
+        CallHead(row, before, after if name else None) for row, (before, name, after) in parts
+    )
 
 
 def format_of(text: str, name: str) -> str:
-    """Return the name of the format in which a text calls the tool of this name, empty if there is no call."""
+    """Return the name of the format in which a text calls the tool of this name, empty if there is
+    no call.
+    """
     compact = "".join(text.split())
     for row in FORMATS:
         for head in row.heads:

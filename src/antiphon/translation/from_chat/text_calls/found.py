@@ -12,7 +12,9 @@ Offers = Mapping[str, Offer]
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A call as a format spells it: the arguments as JSON data, or as the text in their position."""
+    """A call as a format spells it: the arguments as JSON data, or as the text in their
+    position.
+    """
 
     name: str
     arguments: Any
@@ -20,8 +22,8 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A call of an offered tool. `arguments` is JSON, `raw` the text in which it was written, alone or as the first
-    call.
+    """A call of an offered tool. `arguments` is JSON, `raw` the text in which it was written, alone
+    or as the first call.
     """
 
     name: str
@@ -38,7 +40,8 @@ class UnfinishedError(NoCallError):
 
 
 Parse = Callable[[str, Offers], tuple[list[RawCall], int]]
-"""Accepts text that begins with a call, and the tools that can be called; returns the calls, and where they end.
+"""Accepts text that begins with a call, and the tools that can be called; returns the calls, and
+where they end.
 
 Raises `NoCallError`, or `UnfinishedError` if more text can make it a call.
 """

@@ -1,11 +1,19 @@
-"""Calls in JSON: `{"name": …, "arguments": {…}}`, one or several, in a list or not, between marks or bare."""
+"""Calls in JSON: `{"name": …, "arguments": {…}}`, one or several, in a list or not, between marks
+or bare.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from antiphon.translation.broken_json import repaired
-from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, Parse, RawCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.found import (
+    NoCallError,
+    Offers,
+    Parse,
+    RawCall,
+    UnfinishedError,
+)
 from antiphon.translation.from_chat.text_calls.values import decode_at
 
 _BETWEEN = re.compile(r"[\s;,]*")
@@ -14,7 +22,9 @@ _KEYS = frozenset({"type", "id", "name", "function", "arguments", "parameters"})
 
 
 def marked(opening: str, closing: str = "") -> Parse:
-    """Return the parser of JSON calls between these marks, of which the model can omit the second."""
+    """Return the parser of JSON calls between these marks, of which the model can omit the
+    second.
+    """
     begins = re.compile(opening)
 
     def parse(text: str, offers: Offers) -> tuple[list[RawCall], int]:
@@ -31,10 +41,13 @@ def marked(opening: str, closing: str = "") -> Parse:
     return parse
 
 
-def _read_or_repair(text: str, begins: re.Pattern[str], at: int, closing: str) -> tuple[list[Any], int]:
+def _read_or_repair(
+    text: str, begins: re.Pattern[str], at: int, closing: str
+) -> tuple[list[Any], int]:
     """Return the JSON values that begin at `at`, and where they end.
 
-    A malformed call counts if the closing mark ends it, no other call begins before that, and its meaning is certain.
+    A malformed call counts if the closing mark ends it, no other call begins before that, and its
+    meaning is certain.
     """
     try:
         return read_values(text, at)

@@ -8,11 +8,12 @@ from antiphon.translation.from_chat.text_calls.reader import Piece, TextCallRead
 
 
 class LastCallReader:
-    """Finds calls of `offers` in reasoning, if only whitespace follows them and the answer ends with it.
+    """Finds calls of `offers` in reasoning, if only whitespace follows them and the answer ends
+    with it.
 
-    vLLM and SGLang end the reasoning where such a call begins (vllm#39056, vllm#32216, sglang#11764). Reasoning about
-    calls is not a call: LM Studio's parser mistakes it for calls (lmstudio-bug-tracker#1592). Only formats with marks
-    count.
+    vLLM and SGLang end the reasoning where such a call begins (vllm#39056, vllm#32216,
+    sglang#11764). Reasoning about calls is not a call: LM Studio's parser mistakes it for calls
+    (lmstudio-bug-tracker#1592). Only formats with marks count.
     """
 
     def __init__(self, offers: Mapping[str, Offer]) -> None:
@@ -30,9 +31,12 @@ class LastCallReader:
         return self._sift(self._reader.feed(text))
 
     def flush(self, *, is_answer: bool) -> tuple[str, list[TextCall]]:
-        """Return what was held back, as reasoning or as calls: calls only if the answer is over (`is_answer`)."""
+        """Return what was held back, as reasoning or as calls: calls only if the answer is over
+        (`is_answer`).
+        """
         text = self._sift(self._reader.flush(is_answer=is_answer))
-        retained, self._retained = self._retained, []
+        retained = self._retained
+        self._retained = []
         calls = [piece for piece in retained if isinstance(piece, TextCall)]
         return (text, calls) if is_answer else (text + _reported(retained), [])
 

@@ -13,10 +13,20 @@ MAX_BEFORE = 24
 """Characters of the line that are kept."""
 
 TURN_ENDS = (
-    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "</s>", "<｜end▁of▁sentence｜>", "<|call|>", "<|end|>"),
+    *(
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "</s>",
+        "<｜end▁of▁sentence｜>",
+        "<|call|>",
+        "<|end|>",
+    ),
     *("<|return|>", "<end_of_turn>", "<turn|>", "<|endoftext|>", "<|end_of_text|>"),
 )
-"""Tokens that end a turn. Servers that do not parse calls can leave them in the text (ik_llama.cpp#958)."""
+"""Tokens that end a turn. Servers that do not parse calls can leave them in the text
+(ik_llama.cpp#958).
+"""
 
 
 class TextPlace:
@@ -47,7 +57,9 @@ class TextPlace:
 
     @property
     def _leaves_fence(self) -> bool:
-        """Whether the line is indented less than a code block inside a list: that ends with its item."""
+        """Whether the line is indented less than a code block inside a list: that ends with its
+        item.
+        """
         return MAX_INDENT < self._fence_indent > self._indent
 
     @property
@@ -57,18 +69,25 @@ class TextPlace:
 
     @property
     def follows_text(self) -> bool:
-        """Whether a word, the end of a sentence or of a turn directly precedes it, and it is not code.
+        """Whether a word, the end of a sentence or of a turn directly precedes it, and it is not
+        code.
 
-        Models write a call's first token right after their text; prose that mentions it has a space or a quote there.
+        Models write a call's first token right after their text; prose that mentions it has a space
+        or a quote there.
         """
         last = self._before[-1:]
-        return not self.is_code and (last.isalnum() or last in SENTENCE_ENDS or self._before.endswith(TURN_ENDS))
+        return not self.is_code and (
+            last.isalnum() or last in SENTENCE_ENDS or self._before.endswith(TURN_ENDS)
+        )
 
     def begin_line(self) -> None:
         """The position counts as the beginning of a line: a call ended right before it."""
         if self._ends_fence:
             self._fence = ""
-        self.is_blank, self._indent, self._span, self._before = True, 0, 0, ""
+        self.is_blank = True
+        self._indent = 0
+        self._span = 0
+        self._before = ""
         self._is_quoted = self._begins_fence = self._ends_fence = False
 
     def read(self, text: str) -> None:
@@ -87,21 +106,31 @@ class TextPlace:
 
     def read_run(self, run: str) -> None:
         """Advance past a whole run of backticks or tildes."""
-        sign, count = run[0], len(run)
+        sign = run[0]
+        count = len(run)
         if self.is_blank:
             self._begin_words()
-        begins, self._begins_fence, self._ends_fence = self._begins_fence, False, False
+        begins = self._begins_fence
+        self._begins_fence = False
+        self._ends_fence = False
         if self.is_blank and count >= 3:
             if not self._fence:
-                self._fence, self._fence_indent, self._begins_fence = run, self._indent, True
+                self._fence = run
+                self._fence_indent = self._indent
+                self._begins_fence = True
             else:
                 self._ends_fence = sign == self._fence[0] and count >= len(self._fence)
-        elif begins and sign == self._fence[0] == "`":  # more of them on the line: it began inline code
-            self._span, self._fence = 0 if count == len(self._fence) else len(self._fence), ""
+        elif (
+            begins and sign == self._fence[0] == "`"
+        ):  # more of them on the line: it began inline code
+            self._span = 0 if count == len(self._fence) else len(self._fence)
+            self._fence = ""
         elif sign == "`" and not self._fence and self._span in (0, count):
             self._span = count - self._span
-        self.is_blank, self._before = False, sign
+        self.is_blank = False
+        self._before = sign
 
     def _begin_words(self) -> None:
         if self._leaves_fence:
-            self._fence, self._fence_indent = "", 0
+            self._fence = ""
+            self._fence_indent = 0

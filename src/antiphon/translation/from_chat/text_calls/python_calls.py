@@ -1,4 +1,6 @@
-"""Calls in Python: `[f(a=1), g()]`, or a code block of `tool_code`. Literals are read; nothing is evaluated."""
+"""Calls in Python: `[f(a=1), g()]`, or a code block of `tool_code`. Literals are read; nothing is
+evaluated.
+"""
 
 import ast
 import re
@@ -6,7 +8,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, Parse, RawCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.found import (
+    NoCallError,
+    Offers,
+    Parse,
+    RawCall,
+    UnfinishedError,
+)
 
 MAX_LENGTH = 1_000_000
 """Characters of code that are parsed."""

@@ -2,12 +2,13 @@
 
 Theory of operation.
 
-A call is known only at its end: until then, the same characters can be a mention of the format in prose, and what
-looks like arguments can be text that the client must receive. So text that can begin a call is held back, and is
-emitted later as one whole call, or as the text that it was. All other text is emitted at once.
+A call is known only at its end: until then, the same characters can be a mention of the format in
+prose, and what looks like arguments can be text that the client must receive. So text that can
+begin a call is held back, and is emitted later as one whole call, or as the text that it was. All
+other text is emitted at once.
 
-A call counts where models write calls: at the beginning of a line or right after a word, not in code, with nothing
-after it on its line, and only for a tool that can be called. Three parts decide:
+A call counts where models write calls: at the beginning of a line or right after a word, not in
+code, with nothing after it on its line, and only for a tool that can be called. Three parts decide:
 
     this reader    where a call can begin; it keeps the state, and the order of what is emitted
     `place.py`     the position in the Markdown text: at the beginning of a line, in a code block, in a quotation
@@ -22,22 +23,28 @@ The states of the reader:
     TEXT ── backticks or tildes at the end of a part ──> RUN ── another character, or the end ──> TEXT
                                                          the length of a run decides whether it opens a code block
 
-A part without a sign is text in any case, unless one of the other states holds text back. It is emitted unread, and
-read before the next part that has a sign: most deltas of most answers cost one search of a regular expression.
+A part without a sign is text in any case, unless one of the other states holds text back. It is
+emitted unread, and read before the next part that has a sign: most deltas of most answers cost one
+search of a regular expression.
 
 What holds always, for any text (`test_properties.py`):
 
 - Each character is emitted exactly once and in order: as text, or within the `raw` text of a call.
 - The result does not depend on how the text is split into parts.
-- The work is linear in the length: `MAX_FAILED` bounds how often text is read again, `MAX_HEAD` how long a candidate
-  has no format, `MAX_TRIES` how often it is parsed. Beyond these bounds, the rest is text.
-"""
+- The work is linear in the length: `MAX_FAILED` bounds how often text is read again, `MAX_HEAD` how
+  long a candidate has no format, `MAX_TRIES` how often it is parsed. Beyond these bounds, the rest
+  is text.
+"""  # noqa: E501 - a table, a diagram or an example
 
 import re
 from collections.abc import Mapping, Sequence
 
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.text_calls.candidate import MAX_HEAD, CallCandidate, CandidateVerdict
+from antiphon.translation.from_chat.text_calls.candidate import (
+    MAX_HEAD,
+    CallCandidate,
+    CandidateVerdict,
+)
 from antiphon.translation.from_chat.text_calls.formats import CallHead, heads_of
 from antiphon.translation.from_chat.text_calls.found import TextCall
 from antiphon.translation.from_chat.text_calls.place import TextPlace
@@ -45,8 +52,8 @@ from antiphon.translation.from_chat.text_calls.place import TextPlace
 Piece = str | TextCall
 
 MAX_FAILED = 20
-"""Stretches of one answer that began like a call and were not: after this many, the answer is about calls, and has
-none.
+"""Stretches of one answer that began like a call and were not: after this many, the answer is about
+calls, and has none.
 
 So no text is read more often than that.
 """
@@ -57,7 +64,9 @@ _FIRST = heads_of("token", "line", "answer")
 
 
 def _begun(sign: str) -> str:
-    """Return the pattern of a mark's first character, followed by its second, whitespace or the end of the text."""
+    """Return the pattern of a mark's first character, followed by its second, whitespace or the end
+    of the text.
+    """
     seconds = {re.escape(head.before[1]) for head in _ON_LINE if head.before[0] == sign}
     return rf"{re.escape(sign)}(?=[\s{''.join(sorted(seconds))}]|$)"
 
@@ -71,7 +80,8 @@ FIRSTS = "`~<["
 has_sign = re.compile(rf"[`~]|{_begun('<')}|{_begun('[')}").search
 """Finds in a part of a text what can begin a call, or a run that can continue in the next part.
 
-A part without any is text, whatever its position: it is sent at once, and read only before a part that has a sign.
+A part without any is text, whatever its position: it is sent at once, and read only before a part
+that has a sign.
 """
 
 _STARTS = tuple({re.findall(r"\w+|.", head.before)[0] for head in _FIRST})
@@ -87,7 +97,8 @@ def is_text(answer: str, *, only_marked: bool = False) -> bool:
 
 
 class TextCallReader:
-    """Finds the calls of `offers`, the tools that can be called by their names, in a text that arrives in pieces.
+    """Finds the calls of `offers`, the tools that can be called by their names, in a text that
+    arrives in pieces.
 
     With `only_marked`, only formats with marks count.
     """
@@ -121,12 +132,15 @@ class TextCallReader:
         return _joined(pieces) if len(pieces) > 1 else pieces
 
     def flush(self, *, is_answer: bool) -> list[Piece]:
-        """Return what was held back: the answer is over (`is_answer`), or something other than text follows."""
+        """Return what was held back: the answer is over (`is_answer`), or something other than text
+        follows.
+        """
         if self._candidate is None and not self._run:
             return []
         pieces: list[Piece] = []
         while self._candidate is not None:
-            candidate, self._candidate = self._candidate, None
+            candidate = self._candidate
+            self._candidate = None
             text, is_refused = self._judge(candidate.end(is_answer=is_answer), pieces)
             self._read(text, pieces, is_refused=is_refused)
         if self._run:
@@ -150,7 +164,11 @@ class TextCallReader:
         """Read text. With `is_refused` no call begins at its first character."""
         while text:
             if self._candidate is None:
-                text = self._go_on_with_run(text, pieces) if self._run else self._scan(text, pieces, is_refused)
+                text = (
+                    self._go_on_with_run(text, pieces)
+                    if self._run
+                    else self._scan(text, pieces, is_refused)
+                )
                 is_refused = False
                 continue
             verdict = self._candidate.feed(text)
@@ -160,8 +178,8 @@ class TextCallReader:
             text, is_refused = self._judge(verdict, pieces)
 
     def _judge(self, verdict: CandidateVerdict, pieces: list[Piece]) -> tuple[str, bool]:
-        """Process the verdict on a candidate; return the text to continue with, and whether it is rejected as a
-        call.
+        """Process the verdict on a candidate; return the text to continue with, and whether it is
+        rejected as a call.
         """
         pieces += verdict.calls
         if verdict.calls:
@@ -177,11 +195,13 @@ class TextCallReader:
             return self._begin_answer(text, pieces)
         at = 0
         for match in _SIGNS.finditer(text):
-            start, sign = match.start(), match.group()
+            start = match.start()
+            sign = match.group()
             self._place.read(text[at:start])
             at = start
             heads = self._heads_at(sign)
-            # A text that was rejected as a call begins here again: without this condition, the loop would not end.
+            # A text that was rejected as a call begins here again: without this condition, the loop
+            # would not end.
             if heads and not (is_refused and start == 0):
                 if start:
                     pieces.append(text[:start])
@@ -206,7 +226,9 @@ class TextCallReader:
         return ""
 
     def _begin_answer(self, text: str, pieces: list[Piece]) -> str:
-        """Advance past the whitespace before the first word, if the whole answer can be a call; return the rest."""
+        """Advance past the whitespace before the first word, if the whole answer can be a call;
+        return the rest.
+        """
         self._is_first = False
         rest = text.lstrip()
         blank = text[: len(text) - len(rest)]
@@ -235,7 +257,8 @@ class TextCallReader:
         return rest
 
     def _end_run(self, pieces: list[Piece]) -> None:
-        run, self._run = "".join(self._run), []
+        run = "".join(self._run)
+        self._run = []
         self._place.read_run(run)
         pieces.append(run)
 

@@ -2,17 +2,26 @@
 
 import re
 
-from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, Parse, RawCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.found import (
+    NoCallError,
+    Offers,
+    Parse,
+    RawCall,
+    UnfinishedError,
+)
 from antiphon.translation.from_chat.text_calls.json_calls import calls_in, read_values
 from antiphon.translation.from_chat.text_calls.values import decode_at
 
 
 def headed(header: str, end: str, section_end: str = "") -> Parse:
-    """Return the parser of calls that each have a header with the `name`, JSON, and an end, in a section or not.
+    """Return the parser of calls that each have a header with the `name`, JSON, and an end, in a
+    section or not.
 
     The model can omit the last closing marks of an answer: servers stop at them.
     """
-    head, tail, last = re.compile(header), re.compile(end), re.compile(section_end)
+    head = re.compile(header)
+    tail = re.compile(end)
+    last = re.compile(section_end)
 
     def parse(text: str, offers: Offers) -> tuple[list[RawCall], int]:
         calls: list[RawCall] = []
@@ -36,7 +45,9 @@ deepseek = headed(
     r"\s*(?:```\s*)?<｜tool▁call▁end｜>",
     r"\s*<｜tool▁calls▁end｜>",
 )
-"""V3 and R1 write `function`, then the name, then a code block; V3.1 writes the name, then plain JSON."""
+"""V3 and R1 write `function`, then the name, then a code block; V3.1 writes the name, then plain
+JSON.
+"""
 
 kimi = headed(
     r"(?:<\|tool_calls?_section_begin\|>)?\s*<\|tool_call_begin\|>\s*(?P<name>[^\s<>:]+)(?::\d+)?\s*"
@@ -46,19 +57,23 @@ kimi = headed(
 )
 
 harmony = headed(
-    r"(?:<\|start\|>assistant)?(?:<\|channel\|>(?:commentary|analysis))? to=functions\.(?P<name>[^\s<>]+)"
+    r"(?:<\|start\|>assistant)?(?:<\|channel\|>(?:commentary|analysis))? "
+    r"to=functions\.(?P<name>[^\s<>]+)"
     r"(?:<\|channel\|>(?:commentary|analysis))?(?:\s*(?:<\|constrain\|>\s*)?json)?\s*<\|message\|>\s*",
     r"\s*<\|call\|>\s*",
 )
 """The recipient follows the channel or precedes it."""
 
 _MISTRAL = re.compile(
-    r"\s*(?:\[TOOL_CALLS\]\s*)?(?P<name>[\w.-]+)(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\]\s*)?(?=\{)", re.ASCII
+    r"\s*(?:\[TOOL_CALLS\]\s*)?(?P<name>[\w.-]+)(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\]\s*)?(?=\{)",
+    re.ASCII,
 )
 
 
 def mistral(text: str, offers: Offers) -> tuple[list[RawCall], int]:
-    """Parse what follows `[TOOL_CALLS]`: a list of JSON calls, or names with their arguments, each after a mark."""
+    """Parse what follows `[TOOL_CALLS]`: a list of JSON calls, or names with their arguments, each
+    after a mark.
+    """
     mark = "[TOOL_CALLS]"
     begin = len(mark) + len(text[len(mark) :]) - len(text[len(mark) :].lstrip())
     if text.startswith(("[", "{"), begin):

@@ -5,7 +5,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, RawCall, TextCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.found import (
+    NoCallError,
+    Offers,
+    RawCall,
+    TextCall,
+    UnfinishedError,
+)
 from antiphon.translation.from_chat.text_filters import repaired
 
 MAX_LEVELS = 32
@@ -21,7 +27,10 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=_no_number)
 
 
 def decode_at(text: str, at: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at `at`, and where it ends. Raises `NoCallError` or `UnfinishedError`."""
+    """Return the JSON value that begins at `at`, and where it ends.
+
+    Raises `NoCallError` or `UnfinishedError`.
+    """
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -32,11 +41,15 @@ def decode_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def finished(call: RawCall, offers: Offers) -> TextCall:
-    """Return the call with its arguments as JSON. Raises `NoCallError` if the tool is not offered."""
+    """Return the call with its arguments as JSON. Raises `NoCallError` if the tool is not
+    offered.
+    """
     name = call.name if call.name in offers else call.name.removeprefix("functions.")
     if name not in offers:
         raise NoCallError(f"'{name}' is not offered.")
-    return TextCall(name, _encoded(_as_object(call.arguments, is_custom=offers[name].kind == "custom")))
+    return TextCall(
+        name, _encoded(_as_object(call.arguments, is_custom=offers[name].kind == "custom"))
+    )
 
 
 def _as_object(arguments: Any, *, is_custom: bool) -> dict[str, Any]:
@@ -44,7 +57,8 @@ def _as_object(arguments: Any, *, is_custom: bool) -> dict[str, Any]:
         try:
             value, end = decode_at(arguments.strip() or "{}", 0)
         except NoCallError:
-            value, end = None, 0
+            value = None
+            end = 0
         if isinstance(value, dict) and end == len(arguments.strip() or "{}"):
             arguments = value
         elif is_custom:
@@ -76,10 +90,11 @@ def property_of(parameters: Mapping[str, Any], name: str) -> Any:
 
 
 def typed(text: str, schema: Any, root: Mapping[str, Any]) -> Any:
-    """Return the value of `text` by `schema`: JSON, or Python's spelling of it, if a non-string type matches.
+    """Return the value of `text` by `schema`: JSON, or Python's spelling of it, if a non-string
+    type matches.
 
-    Text that matches no other type of the schema stays text: the client sees what is wrong with it. Without a schema an
-    object or an array is JSON, and anything else is text.
+    Text that matches no other type of the schema stays text: the client sees what is wrong with it.
+    Without a schema an object or an array is JSON, and anything else is text.
     """
     types = frozenset(_types(schema, root)) or frozenset({"object", "array", "string"})
     if types == {"string"}:
@@ -124,7 +139,9 @@ def _types(schema: Any, root: Mapping[str, Any], levels: int = MAX_LEVELS) -> It
     if not isinstance(schema, dict) or not levels:
         return
     named = schema.get("type")
-    yield from (each for each in (named if isinstance(named, list) else [named]) if isinstance(each, str))
+    yield from (
+        each for each in (named if isinstance(named, list) else [named]) if isinstance(each, str)
+    )
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if named is None and isinstance(values, list):
         for value in values:

@@ -1,4 +1,6 @@
-"""Answers that a schema forces into JSON: `{"answer": "…"}`, or a call (`to_chat/prompt_tools.py`)."""
+"""Answers that a schema forces into JSON: `{"answer": "…"}`, or a call
+(`to_chat/prompt_tools.py`).
+"""
 
 from collections.abc import Mapping
 
@@ -8,7 +10,10 @@ from antiphon.translation.json_strings import JsonStrings
 
 
 class WrappedReader:
-    """Reads an answer out of its JSON as it streams, and calls of `offers`. Anything else is read like any text."""
+    """Reads an answer out of its JSON as it streams, and calls of `offers`.
+
+    Anything else is read like any text.
+    """
 
     def __init__(self, offers: Mapping[str, Offer]) -> None:
         self._text = TextCallReader(offers)
@@ -48,11 +53,14 @@ class WrappedReader:
 
     def _is_other(self) -> bool:
         """Whether the text does not begin like an object: the backend ignored the schema."""
-        return self._strings.is_broken or any(each.strip()[:1] not in ("", "{") for each in self._retained[:1])
+        return self._strings.is_broken or any(
+            each.strip()[:1] not in ("", "{") for each in self._retained[:1]
+        )
 
     def _release(self) -> list[Piece]:
         self._is_answer = False
-        retained, self._retained = "".join(self._retained), []
+        retained = "".join(self._retained)
+        self._retained = []
         return self._text.feed(retained)
 
 

@@ -1,17 +1,31 @@
-"""Calls with tags around names and values. If the values have no types of their own, the schema supplies them."""
+"""Calls with tags around names and values. If the values have no types of their own, the schema
+supplies them.
+"""
 
 import re
 
-from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, RawCall, UnfinishedError
+from antiphon.translation.from_chat.text_calls.found import (
+    NoCallError,
+    Offers,
+    RawCall,
+    UnfinishedError,
+)
 from antiphon.translation.from_chat.text_calls.values import decode_at, typed_arguments
 
-_FUNCTION = re.compile(r"(?:<(?:seed:)?tool_call>)?\s*<function=([^<>\s]+)>(.*)</function>", re.DOTALL)
-# A value ends where the next parameter or the call's end follows: it can contain `</parameter>` itself.
-_PARAMETER = re.compile(r"\s*<parameter=([^<>\s]+)>(.*?)</parameter>(?=\s*(?:<parameter=|$))", re.DOTALL)
+_FUNCTION = re.compile(
+    r"(?:<(?:seed:)?tool_call>)?\s*<function=([^<>\s]+)>(.*)</function>", re.DOTALL
+)
+# A value ends where the next parameter or the call's end follows: it can contain `</parameter>`
+# itself.
+_PARAMETER = re.compile(
+    r"\s*<parameter=([^<>\s]+)>(.*?)</parameter>(?=\s*(?:<parameter=|$))", re.DOTALL
+)
 
 
 def functions(text: str, offers: Offers) -> tuple[list[RawCall], int]:
-    """Parse Qwen-coder's `<function=NAME><parameter=P>…</parameter></function>`, or Llama's, with a JSON object."""
+    """Parse Qwen-coder's `<function=NAME><parameter=P>…</parameter></function>`, or Llama's, with a
+    JSON object.
+    """
     function = _FUNCTION.match(text)
     if function is None:
         raise NoCallError("The function does not end.")
@@ -28,7 +42,10 @@ _SECTION = re.compile(
     rf"(?:\s*</{_BAR}(?:function_calls|tool_calls|minimax:tool_call)>)?",
     re.DOTALL,
 )
-_INVOKE = re.compile(rf"\s*<{_BAR}invoke name=\"([^\"]*)\">(.*?)</{_BAR}invoke>(?=\s*(?:<{_BAR}invoke |$))", re.DOTALL)
+_INVOKE = re.compile(
+    rf"\s*<{_BAR}invoke name=\"([^\"]*)\">(.*?)</{_BAR}invoke>(?=\s*(?:<{_BAR}invoke |$))",
+    re.DOTALL,
+)
 _NAMED = re.compile(
     rf"\s*<{_BAR}parameter name=\"([^\"]*)\"(?: string=\"(true|false)\")?>(.*?)</{_BAR}parameter>"
     rf"(?=\s*(?:<{_BAR}parameter |$))",
@@ -56,7 +73,9 @@ def invokes(text: str, offers: Offers) -> tuple[list[RawCall], int]:
 
 
 _GLM = re.compile(r"<tool_call>\s*([^<>\s]+)\s*(.*)</tool_call>", re.DOTALL)
-_PAIR = re.compile(r"\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>(?=\s*(?:<arg_key>|$))", re.DOTALL)
+_PAIR = re.compile(
+    r"\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>(?=\s*(?:<arg_key>|$))", re.DOTALL
+)
 
 
 def pairs(text: str, offers: Offers) -> tuple[list[RawCall], int]:
@@ -86,7 +105,11 @@ def _typed(name: str, pairs: list[tuple[str, str]], offers: Offers) -> dict[str,
 
 def _unframed(value: str) -> str:
     """Return a value without the line breaks that templates put around it."""
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "\n" else value.removeprefix("\n")
+    return (
+        value[1:-1]
+        if len(value) > 1 and value[0] == value[-1] == "\n"
+        else value.removeprefix("\n")
+    )
 
 
 def _json(value: str) -> object:

@@ -26,7 +26,10 @@ def joined(pieces: Iterable[Piece]) -> Found:
 
 
 def pieces_of(
-    *parts: str, offers: Mapping[str, Offer] = OFFERS, is_answer: bool = True, only_marked: bool = False
+    *parts: str,
+    offers: Mapping[str, Offer] = OFFERS,
+    is_answer: bool = True,
+    only_marked: bool = False,
 ) -> list[Piece]:
     """What a reader returns of an answer that comes in these parts."""
     reader = TextCallReader(offers, only_marked=only_marked)
@@ -38,7 +41,9 @@ def pieces_of(
 
 def raw_of(*parts: str) -> str:
     """The text of an answer, calls as they were written."""
-    return "".join(piece.raw if isinstance(piece, TextCall) else piece for piece in pieces_of(*parts))
+    return "".join(
+        piece.raw if isinstance(piece, TextCall) else piece for piece in pieces_of(*parts)
+    )
 
 
 def found_in(*parts: str, **how: Any) -> Found:

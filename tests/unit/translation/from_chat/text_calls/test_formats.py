@@ -3,12 +3,22 @@
 import pytest
 
 from antiphon.translation.from_chat.text_calls.formats import FORMATS, LONGEST_CLOSING
-from tests.unit.translation.from_chat.text_calls.samples import CALL, LIST, MENTIONS, SAMPLES, Sample
+from tests.unit.translation.from_chat.text_calls.samples import (
+    CALL,
+    LIST,
+    MENTIONS,
+    SAMPLES,
+    Sample,
+)
 from tests.unit.translation.from_chat.text_calls.support import found_in, halves, raw_of
 
-MARKED = [each for each in SAMPLES if {row.name: row for row in FORMATS}[each.format].stand != "answer"]
+MARKED = [
+    each for each in SAMPLES if {row.name: row for row in FORMATS}[each.format].stand != "answer"
+]
 
-each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES])
+each_sample = pytest.mark.parametrize(
+    "sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES]
+)
 each_mention = pytest.mark.parametrize("text", MENTIONS.values(), ids=MENTIONS.keys())
 
 

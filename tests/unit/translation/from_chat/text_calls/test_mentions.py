@@ -11,7 +11,12 @@ from tests.unit.translation.from_chat.text_calls.support import pieces_of
 
 COUNT = 10_000
 
-CALLS = [piece.raw for each in SAMPLES for piece in pieces_of(each.text) if isinstance(piece, TextCall) and piece.raw]
+CALLS = [
+    piece.raw
+    for each in SAMPLES
+    for piece in pieces_of(each.text)
+    if isinstance(piece, TextCall) and piece.raw
+]
 """Calls as models write them, each of which is found where it is one."""
 
 WORDS = (
@@ -22,10 +27,36 @@ WORDS = (
         "It is `code`, or *not*.",
         "Is that all?",
     ),
-    *("1. First", "- Then", "## Formats", "| a | b |\n|---|---|", "<br>", "Ein Satz über Werkzeuge.", "模型调用工具。"),
+    *(
+        "1. First",
+        "- Then",
+        "## Formats",
+        "| a | b |\n|---|---|",
+        "<br>",
+        "Ein Satz über Werkzeuge.",
+        "模型调用工具。",
+    ),
 )
-BEFORE = ("A model writes", "See", "In short,", "- **Format:**", "| Qwen |", "> As in", "Formats such as", "1.", "It's")
-BEHIND = ("for a call.", "and waits.", "| yes |", "(see above)", "is what comes back.", "— always.", "then stops")
+BEFORE = (
+    "A model writes",
+    "See",
+    "In short,",
+    "- **Format:**",
+    "| Qwen |",
+    "> As in",
+    "Formats such as",
+    "1.",
+    "It's",
+)
+BEHIND = (
+    "for a call.",
+    "and waits.",
+    "| yes |",
+    "(see above)",
+    "is what comes back.",
+    "— always.",
+    "then stops",
+)
 LANGUAGES = ("", "xml", "json", "text", "python", "html", "jinja")
 
 

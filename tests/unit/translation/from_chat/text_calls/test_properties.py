@@ -53,7 +53,14 @@ SHARDS = (
         "<｜tool▁call▁begin｜>",
         "|>",
     ),
-    *('<invoke name="list_files">', "</invoke>", "<|python_tag|>", "<|im_end|>", "<", "<|tool_call>call:list_files{"),
+    *(
+        '<invoke name="list_files">',
+        "</invoke>",
+        "<|python_tag|>",
+        "<|im_end|>",
+        "<",
+        "<|tool_call>call:list_files{",
+    ),
 )
 texts = st.lists(
     st.one_of(
@@ -101,7 +108,11 @@ def test_an_answer_that_is_taken_as_a_text_has_no_call(text: str, only_marked: b
     ("text", "is_so"),
     [
         ("High water at noon.", True),
-        ("Call `list_files` [here](https://tides.example) if a < b:\n\n```python\nlist_files()\n```", True),
+        (
+            "Call `list_files` [here](https://tides.example) if a < "
+            "b:\n\n```python\nlist_files()\n```",
+            True,
+        ),
         ("~~No~~ <b>yes</b>", True),
         ("Now:\n```tool_code\nlist_files()\n```", False),
         ("Now:\n< tool _call>", False),
@@ -127,18 +138,25 @@ def test_every_character_is_emitted_once_and_in_order(parts: list[str]) -> None:
 @given(cut_texts())
 def test_what_is_no_whole_answer_loses_nothing_either(parts: list[str]) -> None:
     pieces = pieces_of(*parts, is_answer=False)
-    assert "".join(each.raw if isinstance(each, TextCall) else each for each in pieces) == "".join(parts)
+    assert "".join(each.raw if isinstance(each, TextCall) else each for each in pieces) == "".join(
+        parts
+    )
 
 
 @thorough
 @given(cut_texts(), st.booleans())
-def test_reasoning_loses_nothing_but_blanks_around_its_last_calls(parts: list[str], is_answer: bool) -> None:
-    reader, whole = LastCallReader(OFFERS), "".join(parts)
+def test_reasoning_loses_nothing_but_blanks_around_its_last_calls(
+    parts: list[str], is_answer: bool
+) -> None:
+    reader = LastCallReader(OFFERS)
+    whole = "".join(parts)
     reported = "".join(map(reader.feed, parts))
     text, calls = reader.flush(is_answer=is_answer)
     assert whole.startswith(reported + text)
     rest = whole.removeprefix(reported + text)
-    for raw in filter(None, (call.raw for call in calls)):  # of calls in one block, the first has it all
+    for raw in filter(
+        None, (call.raw for call in calls)
+    ):  # of calls in one block, the first has it all
         blanks, found, rest = rest.partition(raw)
         assert (blanks.strip(), found) == ("", raw)
     assert not rest.strip() if calls else not rest
@@ -148,8 +166,11 @@ def test_reasoning_loses_nothing_but_blanks_around_its_last_calls(parts: list[st
 @pytest.mark.wide
 @thorough
 @given(cut_texts(), cut_texts())
-def test_two_answers_at_once_have_nothing_to_do_with_each_other(ones: list[str], others: list[str]) -> None:
-    first, second = TextCallReader(OFFERS), TextCallReader(OFFERS)
+def test_two_answers_at_once_have_nothing_to_do_with_each_other(
+    ones: list[str], others: list[str]
+) -> None:
+    first = TextCallReader(OFFERS)
+    second = TextCallReader(OFFERS)
     alone = pieces_of(*ones)
     pieces: list[Any] = []
     for at in range(max(len(ones), len(others))):
@@ -183,7 +204,12 @@ LONG = {
     "Gemma's braces": "<|tool_call>call:shell{note:{",
     "calls": '<tool_call>{"name": "list_files", "arguments": {}}</tool_call>\n',
 }
-BEGINNINGS = ("", '<tool_call>{"name": "read_file", "arguments": {"path": "', "[list_files(", '{"name": "list_files", ')
+BEGINNINGS = (
+    "",
+    '<tool_call>{"name": "read_file", "arguments": {"path": "',
+    "[list_files(",
+    '{"name": "list_files", ',
+)
 
 
 def steps(parts: list[str]) -> int:

@@ -1,4 +1,6 @@
-"""Calls that stand in the text of an answer are calls of the response like any others, streamed or plain."""
+"""Calls that stand in the text of an answer are calls of the response like any others, streamed or
+plain.
+"""
 
 import json
 from typing import Any
@@ -39,12 +41,17 @@ def reported(translation: Translation) -> list[Any]:
 
 def deltas(translation: Translation) -> list[str]:
     """The text that clients were sent since the last time."""
-    return [event.delta for event in translation.writer.take() if isinstance(event, ResponseTextDeltaEvent)]
+    return [
+        event.delta
+        for event in translation.writer.take()
+        if isinstance(event, ResponseTextDeltaEvent)
+    ]
 
 
 @each("sample", SAMPLES, ids=[f"{each.format}: {each.about}" for each in SAMPLES])
 def test_a_plain_answer_has_the_items_of_a_streamed_one(sample: Sample) -> None:
-    whole, streamed = translate_plain(plain(sample.text), **ON), translate(text(*sample.text), **ON)
+    whole = translate_plain(plain(sample.text), **ON)
+    streamed = translate(text(*sample.text), **ON)
     found = [each for each in sample.found if not (isinstance(each, str) and each.isspace())]
     if found[0] == ANALYSIS:
         found[0] = "I read it."
@@ -56,7 +63,11 @@ def test_a_call_has_an_id_and_the_events_of_any_call() -> None:
     translation = translate(text("I look.\n", READ, "\n", CALL), **ON)
     first, second = (item for item in translation.output if item["type"] == "function_call")
     assert first["call_id"].startswith("call_") and first["call_id"] != second["call_id"]
-    kinds = [event["type"].removeprefix("response.") for event in translation.events if event.get("output_index") == 1]
+    kinds = [
+        event["type"].removeprefix("response.")
+        for event in translation.events
+        if event.get("output_index") == 1
+    ]
     assert kinds == [
         "output_item.added",
         "function_call_arguments.delta",
@@ -77,10 +88,32 @@ def test_only_the_beginning_of_a_call_is_withheld() -> None:
     translation = begin(**ON)
     reader = AnswerReader(translation.chat)
     texts: list[str] = []
-    for part in ("See:\n", "<", "tool_", "cats", " and ", "<tool_call>", "\n", "{", '"name": "rm', '"'):
+    for part in (
+        "See:\n",
+        "<",
+        "tool_",
+        "cats",
+        " and ",
+        "<tool_call>",
+        "\n",
+        "{",
+        '"name": "rm',
+        '"',
+    ):
         reader.feed(sse(delta(content=part), done=False))
         texts.append("".join(deltas(translation)))
-    assert texts == ["See:\n", "", "", "<tool_cats", " and ", "<tool_call>", "\n", "{", '"name": "rm', '"']
+    assert texts == [
+        "See:\n",
+        "",
+        "",
+        "<tool_cats",
+        " and ",
+        "<tool_call>",
+        "\n",
+        "{",
+        '"name": "rm',
+        '"',
+    ]
 
 
 def test_a_call_that_is_not_allowed_is_text() -> None:
@@ -120,23 +153,37 @@ def test_a_broken_off_answer_fails_with_its_output() -> None:
 
 
 def native(name: str = "list_files", arguments: str = "{}") -> dict[str, Any]:
-    return {"tool_calls": [{"index": 0, "id": "call_n", "function": {"name": name, "arguments": arguments}}]}
+    return {
+        "tool_calls": [
+            {"index": 0, "id": "call_n", "function": {"name": name, "arguments": arguments}}
+        ]
+    }
 
 
 def test_calls_that_a_backend_reports_are_not_parsed_from_its_text_again() -> None:
-    assert reported(translate_plain(plain(f"So:\n{CALL}", **native()), **ON)) == [f"So:\n{CALL}", ("list_files", {})]
+    assert reported(translate_plain(plain(f"So:\n{CALL}", **native()), **ON)) == [
+        f"So:\n{CALL}",
+        ("list_files", {}),
+    ]
 
 
 def test_a_call_in_the_text_before_a_reported_one_counts() -> None:
     translation = translate(
-        sse(delta(content=f"{READ}\n"), delta(content="So. "), delta(**native()), delta("stop")), **ON
+        sse(delta(content=f"{READ}\n"), delta(content="So. "), delta(**native()), delta("stop")),
+        **ON,
     )
     assert reported(translation) == [("read_file", {"path": "a.py"}), "\nSo. ", ("list_files", {})]
 
 
 def test_withheld_text_is_emitted_before_a_reported_call() -> None:
     translation = translate(
-        sse(delta(content="So <tool_call>\n{"), delta(**native()), delta(content=CALL), delta("stop")), **ON
+        sse(
+            delta(content="So <tool_call>\n{"),
+            delta(**native()),
+            delta(content=CALL),
+            delta("stop"),
+        ),
+        **ON,
     )
     assert reported(translation) == ["So <tool_call>\n{", ("list_files", {}), CALL]
 
@@ -147,18 +194,26 @@ def test_withheld_text_is_emitted_before_a_reported_call() -> None:
 def test_a_custom_tool_has_its_input_as_text() -> None:
     offers = {
         "apply_patch": Offer(
-            "apply_patch", "custom", "apply_patch", parameters={"properties": {"input": {"type": "string"}}}
+            "apply_patch",
+            "custom",
+            "apply_patch",
+            parameters={"properties": {"input": {"type": "string"}}},
         )
     }
     patch = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** End Patch\n"
-    stated = f"<tool_call>\n<function=apply_patch>\n<parameter=input>\n{patch}\n</parameter>\n</function>\n</tool_call>"
+    stated = (
+        f"<tool_call>\n<function=apply_patch>\n<parameter=input>\n{patch}\n</parameter>\n"
+        "</function>\n</tool_call>"
+    )
     (item,) = translate(text(*stated), offers=offers, text_calls="any").output
     assert (item["type"], item["input"]) == ("custom_tool_call", patch)
 
 
 def test_a_tool_of_a_namespace_has_both_its_names() -> None:
     offers = {"crm__find": Offer("crm__find", name="find", namespace="crm")}
-    (item,) = translate(text('{"name": "crm__find", "arguments": {}}'), offers=offers, text_calls="any").output
+    (item,) = translate(
+        text('{"name": "crm__find", "arguments": {}}'), offers=offers, text_calls="any"
+    ).output
     assert (item["name"], item["namespace"]) == ("find", "crm")
 
 
@@ -185,7 +240,9 @@ def test_a_call_at_the_end_of_reasoning_that_was_not_closed_is_one(tail: str) ->
 
 
 def test_a_call_at_the_end_of_a_field_for_reasoning_is_one() -> None:
-    parts = (delta(reasoning_content=part) for part in (THOUGHT, "\n<tool", CALL.removeprefix("<tool")))
+    parts = (
+        delta(reasoning_content=part) for part in (THOUGHT, "\n<tool", CALL.removeprefix("<tool"))
+    )
     translation = translate(sse(*parts, delta(content="\n"), delta("stop")), **ON)
     assert [item["type"] for item in translation.output] == ["reasoning", "function_call"]
 
@@ -207,7 +264,12 @@ def test_a_call_within_reasoning_is_ignored(stated: str) -> None:
 
 def test_a_call_in_reasoning_before_a_reported_call_is_ignored() -> None:
     translation = translate(
-        sse(delta(reasoning_content=f"{THOUGHT}\n{CALL}"), delta(**native("read_file")), delta("stop")), **ON
+        sse(
+            delta(reasoning_content=f"{THOUGHT}\n{CALL}"),
+            delta(**native("read_file")),
+            delta("stop"),
+        ),
+        **ON,
     )
     assert [name for name, _ in translation.calls] == ["read_file"]
     assert translation.reasoning == f"{THOUGHT}\n{CALL}"
@@ -230,10 +292,15 @@ def test_an_answer_taken_for_reasoning_is_searched_like_any_answer() -> None:
 def test_log_probabilities_are_those_of_the_text() -> None:
     def chunk(token: str) -> dict[str, Any]:
         created = delta(content=token)
-        created["choices"][0]["logprobs"] = {"content": [{"token": token, "logprob": -0.5, "top_logprobs": []}]}
+        created["choices"][0]["logprobs"] = {
+            "content": [{"token": token, "logprob": -0.5, "top_logprobs": []}]
+        }
         return created
 
-    parts = [chunk(part) for part in ("I ", "look.", "\n", "<tool_call>", CALL.removeprefix("<tool_call>"))]
+    parts = [
+        chunk(part)
+        for part in ("I ", "look.", "\n", "<tool_call>", CALL.removeprefix("<tool_call>"))
+    ]
     translation = translate(sse(*parts, delta("stop")), view=View(), **ON)
     assert translation.tokens == ["I ", "look.", "\n"]
     assert reported(translation)[1:] == [("list_files", {})]
@@ -242,4 +309,6 @@ def test_log_probabilities_are_those_of_the_text() -> None:
 def test_a_json_answer_requested_by_the_client_is_not_a_call() -> None:
     stated = '{"name": "list_files", "arguments": {}}'
     assert reported(translate(text(stated), offers=OFFERS, text_calls="marked")) == [stated]
-    assert reported(translate(text(CALL), offers=OFFERS, text_calls="marked")) == [("list_files", {})]
+    assert reported(translate(text(CALL), offers=OFFERS, text_calls="marked")) == [
+        ("list_files", {})
+    ]

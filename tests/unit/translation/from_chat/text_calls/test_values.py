@@ -61,7 +61,9 @@ def test_a_text_is_valid_as_its_schema_requires(text: str, schema: Any, value: A
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize(("text", "is_short"), [('{"a": "', True), ("{", True), ("[1, 2", True), ("{'a'}", False)])
+@pytest.mark.parametrize(
+    ("text", "is_short"), [('{"a": "', True), ("{", True), ("[1, 2", True), ("{'a'}", False)]
+)
 def test_incomplete_json_is_distinguished_from_invalid_json(text: str, is_short: bool) -> None:
     with pytest.raises(NoCallError) as caught:
         decode_at(text, 0)
@@ -89,7 +91,14 @@ def test_a_call_has_its_arguments_as_json(name: str, arguments: Any, json: str) 
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("look", "text"), ("look", [1]), ("look", 5), ("look", None), ("look", {"a": float("inf")}), ("rm", {})],
+    [
+        ("look", "text"),
+        ("look", [1]),
+        ("look", 5),
+        ("look", None),
+        ("look", {"a": float("inf")}),
+        ("rm", {}),
+    ],
 )
 def test_what_is_no_call_of_an_offered_tool_is_refused(name: str, arguments: Any) -> None:
     with pytest.raises(NoCallError):

@@ -49,15 +49,28 @@ def test_calls_are_found_in_an_answer_however_it_is_split(stated: str, found: Fo
 
 def test_an_answer_is_emitted_as_received() -> None:
     reader = WrappedReader(OFFERS)
-    assert [reader.feed(part) for part in ('{"ans', 'wer": "Hel', "lo", ' you"}')] == [[], ["Hel"], ["lo"], [" you"]]
+    assert [reader.feed(part) for part in ('{"ans', 'wer": "Hel', "lo", ' you"}')] == [
+        [],
+        ["Hel"],
+        ["lo"],
+        [" you"],
+    ]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.booleans())
 def test_any_text_comes_out_as_it_was_written(stated: str, is_ascii: bool) -> None:
-    assert "".join(map(str, found_in(*json.dumps({"answer": stated}, ensure_ascii=is_ascii)))) == stated
+    assert (
+        "".join(map(str, found_in(*json.dumps({"answer": stated}, ensure_ascii=is_ascii))))
+        == stated
+    )
 
 
 def test_a_response_holds_the_answer_or_the_call() -> None:
     answer = translate(text(*'{"answer": "Hello"}'), offers=OFFERS, text_calls="wrapped")
     call = translate(text(*BARE), offers=OFFERS, text_calls="wrapped")
-    assert (answer.text, answer.calls, call.text, call.calls) == ("Hello", [], "", [("list_files", "{}")])
+    assert (answer.text, answer.calls, call.text, call.calls) == (
+        "Hello",
+        [],
+        "",
+        [("list_files", "{}")],
+    )

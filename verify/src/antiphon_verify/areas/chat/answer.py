@@ -42,7 +42,12 @@ def is_usage(usage: Any) -> bool:
         fault=[replies.PARIS.patched("object", to="text_completion")],
     ),
     asides=(  # they can be judged only if the server answered
-        must("chat:answer:id", "chat-api object", "`id` is a non-empty string.", fault=[replies.PARIS.without("id")]),
+        must(
+            "chat:answer:id",
+            "chat-api object",
+            "`id` is a non-empty string.",
+            fault=[replies.PARIS.without("id")],
+        ),
         must(
             "chat:answer:created",
             "chat-api object",
@@ -70,7 +75,8 @@ def is_usage(usage: Any) -> bool:
         must(
             "chat:answer:content",
             "chat-api object",
-            "The `content` of a message is a string, or null with tool calls, a refusal or reasoning.",
+            "The `content` of a message is a string, or null with tool calls, a refusal or "
+            "reasoning.",
             fault=[replies.PARIS.patched(*replies.CHOICE, "message", "content", to=None)],
         ),
         must(
@@ -122,36 +128,58 @@ def is_usage(usage: Any) -> bool:
 )
 def a_question_is_answered(trial: Trial) -> Steps:
     """Send a simple question."""
-    completion = trial.whole((yield from trial.chat("What is the capital of France? Answer in one word.")))
+    completion = trial.whole(
+        (yield from trial.chat("What is the capital of France? Answer in one word."))
+    )
     judge_completion(trial, completion)
     usage = at(completion, "usage")
     if trial.expect("chat:answer:usage", is_usage(usage), preview(usage)):
         read, written, total = (usage[key] for key in COUNTS)
         trial.expect("chat:answer:usage-total", read + written == total, preview(usage))
         trial.expect("chat:answer:usage-counted", read > 0 and written > 0, preview(usage))
-    trial.expect("chat:answer:answers", "paris" in text_of(completion).lower(), text_of(completion) or "no text")
+    trial.expect(
+        "chat:answer:answers",
+        "paris" in text_of(completion).lower(),
+        text_of(completion) or "no text",
+    )
 
 
 def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
     """Judge the object, its one choice and the choice's message."""
-    trial.expect("chat:answer:object", at(completion, "object") == "chat.completion", preview(at(completion, "object")))
+    trial.expect(
+        "chat:answer:object",
+        at(completion, "object") == "chat.completion",
+        preview(at(completion, "object")),
+    )
     trial.expect("chat:answer:id", is_text(at(completion, "id")), preview(at(completion, "id")))
     created = at(completion, "created")
-    trial.expect("chat:answer:created", is_integer(created) and created > 1_000_000_000, preview(created))
-    trial.expect("chat:answer:model", is_text(at(completion, "model")), preview(at(completion, "model")))
+    trial.expect(
+        "chat:answer:created", is_integer(created) and created > 1_000_000_000, preview(created)
+    )
+    trial.expect(
+        "chat:answer:model", is_text(at(completion, "model")), preview(at(completion, "model"))
+    )
     choices = listed(completion, "choices")
-    choice, message = at(choices, 0), at(choices, 0, "message")
+    choice = at(choices, 0)
+    message = at(choices, 0, "message")
     is_one = len(choices) == 1 and at(choice, "index") == 0 and is_integer(at(choice, "index"))
     trial.expect("chat:answer:choices", is_one, preview(at(completion, "choices")))
     trial.expect("chat:answer:message", at(message, "role") == "assistant", preview(message))
     content = at(message, "content")
-    is_empty = content is None and (bool(at(message, "tool_calls") or at(message, "refusal")) or is_thinking(message))
+    is_empty = content is None and (
+        bool(at(message, "tool_calls") or at(message, "refusal")) or is_thinking(message)
+    )
     trial.expect("chat:answer:content", isinstance(content, str) or is_empty, preview(message))
     reason = at(choice, "finish_reason")
-    trial.expect("chat:answer:finish-reason", isinstance(reason, str) and reason in REASONS, preview(reason))
-    refusal, logprobs = at(message, "refusal"), at(choice, "logprobs")
     trial.expect(
-        "chat:answer:refusal", refusal is None or isinstance(refusal, str), f"`refusal` is {preview(refusal)}."
+        "chat:answer:finish-reason", isinstance(reason, str) and reason in REASONS, preview(reason)
+    )
+    refusal = at(message, "refusal")
+    logprobs = at(choice, "logprobs")
+    trial.expect(
+        "chat:answer:refusal",
+        refusal is None or isinstance(refusal, str),
+        f"`refusal` is {preview(refusal)}.",
     )
     trial.expect("chat:answer:logprobs", logprobs is None, f"`logprobs` is {preview(logprobs)}.")
 
@@ -167,7 +195,9 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
 )
 def a_completion_is_created(trial: Trial) -> Steps:
     """Send a model and a message, and only the required parameters."""
-    exchange = yield from trial.chat("Say hello.", max_tokens=MISSING, max_completion_tokens=MISSING)
+    exchange = yield from trial.chat(
+        "Say hello.", max_tokens=MISSING, max_completion_tokens=MISSING
+    )
     trial.supported(exchange)
     trial.expect("chat:answer:made", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
@@ -210,12 +240,25 @@ HELLO = {"role": "user", "content": "Say hello."}
 
 ACCEPTED = (
     accepted(
-        should("chat:answer:developer", "chat-api messages", "A message with the role `developer` is accepted."),
+        should(
+            "chat:answer:developer",
+            "chat-api messages",
+            "A message with the role `developer` is accepted.",
+        ),
         messages=[{"role": "developer", "content": "Answer in one word."}, HELLO],
     ),
     accepted(
-        must("chat:answer:parts", "chat-api messages", "A message's content can be a list of text parts."),
-        messages=[{"role": "user", "content": [{"type": "text", "text": "Say "}, {"type": "text", "text": "hello."}]}],
+        must(
+            "chat:answer:parts",
+            "chat-api messages",
+            "A message's content can be a list of text parts.",
+        ),
+        messages=[
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "Say "}, {"type": "text", "text": "hello."}],
+            }
+        ],
     ),
     accepted(
         should(
@@ -223,7 +266,10 @@ ACCEPTED = (
             "chat-api messages",
             "The content of a system message can be a list of text parts.",
         ),
-        messages=[{"role": "system", "content": [{"type": "text", "text": "Answer in one word."}]}, HELLO],
+        messages=[
+            {"role": "system", "content": [{"type": "text", "text": "Answer in one word."}]},
+            HELLO,
+        ],
     ),
     accepted(
         should(
@@ -276,7 +322,11 @@ def turns_are_remembered(trial: Trial) -> Steps:
     messages = [{"role": role, "content": text} for role, text in zip(roles, turns, strict=True)]
     completion = trial.completion((yield from trial.chat(messages)))
     trial.expect("chat:answer:several-turns", True)
-    trial.expect("chat:answer:recalls", "zanzibar" in text_of(completion).lower(), text_of(completion) or "no text")
+    trial.expect(
+        "chat:answer:recalls",
+        "zanzibar" in text_of(completion).lower(),
+        text_of(completion) or "no text",
+    )
 
 
 @case(
@@ -287,7 +337,12 @@ def turns_are_remembered(trial: Trial) -> Steps:
         fault=[replies.REJECTED],
     ),
     capability(
-        should("chat:answer:obeys", "chat-api messages", "The model follows the system message.", fault=[replies.GOOD])
+        should(
+            "chat:answer:obeys",
+            "chat-api messages",
+            "The model follows the system message.",
+            fault=[replies.GOOD],
+        )
     ),
     good=[replies.with_text("Banana.")],
 )
@@ -296,4 +351,8 @@ def a_system_message_is_accepted(trial: Trial) -> Steps:
     system = {"role": "system", "content": "Always include the word BANANA in your answer."}
     completion = trial.completion((yield from trial.chat([system, HELLO])))
     trial.expect("chat:answer:system", True)
-    trial.expect("chat:answer:obeys", "banana" in text_of(completion).lower(), text_of(completion) or "no text")
+    trial.expect(
+        "chat:answer:obeys",
+        "banana" in text_of(completion).lower(),
+        text_of(completion) or "no text",
+    )

@@ -39,14 +39,20 @@ def vectors_of(exchange: Exchange) -> list[Any]:
 
 def is_vector(value: Any) -> bool:
     """Whether this is a list of numbers."""
-    return isinstance(value, list) and bool(value) and all(isinstance(one, int | float) for one in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, int | float) for one in value)
+    )
 
 
 def is_near(one: Any, other: Any) -> bool:
     """Whether two vectors are equal except for rounding."""
     if not (is_vector(one) and is_vector(other) and len(one) == len(other)):
         return False
-    return all(math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-4) for a, b in zip(one, other, strict=True))
+    return all(
+        math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-4) for a, b in zip(one, other, strict=True)
+    )
 
 
 @case(
@@ -63,7 +69,10 @@ def is_near(one: Any, other: Any) -> bool:
         fault=[replies.ONE.patched("object", to="embedding")],
     ),
     should(
-        "chat:embeddings:usage", API, "`usage` counts the tokens of the texts.", fault=[replies.ONE.without("usage")]
+        "chat:embeddings:usage",
+        API,
+        "`usage` counts the tokens of the texts.",
+        fault=[replies.ONE.without("usage")],
     ),
     good=[replies.ONE],
 )
@@ -73,9 +82,14 @@ def a_text_is_embedded(trial: Trial) -> Steps:
     embeds(trial, exchange)
     vectors = vectors_of(exchange)
     trial.expect("chat:embeddings:made", len(vectors) == 1 and is_vector(vectors[0]), exchange.came)
-    kinds = [at(exchange.json, "object"), *(at(one, "object") for one in listed(at(exchange.json, "data")))]
+    kinds = [
+        at(exchange.json, "object"),
+        *(at(one, "object") for one in listed(at(exchange.json, "data"))),
+    ]
     is_named = bool(at(exchange.json, "model")) and isinstance(at(exchange.json, "model"), str)
-    trial.expect("chat:embeddings:object", kinds == ["list", "embedding"] and is_named, exchange.came)
+    trial.expect(
+        "chat:embeddings:object", kinds == ["list", "embedding"] and is_named, exchange.came
+    )
     tokens = at(exchange.json, "usage", "prompt_tokens")
     trial.expect("chat:embeddings:usage", isinstance(tokens, int) and tokens > 0, exchange.came)
 
@@ -106,9 +120,12 @@ def several_texts_are_embedded(trial: Trial) -> Steps:
     both = yield from embed(trial, TEXTS)
     embeds(trial, both)
     single = yield from embed(trial, TEXTS[1])
-    vectors, again = vectors_of(both), vectors_of(single)
+    vectors = vectors_of(both)
+    again = vectors_of(single)
     numbers = [at(one, "index") for one in listed(at(both.json, "data"))]
-    trial.expect("chat:embeddings:several", all(map(is_vector, vectors)) and numbers == [0, 1], both.came)
+    trial.expect(
+        "chat:embeddings:several", all(map(is_vector, vectors)) and numbers == [0, 1], both.came
+    )
     sizes = {len(one) for one in (*vectors, *again) if is_vector(one)}
     trial.expect("chat:embeddings:same-size", len(sizes) == 1, f"{sorted(sizes)} numbers")
     is_same = bool(vectors and again) and is_near(vectors[-1], again[0])
@@ -129,13 +146,16 @@ def an_embedding_is_base64(trial: Trial) -> Steps:
     plain = yield from embed(trial, TEXTS[0])
     embeds(trial, plain)
     packed = yield from embed(trial, TEXTS[0], encoding_format="base64")
-    numbers, texts = vectors_of(plain), vectors_of(packed)
+    numbers = vectors_of(plain)
+    texts = vectors_of(packed)
     is_same = bool(numbers and texts) and is_near(numbers[0], unpacked(texts[0]))
     trial.expect("chat:embeddings:base64", packed.is_ok and is_same, packed.came)
 
 
 def unpacked(text: Any) -> list[float]:
-    """Return the numbers of a base64 text; none if the text is not valid base64 of 32-bit floats."""
+    """Return the numbers of a base64 text; none if the text is not valid base64 of 32-bit
+    floats.
+    """
     try:
         raw = base64.b64decode(text, validate=True)
         return list(struct.unpack(f"<{len(raw) // 4}f", raw))

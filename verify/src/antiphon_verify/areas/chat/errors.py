@@ -29,7 +29,9 @@ PLACE = "here it goes"
 """A text for which bytes that are not UTF-8 are sent."""
 
 Change = bytes | Mapping[str, Any]
-"""What makes a request invalid: other bytes, or other parameters in a valid body; `MISSING` removes one."""
+"""What makes a request invalid: other bytes, or other parameters in a valid body; `MISSING` removes
+one.
+"""
 
 CUT_JSON = b'{"model": "x", "messages": [{"role": "us'
 
@@ -55,7 +57,12 @@ FORM = (
         "The body of an error is an object with `error`, which has a `message` and a `type`.",
         fault=[states({"detail": "It is wrong."}, 400)],
     ),
-    should("chat:errors:bad-request", API, "An invalid chat request returns 400.", fault=[error("It is wrong.", 422)]),
+    should(
+        "chat:errors:bad-request",
+        API,
+        "An invalid chat request returns 400.",
+        fault=[error("It is wrong.", 422)],
+    ),
     should(
         "chat:errors:four-keys",
         API,
@@ -73,7 +80,9 @@ FORM = (
 
 
 def bad_body(trial: Trial, change: Change, **more: Any) -> bytes:
-    """Return the body of an invalid request: valid except for one error, so that nothing else can be the reason."""
+    """Return the body of an invalid request: valid except for one error, so that nothing else can
+    be the reason.
+    """
     if isinstance(change, bytes):
         return change
     good = trial.chat_body([USER], **more)
@@ -91,7 +100,9 @@ def invalid(requirement: Requirement, change: Change) -> Case:
     row = replace(requirement, fault=[replies.ACCEPTED])
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.post("/chat/completions", content=bad_body(trial, change), headers=JSON)
+        exchange = yield from trial.post(
+            "/chat/completions", content=bad_body(trial, change), headers=JSON
+        )
         trial.supported(exchange)
         trial.expect(row.id, is_refusal(exchange), exchange.came)
         judge_form(trial, row, exchange)
@@ -101,7 +112,9 @@ def invalid(requirement: Requirement, change: Change) -> Case:
 
 
 def judge_form(trial: Trial, requirement: Requirement, exchange: Exchange) -> None:
-    """Judge the form of a rejection; whether the request was rejected is a requirement of its own."""
+    """Judge the form of a rejection; whether the request was rejected is a requirement of its
+    own.
+    """
     root = requirement.id if requirement.level == "must" else ""
     trial.expect("chat:errors:never-ours", exchange.status < 500, exchange.came, root=root)
     if not is_refusal(exchange):
@@ -116,44 +129,100 @@ def judge_form(trial: Trial, requirement: Requirement, exchange: Exchange) -> No
 
 
 CASES = (
-    invalid(must("chat:errors:empty-body", API, "A chat request with an empty body is rejected with a 4xx."), b""),
-    invalid(must("chat:errors:cut-json", API, "A chat request with truncated JSON is rejected with a 4xx."), CUT_JSON),
-    invalid(must("chat:errors:array", API, "A chat request body that is an array is rejected with a 4xx."), b"[]"),
     invalid(
-        should("chat:errors:deep-json", API, "A chat request body nested 10,000 levels deep is rejected with a 4xx."),
+        must(
+            "chat:errors:empty-body",
+            API,
+            "A chat request with an empty body is rejected with a 4xx.",
+        ),
+        b"",
+    ),
+    invalid(
+        must(
+            "chat:errors:cut-json",
+            API,
+            "A chat request with truncated JSON is rejected with a 4xx.",
+        ),
+        CUT_JSON,
+    ),
+    invalid(
+        must(
+            "chat:errors:array", API, "A chat request body that is an array is rejected with a 4xx."
+        ),
+        b"[]",
+    ),
+    invalid(
+        should(
+            "chat:errors:deep-json",
+            API,
+            "A chat request body nested 10,000 levels deep is rejected with a 4xx.",
+        ),
         b'{"messages": ' + b"[" * DEEP + b"]" * DEEP + b"}",
     ),
     invalid(
-        may("chat:errors:not-utf8", "http", "A chat request body that is not UTF-8 is rejected with a 4xx."),
+        may(
+            "chat:errors:not-utf8",
+            "http",
+            "A chat request body that is not UTF-8 is rejected with a 4xx.",
+        ),
         {"messages": [USER | {"content": PLACE}]},
     ),
     invalid(
-        must("chat:errors:missing-messages", API, "A chat request without `messages` is rejected with a 4xx."),
+        must(
+            "chat:errors:missing-messages",
+            API,
+            "A chat request without `messages` is rejected with a 4xx.",
+        ),
         {"messages": MISSING},
     ),
     invalid(
-        should("chat:errors:empty-messages", API, "An empty list of `messages` is rejected with a 4xx."),
+        should(
+            "chat:errors:empty-messages", API, "An empty list of `messages` is rejected with a 4xx."
+        ),
         {"messages": []},
     ),
-    invalid(must("chat:errors:messages-text", API, "A string as `messages` is rejected with a 4xx."), MESSAGES_TEXT),
     invalid(
-        must("chat:errors:message-text", API, "A string as one of the messages is rejected with a 4xx."),
+        must("chat:errors:messages-text", API, "A string as `messages` is rejected with a 4xx."),
+        MESSAGES_TEXT,
+    ),
+    invalid(
+        must(
+            "chat:errors:message-text",
+            API,
+            "A string as one of the messages is rejected with a 4xx.",
+        ),
         {"messages": ["Say hello."]},
     ),
     invalid(
-        should("chat:errors:message-without-role", API, "A chat message without `role` is rejected with a 4xx."),
+        should(
+            "chat:errors:message-without-role",
+            API,
+            "A chat message without `role` is rejected with a 4xx.",
+        ),
         {"messages": [{"content": "Say hello."}]},
     ),
     invalid(
-        should("chat:errors:unknown-role", API, "A chat message with an unknown role is rejected with a 4xx."),
+        should(
+            "chat:errors:unknown-role",
+            API,
+            "A chat message with an unknown role is rejected with a 4xx.",
+        ),
         {"messages": [USER | {"role": "visitor"}]},
     ),
     invalid(
-        should("chat:errors:missing-content", API, "A user message without `content` is rejected with a 4xx."),
+        should(
+            "chat:errors:missing-content",
+            API,
+            "A user message without `content` is rejected with a 4xx.",
+        ),
         {"messages": [{"role": "user"}]},
     ),
     invalid(
-        must("chat:errors:content-number", API, "A number as the `content` of a chat message is rejected with a 4xx."),
+        must(
+            "chat:errors:content-number",
+            API,
+            "A number as the `content` of a chat message is rejected with a 4xx.",
+        ),
         {"messages": [USER | {"content": 7}]},
     ),
     invalid(
@@ -165,11 +234,19 @@ CASES = (
         {"messages": [USER | {"content": [{"type": "smell", "text": "x"}]}]},
     ),
     invalid(
-        should("chat:errors:missing-model", API, "A chat request without `model` is rejected with a 4xx."),
+        should(
+            "chat:errors:missing-model",
+            API,
+            "A chat request without `model` is rejected with a 4xx.",
+        ),
         {"model": MISSING},
     ),
     invalid(
-        should("chat:errors:model-number", API, "A number as the `model` of a chat request is rejected with a 4xx."),
+        should(
+            "chat:errors:model-number",
+            API,
+            "A number as the `model` of a chat request is rejected with a 4xx.",
+        ),
         {"model": 7},
     ),
     invalid(
@@ -181,27 +258,49 @@ CASES = (
         {"temperature": "hot"},
     ),
     invalid(
-        should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is rejected with a 4xx."),
+        should(
+            "chat:errors:temperature-high",
+            API,
+            "A chat `temperature` of 99 is rejected with a 4xx.",
+        ),
         {"temperature": 99},
     ),
     invalid(
-        should("chat:errors:max-tokens-word", API, "A string as `max_tokens` is rejected with a 4xx."),
+        should(
+            "chat:errors:max-tokens-word", API, "A string as `max_tokens` is rejected with a 4xx."
+        ),
         {"max_tokens": "many"},
     ),
     invalid(
-        should("chat:errors:stream-word", API, "A string as the `stream` of a chat request is rejected with a 4xx."),
+        should(
+            "chat:errors:stream-word",
+            API,
+            "A string as the `stream` of a chat request is rejected with a 4xx.",
+        ),
         {"stream": "perhaps"},
     ),
     invalid(
-        must("chat:errors:tools-object", API, "An object as the `tools` of a chat request is rejected with a 4xx."),
+        must(
+            "chat:errors:tools-object",
+            API,
+            "An object as the `tools` of a chat request is rejected with a 4xx.",
+        ),
         TOOLS_OBJECT,
     ),
     invalid(
-        should("chat:errors:tool-without-function", API, "A chat tool without its `function` is rejected with a 4xx."),
+        should(
+            "chat:errors:tool-without-function",
+            API,
+            "A chat tool without its `function` is rejected with a 4xx.",
+        ),
         {"tools": [{"type": "function"}]},
     ),
     invalid(
-        should("chat:errors:tool-without-name", API, "A chat tool without a function name is rejected with a 4xx."),
+        should(
+            "chat:errors:tool-without-name",
+            API,
+            "A chat tool without a function name is rejected with a 4xx.",
+        ),
         {"tools": [{"type": "function", "function": {"parameters": CITY}}]},
     ),
     invalid(
@@ -216,21 +315,32 @@ CASES = (
         should(
             "chat:errors:tool-choice-absent",
             API,
-            "A chat `tool_choice` that names a function missing from `tools` is rejected with a 4xx.",
+            "A chat `tool_choice` that names a function missing from `tools` is rejected with a "
+            "4xx.",
         ),
         TOOL_CHOICE_ABSENT,
     ),
     invalid(
-        should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is rejected with a 4xx."),
+        should(
+            "chat:errors:tool-choice-alone",
+            API,
+            "A chat `tool_choice` without `tools` is rejected with a 4xx.",
+        ),
         {"tool_choice": "required"},
     ),
     invalid(
-        should("chat:errors:format-word", API, "An unknown `response_format` type is rejected with a 4xx."),
+        should(
+            "chat:errors:format-word",
+            API,
+            "An unknown `response_format` type is rejected with a 4xx.",
+        ),
         {"response_format": {"type": "xml"}},
     ),
     invalid(
         should(
-            "chat:errors:schema-missing", API, "A `json_schema` format without a schema object is rejected with a 4xx."
+            "chat:errors:schema-missing",
+            API,
+            "A `json_schema` format without a schema object is rejected with a 4xx.",
         ),
         {"response_format": {"type": "json_schema"}},
     ),
@@ -239,7 +349,10 @@ CASES = (
 
 @case(
     should(
-        "chat:errors:unknown-model", API, "An unknown chat model is rejected with 404 or 400.", fault=[replies.ACCEPTED]
+        "chat:errors:unknown-model",
+        API,
+        "An unknown chat model is rejected with 404 or 400.",
+        fault=[replies.ACCEPTED],
     ),
     should(
         "chat:errors:unknown-model-named",
@@ -261,7 +374,9 @@ def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
 
 
 def invalid_stream(requirement: Requirement, change: Change) -> Case:
-    """Return the case of an invalid request with `stream: true`, which must be rejected as any other."""
+    """Return the case of an invalid request with `stream: true`, which must be rejected as any
+    other.
+    """
     name = requirement.id.rpartition(":")[2]
     row = replace(requirement, fault=[streams([{"error": {"message": "It is wrong."}}])])
 
@@ -280,12 +395,18 @@ def invalid_stream(requirement: Requirement, change: Change) -> Case:
 
 STREAMING = (
     invalid_stream(
-        must("chat:errors:streamed", API, "With `stream: true`, invalid messages return an HTTP error, not a stream."),
+        must(
+            "chat:errors:streamed",
+            API,
+            "With `stream: true`, invalid messages return an HTTP error, not a stream.",
+        ),
         MESSAGES_TEXT,
     ),
     invalid_stream(
         must(
-            "chat:errors:streamed-tools", API, "With `stream: true`, invalid tools return an HTTP error, not a stream."
+            "chat:errors:streamed-tools",
+            API,
+            "With `stream: true`, invalid tools return an HTTP error, not a stream.",
         ),
         TOOLS_OBJECT,
     ),

@@ -20,7 +20,10 @@ API = "chat-api response_format"
 
 def schema(name: str, schema: dict[str, Any], *, strict: bool = True) -> dict[str, Any]:
     """Return a format with this schema."""
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": strict}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": name, "schema": schema, "strict": strict},
+    }
 
 
 CAPITAL = "Name the capital of France, as JSON with the key city."
@@ -38,9 +41,17 @@ def judge_text(trial: Trial, id: str, text: str, reason: Any, expected: dict[str
 
 
 def fitting(
-    requirement: Requirement, prompt: str, form: dict[str, Any], expected: dict[str, Any], *, good: str, bad: str
+    requirement: Requirement,
+    prompt: str,
+    form: dict[str, Any],
+    expected: dict[str, Any],
+    *,
+    good: str,
+    bad: str,
 ) -> Case:
-    """Return the case that requests a format: the text must match the schema `wanted`, as `good` does, unlike `bad`."""
+    """Return the case that requests a format: the text must match the schema `wanted`, as `good`
+    does, unlike `bad`.
+    """
     row = replace(requirement, fault=[replies.with_text(bad)])
     name = row.id.rpartition(":")[2]
 
@@ -54,7 +65,13 @@ def fitting(
 
 
 def fitting_stream(
-    requirement: Requirement, prompt: str, form: dict[str, Any], expected: dict[str, Any], *, good: str, bad: str
+    requirement: Requirement,
+    prompt: str,
+    form: dict[str, Any],
+    expected: dict[str, Any],
+    *,
+    good: str,
+    bad: str,
 ) -> Case:
     """Return the case that streams a format, as `fitting` requests one."""
     row = replace(requirement, fault=[replies.streaming(bad)])
@@ -79,7 +96,11 @@ FITTING = (
         bad="[]",
     ),
     fitting(
-        must("chat:formats:strict", API, "With a strict `json_schema`, the text is JSON that matches the schema."),
+        must(
+            "chat:formats:strict",
+            API,
+            "With a strict `json_schema`, the text is JSON that matches the schema.",
+        ),
         CAPITAL,
         schema("city", CITY),
         CITY,
@@ -95,7 +116,11 @@ FITTING = (
         bad="Paris.",
     ),
     fitting(
-        must("chat:formats:nested", API, "The text matches the nested objects, lists and enums of a strict schema."),
+        must(
+            "chat:formats:nested",
+            API,
+            "The text matches the nested objects, lists and enums of a strict schema.",
+        ),
         "Describe one day of a journey to Paris, as JSON.",
         schema("journey", NESTED),
         NESTED,
@@ -106,7 +131,11 @@ FITTING = (
 
 STREAMING = (
     fitting_stream(
-        must("chat:formats:object-streamed", API, "With `json_object`, a streamed text is a JSON object."),
+        must(
+            "chat:formats:object-streamed",
+            API,
+            "With `json_object`, a streamed text is a JSON object.",
+        ),
         CAPITAL,
         {"type": "json_object"},
         ANY,
@@ -125,22 +154,38 @@ STREAMING = (
 
 
 @case(
-    must("chat:formats:text", API, "A `response_format` of type `text` is accepted.", fault=[replies.REJECTED]),
+    must(
+        "chat:formats:text",
+        API,
+        "A `response_format` of type `text` is accepted.",
+        fault=[replies.REJECTED],
+    ),
     good=[replies.with_text("Hello.")],
 )
 def text_is_a_format(trial: Trial) -> Steps:
     """Request the format `text` explicitly."""
     exchange = yield from trial.chat("Say hello.", response_format={"type": "text"})
     trial.offered(exchange)
-    trial.expect("chat:formats:text", exchange.is_ok and is_completion(exchange.json), exchange.came)
+    trial.expect(
+        "chat:formats:text", exchange.is_ok and is_completion(exchange.json), exchange.came
+    )
 
 
 @case(
-    should("chat:formats:with-tools", API, "A format is accepted together with tools.", fault=[replies.REJECTED]),
+    should(
+        "chat:formats:with-tools",
+        API,
+        "A format is accepted together with tools.",
+        fault=[replies.REJECTED],
+    ),
     good=[replies.with_text("{}")],
 )
 def a_format_goes_with_tools(trial: Trial) -> Steps:
     """Request JSON, and offer tools."""
-    exchange = yield from trial.chat(CAPITAL, response_format=schema("city", CITY), tools=CHAT_TOOLS)
+    exchange = yield from trial.chat(
+        CAPITAL, response_format=schema("city", CITY), tools=CHAT_TOOLS
+    )
     trial.offered(exchange)
-    trial.expect("chat:formats:with-tools", exchange.is_ok and is_completion(exchange.json), exchange.came)
+    trial.expect(
+        "chat:formats:with-tools", exchange.is_ok and is_completion(exchange.json), exchange.came
+    )

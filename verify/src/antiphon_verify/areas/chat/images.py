@@ -30,7 +30,8 @@ def user(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"role": "user", "content": list(parts)}
 
 
-RED, BLUE = png("red"), png("blue")
+RED = png("red")
+BLUE = png("blue")
 
 WHICH = "Which colour is this picture? Answer in one word."
 
@@ -42,7 +43,11 @@ ACCEPTED = (
     ),
     accepted(
         must("chat:images:over-turns", API, "Images in several turns are accepted."),
-        messages=[user(text("Look."), image(RED)), {"role": "assistant", "content": "Red."}, user(image(BLUE))],
+        messages=[
+            user(text("Look."), image(RED)),
+            {"role": "assistant", "content": "Red."},
+            user(image(BLUE)),
+        ],
     ),
     accepted(
         should("chat:images:detail", API, "An image can have a `detail`."),
@@ -50,16 +55,23 @@ ACCEPTED = (
     ),
     accepted(
         must("chat:images:any-order", API, "Images and texts are accepted in any order."),
-        messages=[user(image(RED), text("Look at the first,"), image(BLUE), text("then at the second."))],
+        messages=[
+            user(image(RED), text("Look at the first,"), image(BLUE), text("then at the second."))
+        ],
     ),
 )
 
 
 @case(
-    must("chat:images:data-url", API, "An image as a data URL is accepted.", fault=[replies.REJECTED]),
+    must(
+        "chat:images:data-url", API, "An image as a data URL is accepted.", fault=[replies.REJECTED]
+    ),
     capability(
         should(
-            "chat:images:colour", API, "The model names the colour of a picture.", fault=[replies.with_text("Green.")]
+            "chat:images:colour",
+            API,
+            "The model names the colour of a picture.",
+            fault=[replies.with_text("Green.")],
         )
     ),
     good=[replies.with_text("Red.")],
@@ -68,13 +80,18 @@ def a_picture_is_inspected(trial: Trial) -> Steps:
     """Send a red picture."""
     completion = trial.completion((yield from trial.chat([user(text(WHICH), image(RED))])))
     trial.expect("chat:images:data-url", True)
-    trial.expect("chat:images:colour", "red" in text_of(completion).lower(), text_of(completion) or "no text")
+    trial.expect(
+        "chat:images:colour", "red" in text_of(completion).lower(), text_of(completion) or "no text"
+    )
 
 
 @case(
     capability(
         should(
-            "chat:images:told-apart", API, "The model distinguishes two pictures.", fault=[replies.with_text("Red.")]
+            "chat:images:told-apart",
+            API,
+            "The model distinguishes two pictures.",
+            fault=[replies.with_text("Red.")],
         )
     ),
     good=[replies.with_text("Blue.")],
@@ -82,13 +99,22 @@ def a_picture_is_inspected(trial: Trial) -> Steps:
 def two_pictures_are_distinguished(trial: Trial) -> Steps:
     """Send a red picture and a blue one."""
     question = text("Which colour is the second picture? Answer in one word.")
-    completion = trial.completion((yield from trial.chat([user(image(RED), image(BLUE), question)])))
+    completion = trial.completion(
+        (yield from trial.chat([user(image(RED), image(BLUE), question)]))
+    )
     answer = text_of(completion).lower()
-    trial.expect("chat:images:told-apart", "blue" in answer and "red" not in answer, answer or "no text")
+    trial.expect(
+        "chat:images:told-apart", "blue" in answer and "red" not in answer, answer or "no text"
+    )
 
 
 @case(
-    must("chat:images:streamed", API, "A response about an image can be streamed.", fault=[replies.BROKEN]),
+    must(
+        "chat:images:streamed",
+        API,
+        "A response about an image can be streamed.",
+        fault=[replies.BROKEN],
+    ),
     good=[chunks(*CHUNKS)],
 )
 def a_picture_is_streamed_about(trial: Trial) -> Steps:
@@ -117,7 +143,9 @@ def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
 
 
 @case(
-    should("chat:images:file-url", API, "An image at a `file:` URL is rejected.", fault=[replies.GOOD]),
+    should(
+        "chat:images:file-url", API, "An image at a `file:` URL is rejected.", fault=[replies.GOOD]
+    ),
     good=[replies.REJECTED],
 )
 def a_file_of_the_server_is_not_read(trial: Trial) -> Steps:

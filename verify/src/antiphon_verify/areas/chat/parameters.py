@@ -29,7 +29,10 @@ SHORT = "The text was shorter than the limit."
 
 
 def judge_stop(trial: Trial, id: str, text: str) -> bool:
-    """Judge whether the text ends before the stop sequence. A text that does not repeat the words shows nothing."""
+    """Judge whether the text ends before the stop sequence.
+
+    A text that does not repeat the words shows nothing.
+    """
     if STOP not in text and BEFORE not in text:
         raise Stop("skipped", f"The model did not repeat the words: {preview(text)}")
     return trial.expect(id, STOP not in text, text)
@@ -47,7 +50,11 @@ def judge_stop(trial: Trial, id: str, text: str) -> bool:
             "chat:parameters:stop-reason",
             "chat-api create",
             "A text that a `stop` sequence ended has the finish reason `stop`.",
-            fault=[replies.with_text(replies.STOPPED).patched("choices", 0, "finish_reason", to="length")],
+            fault=[
+                replies.with_text(replies.STOPPED).patched(
+                    "choices", 0, "finish_reason", to="length"
+                )
+            ],
         ),
     ),
     good=[replies.with_text(replies.STOPPED)],
@@ -124,7 +131,9 @@ def a_long_text_is_cut(trial: Trial) -> Steps:
 )
 def a_long_text_is_cut_by_the_newer_name(trial: Trial) -> Steps:
     """Request a long text with a low limit of completion tokens."""
-    completion = trial.completion((yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW)))
+    completion = trial.completion(
+        (yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW))
+    )
     judge_cut(trial, completion, "chat:parameters:max-completion-tokens")
 
 
@@ -140,8 +149,12 @@ def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
 
 
 def tokens_of(chunks: list[dict[str, Any]]) -> int:
-    """Return how many tokens a stream used; if it does not report them, how many deltas or words it has at least."""
-    reported = [used for chunk in chunks if is_integer(used := at(chunk, "usage", "completion_tokens"))]
+    """Return how many tokens a stream used; if it does not report them, how many deltas or words it
+    has at least.
+    """
+    reported = [
+        used for chunk in chunks if is_integer(used := at(chunk, "usage", "completion_tokens"))
+    ]
     pieces = [one for one in choices_of(chunks) if at(one, "delta", "content")]
     return reported[-1] if reported else max(len(pieces), len(streamed_text(chunks).split()))
 
@@ -164,28 +177,50 @@ def a_long_chat_stream_is_cut(trial: Trial) -> Steps:
     trial.expect("chat:parameters:length-streamed", reasons == ["length"], reasons)
 
 
-NULLS = ("temperature", "top_p", "stop", "tools", "tool_choice", "response_format", "user", "stream", "n", "seed")
+NULLS = (
+    "temperature",
+    "top_p",
+    "stop",
+    "tools",
+    "tool_choice",
+    "response_format",
+    "user",
+    "stream",
+    "n",
+    "seed",
+)
 
 
 ACCEPTED = (
     accepted(
-        must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is accepted."), temperature=2
+        must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is accepted."),
+        temperature=2,
     ),
     accepted(
-        must("chat:parameters:temperature-zero", "chat-api create", "A `temperature` of 0 is accepted."), temperature=0
+        must(
+            "chat:parameters:temperature-zero",
+            "chat-api create",
+            "A `temperature` of 0 is accepted.",
+        ),
+        temperature=0,
     ),
     accepted(must("chat:parameters:top-p", "chat-api create", "`top_p` is accepted."), top_p=0.5),
     accepted(
         should(
-            "chat:parameters:penalties", "chat-api create", "`presence_penalty` and `frequency_penalty` are accepted."
+            "chat:parameters:penalties",
+            "chat-api create",
+            "`presence_penalty` and `frequency_penalty` are accepted.",
         ),
         presence_penalty=0.5,
         frequency_penalty=0.5,
     ),
     accepted(should("chat:parameters:seed", "chat-api create", "`seed` is accepted."), seed=7),
-    accepted(should("chat:parameters:user", "chat-api create", "`user` is accepted."), user="user-1"),
     accepted(
-        should("chat:parameters:nulls", "chat-api create", "Optional parameters can be null."), **dict.fromkeys(NULLS)
+        should("chat:parameters:user", "chat-api create", "`user` is accepted."), user="user-1"
+    ),
+    accepted(
+        should("chat:parameters:nulls", "chat-api create", "Optional parameters can be null."),
+        **dict.fromkeys(NULLS),
     ),
 )
 
@@ -250,7 +285,9 @@ def has_bytes(token: Any) -> bool:
             "chat-api create",
             "`top_logprobs` limits the alternatives of each token.",
             fault=[
-                replies.LOGPROBS.patched("choices", 0, "logprobs", "content", 0, "top_logprobs", to=[replies.OTHER] * 3)
+                replies.LOGPROBS.patched(
+                    "choices", 0, "logprobs", "content", 0, "top_logprobs", to=[replies.OTHER] * 3
+                )
             ],
         ),
     ),
@@ -258,10 +295,14 @@ def has_bytes(token: Any) -> bool:
 )
 def log_probabilities_are_returned(trial: Trial) -> Steps:
     """Request log probabilities."""
-    completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
+    completion = trial.completion(
+        (yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2))
+    )
     tokens = listed(completion, "choices", 0, "logprobs", "content")
     are_right = bool(tokens) and all(map(is_token, tokens))
-    if trial.expect("chat:parameters:logprobs", are_right, preview(at(completion, "choices", 0, "logprobs"))):
+    if trial.expect(
+        "chat:parameters:logprobs", are_right, preview(at(completion, "choices", 0, "logprobs"))
+    ):
         trial.expect("chat:parameters:logprobs-bytes", all(map(has_bytes, tokens)), tokens)
         tops = [listed(token, "top_logprobs") for token in tokens]
         are_right = any(tops) and all(len(top) <= 2 and all(map(is_token, top)) for top in tops)
@@ -281,4 +322,8 @@ def log_probabilities_are_in_the_chunks(trial: Trial) -> Steps:
     """Stream log probabilities."""
     chunks = chunks_of(trial, (yield from trial.chat("Say hello.", logprobs=True, stream=True)))
     tokens = [token for one in choices_of(chunks) for token in listed(one, "logprobs", "content")]
-    trial.expect("chat:parameters:logprobs-streamed", bool(tokens) and all(map(is_token, tokens)), preview(chunks[-1]))
+    trial.expect(
+        "chat:parameters:logprobs-streamed",
+        bool(tokens) and all(map(is_token, tokens)),
+        preview(chunks[-1]),
+    )

@@ -63,25 +63,38 @@ def text_of(completion: Any) -> Any:
     good=replies.LIFE,
 )
 def a_completion_is_stored(trial: Trial) -> Steps:
-    """Make a completion with `store: true`, retrieve it, change it, list its messages, delete it."""
+    """Make a completion with `store: true`, retrieve it, change it, list its messages, delete
+    it.
+    """
     created = trial.completion((yield from create(trial, metadata={"a": "1"})))
     name = id_of(created)
     path = f"/chat/completions/{name}"
     found = yield from trial.get(path)
     trial.supported(found)
-    is_found = found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(created)
+    is_found = (
+        found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(created)
+    )
     trial.expect("chat:stored:retrieved", is_found, found.came)
     trial.expect("chat:stored:metadata", at(found.json, "metadata") == {"a": "1"}, found.came)
     changed = yield from trial.post(path, {"metadata": {"b": "2"}})
-    is_changed = changed.is_ok and at(changed.json, "id") == name and at(changed.json, "metadata", "b") == "2"
+    is_changed = (
+        changed.is_ok
+        and at(changed.json, "id") == name
+        and at(changed.json, "metadata", "b") == "2"
+    )
     trial.expect("chat:stored:updated", is_changed, changed.came)
     messages = yield from trial.get(f"{path}/messages")
     data = listed(messages.json, "data")
     is_listed = [(at(one, "role"), at(one, "content")) for one in data] == [("user", "Say hello.")]
     trial.expect("chat:stored:messages", is_listed and is_text(at(data, 0, "id")), messages.came)
     deleted = yield from trial.delete(path)
-    is_reported = at(deleted.json, "object") == "chat.completion.deleted" and at(deleted.json, "deleted") is True
-    trial.expect("chat:stored:deleted-body", is_reported and at(deleted.json, "id") == name, deleted.came)
+    is_reported = (
+        at(deleted.json, "object") == "chat.completion.deleted"
+        and at(deleted.json, "deleted") is True
+    )
+    trial.expect(
+        "chat:stored:deleted-body", is_reported and at(deleted.json, "id") == name, deleted.came
+    )
     missing = yield from trial.get(path)
     trial.expect("chat:stored:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
@@ -131,16 +144,23 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
     names = []
     for _ in range(2):
         names.append(id_of(trial.completion((yield from create(trial)))))
-        changed = yield from trial.post(f"/chat/completions/{names[-1]}", {"metadata": {"tag": names[0]}})
+        changed = yield from trial.post(
+            f"/chat/completions/{names[-1]}", {"metadata": {"tag": names[0]}}
+        )
         trial.supported(changed)
     everything = yield from trial.get("/chat/completions?limit=100&order=desc")
     newest = [at(one, "id") for one in listed(everything.json, "data")]
-    is_list = at(everything.json, "object") == "list" and [one for one in newest if one in names] == names[::-1]
+    is_list = (
+        at(everything.json, "object") == "list"
+        and [one for one in newest if one in names] == names[::-1]
+    )
     path = f"/chat/completions?metadata%5Btag%5D={names[0]}"
     tagged = yield from trial.get(path)
     ids = [at(one, "id") for one in listed(tagged.json, "data")]
     trial.expect("chat:stored:filtered", sorted(map(str, ids)) == sorted(names), tagged.came)
-    trial.expect("chat:stored:listed", is_list and ids == names, f"{everything.came}; then {tagged.came}")
+    trial.expect(
+        "chat:stored:listed", is_list and ids == names, f"{everything.came}; then {tagged.came}"
+    )
     first = yield from trial.get(f"{path}&limit=1")
     rest = yield from trial.get(f"{path}&limit=1&after={names[0]}")
     pages = [[at(one, "id") for one in listed(page.json, "data")] for page in (first, rest)]

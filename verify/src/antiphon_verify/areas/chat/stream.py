@@ -31,7 +31,10 @@ def text_of(chunks: Chunks) -> str:
 
 
 def chunks_of(trial: Trial, exchange: Exchange) -> Chunks:
-    """Return the chunks of a stream. Ends the case without chunks, or if one of them is an error."""
+    """Return the chunks of a stream.
+
+    Ends the case without chunks, or if one of them is an error.
+    """
     chunks = trial.streamed(exchange)
     if wrong := [chunk for chunk in chunks if chunk.get("error")]:
         raise Stop("failed", f"The stream has an error: {preview(wrong[0])}")
@@ -130,7 +133,12 @@ def has_text(choice: Any) -> bool:
             "The stream ends with `[DONE]`.",
             fault=[chunks(*replies.WORDS, done=False)],
         ),
-        must("chat:stream:some-text", "chat-api streaming", "A text is sent in deltas.", fault=[chunks(ROLE, END)]),
+        must(
+            "chat:stream:some-text",
+            "chat-api streaming",
+            "A text is sent in deltas.",
+            fault=[chunks(ROLE, END)],
+        ),
         may(
             "chat:stream:several-deltas",
             "chat-api streaming",
@@ -155,40 +163,62 @@ def an_answer_is_streamed(trial: Trial) -> Steps:
     judge_heads(trial, chunks)
     judge_choices(trial, chunks)
     judge_text(trial, chunks)
-    trial.expect("chat:stream:usage-null", not any(chunk.get("usage") for chunk in chunks), preview(chunks[-1]))
+    trial.expect(
+        "chat:stream:usage-null",
+        not any(chunk.get("usage") for chunk in chunks),
+        preview(chunks[-1]),
+    )
 
 
 def judge_frames(trial: Trial, exchange: Exchange) -> None:
     """Judge the stream as an event stream."""
     kind = exchange.headers.get("content-type", "")
-    trial.expect("chat:stream:content-type", kind.startswith("text/event-stream"), kind or "no content type")
+    trial.expect(
+        "chat:stream:content-type", kind.startswith("text/event-stream"), kind or "no content type"
+    )
     data = [frame.data for frame in exchange.frames if frame.data is not None]
     is_done = data[-1:] == ["[DONE]"] and data.count("[DONE]") == 1
-    trial.expect("chat:stream:done", is_done, f"The last data is {preview(data[-1] if data else None)}.")
+    trial.expect(
+        "chat:stream:done", is_done, f"The last data is {preview(data[-1] if data else None)}."
+    )
 
 
 def judge_heads(trial: Trial, chunks: Chunks) -> None:
     """Judge what every chunk must have."""
-    kinds, ids, times = ([chunk.get(key) for chunk in chunks] for key in ("object", "id", "created"))
-    trial.expect("chat:stream:object", all(kind == "chat.completion.chunk" for kind in kinds), kinds[0])
+    kinds, ids, times = (
+        [chunk.get(key) for chunk in chunks] for key in ("object", "id", "created")
+    )
+    trial.expect(
+        "chat:stream:object", all(kind == "chat.completion.chunk" for kind in kinds), kinds[0]
+    )
     trial.expect("chat:stream:one-id", is_text(ids[0]) and all(one == ids[0] for one in ids), ids)
     if trial.expect("chat:stream:created", all(map(is_integer, times)), times):
         trial.expect("chat:stream:one-created", all(one == times[0] for one in times), times)
-    trial.expect("chat:stream:model", all(is_text(chunk.get("model")) for chunk in chunks), chunks[0])
+    trial.expect(
+        "chat:stream:model", all(is_text(chunk.get("model")) for chunk in chunks), chunks[0]
+    )
 
 
 def judge_choices(trial: Trial, chunks: Chunks) -> None:
     """Judge the choices, and their end."""
     choices = choices_of(chunks)
     are_lists = all(isinstance(chunk.get("choices"), list) for chunk in chunks)
-    are_right = all(is_integer(at(one, "index")) and isinstance(at(one, "delta"), dict) for one in choices)
+    are_right = all(
+        is_integer(at(one, "index")) and isinstance(at(one, "delta"), dict) for one in choices
+    )
     trial.expect("chat:stream:choices", are_lists and are_right, chunks)
     role = at(choices, 0, "delta", "role")
     trial.expect("chat:stream:role-first", role == "assistant", preview(at(choices, 0)))
-    reasons = [(place, at(one, "finish_reason")) for place, one in enumerate(choices) if at(one, "finish_reason")]
+    reasons = [
+        (place, at(one, "finish_reason"))
+        for place, one in enumerate(choices)
+        if at(one, "finish_reason")
+    ]
     is_one = len(reasons) == 1 and isinstance(reasons[0][1], str) and reasons[0][1] in REASONS
     others = [reason for one in choices if not (reason := at(one, "finish_reason"))]
-    trial.expect("chat:stream:finish-null", all(one is None or one is MISSING for one in others), others)
+    trial.expect(
+        "chat:stream:finish-null", all(one is None or one is MISSING for one in others), others
+    )
     if trial.expect("chat:stream:finish-reason", is_one, [reason for _, reason in reasons]):
         after = [one for one in choices[reasons[0][0] + 1 :] if has_text(one)]
         trial.expect("chat:stream:finish-last", not after, after)
@@ -198,7 +228,11 @@ def judge_text(trial: Trial, chunks: Chunks) -> None:
     """Judge the content of the deltas."""
     deltas = [at(one, "delta") for one in choices_of(chunks)]
     contents = [content for one in deltas if (content := at(one, "content")) is not MISSING]
-    trial.expect("chat:stream:content", all(one is None or isinstance(one, str) for one in contents), contents)
+    trial.expect(
+        "chat:stream:content",
+        all(one is None or isinstance(one, str) for one in contents),
+        contents,
+    )
     if not any(at(one, "tool_calls") or at(one, "refusal") or is_thinking(one) for one in deltas):
         trial.expect("chat:stream:some-text", any(contents), chunks)
     if len(text_of(chunks)) > LONG:
@@ -233,21 +267,38 @@ def usage_is_streamed(trial: Trial) -> Steps:
     options = {"stream": True, "stream_options": {"include_usage": True}}
     chunks = chunks_of(trial, (yield from trial.chat("Say hello.", **options)))
     with_usage = [chunk for chunk in chunks if chunk.get("usage")]
-    if trial.expect("chat:stream:usage", bool(with_usage) and is_usage(with_usage[-1]["usage"]), preview(chunks[-1])):
-        is_last = with_usage[-1] is chunks[-1] and len(with_usage) == 1 and chunks[-1].get("choices") == []
+    if trial.expect(
+        "chat:stream:usage",
+        bool(with_usage) and is_usage(with_usage[-1]["usage"]),
+        preview(chunks[-1]),
+    ):
+        is_last = (
+            with_usage[-1] is chunks[-1]
+            and len(with_usage) == 1
+            and chunks[-1].get("choices") == []
+        )
         trial.expect("chat:stream:usage-last", is_last, preview(chunks[-1]))
         plain = at((yield from trial.chat("Say hello.")).json, "usage", "prompt_tokens")
         if is_integer(plain):
             streamed = with_usage[-1]["usage"]["prompt_tokens"]
-            trial.expect("chat:stream:usage-same", streamed == plain, f"{streamed} streamed, {plain} plain")
+            trial.expect(
+                "chat:stream:usage-same", streamed == plain, f"{streamed} streamed, {plain} plain"
+            )
 
 
 @case(
-    must("chat:stream:plain", "chat-api streaming", "`stream: false` returns one JSON object.", fault=[replies.GOOD]),
+    must(
+        "chat:stream:plain",
+        "chat-api streaming",
+        "`stream: false` returns one JSON object.",
+        fault=[replies.GOOD],
+    ),
     good=[replies.PLAIN],
 )
 def no_stream_is_one_answer(trial: Trial) -> Steps:
     """Send `stream: false`."""
     exchange = yield from trial.chat("Say hello.", stream=False)
     trial.succeed(exchange)
-    trial.expect("chat:stream:plain", at(exchange.json, "object") == "chat.completion", exchange.came)
+    trial.expect(
+        "chat:stream:plain", at(exchange.json, "object") == "chat.completion", exchange.came
+    )

@@ -20,7 +20,9 @@ API = "chat-api tools"
 NAMES = {"get_weather", "get_time"}
 
 BOTH = spelled(
-    "Call get_weather and get_time for Paris.", 'get_weather {"city": "Paris"}', 'get_time {"city": "Paris"}'
+    "Call get_weather and get_time for Paris.",
+    'get_weather {"city": "Paris"}',
+    'get_time {"city": "Paris"}',
 )
 
 USER = {"role": "user", "content": WEATHER_QUESTION}
@@ -54,7 +56,12 @@ def came(completion: Any) -> str:
 
 
 @case(
-    must("chat:tools:required", API, "With `tool_choice: required` the model calls a tool.", fault=[replies.TEXT]),
+    must(
+        "chat:tools:required",
+        API,
+        "With `tool_choice: required` the model calls a tool.",
+        fault=[replies.TEXT],
+    ),
     must(
         "chat:tools:shape",
         API,
@@ -95,11 +102,15 @@ def came(completion: Any) -> str:
 )
 def a_chat_call_is_required(trial: Trial) -> Steps:
     """Require a tool call."""
-    completion = trial.completion((yield from trial.chat(WEATHER_QUESTION, tools=CHAT_TOOLS, tool_choice="required")))
+    completion = trial.completion(
+        (yield from trial.chat(WEATHER_QUESTION, tools=CHAT_TOOLS, tool_choice="required"))
+    )
     calls = calls_of(completion)
     if not trial.expect("chat:tools:required", bool(calls), came(completion)):
         raise Stop("skipped", "There was no call.")
-    are_calls = all(is_text(at(one, "id")) and at(one, "type") == "function" and name_of(one) for one in calls)
+    are_calls = all(
+        is_text(at(one, "id")) and at(one, "type") == "function" and name_of(one) for one in calls
+    )
     trial.expect("chat:tools:shape", are_calls, calls)
     trial.expect("chat:tools:name", {name_of(one) for one in calls} <= NAMES, calls)
     arguments = [arguments_of(one) for one in calls]
@@ -133,11 +144,18 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:named", names == {"get_time"}, came(completion))
     reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:tools:finish-reason-named", reason in ("stop", "tool_calls"), preview(reason))
+    trial.expect(
+        "chat:tools:finish-reason-named", reason in ("stop", "tool_calls"), preview(reason)
+    )
 
 
 @case(
-    must("chat:tools:none", API, "With `tool_choice: none` the model does not call a tool.", fault=[replies.GOOD]),
+    must(
+        "chat:tools:none",
+        API,
+        "With `tool_choice: none` the model does not call a tool.",
+        fault=[replies.GOOD],
+    ),
     must(
         "chat:tools:empty-list",
         "client agents-sdk",
@@ -148,7 +166,9 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
 )
 def no_chat_call_is_returned(trial: Trial) -> Steps:
     """Forbid tool calls."""
-    completion = trial.completion((yield from trial.chat(WEATHER_QUESTION, tools=CHAT_TOOLS, tool_choice="none")))
+    completion = trial.completion(
+        (yield from trial.chat(WEATHER_QUESTION, tools=CHAT_TOOLS, tool_choice="none"))
+    )
     if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
         reason = at(completion, "choices", 0, "finish_reason")
         trial.expect("chat:tools:empty-list", reason in ("stop", "length"), preview(reason))
@@ -156,7 +176,10 @@ def no_chat_call_is_returned(trial: Trial) -> Steps:
 
 @case(
     must(
-        "chat:tools:streamed-none", API, "With `tool_choice: none` a stream has no tool calls.", fault=[replies.STREAM]
+        "chat:tools:streamed-none",
+        API,
+        "With `tool_choice: none` a stream has no tool calls.",
+        fault=[replies.STREAM],
     ),
     good=[chunks(*CHUNKS)],
 )
@@ -219,7 +242,9 @@ def grouped(deltas: list[Any]) -> list[list[Any]]:
 
 
 def is_whole(deltas: list[Any]) -> bool:
-    """Whether the deltas of a tool call have id and name once, at first, and arguments that join to an object."""
+    """Whether the deltas of a tool call have id and name once, at first, and arguments that join to
+    an object.
+    """
     names = [name for one in deltas if (name := name_of(one))]
     ids = {str(one) for delta in deltas if (one := at(delta, "id"))}
     pieces = [piece for one in deltas if isinstance(piece := at(one, "function", "arguments"), str)]
@@ -246,7 +271,9 @@ def is_whole(deltas: list[Any]) -> bool:
 )
 def two_chat_calls_are_requested(trial: Trial) -> Steps:
     """Request two tool calls."""
-    completion = trial.completion((yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required")))
+    completion = trial.completion(
+        (yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required"))
+    )
     calls = calls_of(completion)
     trial.expect("chat:tools:parallel", {name_of(one) for one in calls} == NAMES, came(completion))
     if len(calls) > 1:
@@ -288,16 +315,26 @@ ONE = calling("call_1")
 
 ACCEPTED = (
     accepted(
-        must("chat:tools:null-content", "issue agents#2238", "The `content` of a message with tool calls can be null."),
+        must(
+            "chat:tools:null-content",
+            "issue agents#2238",
+            "The `content` of a message with tool calls can be null.",
+        ),
         tools=CHAT_TOOLS,
         messages=[USER, calling("call_1", content=None), result("call_1")],
     ),
     accepted(
         should(
-            "chat:tools:no-content", "issue agents#2238", "The `content` of a message with tool calls can be absent."
+            "chat:tools:no-content",
+            "issue agents#2238",
+            "The `content` of a message with tool calls can be absent.",
         ),
         tools=CHAT_TOOLS,
-        messages=[USER, {name: value for name, value in ONE.items() if name != "content"}, result("call_1")],
+        messages=[
+            USER,
+            {name: value for name, value in ONE.items() if name != "content"},
+            result("call_1"),
+        ],
     ),
     accepted(
         must("chat:tools:results", API, "The results of several tool calls are accepted."),
@@ -310,12 +347,16 @@ ACCEPTED = (
         messages=[USER, ONE, result("call_1", [{"type": "text", "text": "It is 21 degrees."}])],
     ),
     accepted(
-        must("chat:tools:empty-result", "issue agents#3310", "A tool result can be an empty string."),
+        must(
+            "chat:tools:empty-result", "issue agents#3310", "A tool result can be an empty string."
+        ),
         tools=CHAT_TOOLS,
         messages=[USER, ONE, result("call_1", "")],
     ),
     accepted(
-        must("chat:tools:three-turns", API, "Tool calls and results of several turns are accepted."),
+        must(
+            "chat:tools:three-turns", API, "Tool calls and results of several turns are accepted."
+        ),
         tools=CHAT_TOOLS,
         messages=[
             *(USER, ONE, result("call_1"), {"role": "assistant", "content": "It is 21 degrees."}),
@@ -326,22 +367,37 @@ ACCEPTED = (
 
 
 @case(
-    must("chat:tools:result", API, "A tool call and its result in the history are accepted.", fault=[replies.REJECTED]),
+    must(
+        "chat:tools:result",
+        API,
+        "A tool call and its result in the history are accepted.",
+        fault=[replies.REJECTED],
+    ),
     capability(
-        should("chat:tools:used", API, "The model uses the result of a tool in its answer.", fault=[replies.TEXT])
+        should(
+            "chat:tools:used",
+            API,
+            "The model uses the result of a tool in its answer.",
+            fault=[replies.TEXT],
+        )
     ),
     good=[replies.TEXT.patched(*replies.MESSAGE, "content", to="It is 21 degrees in Paris.")],
 )
 def a_result_is_used(trial: Trial) -> Steps:
     """Send the result of a tool call."""
-    completion = trial.completion((yield from trial.chat([USER, ONE, result("call_1")], tools=CHAT_TOOLS)))
+    completion = trial.completion(
+        (yield from trial.chat([USER, ONE, result("call_1")], tools=CHAT_TOOLS))
+    )
     trial.expect("chat:tools:result", True)
     trial.expect("chat:tools:used", "21" in text_of(completion), came(completion))
 
 
 @case(
     should(
-        "chat:tools:result-alone", API, "A tool result without a tool call is rejected with 400.", fault=[replies.TEXT]
+        "chat:tools:result-alone",
+        API,
+        "A tool result without a tool call is rejected with 400.",
+        fault=[replies.TEXT],
     ),
     good=[replies.REJECTED],
 )
@@ -353,13 +409,20 @@ def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
 
 
 @case(
-    must("chat:tools:no-parameters", API, "A tool without parameters can be offered and called.", fault=[replies.GOOD]),
+    must(
+        "chat:tools:no-parameters",
+        API,
+        "A tool without parameters can be offered and called.",
+        fault=[replies.GOOD],
+    ),
     good=[replies.with_calls(replies.named("get_news"))],
 )
 def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Require a call of a tool without parameters."""
     tool = {"type": "function", "function": {"name": "get_news", "description": "Report the news."}}
-    completion = trial.completion((yield from trial.chat("Call get_news.", tools=[tool], tool_choice="required")))
+    completion = trial.completion(
+        (yield from trial.chat("Call get_news.", tools=[tool], tool_choice="required"))
+    )
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:no-parameters", names == {"get_news"}, came(completion))
 
@@ -393,7 +456,9 @@ def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
 )
 def the_chat_model_chooses(trial: Trial) -> Steps:
     """Send a question that one of two tools can answer."""
-    completion = trial.completion((yield from trial.chat("What is the weather in Paris now?", tools=CHAT_TOOLS[::-1])))
+    completion = trial.completion(
+        (yield from trial.chat("What is the weather in Paris now?", tools=CHAT_TOOLS[::-1]))
+    )
     calls = calls_of(completion)
     if trial.expect("chat:tools:unforced", bool(calls), came(completion)):
         trial.expect("chat:tools:chosen", {name_of(one) for one in calls} == {"get_weather"}, calls)

@@ -76,10 +76,16 @@ def work_is_left_in_the_background(trial: Trial) -> Steps:
     is_empty = at(queued, "output") == [] and at(queued, "usage") is None
     if status in OPEN:
         trial.expect("responses:background:empty", is_empty, exchange.came)
-    trial.expect("responses:background:told", at(queued, "background") is True, preview(at(queued, "background")))
+    trial.expect(
+        "responses:background:told",
+        at(queued, "background") is True,
+        preview(at(queued, "background")),
+    )
     response = yield from ended(trial, id_of(queued))
     status = at(response, "status")
-    trial.expect("responses:background:completed", status in ("completed", "incomplete"), preview(status))
+    trial.expect(
+        "responses:background:completed", status in ("completed", "incomplete"), preview(status)
+    )
     is_whole = bool(output_of(response)) and is_integer(at(response, "usage", "total_tokens"))
     trial.expect("responses:background:whole", is_whole, preview(response))
 
@@ -112,7 +118,11 @@ def background_work_is_streamed(trial: Trial) -> Steps:
     types = [event.get("type") for event in events]
     opening = ["response.created", "response.queued", "response.in_progress"]
     trial.expect("responses:background:opening", types[:3] == opening, types[:3])
-    trial.expect("responses:background:streamed", types[-1] in ("response.completed", "response.incomplete"), types[-1])
+    trial.expect(
+        "responses:background:streamed",
+        types[-1] in ("response.completed", "response.incomplete"),
+        types[-1],
+    )
     judge_stream(trial, events)
     stored = yield from trial.get(f"/responses/{id_of(at(events, -1, 'response'))}")
     is_stored = stored.is_ok and at(stored.json, "status") == at(events, -1, "response", "status")
@@ -132,7 +142,11 @@ def unstored_work_is_left_in_the_background(trial: Trial) -> Steps:
     """Create a background response with `store: false`."""
     exchange = yield from trial.respond("Say hello.", background=True, store=False)
     trial.offered(exchange)
-    trial.expect("responses:background:unstored", exchange.is_ok and is_response(exchange.json), exchange.came)
+    trial.expect(
+        "responses:background:unstored",
+        exchange.is_ok and is_response(exchange.json),
+        exchange.came,
+    )
 
 
 @case(

@@ -18,7 +18,9 @@ from antiphon_verify.trial import Steps, Trial, is_response
 NAMES = {"get_weather", "get_time"}
 
 BOTH = spelled(
-    "Call get_weather and get_time for Paris.", 'get_weather {"city": "Paris"}', 'get_time {"city": "Paris"}'
+    "Call get_weather and get_time for Paris.",
+    'get_weather {"city": "Paris"}',
+    'get_time {"city": "Paris"}',
 )
 
 TWO_CITIES = "What is the weather in Paris, and what is it in Rome?"
@@ -104,7 +106,9 @@ def came(response: Any) -> str:
 )
 def a_call_is_required(trial: Trial) -> Steps:
     """Require a call."""
-    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="required")))
+    response = trial.response(
+        (yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="required"))
+    )
     calls = calls_of(response)
     if not trial.expect("responses:calls:required", bool(calls), came(response)):
         raise Stop("skipped", "There was no call.")
@@ -112,7 +116,9 @@ def a_call_is_required(trial: Trial) -> Steps:
         raise Stop("skipped", "The model did not finish its call.")
     judge_calls(trial, calls)
     trial.expect(
-        "responses:calls:response-status", response.get("status") == "completed", preview(response.get("status"))
+        "responses:calls:response-status",
+        response.get("status") == "completed",
+        preview(response.get("status")),
     )
 
 
@@ -120,12 +126,24 @@ def judge_calls(trial: Trial, calls: list[dict[str, Any]]) -> None:
     """Judge what every call must have."""
     ids = [call.get("id") for call in calls]
     arguments = [arguments_of(call) for call in calls]
-    trial.expect("responses:calls:name", all(is_text(n := call.get("name")) and n in NAMES for call in calls), calls)
-    trial.expect("responses:calls:call-id", all(is_text(call.get("call_id")) for call in calls), calls)
-    trial.expect("responses:calls:arguments", all(isinstance(one, dict) for one in arguments), calls)
+    trial.expect(
+        "responses:calls:name",
+        all(is_text(n := call.get("name")) and n in NAMES for call in calls),
+        calls,
+    )
+    trial.expect(
+        "responses:calls:call-id", all(is_text(call.get("call_id")) for call in calls), calls
+    )
+    trial.expect(
+        "responses:calls:arguments", all(isinstance(one, dict) for one in arguments), calls
+    )
     trial.expect("responses:calls:id", all(map(is_text, ids)), calls)
-    trial.expect("responses:calls:id-prefix", all(is_text(one) and one.startswith("fc_") for one in ids), ids)
-    trial.expect("responses:calls:status", all(call.get("status") == "completed" for call in calls), calls)
+    trial.expect(
+        "responses:calls:id-prefix", all(is_text(one) and one.startswith("fc_") for one in ids), ids
+    )
+    trial.expect(
+        "responses:calls:status", all(call.get("status") == "completed" for call in calls), calls
+    )
     trial.expect("responses:calls:strict-fits", all(fits(one, CITY) for one in arguments), calls)
 
 
@@ -141,9 +159,15 @@ def judge_calls(trial: Trial, calls: list[dict[str, Any]]) -> None:
 def a_named_function_is_called(trial: Trial) -> Steps:
     """Name the function to call."""
     choice = {"type": "function", "name": "get_time"}
-    response = trial.response((yield from trial.respond("Say hello to Paris.", tools=TOOLS, tool_choice=choice)))
+    response = trial.response(
+        (yield from trial.respond("Say hello to Paris.", tools=TOOLS, tool_choice=choice))
+    )
     names = [call.get("name") for call in calls_of(response)]
-    trial.expect("responses:calls:named", bool(names) and set(map(str, names)) == {"get_time"}, came(response))
+    trial.expect(
+        "responses:calls:named",
+        bool(names) and set(map(str, names)) == {"get_time"},
+        came(response),
+    )
 
 
 @case(
@@ -157,7 +181,9 @@ def a_named_function_is_called(trial: Trial) -> Steps:
 )
 def no_call_is_returned(trial: Trial) -> Steps:
     """Forbid calls."""
-    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="none")))
+    response = trial.response(
+        (yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="none"))
+    )
     trial.expect("responses:calls:none", not calls_of(response), came(response))
 
 
@@ -225,12 +251,20 @@ def calls_come_one_at_a_time(trial: Trial) -> Steps:
 )
 def an_output_is_sent(trial: Trial) -> Steps:
     """Force a call, and send its output."""
-    first = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=[WEATHER], tool_choice="required")))
+    first = trial.response(
+        (yield from trial.respond(WEATHER_QUESTION, tools=[WEATHER], tool_choice="required"))
+    )
     outputs = outputs_for(calls_of(first))
-    exchange = yield from trial.respond(outputs, tools=[WEATHER], previous_response_id=at(first, "id"))
+    exchange = yield from trial.respond(
+        outputs, tools=[WEATHER], previous_response_id=at(first, "id")
+    )
     trial.offered(exchange)
-    if trial.expect("responses:calls:output", exchange.is_ok and is_response(exchange.json), exchange.came):
-        trial.expect("responses:calls:used", "sunny" in text_of(exchange.json).lower(), came(exchange.json))
+    if trial.expect(
+        "responses:calls:output", exchange.is_ok and is_response(exchange.json), exchange.came
+    ):
+        trial.expect(
+            "responses:calls:used", "sunny" in text_of(exchange.json).lower(), came(exchange.json)
+        )
 
 
 @case(
@@ -256,14 +290,19 @@ def several_outputs_are_sent(trial: Trial) -> Steps:
     history = [{"role": "user", "content": TWO_CITIES}, *calls, *reversed(outputs_for(calls))]
     exchange = yield from trial.respond(history, tools=[WEATHER])
     trial.offered(exchange)
-    trial.expect("responses:calls:outputs", exchange.is_ok and is_response(exchange.json), exchange.came)
+    trial.expect(
+        "responses:calls:outputs", exchange.is_ok and is_response(exchange.json), exchange.came
+    )
 
 
 def outputs_for(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return an output for each call. Ends the case without calls."""
     if not calls:
         raise Stop("skipped", "There was no call.")
-    return [{"type": "function_call_output", "call_id": call.get("call_id"), "output": "Sunny."} for call in calls]
+    return [
+        {"type": "function_call_output", "call_id": call.get("call_id"), "output": "Sunny."}
+        for call in calls
+    ]
 
 
 @case(
@@ -277,8 +316,14 @@ def outputs_for(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 )
 def only_allowed_tools_are_called(trial: Trial) -> Steps:
     """Allow one tool of two, and prompt for the other."""
-    choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "get_time"}]}
-    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice=choice)))
+    choice = {
+        "type": "allowed_tools",
+        "mode": "required",
+        "tools": [{"type": "function", "name": "get_time"}],
+    }
+    response = trial.response(
+        (yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice=choice))
+    )
     names = [str(call.get("name")) for call in calls_of(response)]
     trial.expect("responses:calls:allowed", set(names) <= {"get_time"}, names)
 
@@ -295,10 +340,14 @@ def only_allowed_tools_are_called(trial: Trial) -> Steps:
 def a_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Force a call of a tool without parameters."""
     tool = {"type": "function", "name": "get_news", "description": "Report the news."}
-    response = trial.response((yield from trial.respond("Call get_news.", tools=[tool], tool_choice="required")))
+    response = trial.response(
+        (yield from trial.respond("Call get_news.", tools=[tool], tool_choice="required"))
+    )
     calls = calls_of(response)
     trial.expect(
-        "responses:calls:no-parameters", [call.get("name") for call in calls[:1]] == ["get_news"], came(response)
+        "responses:calls:no-parameters",
+        [call.get("name") for call in calls[:1]] == ["get_news"],
+        came(response),
     )
 
 
@@ -321,19 +370,33 @@ def a_tool_without_parameters_is_called(trial: Trial) -> Steps:
 def a_forced_call_comes_in_a_stream(trial: Trial) -> Steps:
     """Stream a forced call."""
     choice = {"type": "function", "name": "get_weather"}
-    exchange = yield from trial.respond(WEATHER_QUESTION, tools=[WEATHER], tool_choice=choice, stream=True)
+    exchange = yield from trial.respond(
+        WEATHER_QUESTION, tools=[WEATHER], tool_choice=choice, stream=True
+    )
     events = trial.streamed(exchange)
     judge_stream(trial, events)
-    items = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
+    items = [
+        event.get("item") for event in events if event.get("type") == "response.output_item.done"
+    ]
     calls = calls_of({"output": items})
-    if trial.expect("responses:calls:streamed", any(one.get("name") == "get_weather" for one in calls), preview(items)):
+    if trial.expect(
+        "responses:calls:streamed",
+        any(one.get("name") == "get_weather" for one in calls),
+        preview(items),
+    ):
         are_in_pieces = comes_in_deltas(events, "response.function_call_arguments")
-        trial.expect("responses:calls:streamed-deltas", are_in_pieces, "No delta arrived before `done`.")
+        trial.expect(
+            "responses:calls:streamed-deltas", are_in_pieces, "No delta arrived before `done`."
+        )
 
 
 def comes_in_deltas(events: list[dict[str, Any]], name: str) -> bool:
     """Whether an event `name.delta` comes before the first `name.done`."""
-    kinds = [kind for event in events if isinstance(kind := event.get("type"), str) and kind.startswith(name)]
+    kinds = [
+        kind
+        for event in events
+        if isinstance(kind := event.get("type"), str) and kind.startswith(name)
+    ]
     return kinds[:1] == [f"{name}.delta"]
 
 
@@ -358,7 +421,9 @@ def a_custom_tool_is_called(trial: Trial) -> Steps:
     """Force a call of a custom tool."""
     response = trial.response((yield from trial.respond(POEM, **FORCED_POEM)))
     calls = [item for item in output_of(response) if item.get("type") == "custom_tool_call"]
-    is_call = bool(calls) and all(isinstance(call.get("input"), str) and is_text(call.get("call_id")) for call in calls)
+    is_call = bool(calls) and all(
+        isinstance(call.get("input"), str) and is_text(call.get("call_id")) for call in calls
+    )
     trial.expect("responses:calls:custom", is_call, came(response))
 
 
@@ -391,10 +456,19 @@ def a_custom_tools_call_comes_in_a_stream(trial: Trial) -> Steps:
 )
 def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
     """Force a call of a tool in a namespace."""
-    tool = {"type": "namespace", "name": "world", "description": "Facts of the world.", "tools": [WEATHER]}
-    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=[tool], tool_choice="required")))
+    tool = {
+        "type": "namespace",
+        "name": "world",
+        "description": "Facts of the world.",
+        "tools": [WEATHER],
+    }
+    response = trial.response(
+        (yield from trial.respond(WEATHER_QUESTION, tools=[tool], tool_choice="required"))
+    )
     named = [(call.get("namespace"), call.get("name")) for call in calls_of(response)]
-    trial.expect("responses:calls:namespace", named[:1] == [("world", "get_weather")], came(response))
+    trial.expect(
+        "responses:calls:namespace", named[:1] == [("world", "get_weather")], came(response)
+    )
 
 
 @case(
@@ -426,7 +500,9 @@ def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
 )
 def the_model_chooses(trial: Trial) -> Steps:
     """Send a question that one of two tools can answer."""
-    response = trial.response((yield from trial.respond("What is the weather in Paris now?", tools=[TIME, WEATHER])))
+    response = trial.response(
+        (yield from trial.respond("What is the weather in Paris now?", tools=[TIME, WEATHER]))
+    )
     calls = calls_of(response)
     if trial.expect("responses:calls:unforced", bool(calls), came(response)):
         names = [str(call.get("name")) for call in calls]
@@ -448,7 +524,11 @@ def the_model_chooses(trial: Trial) -> Steps:
 )
 def two_cities_are_requested(trial: Trial) -> Steps:
     """Request the weather in two cities."""
-    calls = calls_of(trial.response((yield from trial.respond(f"{TWO_CITIES} Use get_weather.", tools=[WEATHER]))))
+    calls = calls_of(
+        trial.response(
+            (yield from trial.respond(f"{TWO_CITIES} Use get_weather.", tools=[WEATHER]))
+        )
+    )
     cities = sorted(cities_of(calls))
     are_both = len(cities) == 2 and "paris" in cities[0] and "rome" in cities[1]
     trial.expect("responses:calls:twice", are_both, cities or "no call")

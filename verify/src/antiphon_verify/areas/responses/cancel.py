@@ -54,11 +54,17 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
     status = at(first, "status")
     trial.expect("responses:cancel:cancelled", status in ("cancelled", *ENDED), preview(status))
     if status == "cancelled":
-        trial.expect("responses:cancel:no-usage", at(first, "usage") is None, preview(at(first, "usage")))
+        trial.expect(
+            "responses:cancel:no-usage", at(first, "usage") is None, preview(at(first, "usage"))
+        )
     again = yield from trial.post(f"{path}/cancel")
-    trial.expect("responses:cancel:twice", again.is_ok and at(again.json, "status") == status, again.came)
+    trial.expect(
+        "responses:cancel:twice", again.is_ok and at(again.json, "status") == status, again.came
+    )
     found = yield from trial.get(path)
-    trial.expect("responses:cancel:stays", found.is_ok and at(found.json, "status") == status, found.came)
+    trial.expect(
+        "responses:cancel:stays", found.is_ok and at(found.json, "status") == status, found.came
+    )
 
 
 @case(
@@ -72,13 +78,19 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
         "responses:cancel:call-closed",
         "spec 16",
         "The status of the interrupted call is neither `in_progress` nor `completed`.",
-        fault=[replies.QUEUED, replies.CALLED, replies.CUT.patched("output", 0, "status", to="in_progress")],
+        fault=[
+            replies.QUEUED,
+            replies.CALLED,
+            replies.CUT.patched("output", 0, "status", to="in_progress"),
+        ],
     ),
     good=[replies.QUEUED, states([]), replies.CALLED, replies.CUT],
 )
 def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
     """Cancel a background response during the call of an MCP server's tool."""
-    queued = trial.response((yield from trial.respond(PROMPT, tools=[trial.mcp_tool(SILENT)], background=True)))
+    queued = trial.response(
+        (yield from trial.respond(PROMPT, tools=[trial.mcp_tool(SILENT)], background=True))
+    )
     for _ in range(POLLS):
         if (yield from received_calls(trial, SILENT)):
             break
@@ -88,7 +100,9 @@ def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
     cancelled = trial.whole((yield from trial.post(f"/responses/{id_of(queued)}/cancel")))
     calls = items_of(cancelled, CALL)
     trial.expect("responses:cancel:call-kept", bool(calls), preview(at(cancelled, "output")))
-    is_closed = all(at(call, "status") not in ("in_progress", "calling", "completed") for call in calls)
+    is_closed = all(
+        at(call, "status") not in ("in_progress", "calling", "completed") for call in calls
+    )
     trial.expect("responses:cancel:call-closed", is_closed, preview(calls))
 
 

@@ -79,11 +79,17 @@ def a_chain_is_followed(trial: Trial) -> Steps:
     trial.expect("responses:chain:taken", True)
     echoed = at(second, "previous_response_id")
     trial.expect("responses:chain:echoed", echoed == id_of(first), preview(echoed))
-    trial.expect("responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text")
+    trial.expect(
+        "responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text"
+    )
     single = trial.response((yield from trial.respond(question)))
     counts = [at(one, "usage", "input_tokens") for one in (single, second)]
     if all(map(is_integer, counts)):
-        trial.expect("responses:chain:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} chained")
+        trial.expect(
+            "responses:chain:counted",
+            counts[0] < counts[1],
+            f"{counts[0]} alone, {counts[1]} chained",
+        )
     third = yield from trial.respond("Say it again.", previous_response_id=id_of(second))
     trial.expect("responses:chain:three-deep", third.is_ok and is_response(third.json), third.came)
 
@@ -109,7 +115,9 @@ def a_stream_is_continued_at_once(trial: Trial) -> Steps:
     previous = id_of(at(last, "response"))
     second = yield from trial.respond("Say it again.", previous_response_id=previous)
     trial.offered(second)
-    trial.expect("responses:chain:after-stream", second.is_ok and is_response(second.json), second.came)
+    trial.expect(
+        "responses:chain:after-stream", second.is_ok and is_response(second.json), second.came
+    )
     third = yield from trial.respond("Say it again.", previous_response_id=previous, stream=True)
     end = at(third.events, -1, "type")
     is_whole = third.is_ok and end in ("response.completed", "response.incomplete")
@@ -129,12 +137,16 @@ def a_chain_is_forked(trial: Trial) -> Steps:
     """Continue one response twice, at the same time."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     body = trial.response_body("Say it again.", previous_response_id=id_of(first))
-    exchanges = yield from trial.together(*[Request(method="POST", path="/responses", body=body)] * 2)
+    exchanges = yield from trial.together(
+        *[Request(method="POST", path="/responses", body=body)] * 2
+    )
     for exchange in exchanges:
         trial.offered(exchange)
     ids = [at(exchange.json, "id") for exchange in exchanges]
     is_forked = all(exchange.is_ok for exchange in exchanges) and ids[0] != ids[1]
-    trial.expect("responses:chain:fork", is_forked, "; ".join(exchange.came for exchange in exchanges))
+    trial.expect(
+        "responses:chain:fork", is_forked, "; ".join(exchange.came for exchange in exchanges)
+    )
 
 
 @case(
@@ -185,7 +197,8 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     """Continue a response, and send its output again."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     exchange = yield from trial.respond(
-        [*with_ids(first), {"role": "user", "content": "Say it again."}], previous_response_id=id_of(first)
+        [*with_ids(first), {"role": "user", "content": "Say it again."}],
+        previous_response_id=id_of(first),
     )
     trial.understood(exchange)
     trial.expect("responses:chain:repeated-id", exchange.status == 400, exchange.came)
@@ -201,7 +214,7 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     may(
         "responses:chain:changed-call",
         "spec 24",
-        "A call with other arguments and the `call_id` of a call of the chain is rejected with 400.",
+        "A call with other arguments and the `call_id` of a call of the chain is rejected with 400.",  # noqa: E501 - one text, or a row of a table
         fault=[replies.CALLED, replies.SECOND, replies.SECOND],
     ),
     good=[replies.CALLED, replies.DUPLICATE, replies.SECOND],
@@ -209,15 +222,24 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
 def a_call_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     """Send a call again before its output: changed, then as it was."""
     first = trial.response(
-        (yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="required", store=True))
+        (
+            yield from trial.respond(
+                WEATHER_QUESTION, tools=TOOLS, tool_choice="required", store=True
+            )
+        )
     )
     calls = [item for item in output_of(first) if at(item, "type") == "function_call"]
     if not calls or not all(is_text(at(calls[0], name)) for name in SAME_CALL):
         raise Stop("skipped", "There was no call.")
     sent = {"type": "function_call"} | {name: calls[0][name] for name in SAME_CALL}
-    outputs = [{"type": "function_call_output", "call_id": at(call, "call_id"), "output": "Sunny."} for call in calls]
+    outputs = [
+        {"type": "function_call_output", "call_id": at(call, "call_id"), "output": "Sunny."}
+        for call in calls
+    ]
     after = {"previous_response_id": id_of(first), "tools": TOOLS}
-    changed = yield from trial.respond([sent | {"arguments": '{"city": "Atlantis"}'}, *outputs], **after)
+    changed = yield from trial.respond(
+        [sent | {"arguments": '{"city": "Atlantis"}'}, *outputs], **after
+    )
     trial.understood(changed)
     trial.expect("responses:chain:changed-call", changed.status == 400, changed.came)
     same = yield from trial.respond([sent, *outputs], **after)
@@ -235,8 +257,12 @@ def a_call_of_the_chain_is_sent_again(trial: Trial) -> Steps:
 )
 def instructions_hold_once(trial: Trial) -> Steps:
     """Continue a response that had instructions, without instructions."""
-    first = trial.response((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
-    second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
+    first = trial.response(
+        (yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True))
+    )
+    second = trial.response(
+        (yield from trial.respond("Say it again.", previous_response_id=id_of(first)))
+    )
     echoed = at(second, "instructions")
     if echoed is not MISSING:
         trial.expect("responses:chain:instructions", echoed is None, preview(echoed))

@@ -1,4 +1,5 @@
-"""Code that the server runs: items and events of calls, their outputs, and the files that they read and create.
+"""Code that the server runs: items and events of calls, their outputs, and the files that they read
+and create.
 
 Each case has its own container, which expires automatically.
 """
@@ -43,7 +44,15 @@ from antiphon_verify.trial import Steps, Trial
 
 PREFIX = "response.code_interpreter_call"
 
-STEPS = ["added", ".in_progress", "_code.delta", "_code.done", ".interpreting", ".completed", "done"]
+STEPS = [
+    "added",
+    ".in_progress",
+    "_code.delta",
+    "_code.done",
+    ".interpreting",
+    ".completed",
+    "done",
+]
 """Events of a call in their order; consecutive deltas count once."""
 
 
@@ -57,13 +66,14 @@ STEPS = ["added", ".in_progress", "_code.delta", "_code.done", ".interpreting", 
     must(
         "responses:code-interpreter:order",
         "spec 16",
-        "The events of a call are: item added, in progress, code delta, code done, interpreting, completed, item done.",
+        "The events of a call are: item added, in progress, code delta, code done, interpreting, "
+        "completed, item done.",
         fault=replies.streamed(deltas=[]),
     ),
     must(
         "responses:code-interpreter:code",
         "spec 4",
-        "The code deltas join into the code of the `done` event, which equals the code of the item.",
+        "The code deltas join into the code of the `done` event, which equals the code of the item.",  # noqa: E501 - one text, or a row of a table
         fault=replies.streamed(deltas=replies.DELTAS[:1]),
     ),
     should(
@@ -112,13 +122,17 @@ def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
     words = [one.removeprefix("response.output_item.").removeprefix(PREFIX) for one in types]
     steps = [word for place, word in enumerate(words) if words[max(place - 1, 0) : place] != [word]]
     trial.expect("responses:code-interpreter:order", steps == STEPS, steps)
-    deltas = "".join(str(at(one, "delta")) for one in events if at(one, "type") == f"{PREFIX}_code.delta")
+    deltas = "".join(
+        str(at(one, "delta")) for one in events if at(one, "type") == f"{PREFIX}_code.delta"
+    )
     whole = [at(one, "code") for one in events if at(one, "type") == f"{PREFIX}_code.done"]
     is_same = [deltas, *whole] == [at(item, "code")] * 2
     trial.expect("responses:code-interpreter:code", is_same, [deltas, *whole])
     opened = at(events, 0, "item")
     is_open = (at(opened, "status"), at(opened, "code")) == ("in_progress", "")
-    is_placed = is_text(at(opened, "container_id")) and at(opened, "container_id") == at(item, "container_id")
+    is_placed = is_text(at(opened, "container_id")) and at(opened, "container_id") == at(
+        item, "container_id"
+    )
     trial.expect("responses:code-interpreter:opened", is_open and is_placed, opened)
 
 
@@ -138,13 +152,15 @@ def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
     should(
         "responses:code-interpreter:value",
         "spec 5",
-        "Printed text is one `logs` output, followed by another with the value of the last expression.",
+        "Printed text is one `logs` output, followed by another with the value of the last "
+        "expression.",
         fault=[replies.with_output(replies.VALUED | {"outputs": replies.logs("P1\nP2\n42")})],
     ),
     should(
         "responses:code-interpreter:outputs-later",
         "spec 10",
-        "A GET with the `include` shows the outputs of a stored call, and a GET without it does not.",
+        "A GET with the `include` shows the outputs of a stored call, and a GET without it does "
+        "not.",
         fault=[replies.with_output(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.HIDDEN],
     ),
     good=[replies.with_output(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.LATER],
@@ -154,7 +170,9 @@ def outputs_are_included(trial: Trial) -> Steps:
     exchange = yield from run(trial, VALUED, include=OUTPUTS)
     found = calls(trial, exchange)
     outputs = outputs_of(found)
-    trial.expect("responses:code-interpreter:outputs", bool(outputs) and all(map(is_output, outputs)), found)
+    trial.expect(
+        "responses:code-interpreter:outputs", bool(outputs) and all(map(is_output, outputs)), found
+    )
     if VALUED in [str(at(item, "code")).strip() for item in found]:
         trial.expect("responses:code-interpreter:printed", "P1\nP2" in logs_of(found), outputs)
         texts = [str(at(one, "logs")).strip() for one in outputs]
@@ -172,7 +190,8 @@ def outputs_are_included(trial: Trial) -> Steps:
     should(
         "responses:code-interpreter:exception",
         "spec 5",
-        "A call of code that raises an exception is completed; its `logs` have the printed text and the traceback.",
+        "A call of code that raises an exception is completed; its `logs` have the printed text "
+        "and the traceback.",
         fault=[replies.with_output(replies.RAISED | {"outputs": replies.logs("before\n")})],
     ),
     good=[replies.with_output(replies.RAISED)],
@@ -184,7 +203,9 @@ def code_raises_an_exception(trial: Trial) -> Steps:
     if RAISING not in [str(at(item, "code")).strip() for item in found]:
         raise Stop("skipped", "Different code was run.")
     logs = logs_of(found)
-    is_included = "before" in logs and "ZeroDivisionError" in logs and at(found, 0, "status") == "completed"
+    is_included = (
+        "before" in logs and "ZeroDivisionError" in logs and at(found, 0, "status") == "completed"
+    )
     trial.expect("responses:code-interpreter:exception", is_included, found)
 
 
@@ -203,7 +224,9 @@ def code_raises_an_exception(trial: Trial) -> Steps:
         "spec 6",
         "A call can use the variables of earlier calls.",
         fault=[
-            replies.with_output(replies.FIRST, replies.SECOND | {"outputs": replies.logs("NameError")}),
+            replies.with_output(
+                replies.FIRST, replies.SECOND | {"outputs": replies.logs("NameError")}
+            ),
             replies.with_output(replies.CALL),
         ],
     ),
@@ -211,12 +234,17 @@ def code_raises_an_exception(trial: Trial) -> Steps:
         "responses:code-interpreter:auto-again",
         "spec 6",
         "With `auto`, the next turn runs its code in the container of the latest call.",
-        fault=[replies.with_output(replies.FIRST, replies.SECOND), replies.with_output(replies.ELSEWHERE)],
+        fault=[
+            replies.with_output(replies.FIRST, replies.SECOND),
+            replies.with_output(replies.ELSEWHERE),
+        ],
     ),
     good=[replies.with_output(replies.FIRST, replies.SECOND), replies.with_output(replies.CALL)],
 )
 def code_continues(trial: Trial) -> Steps:
-    """Run two programs in a response and a third one in the next, each using a variable of the first."""
+    """Run two programs in a response and a third one in the next, each using a variable of the
+    first.
+    """
     first = yield from run(trial, "x = 41", "print(x + 1)", include=OUTPUTS)
     found = calls(trial, first)
     if len(found) < 2:
@@ -224,7 +252,9 @@ def code_continues(trial: Trial) -> Steps:
     ids = {at(item, "container_id") for item in found}
     trial.expect("responses:code-interpreter:one-container", len(ids) == 1, sorted(map(str, ids)))
     trial.expect("responses:code-interpreter:state", "42" in logs_of(found), outputs_of(found))
-    then = yield from run(trial, "print(x + 2)", include=OUTPUTS, previous_response_id=id_of(first.json))
+    then = yield from run(
+        trial, "print(x + 2)", include=OUTPUTS, previous_response_id=id_of(first.json)
+    )
     again = {at(item, "container_id") for item in calls(trial, then)}
     trial.expect("responses:code-interpreter:auto-again", again == ids, sorted(map(str, again)))
 
@@ -233,8 +263,13 @@ def code_continues(trial: Trial) -> Steps:
     must(
         "responses:code-interpreter:made-file",
         "spec 6",
-        "A file written by code is a file of the container with the source `assistant`, and can be downloaded.",
-        fault=[replies.citing(), replies.WRITTEN.patched("data", 0, "source", to="user"), replies.BYTES],
+        "A file written by code is a file of the container with the source `assistant`, and can "
+        "be downloaded.",
+        fault=[
+            replies.citing(),
+            replies.WRITTEN.patched("data", 0, "source", to="user"),
+            replies.BYTES,
+        ],
     ),
     capability(
         should(
@@ -247,23 +282,38 @@ def code_continues(trial: Trial) -> Steps:
     must(
         "responses:code-interpreter:citation",
         "spec 5",
-        "A file citation has the container, id and filename, and spans the `sandbox:` path in the text.",
+        "A file citation has the container, id and filename, and spans the `sandbox:` path in the "
+        "text.",
         fault=[replies.citing(start_index=0), replies.WRITTEN, replies.BYTES],
     ),
     good=[replies.citing(), replies.WRITTEN, replies.BYTES],
 )
 def code_writes_a_file(trial: Trial) -> Steps:
     """Run code that writes a file, and download the file."""
-    exchange = yield from run(trial, WRITING, words=f"Then link to the file as [verify.txt]({LINK}).")
+    exchange = yield from run(
+        trial, WRITING, words=f"Then link to the file as [verify.txt]({LINK})."
+    )
     path = f"/containers/{at(calls(trial, exchange), 0, 'container_id')}/files"
     page = yield from trial.get(path)
     trial.supported(page)
-    created = [one for one in listed(page.json, "data") if str(at(one, "path")).endswith("verify.txt")]
+    created = [
+        one for one in listed(page.json, "data") if str(at(one, "path")).endswith("verify.txt")
+    ]
     content = yield from trial.get(f"{path}/{at(created, 0, 'id')}/content")
-    is_created = at(created, 0, "source") == "assistant" and content.is_ok and content.body == b"made by code"
-    trial.expect("responses:code-interpreter:made-file", is_created, f"{page.came}; then {content.came}")
+    is_created = (
+        at(created, 0, "source") == "assistant"
+        and content.is_ok
+        and content.body == b"made by code"
+    )
+    trial.expect(
+        "responses:code-interpreter:made-file", is_created, f"{page.came}; then {content.came}"
+    )
     cited = citations_of(exchange.json)
-    trial.expect("responses:code-interpreter:cited", bool(cited), preview(listed(exchange.json, "output")[-1:]))
+    trial.expect(
+        "responses:code-interpreter:cited",
+        bool(cited),
+        preview(listed(exchange.json, "output")[-1:]),
+    )
     if cited:
         wrong = [one for one, text in cited if not _is_citation(one, text, created)]
         trial.expect("responses:code-interpreter:citation", not wrong, wrong)
@@ -271,8 +321,11 @@ def code_writes_a_file(trial: Trial) -> Steps:
 
 def _is_citation(annotation: Any, text: str, created: list[Any]) -> bool:
     """Whether a citation names the file that was created, and spans the link to it."""
-    first, last = at(annotation, "start_index"), at(annotation, "end_index")
-    is_named = at(annotation, "filename") == "verify.txt" and at(annotation, "file_id") == at(created, 0, "id")
+    first = at(annotation, "start_index")
+    last = at(annotation, "end_index")
+    is_named = at(annotation, "filename") == "verify.txt" and at(annotation, "file_id") == at(
+        created, 0, "id"
+    )
     is_placed = is_integer(first) and is_integer(last) and text[first:last] == LINK
     return is_named and is_placed and is_text(at(annotation, "container_id"))
 
@@ -299,10 +352,14 @@ def code_shows_a_figure(trial: Trial) -> Steps:
     if "ModuleNotFoundError" in logs_of(found):
         raise Stop("skipped", "The server's Python has no matplotlib.")
     urls = [str(at(one, "url")) for one in outputs_of(found) if at(one, "type") == "image"]
-    is_image = bool(urls) and all(one.startswith(("data:image/", "https://", "http://")) for one in urls)
+    is_image = bool(urls) and all(
+        one.startswith(("data:image/", "https://", "http://")) for one in urls
+    )
     trial.expect("responses:code-interpreter:figure", is_image, outputs_of(found))
     names = [str(at(one, "filename")) for one, _ in citations_of(exchange.json)]
-    trial.expect("responses:code-interpreter:figure-cited", any(one.endswith(".png") for one in names), names)
+    trial.expect(
+        "responses:code-interpreter:figure-cited", any(one.endswith(".png") for one in names), names
+    )
 
 
 @case(
@@ -324,16 +381,24 @@ def code_shows_a_figure(trial: Trial) -> Steps:
     good=[CREATED, ADDED, replies.with_output(replies.READ), REMOVED, replies.with_output()],
 )
 def code_runs_in_a_named_container(trial: Trial) -> Steps:
-    """Run code that reads a file in a container by its id, delete the container, and continue the conversation."""
+    """Run code that reads a file in a container by its id, delete the container, and continue the
+    conversation.
+    """
     created, path = yield from create(trial)
     trial.succeed((yield from add_file(trial, path, FACT.encode())))
     tool = AUTO | {"container": id_of(created.json)}
     exchange = yield from run(trial, READING, tool=tool, include=OUTPUTS)
     found = calls(trial, exchange)
-    is_there = all(at(item, "container_id") == id_of(created.json) for item in found) and FACT in logs_of(found)
+    is_there = all(
+        at(item, "container_id") == id_of(created.json) for item in found
+    ) and FACT in logs_of(found)
     trial.expect("responses:code-interpreter:by-id", is_there, found)
     yield from trial.delete(path)
-    history = [{"role": "user", "content": READING}, *exchange.json["output"], {"role": "user", "content": "Thanks."}]
+    history = [
+        {"role": "user", "content": READING},
+        *exchange.json["output"],
+        {"role": "user", "content": "Thanks."},
+    ]
     after = yield from trial.respond(history, tools=[AUTO])
     trial.understood(after)
     is_well = after.is_ok and at(after.json, "status") == "completed"
@@ -386,12 +451,20 @@ def a_code_interpreter_is_offered(trial: Trial) -> Steps:
     plain = yield from trial.respond("Say hello.", tools=[AUTO])
     trial.offered(plain)
     echoed = at(plain.json, "tools", 0)
-    trial.expect("responses:code-interpreter:echoed", at(echoed, "container", "type") == "auto", preview(echoed))
+    trial.expect(
+        "responses:code-interpreter:echoed",
+        at(echoed, "container", "type") == "auto",
+        preview(echoed),
+    )
     unknown = yield from trial.respond("Say hello.", tools=[AUTO | {"container": UNKNOWN}])
-    trial.expect("responses:code-interpreter:unknown-container", 400 <= unknown.status < 500, unknown.came)
+    trial.expect(
+        "responses:code-interpreter:unknown-container", 400 <= unknown.status < 500, unknown.came
+    )
     large = {"type": "auto", "memory_limit": "3g"}
     refused = yield from trial.respond("Say hello.", tools=[AUTO | {"container": large}])
-    trial.expect("responses:code-interpreter:memory-limit", 400 <= refused.status < 500, refused.came)
+    trial.expect(
+        "responses:code-interpreter:memory-limit", 400 <= refused.status < 500, refused.came
+    )
 
 
 @case(
@@ -415,14 +488,17 @@ def a_call_is_demanded(trial: Trial) -> Steps:
     should(
         "responses:code-interpreter:shell",
         "spec 6",
-        "A `shell` tool with the environment `container_auto` runs: a `shell_call`, then its `shell_call_output`.",
+        "A `shell` tool with the environment `container_auto` runs: a `shell_call`, then its "
+        "`shell_call_output`.",
         fault=[replies.with_output(replies.COMMAND)],
     ),
     good=[replies.with_output(replies.COMMAND, replies.PRINTED)],
 )
 def commands_run_in_a_container(trial: Trial) -> Steps:
     """Run a command in a container of the server."""
-    prompt = spelled("Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}')
+    prompt = spelled(
+        "Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}'
+    )
     exchange = yield from trial.respond(prompt, tools=[SHELL])
     trial.offered(exchange)
     items = listed(trial.response(exchange), "output")

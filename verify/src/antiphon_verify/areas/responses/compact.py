@@ -30,7 +30,10 @@ def compactions_of(response: Any) -> list[dict[str, Any]]:
         "responses:compact:item",
         "client codex",
         "The output of a compaction has exactly one compaction item, with `encrypted_content`.",
-        fault=[replies.COMPACTED.patched("output", to=[*replies.USERS, replies.ITEM, replies.ITEM]), replies.PLAIN],
+        fault=[
+            replies.COMPACTED.patched("output", to=[*replies.USERS, replies.ITEM, replies.ITEM]),
+            replies.PLAIN,
+        ],
     ),
     should(
         "responses:compact:users-kept",
@@ -60,19 +63,26 @@ def a_context_is_compacted(trial: Trial) -> Steps:
     trial.expect("responses:compact:object", is_one, exchange.came)
     trial.expect("responses:compact:item", len(compactions_of(compacted)) == 1, exchange.came)
     users = [item for item in output_of(compacted) if item.get("role") == "user"]
-    texts = [content if isinstance(content := at(item, "content"), str) else words_of(item) for item in users]
+    texts = [
+        content if isinstance(content := at(item, "content"), str) else words_of(item)
+        for item in users
+    ]
     expected = [turn["content"] for turn in TURNS if turn["role"] == "user"]
     trial.expect("responses:compact:users-kept", texts == expected, exchange.came)
     total = at(compacted, "usage", "total_tokens")
     trial.expect("responses:compact:usage", is_integer(total), preview(at(compacted, "usage")))
     more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
     again = yield from trial.respond(more)
-    trial.expect("responses:compact:taken-back", again.is_ok and is_response(again.json), again.came)
+    trial.expect(
+        "responses:compact:taken-back", again.is_ok and is_response(again.json), again.came
+    )
 
 
 def words_of(item: Any) -> str:
     """Return the text of the parts of a message."""
-    return "".join(text for part in listed(item, "content") if isinstance(text := at(part, "text"), str))
+    return "".join(
+        text for part in listed(item, "content") if isinstance(text := at(part, "text"), str)
+    )
 
 
 @case(
@@ -127,14 +137,27 @@ def a_stored_chain_is_compacted(trial: Trial) -> Steps:
 def compaction_is_triggered(trial: Trial) -> Steps:
     """Request a compaction by the last item of the input, and continue from it."""
     response = trial.response((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
-    if trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, preview(at(response, "output"))):
-        again = yield from trial.respond("What is my name?", previous_response_id=at(response, "id"))
+    if trial.expect(
+        "responses:compact:trigger",
+        len(compactions_of(response)) == 1,
+        preview(at(response, "output")),
+    ):
+        again = yield from trial.respond(
+            "What is my name?", previous_response_id=at(response, "id")
+        )
         trial.offered(again)
-        trial.expect("responses:compact:chained", again.is_ok and is_response(again.json), again.came)
+        trial.expect(
+            "responses:compact:chained", again.is_ok and is_response(again.json), again.came
+        )
 
 
 @case(
-    should("responses:compact:threshold", "spec 11", "`context_management` is accepted.", fault=[replies.REJECTED]),
+    should(
+        "responses:compact:threshold",
+        "spec 11",
+        "`context_management` is accepted.",
+        fault=[replies.REJECTED],
+    ),
     good=[replies.PLAIN],
 )
 def compaction_is_left_to_the_server(trial: Trial) -> Steps:
@@ -142,7 +165,9 @@ def compaction_is_left_to_the_server(trial: Trial) -> Steps:
     management = [{"type": "compaction", "compact_threshold": 100_000}]
     exchange = yield from trial.respond("Say hello.", context_management=management)
     trial.offered(exchange)
-    trial.expect("responses:compact:threshold", exchange.is_ok and is_response(exchange.json), exchange.came)
+    trial.expect(
+        "responses:compact:threshold", exchange.is_ok and is_response(exchange.json), exchange.came
+    )
 
 
 @case(
@@ -175,7 +200,9 @@ def a_forged_compaction_is_seen(trial: Trial) -> Steps:
     good=[replies.COMPACTED, replies.PLAIN, replies.PLAIN.patched("usage", "input_tokens", to=500)],
 )
 def items_before_a_compaction_are_read(trial: Trial) -> Steps:
-    """Compact a conversation, and send a long text before the compaction item: the token count shows if it is read."""
+    """Compact a conversation, and send a long text before the compaction item: the token count
+    shows if it is read.
+    """
     exchange = yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})
     compactions = compactions_of(trial.whole(exchange))
     counts: list[Any] = []
@@ -183,4 +210,6 @@ def items_before_a_compaction_are_read(trial: Trial) -> Steps:
         answer = yield from trial.respond([*before, *compactions[:1], TURNS[0]])
         counts.append(at(trial.response(answer), "usage", "input_tokens"))
     is_read = all(map(is_integer, counts)) and counts[1] > counts[0] + 50
-    trial.expect("responses:compact:items-before", is_read, f"input tokens without and with them: {counts}")
+    trial.expect(
+        "responses:compact:items-before", is_read, f"input tokens without and with them: {counts}"
+    )

@@ -34,9 +34,13 @@ def create(trial: Trial, name: str = NAME, **fields: Any) -> Creation:
     return exchange, f"{PATH}/{id_of(exchange.json)}"
 
 
-def add_file(trial: Trial, path: str, content: bytes = CONTENT, *, field: str = "file") -> ExchangeSteps:
+def add_file(
+    trial: Trial, path: str, content: bytes = CONTENT, *, field: str = "file"
+) -> ExchangeSteps:
     """Upload a file into the container at a path."""
-    return trial.send_request(Request(method="POST", path=f"{path}/files", content=form(field, content), headers=FORM))
+    return trial.send_request(
+        Request(method="POST", path=f"{path}/files", content=form(field, content), headers=FORM)
+    )
 
 
 def ids_of(page: Exchange) -> list[Any]:
@@ -54,7 +58,8 @@ def ids_of(page: Exchange) -> list[Any]:
     must(
         "responses:containers:object",
         SOURCE,
-        "A container has `name`, `created_at` and `last_active_at`, and an id that begins with `cntr_`.",
+        "A container has `name`, `created_at` and `last_active_at`, and an id that begins with "
+        "`cntr_`.",
         fault=replaced(replies.LIFE, 0, replies.CREATED.patched("id", to="box_1")),
     ),
     should(
@@ -88,18 +93,30 @@ def a_container_lives(trial: Trial) -> Steps:
     exchange = yield from trial.post(PATH, {"name": NAME})
     trial.supported(exchange)
     created = exchange.json
-    is_created = exchange.is_ok and at(created, "object") == "container" and at(created, "status") == "running"
-    trial.expect("responses:containers:created", is_created and is_text(at(created, "id")), exchange.came)
+    is_created = (
+        exchange.is_ok
+        and at(created, "object") == "container"
+        and at(created, "status") == "running"
+    )
+    trial.expect(
+        "responses:containers:created", is_created and is_text(at(created, "id")), exchange.came
+    )
     trial.succeed(exchange)
     is_named = id_of(created).startswith("cntr_") and at(created, "name") == NAME
-    is_whole = is_named and all(is_integer(at(created, key)) for key in ("created_at", "last_active_at"))
+    is_whole = is_named and all(
+        is_integer(at(created, key)) for key in ("created_at", "last_active_at")
+    )
     trial.expect("responses:containers:object", is_whole, exchange.came)
     expiry = {"anchor": "last_active_at", "minutes": 20}
     is_usual = at(created, "expires_after") == expiry and at(created, "memory_limit") == "1g"
     trial.expect("responses:containers:defaults", is_usual, exchange.came)
     path = f"{PATH}/{id_of(created)}"
     found = yield from trial.get(path)
-    trial.expect("responses:containers:retrieved", found.is_ok and id_of(found.json) == id_of(created), found.came)
+    trial.expect(
+        "responses:containers:retrieved",
+        found.is_ok and id_of(found.json) == id_of(created),
+        found.came,
+    )
     deleted = yield from trial.delete(path)
     is_reported = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(created)
     trial.expect("responses:containers:deleted-body", is_reported, deleted.came)
@@ -128,9 +145,15 @@ def a_container_is_created_with_options(trial: Trial) -> Steps:
     trial.succeed(stored)
     expiry = {"anchor": "last_active_at", "minutes": 5}
     exchange, path = yield from create(trial, expires_after=expiry, file_ids=[id_of(stored.json)])
-    trial.expect("responses:containers:expires-after", at(exchange.json, "expires_after") == expiry, exchange.came)
+    trial.expect(
+        "responses:containers:expires-after",
+        at(exchange.json, "expires_after") == expiry,
+        exchange.came,
+    )
     files = yield from trial.get(f"{path}/files")
-    is_there = [(at(one, "bytes"), at(one, "source")) for one in listed(files.json, "data")] == [(len(CONTENT), "user")]
+    is_there = [(at(one, "bytes"), at(one, "source")) for one in listed(files.json, "data")] == [
+        (len(CONTENT), "user")
+    ]
     trial.expect("responses:containers:file-ids", is_there, files.came)
     yield from trial.delete(path)
     yield from trial.delete(f"/files/{id_of(stored.json)}")
@@ -159,14 +182,19 @@ def a_container_is_created_with_options(trial: Trial) -> Steps:
 )
 def containers_are_listed(trial: Trial) -> Steps:
     """Create two containers, list all, list by name, page through the list, delete both."""
-    ids, paths = [], []
+    ids = []
+    paths = []
     for _ in range(2):
         exchange, path = yield from create(trial, f"{NAME} list")
         ids.append(id_of(exchange.json))
         paths.append(path)
     page = yield from trial.get(f"{PATH}?limit=100")
     found = [one for one in ids_of(page) if one in ids]
-    trial.expect("responses:containers:listed", at(page.json, "object") == "list" and found == ids[::-1], page.came)
+    trial.expect(
+        "responses:containers:listed",
+        at(page.json, "object") == "list" and found == ids[::-1],
+        page.came,
+    )
     named = yield from trial.get(f"{PATH}?{NAMED}")
     names = {at(one, "name") for one in listed(named.json, "data")}
     trial.expect("responses:containers:named", names == {f"{NAME} list"}, named.came)
@@ -189,7 +217,8 @@ def containers_are_listed(trial: Trial) -> Steps:
     must(
         "responses:containers:file-object",
         SOURCE,
-        "A file of a container has `bytes`, `created_at`, `container_id` and the `source` of who added it.",
+        "A file of a container has `bytes`, `created_at`, `container_id` and the `source` of who "
+        "added it.",
         fault=replaced(replies.FILE_LIFE, 1, replies.ADDED.patched("bytes", to=1)),
     ),
     should(
@@ -223,24 +252,34 @@ def a_file_of_a_container_lives(trial: Trial) -> Steps:
     created, path = yield from create(trial)
     exchange = yield from add_file(trial, path)
     file = exchange.json
-    is_created = exchange.is_ok and at(file, "object") == "container.file" and is_text(at(file, "id"))
+    is_created = (
+        exchange.is_ok and at(file, "object") == "container.file" and is_text(at(file, "id"))
+    )
     trial.expect("responses:containers:file-uploaded", is_created, exchange.came)
     trial.succeed(exchange)
     values = [at(file, key) for key in ("bytes", "container_id", "source")]
-    is_whole = values == [len(CONTENT), id_of(created.json), "user"] and is_integer(at(file, "created_at"))
+    is_whole = values == [len(CONTENT), id_of(created.json), "user"] and is_integer(
+        at(file, "created_at")
+    )
     trial.expect("responses:containers:file-object", is_whole, exchange.came)
     place = str(at(file, "path"))
     is_placed = place.startswith("/mnt/data/") and place.endswith("notes \u00e9.txt")
     trial.expect("responses:containers:file-path", is_placed, exchange.came)
     file_path = f"{path}/files/{id_of(file)}"
     found = yield from trial.get(file_path)
-    trial.expect("responses:containers:file-retrieved", found.is_ok and at(found.json, "path") == place, found.came)
+    trial.expect(
+        "responses:containers:file-retrieved",
+        found.is_ok and at(found.json, "path") == place,
+        found.came,
+    )
     content = yield from trial.get(f"{file_path}/content")
     is_same = content.is_ok and content.body == CONTENT
     trial.expect("responses:containers:file-content", is_same, preview(content.body.hex()))
     deleted = yield from trial.delete(file_path)
     after = yield from trial.get(file_path)
-    trial.expect("responses:containers:file-deleted", deleted.is_ok and after.status == 404, after.came)
+    trial.expect(
+        "responses:containers:file-deleted", deleted.is_ok and after.status == 404, after.came
+    )
     yield from trial.delete(path)
 
 
@@ -272,7 +311,9 @@ def files_of_a_container_are_listed(trial: Trial) -> Steps:
     _, path = yield from create(trial)
     first = yield from trial.post(f"{path}/files", {"file_id": id_of(stored.json)})
     is_created = (
-        first.is_ok and at(first.json, "object") == "container.file" and at(first.json, "bytes") == len(CONTENT)
+        first.is_ok
+        and at(first.json, "object") == "container.file"
+        and at(first.json, "bytes") == len(CONTENT)
     )
     trial.expect("responses:containers:file-attached", is_created, first.came)
     trial.succeed(first)
@@ -280,11 +321,15 @@ def files_of_a_container_are_listed(trial: Trial) -> Steps:
     trial.succeed(second)
     names = [id_of(first.json), id_of(second.json)]
     page = yield from trial.get(f"{path}/files")
-    is_listed = at(page.json, "object") == "list" and sorted(map(str, ids_of(page))) == sorted(names)
+    is_listed = at(page.json, "object") == "list" and sorted(map(str, ids_of(page))) == sorted(
+        names
+    )
     trial.expect("responses:containers:file-listed", is_listed, page.came)
     one = yield from trial.get(f"{path}/files?order=asc&limit=1")
     rest = yield from trial.get(f"{path}/files?order=asc&limit=1&after={names[0]}")
-    is_paged = [ids_of(one), ids_of(rest)] == [[names[0]], [names[1]]] and at(one.json, "has_more") is True
+    is_paged = [ids_of(one), ids_of(rest)] == [[names[0]], [names[1]]] and at(
+        one.json, "has_more"
+    ) is True
     trial.expect("responses:containers:file-paged", is_paged, [ids_of(one), ids_of(rest)])
     yield from trial.delete(path)
     yield from trial.delete(f"/files/{id_of(stored.json)}")

@@ -87,24 +87,34 @@ def a_conversation_lives(trial: Trial) -> Steps:
     exchange = yield from create(trial, metadata={"a": "1"})
     created = trial.whole(exchange)
     is_one = (
-        is_text(at(created, "id")) and at(created, "object") == "conversation" and is_number(at(created, "created_at"))
+        is_text(at(created, "id"))
+        and at(created, "object") == "conversation"
+        and is_number(at(created, "created_at"))
     )
     trial.expect("responses:conversations:created", is_one, exchange.came)
     name = id_of(created)
     path = f"/conversations/{name}"
     trial.expect("responses:conversations:id-prefix", name.startswith("conv_"), name)
-    trial.expect("responses:conversations:metadata", at(created, "metadata") == {"a": "1"}, exchange.came)
+    trial.expect(
+        "responses:conversations:metadata", at(created, "metadata") == {"a": "1"}, exchange.came
+    )
     found = yield from trial.get(path)
-    is_found = found.is_ok and at(found.json, "id") == name and at(found.json, "object") == "conversation"
+    is_found = (
+        found.is_ok and at(found.json, "id") == name and at(found.json, "object") == "conversation"
+    )
     trial.expect("responses:conversations:retrieved", is_found, found.came)
     changed = yield from trial.post(path, {"metadata": {"b": "2"}})
     is_changed = changed.is_ok and at(changed.json, "metadata", "b") == "2"
     if trial.expect("responses:conversations:updated", is_changed, changed.came):
         metadata = at(changed.json, "metadata")
-        trial.expect("responses:conversations:updated-replaces", metadata == {"b": "2"}, preview(metadata))
+        trial.expect(
+            "responses:conversations:updated-replaces", metadata == {"b": "2"}, preview(metadata)
+        )
     deleted = yield from trial.delete(path)
     trial.succeed(deleted)
-    is_right = at(deleted.json, "object") == "conversation.deleted" and at(deleted.json, "id") == name
+    is_right = (
+        at(deleted.json, "object") == "conversation.deleted" and at(deleted.json, "id") == name
+    )
     trial.expect("responses:conversations:deleted-body", is_right, deleted.came)
     missing = yield from trial.get(path)
     trial.expect("responses:conversations:deleted", missing.status == 404, missing.came)
@@ -180,24 +190,50 @@ def items_come_and_go(trial: Trial) -> Steps:
     path = f"/conversations/{name}/items"
     first = trial.whole((yield from trial.get(path)))
     trial.expect("responses:conversations:first-items", texts_of(first) == ["One."], preview(first))
-    added = trial.whole((yield from trial.post(path, {"items": [message("Two."), message("Three.")]})))
+    added = trial.whole(
+        (yield from trial.post(path, {"items": [message("Two."), message("Three.")]}))
+    )
     ids = [at(item, "id") for item in listed(added, "data")]
-    trial.expect("responses:conversations:items-added", len(ids) == 2 and all(map(is_text, ids)), preview(added))
+    trial.expect(
+        "responses:conversations:items-added",
+        len(ids) == 2 and all(map(is_text, ids)),
+        preview(added),
+    )
     newest = trial.whole((yield from trial.get(path)))
     trial.expect(
-        "responses:conversations:items-listed", texts_of(newest) == ["Three.", "Two.", "One."], preview(newest)
+        "responses:conversations:items-listed",
+        texts_of(newest) == ["Three.", "Two.", "One."],
+        preview(newest),
     )
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
-    trial.expect("responses:conversations:items-ascending", texts_of(oldest) == ["One.", "Two."], preview(oldest))
+    trial.expect(
+        "responses:conversations:items-ascending",
+        texts_of(oldest) == ["One.", "Two."],
+        preview(oldest),
+    )
     last = at(oldest, "last_id")
-    rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
-    is_paged = texts_of(rest) == ["Three."] and at(oldest, "has_more") is True and at(rest, "has_more") is False
+    rest = trial.whole(
+        (yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}"))
+    )
+    is_paged = (
+        texts_of(rest) == ["Three."]
+        and at(oldest, "has_more") is True
+        and at(rest, "has_more") is False
+    )
     trial.expect("responses:conversations:items-paged", is_paged, preview(rest))
     one = ids[0] if ids and is_text(ids[0]) else "msg_0"
     item = yield from trial.get(f"{path}/{one}")
-    trial.expect("responses:conversations:item-retrieved", item.is_ok and at(item.json, "id") == one, item.came)
+    trial.expect(
+        "responses:conversations:item-retrieved",
+        item.is_ok and at(item.json, "id") == one,
+        item.came,
+    )
     deleted = yield from trial.delete(f"{path}/{one}")
-    is_deleted = deleted.is_ok and at(deleted.json, "object") == "conversation" and at(deleted.json, "id") == name
+    is_deleted = (
+        deleted.is_ok
+        and at(deleted.json, "object") == "conversation"
+        and at(deleted.json, "id") == name
+    )
     trial.expect("responses:conversations:item-deleted", is_deleted, deleted.came)
 
 
@@ -261,19 +297,33 @@ def many_items_are_refused(trial: Trial) -> Steps:
 def a_conversation_is_continued(trial: Trial) -> Steps:
     """Create two responses in a conversation."""
     name = id_of(trial.whole((yield from create(trial))))
-    first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
+    first = trial.response(
+        (yield from trial.respond(f"Remember this word: {WORD}.", conversation=name))
+    )
     trial.expect("responses:conversations:used", True)
     echoed = at(first, "conversation", "id")
-    trial.expect("responses:conversations:echoed", echoed == name, preview(at(first, "conversation")))
+    trial.expect(
+        "responses:conversations:echoed", echoed == name, preview(at(first, "conversation"))
+    )
     yield from judge_turn(trial, name, "responses:conversations:appended")
     question = "Which word did I ask you to remember? Answer with the word alone."
     exchange = yield from trial.respond(question, conversation={"id": name})
-    trial.expect("responses:conversations:used-object", exchange.is_ok and is_response(exchange.json), exchange.came)
-    trial.expect("responses:conversations:recalled", WORD in text_of(exchange.json).lower(), exchange.came)
+    trial.expect(
+        "responses:conversations:used-object",
+        exchange.is_ok and is_response(exchange.json),
+        exchange.came,
+    )
+    trial.expect(
+        "responses:conversations:recalled", WORD in text_of(exchange.json).lower(), exchange.came
+    )
     single = trial.response((yield from trial.respond(question)))
     counts = [at(one, "usage", "input_tokens") for one in (single, exchange.json)]
     if all(map(is_integer, counts)):
-        trial.expect("responses:conversations:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} in it")
+        trial.expect(
+            "responses:conversations:counted",
+            counts[0] < counts[1],
+            f"{counts[0]} alone, {counts[1]} in it",
+        )
 
 
 def judge_turn(trial: Trial, name: str, requirement: str) -> Steps:
@@ -328,7 +378,9 @@ def a_response_has_one_past(trial: Trial) -> Steps:
     """Create a response with both a conversation and a previous response."""
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond("Say hello.")))
-    exchange = yield from trial.respond("Say it again.", conversation=name, previous_response_id=id_of(first))
+    exchange = yield from trial.respond(
+        "Say it again.", conversation=name, previous_response_id=id_of(first)
+    )
     trial.expect("responses:conversations:exclusive", is_refused(exchange), exchange.came)
 
 
@@ -339,13 +391,19 @@ def a_response_has_one_past(trial: Trial) -> Steps:
         "An input item with the id of an item in the conversation is rejected with 400.",
         fault=[replies.CREATED, replies.FIRST, replies.SECOND],
     ),
-    good=[replies.CREATED, replies.FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
+    good=[
+        replies.CREATED,
+        replies.FIRST,
+        error("Duplicate item found with id msg_1.", 400, None, "input"),
+    ],
 )
 def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
     """Create a response in a conversation, and send its output again."""
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond("Say hello.", conversation=name)))
-    exchange = yield from trial.respond([*with_ids(first), message("Say it again.")], conversation=name)
+    exchange = yield from trial.respond(
+        [*with_ids(first), message("Say it again.")], conversation=name
+    )
     trial.understood(exchange)
     trial.expect("responses:conversations:repeated-id", exchange.status == 400, exchange.came)
 

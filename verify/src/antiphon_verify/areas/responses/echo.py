@@ -15,7 +15,9 @@ from antiphon_verify.samples import WEATHER
 from antiphon_verify.trial import Steps, Trial
 
 ADJUSTED = "antiphon-adjusted"
-"""A header that names the parameters which the server changed, because the model does not accept them."""
+"""A header that names the parameters which the server changed, because the model does not accept
+them.
+"""
 
 
 def echoing(name: str, *rows: Requirement, **parameters: Any) -> Case:
@@ -26,14 +28,18 @@ def echoing(name: str, *rows: Requirement, **parameters: Any) -> Case:
         response = applied(trial, (yield from trial.respond("Say hello.", **parameters)))
         for row in rows:
             key = row.id.rpartition(":")[2].replace("-", "_")
-            trial.expect(row.id, is_same(at(response, key), parameters[key]), value_at(response, key))
+            trial.expect(
+                row.id, is_same(at(response, key), parameters[key]), value_at(response, key)
+            )
 
     script.__doc__ = f"Set {', '.join(parameters)}."
     return Case(name, declared, script, good=[states(RESPONSE | parameters)])
 
 
 def applied(trial: Trial, exchange: Exchange) -> dict[str, Any]:
-    """Return the response. Ends the case if the server states that it changed a parameter for the model."""
+    """Return the response. Ends the case if the server states that it changed a parameter for the
+    model.
+    """
     if changed := exchange.headers.get(ADJUSTED):
         raise Stop("not offered", f"adjusted: {changed}")
     return trial.response(exchange)
@@ -46,7 +52,8 @@ def is_same(value: Any, sent: Any) -> bool:
 
 def value_at(response: dict[str, Any], *path: str | int) -> str:
     """Return in words the value at a path."""
-    name, value = ".".join(map(str, path)), at(response, *path)
+    name = ".".join(map(str, path))
+    value = at(response, *path)
     return f"There is no `{name}`." if value is MISSING else f"`{name}` is {preview(value)}."
 
 
@@ -111,13 +118,17 @@ SIMPLE = (
 )
 def tools_are_echoed(trial: Trial) -> Steps:
     """Offer a function tool."""
-    response = trial.response((yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none")))
+    response = trial.response(
+        (yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none"))
+    )
     tool = at(response, "tools", 0)
     keys = ("type", "name", "description", "parameters")
     is_echoed = all(is_same(at(tool, key), WEATHER[key]) for key in keys)
     trial.expect("responses:echo:tools", is_echoed, value_at(response, "tools"))
     trial.expect(
-        "responses:echo:tools-strict", isinstance(at(tool, "strict"), bool), value_at(response, "tools", 0, "strict")
+        "responses:echo:tools-strict",
+        isinstance(at(tool, "strict"), bool),
+        value_at(response, "tools", 0, "strict"),
     )
 
 
@@ -133,12 +144,20 @@ def tools_are_echoed(trial: Trial) -> Steps:
 def a_format_is_echoed(trial: Trial) -> Steps:
     """Request structured output."""
     response = trial.response((yield from trial.respond("Name a city.", text={"format": FORMAT})))
-    is_echoed = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
+    is_echoed = all(
+        is_same(at(response, "text", "format", key), FORMAT[key])
+        for key in ("type", "name", "schema")
+    )
     trial.expect("responses:echo:text-format", is_echoed, value_at(response, "text"))
 
 
 @case(
-    should("responses:echo:reasoning-effort", "spec 3", "`reasoning.effort` is echoed.", fault=[replies.NOT_ECHOED]),
+    should(
+        "responses:echo:reasoning-effort",
+        "spec 3",
+        "`reasoning.effort` is echoed.",
+        fault=[replies.NOT_ECHOED],
+    ),
     good=[replies.EFFORT],
 )
 def an_effort_is_echoed(trial: Trial) -> Steps:
@@ -162,7 +181,9 @@ def the_used_tier_is_named(trial: Trial) -> Steps:
     response = trial.response((yield from trial.respond("Say hello.", service_tier="auto")))
     tier = at(response, "service_tier")
     trial.expect(
-        "responses:echo:service-tier", isinstance(tier, str) and tier != "auto", value_at(response, "service_tier")
+        "responses:echo:service-tier",
+        isinstance(tier, str) and tier != "auto",
+        value_at(response, "service_tier"),
     )
 
 
@@ -173,7 +194,9 @@ def the_used_tier_is_named(trial: Trial) -> Steps:
         "The first event's response already echoes the parameters.",
         fault=[replies.opening(temperature=1.0)],
     ),
-    good=[replies.opening(temperature=0.5, metadata={"a": "1"}, instructions="Answer in one word.")],
+    good=[
+        replies.opening(temperature=0.5, metadata={"a": "1"}, instructions="Answer in one word.")
+    ],
 )
 def parameters_are_echoed_at_once(trial: Trial) -> Steps:
     """Send parameters with a stream."""

@@ -1,4 +1,6 @@
-"""What a server emulates for a model that lacks it: judged with models of known weaknesses, if they are listed."""
+"""What a server emulates for a model that lacks it: judged with models of known weaknesses, if they
+are listed.
+"""
 
 import json
 from typing import Any
@@ -27,10 +29,16 @@ CODE: dict[str, Any] = {
 
 
 def _weak(trial: Trial, model: str, input: str, **parameters: Any) -> ExchangeSteps:
-    """Send a request to a model with a weakness. Ends the case if the server does not list the model."""
+    """Send a request to a model with a weakness.
+
+    Ends the case if the server does not list the model.
+    """
     names = [at(one, "id") for one in listed((yield from trial.get("/models")).json, "data")]
     if model not in names:
-        raise Stop("not offered", f"The server does not list '{model}', a model of `antiphon demo-backend --weak`.")
+        raise Stop(
+            "not offered",
+            f"The server does not list '{model}', a model of `antiphon demo-backend --weak`.",
+        )
     return (yield from trial.respond(input, model=model, **parameters))
 
 
@@ -99,7 +107,7 @@ def broken_arguments_are_repaired(trial: Trial) -> Steps:
         should(
             "responses:emulation:schema",
             "issue llama.cpp#25895",
-            "A schema with a keyword that the backend rejects is accepted, and the text matches it.",
+            "A schema with a keyword that the backend rejects is accepted, and the text matches it.",  # noqa: E501 - one text, or a row of a table
             fault=[replies.GRAMMAR, error("failed to parse grammar", 400)],
         )
     ),
@@ -109,6 +117,8 @@ def a_schema_is_stored_that_the_server_rejects(trial: Trial) -> Steps:
     """Send a pattern to a model with a backend that rejects patterns."""
     form = {"type": "json_schema", "name": "code", "schema": CODE, "strict": True}
     answer = 'Write the code dvor.\nanswer {"code": "dvor"}'
-    exchange: Exchange = yield from _weak(trial, "demo-small-grammar", answer, text={"format": form})
+    exchange: Exchange = yield from _weak(
+        trial, "demo-small-grammar", answer, text={"format": form}
+    )
     text = text_of(exchange.json) if exchange.is_ok else ""
     trial.expect("responses:emulation:schema", text == '{"code": "dvor"}', exchange.came)

@@ -31,14 +31,23 @@ USER = {"role": "user", "content": "Say hello."}
 
 TWIN = {"type": "message", "id": "msg_00000000000000000000000000000001", **USER}
 
-CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'}
+CALL = {
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "get_weather",
+    "arguments": '{"city": "Paris"}',
+}
 
 OUTPUT = {"type": "function_call_output", "call_id": "call_9", "output": "Sunny."}
 
 Change = bytes | Mapping[str, Any]
-"""What makes a request invalid: other bytes, or other parameters in a valid body; `MISSING` removes one."""
+"""What makes a request invalid: other bytes, or other parameters in a valid body; `MISSING` removes
+one.
+"""
 
-TRACES = re.compile(r"Traceback|File \"/|\.py\", line|goroutine \d|\bat [\w.]+\(.*:\d+\)|/(usr|home|opt|root|app)/")
+TRACES = re.compile(
+    r"Traceback|File \"/|\.py\", line|goroutine \d|\bat [\w.]+\(.*:\d+\)|/(usr|home|opt|root|app)/"
+)
 """Text that an error must not contain."""
 
 JSON = {"content-type": "application/json"}
@@ -120,12 +129,18 @@ class Refusal:
         return bool(self.code or self.param)
 
     def requirements(self, id: str) -> tuple[Requirement, ...]:
-        """Return its requirements: the request is rejected, and the error names the cause if OpenAI's does."""
+        """Return its requirements: the request is rejected, and the error names the cause if
+        OpenAI's does.
+        """
         sentence = f"{self.what} is rejected with a 4xx."
         rejected = Requirement(id, self.level, self.source, sentence, fault=[replies.ACCEPTED])
         if not self.is_named:
             return (rejected,)
-        words = [f"the {key} `{value}`" for key, value in (("code", self.code), ("param", self.param)) if value]
+        words = [
+            f"the {key} `{value}`"
+            for key, value in (("code", self.code), ("param", self.param))
+            if value
+        ]
         sentence = f"{self.what} is rejected with {' and '.join(words)}."
         level: Level = "may" if self.level == "may" else "should"
         fault = [error("It is wrong.", 400, "wrong", "something")]
@@ -145,7 +160,9 @@ def invalid(name: str, change: Change, refusal: Refusal) -> Case:
     shared = (*FORM, STATUS) if len(refusal.statuses) > 1 else FORM
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.post("/responses", content=bad_body(trial.model, change), headers=JSON)
+        exchange = yield from trial.post(
+            "/responses", content=bad_body(trial.model, change), headers=JSON
+        )
         trial.supported(exchange)
         judge_refusal(trial, place, refusal, exchange)
         judge_form(trial, place, refusal, exchange)
@@ -158,7 +175,9 @@ def invalid(name: str, change: Change, refusal: Refusal) -> Case:
 
 
 def bad_body(model: str, change: Change) -> bytes:
-    """Return the body of an invalid request: valid except for one error, so that nothing else can be the reason."""
+    """Return the body of an invalid request: valid except for one error, so that nothing else can
+    be the reason.
+    """
     if isinstance(change, bytes):
         return change
     good = {"model": model, "input": "Say hello.", "max_output_tokens": 64}
@@ -176,11 +195,15 @@ def judge_refusal(trial: Trial, id: str, refusal: Refusal, exchange: Exchange) -
 
 
 def judge_form(trial: Trial, id: str, refusal: Refusal, exchange: Exchange) -> None:
-    """Judge what every error must have; whether the request was rejected is a requirement of its own."""
+    """Judge what every error must have; whether the request was rejected is a requirement of its
+    own.
+    """
     root = id if refusal.level == "must" else ""
     trial.expect("responses:errors:never-ours", exchange.status < 500, exchange.came, root=root)
     if exchange.status >= 400:
-        trial.expect("responses:errors:no-traceback", not TRACES.search(message_of(exchange)), exchange.came)
+        trial.expect(
+            "responses:errors:no-traceback", not TRACES.search(message_of(exchange)), exchange.came
+        )
     if not is_refused(exchange):
         return
     trial.expect("responses:errors:envelope", is_envelope(exchange), exchange.came)
@@ -189,9 +212,13 @@ def judge_form(trial: Trial, id: str, refusal: Refusal, exchange: Exchange) -> N
     error = at(exchange.json, "error")
     has_keys = isinstance(error, dict) and error.keys() >= KEYS
     trial.expect("responses:errors:four-keys", has_keys, exchange.came)
-    trial.expect("responses:errors:type", at(error, "type") == "invalid_request_error", exchange.came)
+    trial.expect(
+        "responses:errors:type", at(error, "type") == "invalid_request_error", exchange.came
+    )
     kind = exchange.headers.get("content-type", "")
-    trial.expect("responses:errors:json", kind.startswith("application/json"), kind or "no content type")
+    trial.expect(
+        "responses:errors:json", kind.startswith("application/json"), kind or "no content type"
+    )
 
 
 CASES = (
@@ -235,7 +262,9 @@ CASES = (
     ),
     # Missing.
     invalid(
-        "missing-model", {"model": MISSING}, Refusal("A request without `model`", "missing_required_parameter", "model")
+        "missing-model",
+        {"model": MISSING},
+        Refusal("A request without `model`", "missing_required_parameter", "model"),
     ),
     invalid(
         "missing-input",
@@ -261,7 +290,9 @@ CASES = (
     invalid(
         "unknown-model",
         {"model": UNKNOWN_MODEL},
-        Refusal("An unknown model", "model_not_found", "model", level="should", statuses=(400, 404)),
+        Refusal(
+            "An unknown model", "model_not_found", "model", level="should", statuses=(400, 404)
+        ),
     ),
     invalid(
         "unknown-parameter",
@@ -286,7 +317,12 @@ CASES = (
     invalid(
         "input-null",
         {"input": None},
-        Refusal("Null as `input`", "invalid_type", "input", others=(("missing_required_parameter", "input"),)),
+        Refusal(
+            "Null as `input`",
+            "invalid_type",
+            "input",
+            others=(("missing_required_parameter", "input"),),
+        ),
     ),
     invalid("model-number", {"model": 7}, Refusal("A number as `model`", "invalid_type", "model")),
     invalid(
@@ -294,10 +330,14 @@ CASES = (
         {"instructions": 7},
         Refusal("A number as `instructions`", "invalid_type", "instructions"),
     ),
-    invalid("stream-word", {"stream": "yes"}, Refusal("A string as `stream`", "invalid_type", "stream")),
+    invalid(
+        "stream-word", {"stream": "yes"}, Refusal("A string as `stream`", "invalid_type", "stream")
+    ),
     invalid("store-word", {"store": "no"}, Refusal("A string as `store`", "invalid_type", "store")),
     invalid(
-        "temperature-word", {"temperature": "hot"}, Refusal("A string as `temperature`", "invalid_type", "temperature")
+        "temperature-word",
+        {"temperature": "hot"},
+        Refusal("A string as `temperature`", "invalid_type", "temperature"),
     ),
     invalid(
         "max-output-tokens-word",
@@ -309,13 +349,19 @@ CASES = (
         {"max_output_tokens": 100.5},
         Refusal("A fraction as `max_output_tokens`", "invalid_type", "max_output_tokens"),
     ),
-    invalid("metadata-word", {"metadata": "x"}, Refusal("A string as `metadata`", "invalid_type", "metadata")),
+    invalid(
+        "metadata-word",
+        {"metadata": "x"},
+        Refusal("A string as `metadata`", "invalid_type", "metadata"),
+    ),
     invalid(
         "metadata-value",
         {"metadata": {"a": 1}},
         Refusal("A number as a value of `metadata`", "invalid_type", "metadata.a", "should"),
     ),
-    invalid("tools-object", {"tools": {}}, Refusal("An object as `tools`", "invalid_type", "tools")),
+    invalid(
+        "tools-object", {"tools": {}}, Refusal("An object as `tools`", "invalid_type", "tools")
+    ),
     invalid(
         "previous-response-number",
         {"previous_response_id": 7},
@@ -332,7 +378,11 @@ CASES = (
         {"temperature": -1},
         Refusal("A `temperature` of -1", "decimal_below_min_value", "temperature"),
     ),
-    invalid("top-p-high", {"top_p": 1.5}, Refusal("A `top_p` of 1.5", "decimal_above_max_value", "top_p")),
+    invalid(
+        "top-p-high",
+        {"top_p": 1.5},
+        Refusal("A `top_p` of 1.5", "decimal_above_max_value", "top_p"),
+    ),
     invalid(
         "max-output-tokens-zero",
         {"max_output_tokens": 0},
@@ -341,7 +391,9 @@ CASES = (
     invalid(
         "max-output-tokens-few",
         {"max_output_tokens": 15},
-        Refusal("A `max_output_tokens` of 15", "integer_below_min_value", "max_output_tokens", "should"),
+        Refusal(
+            "A `max_output_tokens` of 15", "integer_below_min_value", "max_output_tokens", "should"
+        ),
     ),
     invalid(
         "top-logprobs-high",
@@ -356,11 +408,18 @@ CASES = (
     invalid(
         "metadata-long",
         {"metadata": {"a": "x" * 513}},
-        Refusal("A `metadata` value of 513 characters", "string_above_max_length", "metadata.a", "should"),
+        Refusal(
+            "A `metadata` value of 513 characters",
+            "string_above_max_length",
+            "metadata.a",
+            "should",
+        ),
     ),
     # Not one of the allowed values.
     invalid(
-        "truncation-word", {"truncation": "some"}, Refusal("An unknown `truncation`", "invalid_value", "truncation")
+        "truncation-word",
+        {"truncation": "some"},
+        Refusal("An unknown `truncation`", "invalid_value", "truncation"),
     ),
     invalid(
         "tool-choice-word",
@@ -376,13 +435,23 @@ CASES = (
         "window-in-foreground",
         TWO_HOURS,
         Refusal(
-            "A `completion_window` of hours without `background`", "invalid_value", WINDOW, "should", source="spec 24"
+            "A `completion_window` of hours without `background`",
+            "invalid_value",
+            WINDOW,
+            "should",
+            source="spec 24",
         ),
     ),
     invalid(
         "window-with-stream",
         {**TWO_HOURS, "background": True, "stream": True},
-        Refusal("A `completion_window` of hours with `stream`", "invalid_value", WINDOW, "should", source="spec 24"),
+        Refusal(
+            "A `completion_window` of hours with `stream`",
+            "invalid_value",
+            WINDOW,
+            "should",
+            source="spec 24",
+        ),
     ),
     invalid(
         "window-at-another-tier",
@@ -426,7 +495,10 @@ CASES = (
         "role",
         {"input": [USER | {"role": "visitor"}]},
         Refusal(
-            "A message with an unknown role", "invalid_value", "input[0]", others=(("invalid_value", "input[0].role"),)
+            "A message with an unknown role",
+            "invalid_value",
+            "input[0]",
+            others=(("invalid_value", "input[0].role"),),
         ),
     ),
     invalid(
@@ -444,7 +516,11 @@ CASES = (
             others=(("invalid_value", "input[0].content[0]"),),
         ),
     ),
-    invalid("item-number", {"input": [7]}, Refusal("A number as an input item", "invalid_type", "input[0]")),
+    invalid(
+        "item-number",
+        {"input": [7]},
+        Refusal("A number as an input item", "invalid_type", "input[0]"),
+    ),
     invalid(
         "item-key",
         {"input": [USER | {"bogus": 1}]},
@@ -453,7 +529,12 @@ CASES = (
     invalid(
         "item-reference",
         {"input": [{"type": "item_reference", "id": "msg_00000000000000000000000000000000"}]},
-        Refusal("A reference to an item that was never stored", param="input", level="should", statuses=(404, 400)),
+        Refusal(
+            "A reference to an item that was never stored",
+            param="input",
+            level="should",
+            statuses=(404, 400),
+        ),
     ),
     invalid(
         "duplicate-items",
@@ -480,7 +561,10 @@ CASES = (
         "tool-of-chat",
         {"tools": [{"type": "function", "function": {"name": "get_weather", "parameters": CITY}}]},
         Refusal(
-            "A function tool in the shape of Chat Completions", "missing_required_parameter", "tools[0].name", "should"
+            "A function tool in the shape of Chat Completions",
+            "missing_required_parameter",
+            "tools[0].name",
+            "should",
         ),
     ),
     invalid(
@@ -501,7 +585,11 @@ CASES = (
     invalid(
         "schema-without-name",
         {"text": {"format": {"type": "json_schema", "schema": CITY}}},
-        Refusal("A `json_schema` format without a name", "missing_required_parameter", "text.format.name"),
+        Refusal(
+            "A `json_schema` format without a name",
+            "missing_required_parameter",
+            "text.format.name",
+        ),
     ),
     # State.
     invalid(
@@ -532,7 +620,9 @@ def a_bad_request_gets_no_stream(trial: Trial) -> Steps:
     exchange = yield from trial.respond(7, stream=True)
     trial.supported(exchange)
     is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
-    trial.expect("responses:errors:plain-before-a-stream", is_plain and exchange.status >= 400, exchange.came)
+    trial.expect(
+        "responses:errors:plain-before-a-stream", is_plain and exchange.status >= 400, exchange.came
+    )
 
 
 @case(
@@ -549,7 +639,9 @@ def a_misspelled_parameter_is_named(trial: Trial) -> Steps:
     exchange = yield from trial.respond("Say hello.", temprature=1)
     trial.supported(exchange)
     if exchange.status >= 400:
-        suggests = "'temperature'" in message_of(exchange) or '"temperature"' in message_of(exchange)
+        suggests = "'temperature'" in message_of(exchange) or '"temperature"' in message_of(
+            exchange
+        )
         trial.expect("responses:errors:did-you-mean", suggests, exchange.came)
 
 

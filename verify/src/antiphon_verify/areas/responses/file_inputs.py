@@ -38,7 +38,9 @@ def docx(text: str) -> str:
 
 
 def file(name: str, media_type: str, data: str, **more: Any) -> dict[str, Any]:
-    """Return the part for a file with the base64 text `data`; without a media type it has no data URL."""
+    """Return the part for a file with the base64 text `data`; without a media type it has no data
+    URL.
+    """
     return {
         "type": "input_file",
         "filename": name,
@@ -60,16 +62,27 @@ def user(*files: dict[str, Any]) -> dict[str, Any]:
 A_PDF = file("a.pdf", "application/pdf", PDF)
 
 A_DOCX = file(
-    "a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", docx("Tea is at four.")
+    "a.docx",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    docx("Tea is at four."),
 )
 
-CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'}
+CALL = {
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "get_weather",
+    "arguments": '{"city": "Paris"}',
+}
 
 
 CASES = (
     accepted(
         capability(
-            should("responses:file-inputs:pdf", "spec 5", "A message can contain a PDF as a data URL in `file_data`.")
+            should(
+                "responses:file-inputs:pdf",
+                "spec 5",
+                "A message can contain a PDF as a data URL in `file_data`.",
+            )
         ),
         input=[user(A_PDF)],
     ),
@@ -84,19 +97,31 @@ CASES = (
         input=[user(file("a.pdf", "", PDF))],
     ),
     accepted(
-        capability(should("responses:file-inputs:docx", "spec 5", "A message can contain a Word document.")),
+        capability(
+            should("responses:file-inputs:docx", "spec 5", "A message can contain a Word document.")
+        ),
         input=[user(A_DOCX)],
     ),
     accepted(
-        capability(should("responses:file-inputs:table", "spec 5", "A message can contain a table as CSV.")),
+        capability(
+            should("responses:file-inputs:table", "spec 5", "A message can contain a table as CSV.")
+        ),
         input=[user(file("a.csv", "text/csv", of("meal,hour\ntea,4\n")))],
     ),
     accepted(
-        capability(should("responses:file-inputs:page", "spec 5", "A message can contain an HTML page.")),
+        capability(
+            should("responses:file-inputs:page", "spec 5", "A message can contain an HTML page.")
+        ),
         input=[user(file("a.html", "text/html", of("<h1>Tea</h1><p>At four.</p>")))],
     ),
     accepted(
-        capability(should("responses:file-inputs:text", "spec 5", "A message can contain a text file in any script.")),
+        capability(
+            should(
+                "responses:file-inputs:text",
+                "spec 5",
+                "A message can contain a text file in any script.",
+            )
+        ),
         input=[user(file("a.txt", "text/plain", of(TEA)))],
     ),
     accepted(
@@ -104,12 +129,22 @@ CASES = (
         input=[user(A_PDF | {"detail": "low"})],
     ),
     accepted(
-        capability(should("responses:file-inputs:output", "spec 5", "A tool output can contain a file.")),
-        input=[user(), CALL, {"type": "function_call_output", "call_id": "call_1", "output": [A_PDF]}],
+        capability(
+            should("responses:file-inputs:output", "spec 5", "A tool output can contain a file.")
+        ),
+        input=[
+            user(),
+            CALL,
+            {"type": "function_call_output", "call_id": "call_1", "output": [A_PDF]},
+        ],
         tools=[WEATHER],
     ),
     accepted(
-        capability(should("responses:file-inputs:several", "spec 5", "A message can contain several files.")),
+        capability(
+            should(
+                "responses:file-inputs:several", "spec 5", "A message can contain several files."
+            )
+        ),
         input=[user(A_PDF, A_DOCX)],
     ),
 )
@@ -165,5 +200,7 @@ def a_damaged_file_is_refused(trial: Trial) -> Steps:
 )
 def an_unknown_file_is_refused(trial: Trial) -> Steps:
     """Name an unknown file."""
-    exchange = yield from trial.respond([user({"type": "input_file", "file_id": "file-AAAAAAAAAAAAAAAAAAAAAA"})])
+    exchange = yield from trial.respond(
+        [user({"type": "input_file", "file_id": "file-AAAAAAAAAAAAAAAAAAAAAA"})]
+    )
     trial.expect("responses:file-inputs:unknown", is_refused(exchange), exchange.came)

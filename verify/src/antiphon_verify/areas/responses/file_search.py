@@ -21,7 +21,9 @@ Item = dict[str, Any]
 Making = Generator[Step, Any, str]
 
 POLLS, BETWEEN = 60, 0.5
-"""How many times the store is polled while files are ingested, and the seconds between two polls."""
+"""How many times the store is polled while files are ingested, and the seconds between two
+polls.
+"""
 
 HIDDEN = "The harbour master keeps a seagull named Ys.\n"
 QUESTION = "How high is the lighthouse of Brest? Search the files."
@@ -32,9 +34,14 @@ MARKS = ("【", "<|file-")
 
 def uploaded(trial: Trial, name: str, text: str) -> Making:
     """Upload a text; return the id of the file."""
-    fields = {"purpose": "assistants", "expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
+    fields = {
+        "purpose": "assistants",
+        "expires_after[anchor]": "created_at",
+        "expires_after[seconds]": "3600",
+    }
     parts = [
-        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}' for key, value in fields.items()
+        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}'
+        for key, value in fields.items()
     ]
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"'
     parts.append(f"{head}\r\nContent-Type: text/plain\r\n\r\n{text}")
@@ -65,7 +72,10 @@ def tool_of(store_id: str, **fields: Any) -> Item:
 
 
 def searches(response: Any) -> list[Item]:
-    """Return the searches of a response. Ends the case without any, or if the model wrote no query."""
+    """Return the searches of a response.
+
+    Ends the case without any, or if the model wrote no query.
+    """
     found = [item for item in listed(response, "output") if at(item, "type") == "file_search_call"]
     if not found:
         raise Stop("skipped", "The model did not search the files.")
@@ -149,7 +159,9 @@ def results_of(items: list[Item]) -> list[Any]:
         "responses:file-search:mark-cut",
         "spec 5",
         "The text does not contain the mark with which the model cites a file.",
-        fault=replies.streamed(replies.SEARCH, replies.citing(text="27 metres【1†lighthouse.txt】.")),
+        fault=replies.streamed(
+            replies.SEARCH, replies.citing(text="27 metres【1†lighthouse.txt】.")
+        ),
     ),
     capability(
         should(
@@ -173,10 +185,15 @@ def files_are_searched(trial: Trial) -> Steps:
     opened = [
         listed(event, "item", "queries")
         for event in events
-        if at(event, "type") == "response.output_item.added" and at(event, "item", "type") == "file_search_call"
+        if at(event, "type") == "response.output_item.added"
+        and at(event, "item", "type") == "file_search_call"
     ]
     steps = steps_of(events, "response.file_search_call.")
-    trial.expect("responses:file-search:order", steps == ["in_progress", "searching", "completed"] * len(found), steps)
+    trial.expect(
+        "responses:file-search:order",
+        steps == ["in_progress", "searching", "completed"] * len(found),
+        steps,
+    )
     trial.expect("responses:file-search:opened", not any(opened), opened)
     trial.expect("responses:file-search:results-unasked", not results_of(found), found)
     kinds = [at(item, "type") for item in listed(response, "output")]
@@ -199,16 +216,20 @@ def _judge_citations(trial: Trial, response: Any) -> None:
     must(
         "responses:file-search:results",
         "spec 5",
-        "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
+        "Requested results are a list; each has the id and name of the file, a text, and a score "
+        "from 0 to 1.",
         fault=[
             *replies.STOCKED,
-            replies.with_output(replies.SEARCH | {"results": [replies.RESULT | {"score": 2}]}, replies.citing()),
+            replies.with_output(
+                replies.SEARCH | {"results": [replies.RESULT | {"score": 2}]}, replies.citing()
+            ),
         ],
     ),
     should(
         "responses:file-search:results-later",
         "spec 10",
-        "A GET with `include` returns the results of a stored search, and a GET without it does not.",
+        "A GET with `include` returns the results of a stored search, and a GET without it does "
+        "not.",
         fault=[
             *replies.STOCKED,
             replies.with_output(replies.FOUND, replies.citing()),
@@ -230,7 +251,9 @@ def results_are_requested(trial: Trial) -> Steps:
     exchange = yield from trial.respond(PROMPT, tools=[tool_of(store_id)], include=include)
     trial.offered(exchange)
     found = results_of(searches(trial.response(exchange)))
-    trial.expect("responses:file-search:results", bool(found) and all(map(is_result, found)), exchange.came)
+    trial.expect(
+        "responses:file-search:results", bool(found) and all(map(is_result, found)), exchange.came
+    )
     unasked = yield from trial.respond(PROMPT, tools=[tool_of(store_id)])
     place = f"/responses/{trial.found(trial.response(unasked), 'id')}"
     searches(unasked.json)
@@ -248,7 +271,9 @@ def results_are_requested(trial: Trial) -> Steps:
         fault=[
             *replies.STOCKED,
             *replies.STOCKED,
-            replies.with_output(replies.SEARCH | {"results": [replies.RESULT | {"text": HIDDEN}]}, replies.citing()),
+            replies.with_output(
+                replies.SEARCH | {"results": [replies.RESULT | {"text": HIDDEN}]}, replies.citing()
+            ),
         ],
     ),
     good=[*replies.STOCKED, *replies.STOCKED, replies.with_output(replies.FOUND, replies.citing())],
@@ -259,7 +284,9 @@ def the_model_names_another_store(trial: Trial) -> Steps:
     other_id = yield from stocked(trial, "harbour.txt", HIDDEN)
     call = search("file_search", "password", vector_store_ids=[other_id], vector_store_id=other_id)
     prompt = spelled("Search the files for the password.", call)
-    exchange = yield from trial.respond(prompt, tools=[tool_of(store_id)], include=["file_search_call.results"])
+    exchange = yield from trial.respond(
+        prompt, tools=[tool_of(store_id)], include=["file_search_call.results"]
+    )
     trial.offered(exchange)
     searches(trial.response(exchange))
     is_hidden = "seagull" not in exchange.body.decode("utf-8", "replace")
@@ -270,7 +297,8 @@ def the_model_names_another_store(trial: Trial) -> Steps:
     should(
         "responses:file-search:echoed",
         "spec 6",
-        "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
+        "The tool is echoed with its stores, the number of results (20 by default) and the "
+        "ranking options.",
         fault=[
             *replies.STOCKED,
             replies.with_output(MESSAGE, tools=[replies.ECHO]),
@@ -301,9 +329,12 @@ def a_search_is_offered(trial: Trial) -> Steps:
     store_id = yield from stocked(trial)
     ranking = {"ranker": "auto", "score_threshold": 0.25}
     plain = yield from trial.respond("Say hello.", tools=[tool_of(store_id)])
-    full = yield from trial.respond("Say hello.", tools=[tool_of(store_id, ranking_options=ranking)])
+    full = yield from trial.respond(
+        "Say hello.", tools=[tool_of(store_id, ranking_options=ranking)]
+    )
     trial.offered(plain)
-    echoed, ranked = _echo_of(plain), at(_echo_of(full), "ranking_options")
+    echoed = _echo_of(plain)
+    ranked = at(_echo_of(full), "ranking_options")
     is_right = (at(echoed, "vector_store_ids"), at(echoed, "max_num_results")) == ([store_id], 20)
     are_ranked = at(ranked, "score_threshold") == ranking["score_threshold"]
     trial.expect("responses:file-search:echoed", is_right and are_ranked, preview(echoed))

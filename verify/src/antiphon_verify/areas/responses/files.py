@@ -29,13 +29,24 @@ def form(file: str, content: bytes, **fields: str) -> bytes:
 
 
 def _part(disposition: str, content: bytes) -> bytes:
-    return f"--{BOUNDARY}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n".encode() + content + b"\r\n"
+    return (
+        f"--{BOUNDARY}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n".encode()
+        + content
+        + b"\r\n"
+    )
 
 
-def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = "file", **fields: str) -> ExchangeSteps:
+def upload(
+    trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = "file", **fields: str
+) -> ExchangeSteps:
     """Upload a file."""
     return trial.send_request(
-        Request(method="POST", path="/files", content=form(file, content, purpose=purpose, **fields), headers=FORM)
+        Request(
+            method="POST",
+            path="/files",
+            content=form(file, content, purpose=purpose, **fields),
+            headers=FORM,
+        )
     )
 
 
@@ -98,9 +109,17 @@ def a_file_lives(trial: Trial) -> Steps:
     trial.expect("responses:files:status", at(created, "status") == "processed", exchange.came)
     path = f"/files/{id_of(created)}"
     found = yield from trial.get(path)
-    trial.expect("responses:files:retrieved", found.is_ok and at(found.json, "id") == id_of(created), found.came)
+    trial.expect(
+        "responses:files:retrieved",
+        found.is_ok and at(found.json, "id") == id_of(created),
+        found.came,
+    )
     content = yield from trial.get(f"{path}/content")
-    trial.expect("responses:files:content", content.is_ok and content.body == CONTENT, preview(content.body.hex()))
+    trial.expect(
+        "responses:files:content",
+        content.is_ok and content.body == CONTENT,
+        preview(content.body.hex()),
+    )
     deleted = yield from trial.delete(path)
     is_right = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(created)
     trial.expect("responses:files:deleted-body", is_right, deleted.came)
@@ -124,7 +143,9 @@ def a_file_lives(trial: Trial) -> Steps:
     good=replies.LISTS,
 )
 def files_are_listed(trial: Trial) -> Steps:
-    """Upload two files of a purpose, list the files of that purpose, page through the list, delete both."""
+    """Upload two files of a purpose, list the files of that purpose, page through the list, delete
+    both.
+    """
     names = []
     for content in (b"1", b"2"):
         exchange = yield from upload(trial, "evals", content)
@@ -134,11 +155,19 @@ def files_are_listed(trial: Trial) -> Steps:
     trial.supported(page)
     data = listed(page.json, "data")
     newest = [at(one, "id") for one in data][:2]
-    is_filtered = at(page.json, "object") == "list" and all(at(one, "purpose") == "evals" for one in data)
-    trial.expect("responses:files:listed", is_filtered and sorted(map(str, newest)) == sorted(names), page.came)
+    is_filtered = at(page.json, "object") == "list" and all(
+        at(one, "purpose") == "evals" for one in data
+    )
+    trial.expect(
+        "responses:files:listed",
+        is_filtered and sorted(map(str, newest)) == sorted(names),
+        page.came,
+    )
     first = yield from trial.get("/files?purpose=evals&order=desc&limit=1")
     rest = yield from trial.get(f"/files?purpose=evals&order=desc&limit=1&after={names[1]}")
-    pages: list[Any] = [[at(one, "id") for one in listed(one.json, "data")] for one in (first, rest)]
+    pages: list[Any] = [
+        [at(one, "id") for one in listed(one.json, "data")] for one in (first, rest)
+    ]
     is_paged = pages == [[names[1]], [names[0]]] and at(first.json, "has_more") is True
     trial.expect("responses:files:paged", is_paged, preview(pages))
     for name in names:
@@ -159,7 +188,8 @@ def a_file_expires(trial: Trial) -> Steps:
     fields = {"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
     exchange = yield from upload(trial, "user_data", CONTENT, file="file", **fields)
     trial.succeed(exchange)
-    created, expires = at(exchange.json, "created_at"), at(exchange.json, "expires_at")
+    created = at(exchange.json, "created_at")
+    expires = at(exchange.json, "expires_at")
     is_set = is_integer(created) and expires == created + 3600
     trial.expect("responses:files:expires-after", is_set, exchange.came)
     yield from trial.delete(f"/files/{id_of(exchange.json)}")
@@ -185,7 +215,12 @@ def an_unknown_file_is_not_found(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:files:no-file", SOURCE, "A form without `file` is rejected with 400.", fault=[replies.UPLOADED]),
+    should(
+        "responses:files:no-file",
+        SOURCE,
+        "A form without `file` is rejected with 400.",
+        fault=[replies.UPLOADED],
+    ),
     good=[error("Missing required parameter: 'file'.")],
 )
 def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
@@ -196,7 +231,12 @@ def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:files:purpose", SOURCE, "An unknown `purpose` is rejected with 400.", fault=[replies.UPLOADED]),
+    should(
+        "responses:files:purpose",
+        SOURCE,
+        "An unknown `purpose` is rejected with 400.",
+        fault=[replies.UPLOADED],
+    ),
     good=[error("Invalid value.", param="purpose")],
 )
 def an_unknown_purpose_is_refused(trial: Trial) -> Steps:

@@ -32,9 +32,17 @@ def parsed_text(response: dict[str, Any]) -> Any:
 
 
 def fitting(
-    requirement: Requirement, prompt: str, form: dict[str, Any], expected: dict[str, Any], *, good: str, bad: str
+    requirement: Requirement,
+    prompt: str,
+    form: dict[str, Any],
+    expected: dict[str, Any],
+    *,
+    good: str,
+    bad: str,
 ) -> Case:
-    """Return the case that requests a format: the text must match the schema `wanted`, as `good` does, unlike `bad`."""
+    """Return the case that requests a format: the text must match the schema `wanted`, as `good`
+    does, unlike `bad`.
+    """
     row = replace(requirement, fault=[replies.with_text(bad)])
     name = row.id.rpartition(":")[2]
 
@@ -60,7 +68,11 @@ FITTING = (
         bad='{"town": "Paris"}',
     ),
     fitting(
-        should("responses:formats:loose", "spec 2", "With a non-strict `json_schema`, the text is JSON."),
+        should(
+            "responses:formats:loose",
+            "spec 2",
+            "With a non-strict `json_schema`, the text is JSON.",
+        ),
         "Name the capital of France, as JSON with the key city.",
         schema("city", CITY, strict=False),
         ANY,
@@ -68,7 +80,9 @@ FITTING = (
         bad="```json\n{}\n```",
     ),
     fitting(
-        must("responses:formats:object", "spec 2", "With `json_object`, the text is a JSON object."),
+        must(
+            "responses:formats:object", "spec 2", "With `json_object`, the text is a JSON object."
+        ),
         "Name the capital of France, as JSON with the key city.",
         {"type": "json_object"},
         ANY,
@@ -84,7 +98,9 @@ FITTING = (
         "Describe one day of a journey to Paris, as JSON.",
         schema("journey", NESTED),
         NESTED,
-        good=json.dumps({"place": {"city": "Paris"}, "weather": "sun", "stops": [{"name": "Louvre", "hour": 9}]}),
+        good=json.dumps(
+            {"place": {"city": "Paris"}, "weather": "sun", "stops": [{"name": "Louvre", "hour": 9}]}
+        ),
         bad=json.dumps({"place": {"city": "Paris"}, "weather": "snow", "stops": []}),
     ),
 )
@@ -101,12 +117,18 @@ FITTING = (
 )
 def json_is_streamed(trial: Trial) -> Steps:
     """Stream JSON with a strict schema."""
-    events = trial.streamed((yield from trial.respond(CAPITAL, text={"format": schema("city", CITY)}, stream=True)))
-    deltas = [event.get("delta") for event in events if event.get("type") == "response.output_text.delta"]
+    events = trial.streamed(
+        (yield from trial.respond(CAPITAL, text={"format": schema("city", CITY)}, stream=True))
+    )
+    deltas = [
+        event.get("delta") for event in events if event.get("type") == "response.output_text.delta"
+    ]
     if events[-1].get("type") != "response.completed" or not deltas:
         raise Stop("skipped", "The model did not finish its text.")
     text = "".join(delta for delta in deltas if isinstance(delta, str))
-    trial.expect("responses:formats:streamed", fits(parsed(text.encode("utf-8", "replace")), CITY), text)
+    trial.expect(
+        "responses:formats:streamed", fits(parsed(text.encode("utf-8", "replace")), CITY), text
+    )
 
 
 ACCEPTED = (
@@ -115,11 +137,14 @@ ACCEPTED = (
         text={"format": {"type": "text"}},
     ),
     accepted(
-        should("responses:formats:with-tools", "spec 2", "A format is accepted together with tools."),
+        should(
+            "responses:formats:with-tools", "spec 2", "A format is accepted together with tools."
+        ),
         text={"format": schema("city", CITY)},
         tools=[WEATHER],
     ),
     accepted(
-        should("responses:formats:verbosity", "spec 2", "`text.verbosity` is accepted."), text={"verbosity": "low"}
+        should("responses:formats:verbosity", "spec 2", "`text.verbosity` is accepted."),
+        text={"verbosity": "low"},
     ),
 )

@@ -76,17 +76,26 @@ def replies_have_their_headers(trial: Trial) -> Steps:
     """Create a response, and read its headers; then send an invalid request."""
     exchange = yield from trial.respond("Say hello.")
     trial.succeed(exchange)
-    headers, request_id = exchange.headers, exchange.headers.get("x-request-id", "")
+    headers = exchange.headers
+    request_id = exchange.headers.get("x-request-id", "")
     trial.expect("responses:headers:json", *jsonness(exchange))
     trial.expect("responses:headers:request-id", bool(request_id), "The header is missing.")
     present = {"processing-ms": "openai-processing-ms", "version": "openai-version"}
     for name, header in present.items():
-        trial.expect(f"responses:headers:{name}", bool(headers.get(header)), "The header is missing.")
+        trial.expect(
+            f"responses:headers:{name}", bool(headers.get(header)), "The header is missing."
+        )
     trial.expect(
-        "responses:headers:nosniff", headers.get("x-content-type-options") == "nosniff", "The header is missing."
+        "responses:headers:nosniff",
+        headers.get("x-content-type-options") == "nosniff",
+        "The header is missing.",
     )
     exposed = headers.get("access-control-expose-headers", "")
-    trial.expect("responses:headers:expose", "x-request-id" in exposed.lower() or exposed == "*", exposed or "nothing")
+    trial.expect(
+        "responses:headers:expose",
+        "x-request-id" in exposed.lower() or exposed == "*",
+        exposed or "nothing",
+    )
     refused = yield from trial.respond(7)
     if 400 <= refused.status < 500:
         trial.expect("responses:headers:error-json", *jsonness(refused))
@@ -114,7 +123,9 @@ def jsonness(exchange: Exchange) -> tuple[bool, str]:
 def a_browser_requests_first(trial: Trial) -> Steps:
     """Send a browser's preflight request."""
     headers = {"origin": "https://example.com", "access-control-request-method": "POST"}
-    exchange = yield from trial.send_request(Request(method="OPTIONS", path="/responses", headers=headers))
+    exchange = yield from trial.send_request(
+        Request(method="OPTIONS", path="/responses", headers=headers)
+    )
     trial.expect("responses:headers:preflight", 0 < exchange.status < 500, exchange.came)
 
 
@@ -137,7 +148,11 @@ def a_wrong_key_is_not_repeated(trial: Trial) -> Steps:
     """Send an invalid key."""
     exchange = yield from trial.get("/models", headers={"authorization": f"Bearer {WRONG_KEY}"})
     content = exchange.body.decode("utf-8", "replace") + "".join(exchange.headers.values())
-    trial.expect("responses:headers:key-not-told", bool(exchange.status) and WRONG_KEY not in content, exchange.came)
+    trial.expect(
+        "responses:headers:key-not-told",
+        bool(exchange.status) and WRONG_KEY not in content,
+        exchange.came,
+    )
     if exchange.status != 401:
         raise Stop("skipped", "The server accepts any key.")
     is_right = "www-authenticate" in exchange.headers and is_envelope(exchange)

@@ -15,7 +15,9 @@ from antiphon_verify.trial import Steps, Trial
 
 
 class Hosted(NamedTuple):
-    """A tool, a prompt that needs it, the type of its calls, their steps, and what a complete call has."""
+    """A tool, a prompt that needs it, the type of its calls, their steps, and what a complete call
+    has.
+    """
 
     tool: dict[str, Any]
     prompt: str
@@ -66,11 +68,16 @@ def running(
     order: Requirement,
     used: Requirement | None = None,
 ) -> Case:
-    """Return the case that streams a response with a hosted tool: its echo, its items, their steps, and its use."""
-    tool, kind = hosted.tool, hosted.item
+    """Return the case that streams a response with a hosted tool: its echo, its items, their steps,
+    and its use.
+    """
+    tool = hosted.tool
+    kind = hosted.item
     echoed = replace(echoed, fault=[replies.NOT_ECHOED])
     item = replace(item, fault=[replies.echoing(replies.bare(kind), tool)])
-    order = replace(order, fault=[replies.echoing(replies.without(f"response.{kind}.{hosted.steps[1]}"), tool)])
+    order = replace(
+        order, fault=[replies.echoing(replies.without(f"response.{kind}.{hosted.steps[1]}"), tool)]
+    )
     uses = () if used is None else (replace(used, fault=[replies.echoing(replies.TEXT, tool)]),)
 
     def script(trial: Trial) -> Steps:
@@ -80,20 +87,29 @@ def running(
         types = [at(one, "type") for one in listed(events, -1, "response", "tools")]
         trial.expect(echoed.id, tool["type"] in types, types)
         trial.offered(exchange)
-        done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
+        done = [
+            event.get("item")
+            for event in events
+            if event.get("type") == "response.output_item.done"
+        ]
         items = [one for one in done if isinstance(one, dict) and one.get("type") == kind]
         for use in uses:
             trial.expect(use.id, bool(items), preview(done))
         if not items:
             raise Stop("skipped", "The tool was not used.")
-        are_whole = all(is_text(one.get("id")) and is_text(one.get("status")) and hosted.is_whole(one) for one in items)
+        are_whole = all(
+            is_text(one.get("id")) and is_text(one.get("status")) and hosted.is_whole(one)
+            for one in items
+        )
         trial.expect(item.id, are_whole, items)
         steps = steps_of(events, f"response.{kind}.")
         trial.expect(order.id, steps == [*hosted.steps] * len(items), steps)
 
     script.__doc__ = f"Stream a response with {name}."
     good = [replies.echoing(replies.EVENTS, tool)]
-    return Case(f"hosted_{name.replace('-', '_')}", (echoed, item, order, *uses), script, STREAM_IDS, good)
+    return Case(
+        f"hosted_{name.replace('-', '_')}", (echoed, item, order, *uses), script, STREAM_IDS, good
+    )
 
 
 def steps_of(events: list[dict[str, Any]], prefix: str) -> list[str]:
@@ -112,14 +128,22 @@ RUNNING = (
             "issue ollama#15954",
             "A web search tool is echoed in `tools`, or rejected.",
         ),
-        item=must("responses:hosted:web-search-item", "spec 5", "A web search item has an id, a status and an action."),
+        item=must(
+            "responses:hosted:web-search-item",
+            "spec 5",
+            "A web search item has an id, a status and an action.",
+        ),
         order=must(
             "responses:hosted:web-search-order",
             "spec 16",
             "The steps of a web search are in progress, searching, completed, in this order.",
         ),
         used=capability(
-            should("responses:hosted:web-search-used", "spec 16", "The model searches the web when prompted to.")
+            should(
+                "responses:hosted:web-search-used",
+                "spec 16",
+                "The model searches the web when prompted to.",
+            )
         ),
     ),
     running(
@@ -140,7 +164,9 @@ RUNNING = (
             "spec 16",
             "The steps of a code interpreter call are in progress, interpreting, completed.",
         ),
-        used=capability(should("responses:hosted:code-used", "spec 16", "The model runs code when prompted to.")),
+        used=capability(
+            should("responses:hosted:code-used", "spec 16", "The model runs code when prompted to.")
+        ),
     ),
     running(
         "image",
@@ -151,10 +177,14 @@ RUNNING = (
             "An image generation tool is echoed in `tools`, or rejected.",
         ),
         item=must(
-            "responses:hosted:image-item", "spec 5", "An image generation call has an id, a status and a result."
+            "responses:hosted:image-item",
+            "spec 5",
+            "An image generation call has an id, a status and a result.",
         ),
         order=must(
-            "responses:hosted:image-order", "spec 16", "The steps of an image are in progress, generating, completed."
+            "responses:hosted:image-order",
+            "spec 16",
+            "The steps of an image are in progress, generating, completed.",
         ),
     ),
 )
@@ -170,7 +200,8 @@ RUNNING = (
     must(
         "responses:hosted:mcp-unreachable",
         "spec 13",
-        "An unreachable MCP server is reported by an error in its item, or by a 4xx, 502, 503 or 504 with a message.",
+        "An unreachable MCP server is reported by an error in its item, or by a 4xx, 502, 503 or "
+        "504 with a message.",
         fault=[replies.ECHOED.patched("output", to=[])],
     ),
     good=[replies.ECHOED],
@@ -210,7 +241,11 @@ def rejected(requirement: Requirement, tool: dict[str, Any]) -> Case:
 
 REFUSING = (
     rejected(
-        must("responses:hosted:mcp-scheme", "spec 13", "An MCP server at a `file:` URL is rejected with a 4xx."),
+        must(
+            "responses:hosted:mcp-scheme",
+            "spec 13",
+            "An MCP server at a `file:` URL is rejected with a 4xx.",
+        ),
         mcp("file:///etc/hostname"),
     ),
     rejected(
@@ -264,5 +299,7 @@ def a_hosted_tool_is_demanded(trial: Trial) -> Steps:
     """Force a call of a hosted tool."""
     exchange = yield from trial.respond(IMAGE.prompt, tools=[IMAGE.tool], tool_choice=IMAGE.tool)
     trial.supported(exchange)
-    is_run = exchange.is_ok and any(at(item, "type") == IMAGE.item for item in listed(exchange.json, "output"))
+    is_run = exchange.is_ok and any(
+        at(item, "type") == IMAGE.item for item in listed(exchange.json, "output")
+    )
     trial.expect("responses:hosted:demanded", is_run or 400 <= exchange.status < 500, exchange.came)

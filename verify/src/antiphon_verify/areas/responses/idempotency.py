@@ -1,4 +1,6 @@
-"""Requests with an `Idempotency-Key`. A key must be new: the id of a response that the server just created is."""
+"""Requests with an `Idempotency-Key`. A key must be new: the id of a response that the server just
+created is.
+"""
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
@@ -38,11 +40,17 @@ def keyed(trial: Trial, key: str, prompt: str = PROMPT, **parameters: object) ->
     good=replies.GOOD,
 )
 def a_request_is_sent_again(trial: Trial) -> Steps:
-    """Create a response twice with one key, then with another key, then another response with the first key."""
+    """Create a response twice with one key, then with another key, then another response with the
+    first key.
+    """
     key = id_of(trial.response((yield from trial.respond(PROMPT))))
     first = trial.response((yield from keyed(trial, key)))
     again = yield from keyed(trial, key)
-    if not trial.expect("responses:idempotency:same", again.is_ok and at(again.json, "id") == id_of(first), again.came):
+    if not trial.expect(
+        "responses:idempotency:same",
+        again.is_ok and at(again.json, "id") == id_of(first),
+        again.came,
+    ):
         raise Stop("not offered", "The server ignores the key.")
     other = yield from keyed(trial, f"{key}-other")
     differs = other.is_ok and at(other.json, "id") != id_of(first)

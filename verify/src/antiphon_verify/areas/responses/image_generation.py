@@ -19,7 +19,9 @@ from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 DRAW = spelled("Draw a red square.", f"image_generation {json.dumps({'prompt': 'a red square'})}")
 
-EDIT = spelled("Make it blue.", f"image_generation {json.dumps({'prompt': 'make it blue', 'action': 'edit'})}")
+EDIT = spelled(
+    "Make it blue.", f"image_generation {json.dumps({'prompt': 'make it blue', 'action': 'edit'})}"
+)
 
 MAGIC = {
     "png": b"\x89PNG\r\n\x1a\n",
@@ -49,7 +51,9 @@ def format_of(text: Any) -> str:
 
 def images_of(response: Any) -> list[Item]:
     """Return the calls of a response. Ends the case without calls, and if all failed."""
-    found = [item for item in listed(response, "output") if at(item, "type") == "image_generation_call"]
+    found = [
+        item for item in listed(response, "output") if at(item, "type") == "image_generation_call"
+    ]
     if not found:
         raise Stop("skipped", "No image was generated.")
     return found
@@ -89,7 +93,8 @@ def image_in(trial: Trial, exchange: Exchange) -> Item:
     should(
         "responses:image-generation:partial",
         "spec 4",
-        "Partial images are numbered from 0, have an image in base64, and arrive before the call is completed.",
+        "Partial images are numbered from 0, have an image in base64, and arrive before the call "
+        "is completed.",
         fault=replies.streamed(partial=replies.PARTIAL | {"partial_image_index": 1}),
     ),
     must(
@@ -126,15 +131,28 @@ def an_image_is_generated(trial: Trial) -> Steps:
     trial.offered(exchange)
     response = at(events, -1, "response")
     image = images_of(response)[-1]
-    is_whole = at(image, "status") == "completed" and is_text(at(image, "id")) and bool(format_of(at(image, "result")))
+    is_whole = (
+        at(image, "status") == "completed"
+        and is_text(at(image, "id"))
+        and bool(format_of(at(image, "result")))
+    )
     trial.expect("responses:image-generation:item", is_whole, preview(image))
     named = at(image, "output_format")
-    trial.expect("responses:image-generation:format", named == format_of(at(image, "result")), named)
+    trial.expect(
+        "responses:image-generation:format", named == format_of(at(image, "result")), named
+    )
     values = [at(image, key) for key in ("size", "quality", "background")]
     is_named = values[0] == "1024x1024" and all(map(is_text, values)) and "auto" not in values
     trial.expect("responses:image-generation:used", is_named, values)
-    trial.expect("responses:image-generation:goes-on", at(response, "status") == "completed", at(response, "status"))
-    counts = [at(response, "tool_usage", "image_gen", key) for key in ("input_tokens", "output_tokens", "total_tokens")]
+    trial.expect(
+        "responses:image-generation:goes-on",
+        at(response, "status") == "completed",
+        at(response, "status"),
+    )
+    counts = [
+        at(response, "tool_usage", "image_gen", key)
+        for key in ("input_tokens", "output_tokens", "total_tokens")
+    ]
     trial.expect("responses:image-generation:usage", all(map(is_integer, counts)), counts)
     echoed = at(response, "tools", 0)
     is_echoed = [at(echoed, key) for key in tool] == list(tool.values())
@@ -149,14 +167,18 @@ def _judge_events(trial: Trial, events: list[Any]) -> None:
     """Judge the first event of the call, and its partial images if there are any."""
     added = (at(one, "item") for one in events if at(one, "type") == "response.output_item.added")
     opened = [one for one in added if at(one, "type") == "image_generation_call"]
-    is_open = [at(one, "status") for one in opened] == ["in_progress"] and not at(opened, 0, "result")
+    is_open = [at(one, "status") for one in opened] == ["in_progress"] and not at(
+        opened, 0, "result"
+    )
     trial.expect("responses:image-generation:opened", is_open, preview(opened))
     words = [str(at(one, "type")).removeprefix(PREFIX) for one in events]
     partial = [one for one in events if at(one, "type") == f"{PREFIX}partial_image"]
     if partial:
         numbers = [at(one, "partial_image_index") for one in partial]
         are_images = all(format_of(at(one, "partial_image_b64")) for one in partial)
-        is_before = "completed" in words and "partial_image" not in words[words.index("completed") :]
+        is_before = (
+            "completed" in words and "partial_image" not in words[words.index("completed") :]
+        )
         is_right = numbers == list(range(len(partial))) and are_images and is_before
         trial.expect("responses:image-generation:partial", is_right, numbers)
 
@@ -204,7 +226,9 @@ def _user(text: str) -> Item:
 
 def _is_edited(exchange: Exchange) -> bool:
     """Whether the response has an edited image, or the model answered with text instead."""
-    items = [one for one in listed(exchange.json, "output") if at(one, "type") == "image_generation_call"]
+    items = [
+        one for one in listed(exchange.json, "output") if at(one, "type") == "image_generation_call"
+    ]
     is_whole = all(format_of(at(one, "result")) for one in items)
     return exchange.is_ok and at(exchange.json, "status") == "completed" and is_whole
 
@@ -213,7 +237,8 @@ def _is_edited(exchange: Exchange) -> bool:
     should(
         "responses:image-generation:edit-nothing",
         "spec 6",
-        "With `action: edit` and no image in the conversation, the request is rejected or the call fails.",
+        "With `action: edit` and no image in the conversation, the request is rejected or the "
+        "call fails.",
         fault=[replies.DRAWN],
     ),
     good=[replies.REJECTED],
@@ -222,11 +247,17 @@ def nothing_is_edited(trial: Trial) -> Steps:
     """Request an edit in a conversation without an image."""
     exchange = yield from draw(trial, EDIT, TOOL | {"action": "edit"})
     trial.understood(exchange)
-    items = [one for one in listed(exchange.json, "output") if at(one, "type") == "image_generation_call"]
+    items = [
+        one for one in listed(exchange.json, "output") if at(one, "type") == "image_generation_call"
+    ]
     if exchange.is_ok and not items:
         raise Stop("skipped", "No image was generated.")
     has_failed = bool(items) and all(at(one, "status") == "failed" for one in items)
-    trial.expect("responses:image-generation:edit-nothing", has_failed or 400 <= exchange.status < 500, exchange.came)
+    trial.expect(
+        "responses:image-generation:edit-nothing",
+        has_failed or 400 <= exchange.status < 500,
+        exchange.came,
+    )
 
 
 @case(
@@ -247,7 +278,9 @@ def an_image_is_demanded(trial: Trial) -> Steps:
 
 
 def rejected(requirement: Requirement, **options: Any) -> Case:
-    """Return the case that sends invalid options, after a request that shows that the tool is offered."""
+    """Return the case that sends invalid options, after a request that shows that the tool is
+    offered.
+    """
     row = replace(requirement, fault=[replies.TALKED, replies.TALKED])
     name = row.id.rpartition(":")[2]
 
@@ -265,17 +298,25 @@ def rejected(requirement: Requirement, **options: Any) -> Case:
 REFUSING = (
     rejected(
         should(
-            "responses:image-generation:partial-images", "spec 13", "A `partial_images` above 3 is rejected with a 4xx."
+            "responses:image-generation:partial-images",
+            "spec 13",
+            "A `partial_images` above 3 is rejected with a 4xx.",
         ),
         partial_images=4,
     ),
     rejected(
-        should("responses:image-generation:quality", "spec 13", "An unknown `quality` is rejected with a 4xx."),
+        should(
+            "responses:image-generation:quality",
+            "spec 13",
+            "An unknown `quality` is rejected with a 4xx.",
+        ),
         quality="splendid",
     ),
     rejected(
         should(
-            "responses:image-generation:format-unknown", "spec 13", "An unknown `output_format` is rejected with a 4xx."
+            "responses:image-generation:format-unknown",
+            "spec 13",
+            "An unknown `output_format` is rejected with a 4xx.",
         ),
         output_format="bmp",
     ),
@@ -299,4 +340,8 @@ def the_images_endpoint_answers(trial: Trial) -> Steps:
         raise Stop("skipped", f"The endpoint requires a model: {exchange.came}")
     data = listed(exchange.json, "data")
     are_images = all(format_of(at(one, "b64_json")) or is_text(at(one, "url")) for one in data)
-    trial.expect("responses:image-generation:endpoint", exchange.is_ok and bool(data) and are_images, exchange.came)
+    trial.expect(
+        "responses:image-generation:endpoint",
+        exchange.is_ok and bool(data) and are_images,
+        exchange.came,
+    )

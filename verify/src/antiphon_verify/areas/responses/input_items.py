@@ -57,16 +57,22 @@ def a_text_is_listed(trial: Trial) -> Steps:
     exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items")
     page = trial.whole(exchange)
     items = listed(page, "data")
-    trial.expect("responses:input-items:list", at(page, "object") == "list" and bool(items), exchange.came)
+    trial.expect(
+        "responses:input-items:list", at(page, "object") == "list" and bool(items), exchange.came
+    )
     ends = [at(page, key) for key in ("first_id", "last_id")]
     has_keys = MISSING not in ends and isinstance(at(page, "has_more"), bool)
     trial.expect("responses:input-items:paging-keys", has_keys, exchange.came)
-    trial.expect("responses:input-items:page-ends", ends == [at(items, 0, "id"), at(items, -1, "id")], ends)
+    trial.expect(
+        "responses:input-items:page-ends", ends == [at(items, 0, "id"), at(items, -1, "id")], ends
+    )
     are_named = all(is_text(at(item, "id")) and is_text(at(item, "type")) for item in items)
     trial.expect("responses:input-items:ids", bool(items) and are_named, exchange.came)
     part = at(items, 0, "content", 0)
     is_message = (
-        at(items, 0, "role") == "user" and at(part, "type") == "input_text" and at(part, "text") == "Say hello."
+        at(items, 0, "role") == "user"
+        and at(part, "type") == "input_text"
+        and at(part, "text") == "Say hello."
     )
     trial.expect("responses:input-items:message", len(items) == 1 and is_message, exchange.came)
 
@@ -105,13 +111,21 @@ def items_are_paged(trial: Trial) -> Steps:
     newest = trial.whole((yield from trial.get(path)))
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc")))
     expected = [turn["content"] for turn in TURNS]
-    trial.expect("responses:input-items:newest-first", texts_of(newest) == expected[::-1], preview(texts_of(newest)))
-    trial.expect("responses:input-items:ascending", texts_of(oldest) == expected, preview(texts_of(oldest)))
+    trial.expect(
+        "responses:input-items:newest-first",
+        texts_of(newest) == expected[::-1],
+        preview(texts_of(newest)),
+    )
+    trial.expect(
+        "responses:input-items:ascending", texts_of(oldest) == expected, preview(texts_of(oldest))
+    )
     first = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
     is_bounded = len(listed(first, "data")) == 2 and at(first, "has_more") is True
     trial.expect("responses:input-items:limit", is_bounded, preview(first))
     last = at(first, "last_id")
-    rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
+    rest = trial.whole(
+        (yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}"))
+    )
     is_rest = texts_of(rest) == expected[2:] and at(rest, "has_more") is False
     trial.expect("responses:input-items:after", is_rest, preview(rest))
 
@@ -140,7 +154,11 @@ def items_are_paged(trial: Trial) -> Steps:
 def wrong_queries_are_refused(trial: Trial) -> Steps:
     """List input items with invalid queries."""
     created = trial.response((yield from trial.respond("Say hello.")))
-    for name, query in (("limit-zero", "limit=0"), ("limit-high", "limit=101"), ("order-word", "order=up")):
+    for name, query in (
+        ("limit-zero", "limit=0"),
+        ("limit-high", "limit=101"),
+        ("order-word", "order=up"),
+    ):
         exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items?{query}")
         trial.supported(exchange)
         trial.expect(f"responses:input-items:{name}", exchange.status == 400, exchange.came)

@@ -19,7 +19,9 @@ EXACTNESS = "antiphon-token-count"
 
 def count(trial: Trial, input: Any, **parameters: Any) -> ExchangeSteps:
     """Request a count."""
-    return trial.post("/responses/input_tokens", {"model": trial.model, "input": input, **parameters})
+    return trial.post(
+        "/responses/input_tokens", {"model": trial.model, "input": input, **parameters}
+    )
 
 
 @case(
@@ -27,9 +29,19 @@ def count(trial: Trial, input: Any, **parameters: Any) -> ExchangeSteps:
         "responses:input-tokens:object",
         "spec 1",
         "`/responses/input_tokens` returns `response.input_tokens`.",
-        fault=[replies.SHORT.patched("object", to="tokens"), replies.LONG, replies.LONG, replies.USED],
+        fault=[
+            replies.SHORT.patched("object", to="tokens"),
+            replies.LONG,
+            replies.LONG,
+            replies.USED,
+        ],
     ),
-    must("responses:input-tokens:count", "spec 1", "The count is an integer above 0.", fault=[replies.counted(0)]),
+    must(
+        "responses:input-tokens:count",
+        "spec 1",
+        "The count is an integer above 0.",
+        fault=[replies.counted(0)],
+    ),
     must(
         "responses:input-tokens:grows",
         "spec 1",
@@ -62,25 +74,42 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
     short = trial.whole(exchange)
     exactness = exchange.headers.get(EXACTNESS)
     if exactness is not None:
-        trial.expect("responses:input-tokens:exactness", exactness in ("exact", "estimate"), exactness)
-    trial.expect("responses:input-tokens:object", at(short, "object") == "response.input_tokens", exchange.came)
+        trial.expect(
+            "responses:input-tokens:exactness", exactness in ("exact", "estimate"), exactness
+        )
+    trial.expect(
+        "responses:input-tokens:object",
+        at(short, "object") == "response.input_tokens",
+        exchange.came,
+    )
     number = at(short, "input_tokens")
-    if not trial.expect("responses:input-tokens:count", is_integer(number) and number > 0, exchange.came):
+    if not trial.expect(
+        "responses:input-tokens:count", is_integer(number) and number > 0, exchange.came
+    ):
         return
     extras = {"instructions": "Answer in one word.", "tools": TOOLS}
     for name, prompt, parameters in (("grows", TEXT * 20, {}), ("extras", TEXT, extras)):
         more = at(trial.whole((yield from count(trial, prompt, **parameters))), "input_tokens")
         trial.expect(
-            f"responses:input-tokens:{name}", is_integer(more) and more > number, f"{number}, then {preview(more)}"
+            f"responses:input-tokens:{name}",
+            is_integer(more) and more > number,
+            f"{number}, then {preview(more)}",
         )
     if exactness == "estimate":
         raise Stop("not offered", f"{EXACTNESS}: {exactness}")
     used = at(trial.response((yield from trial.respond(TEXT))), "usage", "input_tokens")
-    trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {preview(used)} used")
+    trial.expect(
+        "responses:input-tokens:equals", used == number, f"{number} counted, {preview(used)} used"
+    )
 
 
 @case(
-    must("responses:input-tokens:bad", "spec 13", "A number as input is rejected with a 4xx.", fault=[replies.SHORT]),
+    must(
+        "responses:input-tokens:bad",
+        "spec 13",
+        "A number as input is rejected with a 4xx.",
+        fault=[replies.SHORT],
+    ),
     good=[error("Invalid type.")],
 )
 def a_number_is_no_input(trial: Trial) -> Steps:

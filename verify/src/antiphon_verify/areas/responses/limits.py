@@ -78,9 +78,16 @@ def a_long_answer_is_cut(trial: Trial) -> Steps:
         trial.expect("responses:limits:bounded", used <= LEAST, used)
     if is_short(response):
         raise Stop("skipped", BELOW)
-    trial.expect("responses:limits:incomplete", response.get("status") == "incomplete", preview(response.get("status")))
-    details, error = at(response, "incomplete_details"), at(response, "error")
-    trial.expect("responses:limits:reason", at(details, "reason") == "max_output_tokens", preview(details))
+    trial.expect(
+        "responses:limits:incomplete",
+        response.get("status") == "incomplete",
+        preview(response.get("status")),
+    )
+    details = at(response, "incomplete_details")
+    error = at(response, "error")
+    trial.expect(
+        "responses:limits:reason", at(details, "reason") == "max_output_tokens", preview(details)
+    )
     trial.expect("responses:limits:no-error", not error, preview(error))
     items = output_of(response)
     if items and items[-1].get("type") != "reasoning":
@@ -99,23 +106,31 @@ def a_long_answer_is_cut(trial: Trial) -> Steps:
 )
 def a_long_stream_is_cut(trial: Trial) -> Steps:
     """Stream a long text with a low limit."""
-    last = trial.streamed((yield from trial.respond(LONG, max_output_tokens=LEAST, stream=True)))[-1]
+    last = trial.streamed((yield from trial.respond(LONG, max_output_tokens=LEAST, stream=True)))[
+        -1
+    ]
     if last.get("type") == "response.completed" and is_short(at(last, "response")):
         raise Stop("skipped", BELOW)
-    trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", preview(last.get("type")))
+    trial.expect(
+        "responses:limits:streamed",
+        last.get("type") == "response.incomplete",
+        preview(last.get("type")),
+    )
 
 
 @case(
     must(
         "responses:limits:nothing-dropped",
         "open-responses 9",
-        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or the response fails.",
+        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or "
+        "the response fails.",
         fault=[states(RESPONSE).patched("usage", "input_tokens", to=4096)],
     ),
     should(
         "responses:limits:too-long-named",
         "spec 13",
-        "An input longer than the model's context is rejected with the code `context_length_exceeded`.",
+        "An input longer than the model's context is rejected with the code "
+        "`context_length_exceeded`.",
         fault=[error("The input is too long.", 400, "invalid_value", "input")],
     ),
     good=[replies.LONG],
@@ -128,9 +143,17 @@ def a_long_input_is_not_truncated(trial: Trial) -> Steps:
         trial.supported(exchange)
         trial.expect("responses:limits:nothing-dropped", True)
         code = at(exchange.json, "error", "code")
-        trial.expect("responses:limits:too-long-named", code == "context_length_exceeded", exchange.came)
+        trial.expect(
+            "responses:limits:too-long-named", code == "context_length_exceeded", exchange.came
+        )
         return
     used = at(trial.response(exchange), "usage", "input_tokens")
     if not is_integer(used):
-        raise Stop("skipped", "The response has no usage, so it is unknown how much of the input was read.")
-    trial.expect("responses:limits:nothing-dropped", used >= WORDS, f"{used} tokens were read of {WORDS} words")
+        raise Stop(
+            "skipped", "The response has no usage, so it is unknown how much of the input was read."
+        )
+    trial.expect(
+        "responses:limits:nothing-dropped",
+        used >= WORDS,
+        f"{used} tokens were read of {WORDS} words",
+    )

@@ -27,7 +27,12 @@ def create(trial: Trial, tag: str) -> ExchangeSteps:
         "responses:list:order",
         SOURCE,
         "Responses are listed newest first; `order=asc` lists the oldest first.",
-        fault=[*replies.CREATED, replies.page("one", "two", "first"), replies.TAGGED, *replies.PAGES],
+        fault=[
+            *replies.CREATED,
+            replies.page("one", "two", "first"),
+            replies.TAGGED,
+            *replies.PAGES,
+        ],
     ),
     should(
         "responses:list:filtered",
@@ -59,17 +64,26 @@ def responses_are_listed(trial: Trial) -> Steps:
     ids = [at(one, "id") for one in listed(tagged.json, "data")]
     trial.expect("responses:list:filtered", sorted(map(str, ids)) == sorted(names), tagged.came)
     mine = [name for name in newest if name in {first, *names}]
-    trial.expect("responses:list:order", mine == [*names[::-1], first] and ids == names, preview([mine, ids]))
+    trial.expect(
+        "responses:list:order", mine == [*names[::-1], first] and ids == names, preview([mine, ids])
+    )
     pages = []
     for query in ("", f"&after={names[0]}"):
         page = yield from trial.get(f"{path}&order=asc&limit=1{query}")
-        pages.append(([at(one, "id") for one in listed(page.json, "data")], at(page.json, "has_more")))
+        pages.append(
+            ([at(one, "id") for one in listed(page.json, "data")], at(page.json, "has_more"))
+        )
     is_paged = pages == [(names[:1], True), (names[1:], False)]
     trial.expect("responses:list:paged", is_paged, preview([list(page) for page in pages]))
 
 
 @case(
-    should("responses:list:bad-filter", SOURCE, "An unknown filter is rejected with 400.", fault=[replies.ALL]),
+    should(
+        "responses:list:bad-filter",
+        SOURCE,
+        "An unknown filter is rejected with 400.",
+        fault=[replies.ALL],
+    ),
     good=[error("Unknown filter 'colour'.")],
 )
 def an_unknown_filter_is_refused(trial: Trial) -> Steps:

@@ -22,7 +22,12 @@ def logprobs_of(response: Any) -> list[Any]:
 
 
 @case(
-    should("responses:logprobs:some", "spec 2", "A text has log probabilities when requested.", fault=[replies.BARE]),
+    should(
+        "responses:logprobs:some",
+        "spec 2",
+        "A text has log probabilities when requested.",
+        fault=[replies.BARE],
+    ),
     must(
         "responses:logprobs:token",
         "spec 4",
@@ -33,7 +38,9 @@ def logprobs_of(response: Any) -> list[Any]:
         "responses:logprobs:top",
         "spec 2",
         "Tokens have at most `top_logprobs` alternatives.",
-        fault=[replies.GOOD.patched(*replies.PLACE, 0, "top_logprobs", to=[replies.ALTERNATIVE] * 3)],
+        fault=[
+            replies.GOOD.patched(*replies.PLACE, 0, "top_logprobs", to=[replies.ALTERNATIVE] * 3)
+        ],
     ),
     should(
         "responses:logprobs:top-some",
@@ -68,7 +75,11 @@ def log_probabilities_are_included(trial: Trial) -> Steps:
     deltas = [event for event in events if event.get("type") == "response.output_text.delta"]
     if deltas:
         streamed = [token for event in deltas for token in listed(event, "logprobs")]
-        trial.expect("responses:logprobs:streamed", bool(streamed) and all(map(is_token, streamed)), deltas[0])
+        trial.expect(
+            "responses:logprobs:streamed",
+            bool(streamed) and all(map(is_token, streamed)),
+            deltas[0],
+        )
 
 
 def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
@@ -79,7 +90,9 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
     trial.expect("responses:logprobs:top", are_right, tops)
     trial.expect("responses:logprobs:top-some", any(tops), tops)
     joined = "".join(token for one in tokens if isinstance(token := at(one, "token"), str))
-    trial.expect("responses:logprobs:joined", joined == text, f"{preview(joined)} of {preview(text)}")
+    trial.expect(
+        "responses:logprobs:joined", joined == text, f"{preview(joined)} of {preview(text)}"
+    )
 
 
 @case(

@@ -22,9 +22,13 @@ CODEX_FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "support_verbosity": lambda value: isinstance(value, bool),
     "supported_reasoning_levels": lambda value: isinstance(value, list),
     "experimental_supported_tools": lambda value: isinstance(value, list),
-    "truncation_policy": lambda value: is_text(at(value, "mode")) and is_integer(at(value, "limit")),
+    "truncation_policy": lambda value: (
+        is_text(at(value, "mode")) and is_integer(at(value, "limit"))
+    ),
 }
-"""What Codex 0.169 requires of an entry. It also accepts a template of the instructions, which only OpenAI writes."""
+"""What Codex 0.169 requires of an entry. It also accepts a template of the instructions, which only
+OpenAI writes.
+"""
 
 
 def is_entry(model: Any) -> bool:
@@ -78,11 +82,15 @@ def models_are_listed(trial: Trial) -> Steps:
     is_list = at(answer, "object") == "list" and isinstance(models, list)
     if trial.expect("responses:models:list", is_list, exchange.came):
         trial.expect("responses:models:entry", all(map(is_entry, models)), exchange.came)
-        complete = [is_integer(at(model, "created")) and is_text(at(model, "owned_by")) for model in models]
+        complete = [
+            is_integer(at(model, "created")) and is_text(at(model, "owned_by")) for model in models
+        ]
         trial.expect("responses:models:created", all(complete), exchange.came)
         names = [at(model, "id") for model in models]
         trial.expect("responses:models:asked", trial.model in names, names)
-        trial.expect("responses:models:only-list", answer.keys() == {"object", "data"}, list(answer))
+        trial.expect(
+            "responses:models:only-list", answer.keys() == {"object", "data"}, list(answer)
+        )
 
 
 @case(
@@ -90,7 +98,8 @@ def models_are_listed(trial: Trial) -> Steps:
         should(
             "responses:models:codex-catalog",
             "client codex",
-            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the tested model.",
+            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the "
+            "tested model.",
             fault=[replies.LIST.patched("models", to=[replies.CODEX_ENTRY | {"slug": "another"}])],
         )
     ),

@@ -93,7 +93,9 @@ def field(requirement: Requirement, key: str, check: Check, wrong: Any) -> Field
 FIELDS = (
     field(must("responses:objects:id", "spec 3", "`id` is a non-empty string."), "id", is_text, ""),
     field(
-        should("responses:objects:id-prefix", "spec 3", "The id of a response begins with `resp_`."),
+        should(
+            "responses:objects:id-prefix", "spec 3", "The id of a response begins with `resp_`."
+        ),
         "id",
         lambda value: is_text(value) and value.startswith("resp_"),
         "chatcmpl-1",
@@ -105,7 +107,11 @@ FIELDS = (
         "chat.completion",
     ),
     field(
-        must("responses:objects:created-at", "spec 3", "`created_at` is a time in seconds since 1970."),
+        must(
+            "responses:objects:created-at",
+            "spec 3",
+            "`created_at` is a time in seconds since 1970.",
+        ),
         "created_at",
         lambda value: is_number(value) and value > 1_000_000_000,
         "2026-11-20",
@@ -117,32 +123,55 @@ FIELDS = (
         1763000000.5,
     ),
     field(
-        must("responses:objects:status", "spec 3", "`status` is one of the six values that the API defines."),
+        must(
+            "responses:objects:status",
+            "spec 3",
+            "`status` is one of the six values that the API defines.",
+        ),
         "status",
         is_one_of(*STATUSES),
         "done",
     ),
-    field(must("responses:objects:model", "spec 3", "`model` is the name of a model."), "model", is_text, None),
     field(
-        must("responses:objects:output", "spec 3", "`output` is a list of items, each an object with a string `type`."),
+        must("responses:objects:model", "spec 3", "`model` is the name of a model."),
+        "model",
+        is_text,
+        None,
+    ),
+    field(
+        must(
+            "responses:objects:output",
+            "spec 3",
+            "`output` is a list of items, each an object with a string `type`.",
+        ),
         "output",
         lambda value: isinstance(value, list) and all(is_text(at(one, "type")) for one in value),
         "Hello.",
     ),
     field(
-        must("responses:objects:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is a boolean."),
+        must(
+            "responses:objects:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is a boolean."
+        ),
         "parallel_tool_calls",
         is_bool,
         None,
     ),
     field(
-        must("responses:objects:tool-choice", "spec 3", "`tool_choice` is a string or an object with a type."),
+        must(
+            "responses:objects:tool-choice",
+            "spec 3",
+            "`tool_choice` is a string or an object with a type.",
+        ),
         "tool_choice",
         lambda value: is_text(value) or is_text(at(value, "type")),
         None,
     ),
     field(
-        must("responses:objects:tools", "spec 3", "`tools` is a list, empty if the request has no tools."),
+        must(
+            "responses:objects:tools",
+            "spec 3",
+            "`tools` is a list, empty if the request has no tools.",
+        ),
         "tools",
         lambda value: value == [],
         None,
@@ -154,13 +183,21 @@ FIELDS = (
         None,
     ),
     field(
-        should("responses:objects:instructions", "spec 3", "`instructions` is present, null if the request has none."),
+        should(
+            "responses:objects:instructions",
+            "spec 3",
+            "`instructions` is present, null if the request has none.",
+        ),
         "instructions",
         lambda value: value is None,
         "",
     ),
     field(
-        should("responses:objects:metadata", "spec 3", "`metadata` is an object, empty if the request has none."),
+        should(
+            "responses:objects:metadata",
+            "spec 3",
+            "`metadata` is an object, empty if the request has none.",
+        ),
         "metadata",
         lambda value: value == {},
         None,
@@ -171,15 +208,28 @@ FIELDS = (
         is_number,
         None,
     ),
-    field(should("responses:objects:top-p", "open-responses", "`top_p` is a number."), "top_p", is_number, "1"),
     field(
-        should("responses:objects:presence-penalty", "open-responses", "`presence_penalty` is a number."),
+        should("responses:objects:top-p", "open-responses", "`top_p` is a number."),
+        "top_p",
+        is_number,
+        "1",
+    ),
+    field(
+        should(
+            "responses:objects:presence-penalty",
+            "open-responses",
+            "`presence_penalty` is a number.",
+        ),
         "presence_penalty",
         is_number,
         None,
     ),
     field(
-        should("responses:objects:frequency-penalty", "open-responses", "`frequency_penalty` is a number."),
+        should(
+            "responses:objects:frequency-penalty",
+            "open-responses",
+            "`frequency_penalty` is a number.",
+        ),
         "frequency_penalty",
         is_number,
         None,
@@ -190,16 +240,31 @@ FIELDS = (
         is_integer,
         None,
     ),
-    field(should("responses:objects:background", "spec 3", "`background` is a boolean."), "background", is_bool, None),
-    field(should("responses:objects:store", "spec 3", "`store` is a boolean."), "store", is_bool, None),
     field(
-        should("responses:objects:max-output-tokens", "spec 3", "`max_output_tokens` is present, an integer or null."),
+        should("responses:objects:background", "spec 3", "`background` is a boolean."),
+        "background",
+        is_bool,
+        None,
+    ),
+    field(
+        should("responses:objects:store", "spec 3", "`store` is a boolean."), "store", is_bool, None
+    ),
+    field(
+        should(
+            "responses:objects:max-output-tokens",
+            "spec 3",
+            "`max_output_tokens` is present, an integer or null.",
+        ),
         "max_output_tokens",
         is_or_null(is_integer),
         "inf",
     ),
     field(
-        should("responses:objects:max-tool-calls", "spec 3", "`max_tool_calls` is present, an integer or null."),
+        should(
+            "responses:objects:max-tool-calls",
+            "spec 3",
+            "`max_tool_calls` is present, an integer or null.",
+        ),
         "max_tool_calls",
         is_or_null(is_integer),
         [],
@@ -215,31 +280,49 @@ FIELDS = (
         "",
     ),
     field(
-        should("responses:objects:prompt-cache-key", "spec 3", "`prompt_cache_key` is present, a string or null."),
+        should(
+            "responses:objects:prompt-cache-key",
+            "spec 3",
+            "`prompt_cache_key` is present, a string or null.",
+        ),
         "prompt_cache_key",
         is_or_null(is_string),
         1,
     ),
     field(
-        should("responses:objects:safety-identifier", "spec 3", "`safety_identifier` is present, a string or null."),
+        should(
+            "responses:objects:safety-identifier",
+            "spec 3",
+            "`safety_identifier` is present, a string or null.",
+        ),
         "safety_identifier",
         is_or_null(is_string),
         1,
     ),
     field(
-        should("responses:objects:reasoning", "spec 3", "`reasoning` is present, an object or null."),
+        should(
+            "responses:objects:reasoning", "spec 3", "`reasoning` is present, an object or null."
+        ),
         "reasoning",
         is_or_null(is_object),
         "low",
     ),
     field(
-        should("responses:objects:service-tier", "spec 3", "`service_tier` is one of the tiers that the API defines."),
+        should(
+            "responses:objects:service-tier",
+            "spec 3",
+            "`service_tier` is one of the tiers that the API defines.",
+        ),
         "service_tier",
         is_one_of(*TIERS),
         "free",
     ),
     field(
-        should("responses:objects:text", "spec 3", "`text` is an object with a `format` that has a type."),
+        should(
+            "responses:objects:text",
+            "spec 3",
+            "`text` is an object with a `format` that has a type.",
+        ),
         "text",
         lambda value: is_text(at(value, "format", "type")),
         {},
@@ -259,20 +342,68 @@ FIELDS = (
 )
 
 EXTRAS = {
-    # Not in the SDK's types, but sent by OpenAI; `output_text` belongs to the SDK, and some servers send it too.
-    *("billing", "completed_at", "conversation", "error", "incomplete_details", "output_text", "moderation", "prompt"),
-    *("prompt_cache_diagnostics", "prompt_cache_options", "prompt_cache_retention", "tool_usage", "access_programs"),
+    # Not in the SDK's types, but sent by OpenAI; `output_text` belongs to the SDK, and some servers
+    # send it too.
+    *(
+        "billing",
+        "completed_at",
+        "conversation",
+        "error",
+        "incomplete_details",
+        "output_text",
+        "moderation",
+        "prompt",
+    ),
+    *(
+        "prompt_cache_diagnostics",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "tool_usage",
+        "access_programs",
+    ),
     *("image", "input_transformations"),
 }
 
 KEYS = {field.key for field in FIELDS} | EXTRAS
 
 ITEM_TYPES = {
-    *("message", "function_call", "function_call_output", "reasoning", "file_search_call", "web_search_call"),
-    *("computer_call", "computer_call_output", "program", "program_output", "tool_search_call", "tool_search_output"),
-    *("additional_tools", "compaction", "image_generation_call", "code_interpreter_call", "local_shell_call"),
-    *("local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call", "apply_patch_call_output"),
-    *("mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "custom_tool_call"),
+    *(
+        "message",
+        "function_call",
+        "function_call_output",
+        "reasoning",
+        "file_search_call",
+        "web_search_call",
+    ),
+    *(
+        "computer_call",
+        "computer_call_output",
+        "program",
+        "program_output",
+        "tool_search_call",
+        "tool_search_output",
+    ),
+    *(
+        "additional_tools",
+        "compaction",
+        "image_generation_call",
+        "code_interpreter_call",
+        "local_shell_call",
+    ),
+    *(
+        "local_shell_call_output",
+        "shell_call",
+        "shell_call_output",
+        "apply_patch_call",
+        "apply_patch_call_output",
+    ),
+    *(
+        "mcp_call",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "custom_tool_call",
+    ),
     *("custom_tool_call_output", "configuration_update", "item_reference", "compaction_trigger"),
 }
 """The types of items (specification section 5)."""
@@ -352,14 +483,20 @@ def a_plain_response_has_its_keys(trial: Trial) -> Steps:
 def judge_end(trial: Trial, response: dict[str, Any]) -> None:
     """Judge the fields that describe how the response ended."""
     status = response.get("status")
-    completed_at, error, details = (at(response, key) for key in ("completed_at", "error", "incomplete_details"))
+    completed_at, error, details = (
+        at(response, key) for key in ("completed_at", "error", "incomplete_details")
+    )
     is_completed = status == "completed"
     is_right = is_integer(completed_at) if is_completed else completed_at is None
     trial.expect("responses:objects:completed-at", is_right, came("completed_at", completed_at))
     is_right = is_text(at(error, "message")) if status == "failed" else error in (None, MISSING)
     trial.expect("responses:objects:error", is_right, came("error", error))
-    is_right = is_text(at(details, "reason")) if status == "incomplete" else details in (None, MISSING)
-    trial.expect("responses:objects:incomplete-details", is_right, came("incomplete_details", details))
+    is_right = (
+        is_text(at(details, "reason")) if status == "incomplete" else details in (None, MISSING)
+    )
+    trial.expect(
+        "responses:objects:incomplete-details", is_right, came("incomplete_details", details)
+    )
     missing = [key for key in ("error", "incomplete_details") if key not in response]
     trial.expect("responses:objects:ends", not missing, f"There is no {' and no '.join(missing)}.")
 
@@ -375,7 +512,9 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
     are_known = all(isinstance(one, str) and (one in ITEM_TYPES or ":" in one) for one in types)
     trial.expect("responses:objects:item-types", are_known, types)
     statuses = [item.get("status") for item in items if item.get("type") != "reasoning"]
-    trial.expect("responses:objects:item-statuses", all(map(is_one_of(*STATUSES), statuses)), statuses)
+    trial.expect(
+        "responses:objects:item-statuses", all(map(is_one_of(*STATUSES), statuses)), statuses
+    )
     messages = [item.get("id") for item in items if item.get("type") == "message"]
     if messages:
         are_named = all(isinstance(one, str) and one.startswith("msg_") for one in messages)

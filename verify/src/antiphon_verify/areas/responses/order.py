@@ -18,12 +18,16 @@ ONE_ERROR = should(
 
 
 def two_errors(requirement: Requirement, param: str, **parameters: Any) -> Case:
-    """Return the case that sends two errors at once, of which the one in `param` must be reported."""
+    """Return the case that sends two errors at once, of which the one in `param` must be
+    reported.
+    """
     row = replace(requirement, fault=[error("It is wrong.", param="another")])
     name = row.id.rpartition(":")[2].replace("-", "_")
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.post("/responses", trial.response_body(**({"input": "Say hello."} | parameters)))
+        exchange = yield from trial.post(
+            "/responses", trial.response_body(**({"input": "Say hello."} | parameters))
+        )
         trial.supported(exchange)
         reported = at(exchange.json, "error", "param")
         trial.expect(row.id, reported == param, exchange.came)
@@ -31,7 +35,9 @@ def two_errors(requirement: Requirement, param: str, **parameters: Any) -> Case:
         trial.expect(ONE_ERROR.id, is_one and "," not in str(reported), preview(reported))
 
     script.__doc__ = f"Send two errors at once, of which `{param}` comes first."
-    return Case(f"order_{name}", (row, ONE_ERROR), script, good=[error("It is wrong.", param=param)])
+    return Case(
+        f"order_{name}", (row, ONE_ERROR), script, good=[error("It is wrong.", param=param)]
+    )
 
 
 CASES = (
@@ -56,14 +62,20 @@ CASES = (
         no_such_parameter=1,
     ),
     two_errors(
-        should("responses:order:input-before-enum", "spec 13", "A missing input is reported before an unknown value."),
+        should(
+            "responses:order:input-before-enum",
+            "spec 13",
+            "A missing input is reported before an unknown value.",
+        ),
         "input",
         input=MISSING,
         truncation="some",
     ),
     two_errors(
         should(
-            "responses:order:unknown-before-types", "spec 13", "An unknown parameter is reported before a wrong type."
+            "responses:order:unknown-before-types",
+            "spec 13",
+            "An unknown parameter is reported before a wrong type.",
         ),
         "no_such_parameter",
         no_such_parameter=1,

@@ -32,7 +32,12 @@ def an_unknown_path_is_not_found(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:paths:method", "http", "An unsupported method returns 405.", fault=[replies.BROKEN]),
+    should(
+        "responses:paths:method",
+        "http",
+        "An unsupported method returns 405.",
+        fault=[replies.BROKEN],
+    ),
     should(
         "responses:paths:allow",
         "http",
@@ -48,7 +53,9 @@ def a_wrong_method_is_rejected(trial: Trial) -> Steps:
         raise Stop("not offered", "status 404")
     trial.expect("responses:paths:method", exchange.status == 405, exchange.came)
     allowed = exchange.headers.get("allow", "")
-    trial.expect("responses:paths:allow", "POST" in allowed.upper(), f"Allow: {allowed or 'nothing'}")
+    trial.expect(
+        "responses:paths:allow", "POST" in allowed.upper(), f"Allow: {allowed or 'nothing'}"
+    )
 
 
 @case(
@@ -64,7 +71,9 @@ def creating_is_no_get(trial: Trial) -> Steps:
     """GET a path that supports POST."""
     exchange = yield from trial.get("/responses")
     is_list = exchange.is_ok and at(exchange.json, "object") == "list"
-    trial.expect("responses:paths:get-on-create", is_list or exchange.status in (404, 405), exchange.came)
+    trial.expect(
+        "responses:paths:get-on-create", is_list or exchange.status in (404, 405), exchange.came
+    )
 
 
 @case(
@@ -124,14 +133,23 @@ def dots_leave_no_path(trial: Trial) -> Steps:
 
 
 @case(
-    must("responses:paths:query", "http", "An unknown query parameter is ignored.", fault=[replies.BROKEN]),
+    must(
+        "responses:paths:query",
+        "http",
+        "An unknown query parameter is ignored.",
+        fault=[replies.BROKEN],
+    ),
     good=[states(RESPONSE)],
 )
 def an_unknown_query_changes_nothing(trial: Trial) -> Steps:
     """Create a response with a query in the URL."""
-    exchange = yield from trial.post("/responses?api-version=2&x=%ff", trial.response_body("Say hello."))
+    exchange = yield from trial.post(
+        "/responses?api-version=2&x=%ff", trial.response_body("Say hello.")
+    )
     trial.offered(exchange)
-    trial.expect("responses:paths:query", exchange.is_ok and is_response(exchange.json), exchange.came)
+    trial.expect(
+        "responses:paths:query", exchange.is_ok and is_response(exchange.json), exchange.came
+    )
 
 
 @case(
@@ -146,7 +164,9 @@ def an_unknown_query_changes_nothing(trial: Trial) -> Steps:
 def another_content_type_is_no_fault_of_the_server(trial: Trial) -> Steps:
     """Send a valid request as plain text."""
     headers = {"content-type": "text/plain"}
-    exchange = yield from trial.post("/responses", trial.response_body("Say hello."), headers=headers)
+    exchange = yield from trial.post(
+        "/responses", trial.response_body("Say hello."), headers=headers
+    )
     trial.supported(exchange)
     is_right = (exchange.is_ok and is_response(exchange.json)) or 400 <= exchange.status < 500
     trial.expect("responses:paths:text-body", is_right, exchange.came)

@@ -18,7 +18,13 @@ TYPES = ("cache_hit", "cache_miss", "comparison_response_not_found", "unavailabl
 
 REASONS = (
     *("model_changed", "prompt_cache_key_changed", "tools_changed", "text_format_changed"),
-    *("reasoning_effort_changed", "verbosity_changed", "context_compacted", "input_changed", "service_tier_changed"),
+    *(
+        "reasoning_effort_changed",
+        "verbosity_changed",
+        "context_compacted",
+        "input_changed",
+        "service_tier_changed",
+    ),
 )
 
 
@@ -52,8 +58,12 @@ def response_with_options(trial: Trial, exchange: Exchange) -> dict[str, Any]:
 )
 def a_cache_is_filled(trial: Trial) -> Steps:
     """Fill the prompt cache, and continue from there."""
-    warm = response_with_options(trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM)))
-    trial.expect("responses:prompt-cache:prewarm", at(warm, "output") == [], preview(at(warm, "output")))
+    warm = response_with_options(
+        trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM))
+    )
+    trial.expect(
+        "responses:prompt-cache:prewarm", at(warm, "output") == [], preview(at(warm, "output"))
+    )
     tokens = at(warm, "usage", "output_tokens")
     trial.expect("responses:prompt-cache:usage", tokens == 0, preview(at(warm, "usage")))
     after = yield from trial.respond("Say it again.", previous_response_id=id_of(warm))
@@ -88,7 +98,8 @@ def a_cache_is_filled_by_a_stream(trial: Trial) -> Steps:
 def a_cache_is_filled_in_the_background(trial: Trial) -> Steps:
     """Fill the prompt cache in the background."""
     queued = response_with_options(
-        trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM, background=True))
+        trial,
+        (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM, background=True)),
     )
     response = yield from ended(trial, id_of(queued))
     is_empty = (at(response, "status"), at(response, "output")) == ("completed", [])
@@ -108,7 +119,9 @@ def a_cache_is_filled_in_the_background(trial: Trial) -> Steps:
         "A `cache_miss` has a known reason and its missed tokens.",
         fault=[
             replies.FULL,
-            replies.FULL.patched("prompt_cache_diagnostics", to=replies.MISS | {"reason": "bad luck"}),
+            replies.FULL.patched(
+                "prompt_cache_diagnostics", to=replies.MISS | {"reason": "bad luck"}
+            ),
         ],
     ),
     should(
@@ -126,9 +139,13 @@ def two_prompts_are_compared(trial: Trial) -> Steps:
     """Compare a prompt with that of another response."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     unasked = at(first, "prompt_cache_diagnostics")
-    trial.expect("responses:prompt-cache:not-asked", unasked is None or unasked is MISSING, preview(unasked))
+    trial.expect(
+        "responses:prompt-cache:not-asked", unasked is None or unasked is MISSING, preview(unasked)
+    )
     options = {"comparison_response_id": id_of(first)}
-    second = response_with_options(trial, (yield from trial.respond("What time is it?", prompt_cache_options=options)))
+    second = response_with_options(
+        trial, (yield from trial.respond("What time is it?", prompt_cache_options=options))
+    )
     found = at(second, "prompt_cache_diagnostics")
     trial.expect("responses:prompt-cache:diagnostics", at(found, "type") in TYPES, preview(found))
     if at(found, "type") == "cache_miss":
@@ -143,12 +160,21 @@ def two_prompts_are_compared(trial: Trial) -> Steps:
         "An unknown `comparison_response_id` is reported as `comparison_response_not_found`.",
         fault=[replies.FULL, replies.FULL],
     ),
-    good=[replies.FULL, replies.FULL.patched("prompt_cache_diagnostics", to={"type": "comparison_response_not_found"})],
+    good=[
+        replies.FULL,
+        replies.FULL.patched(
+            "prompt_cache_diagnostics", to={"type": "comparison_response_not_found"}
+        ),
+    ],
 )
 def a_prompt_is_compared_with_nothing(trial: Trial) -> Steps:
     """Compare a prompt with that of an unknown response."""
     first = trial.response((yield from trial.respond("Say hello.")))
     options = {"comparison_response_id": unlike(id_of(first))}
-    response = response_with_options(trial, (yield from trial.respond("Say hello.", prompt_cache_options=options)))
+    response = response_with_options(
+        trial, (yield from trial.respond("Say hello.", prompt_cache_options=options))
+    )
     found = at(response, "prompt_cache_diagnostics", "type")
-    trial.expect("responses:prompt-cache:not-found", found == "comparison_response_not_found", preview(found))
+    trial.expect(
+        "responses:prompt-cache:not-found", found == "comparison_response_not_found", preview(found)
+    )

@@ -1,7 +1,7 @@
 """Prompts: templates of requests with variables and versions, if the server supports them.
 
-OpenAI documents no endpoint that creates prompts. The requests are Antiphon's own; a server that rejects them has
-another endpoint, or none.
+OpenAI documents no endpoint that creates prompts. The requests are Antiphon's own; a server that
+rejects them has another endpoint, or none.
 """
 
 from collections.abc import Generator
@@ -87,15 +87,31 @@ def a_prompt_lives(trial: Trial) -> Steps:
     trial.extended(exchange)
     created = exchange.json
     is_created = at(created, "object") == "prompt" and at(created, "is_default") is True
-    trial.expect("responses:prompts:created", is_created and at(created, "version") == 1, exchange.came)
-    has_variables = at(created, "variables") == ["visitor"] and is_integer(at(created, "created_at"))
-    trial.expect("responses:prompts:object", has_variables and id_of(created).startswith("pmpt_"), exchange.came)
+    trial.expect(
+        "responses:prompts:created", is_created and at(created, "version") == 1, exchange.came
+    )
+    has_variables = at(created, "variables") == ["visitor"] and is_integer(
+        at(created, "created_at")
+    )
+    trial.expect(
+        "responses:prompts:object",
+        has_variables and id_of(created).startswith("pmpt_"),
+        exchange.came,
+    )
     path = f"{PATH}/{id_of(created)}"
     found = yield from trial.get(path)
-    trial.expect("responses:prompts:retrieved", found.is_ok and id_of(found.json) == id_of(created), found.came)
+    trial.expect(
+        "responses:prompts:retrieved",
+        found.is_ok and id_of(found.json) == id_of(created),
+        found.came,
+    )
     page = yield from trial.get(f"{PATH}?limit=100")
     ids = [at(one, "id") for one in listed(page.json, "data")]
-    trial.expect("responses:prompts:listed", at(page.json, "object") == "list" and id_of(created) in ids, page.came)
+    trial.expect(
+        "responses:prompts:listed",
+        at(page.json, "object") == "list" and id_of(created) in ids,
+        page.came,
+    )
     deleted = yield from trial.delete(path)
     after = yield from trial.get(path)
     trial.expect("responses:prompts:deleted", deleted.is_ok and after.status == 404, after.came)
@@ -144,13 +160,17 @@ def a_prompt_has_versions(trial: Trial) -> Steps:
     trial.expect("responses:prompts:version-added", at(second.json, "version") == 2, second.came)
     first = yield from trial.get(f"{path}?version=1")
     is_unchanged = (
-        first.is_ok and at(first.json, "messages") == at(created.json, "messages") and at(first.json, "version") == 1
+        first.is_ok
+        and at(first.json, "messages") == at(created.json, "messages")
+        and at(first.json, "version") == 1
     )
     trial.expect("responses:prompts:version-kept", is_unchanged, first.came)
     page = yield from trial.get(f"{path}/versions")
     numbers = [str(at(one, "version")) for one in listed(page.json, "data")]
     trial.expect("responses:prompts:versions", sorted(numbers) == ["1", "2"], page.came)
-    pinned = yield from use(trial, {"id": id_of(created.json), "version": "1", "variables": {"visitor": "Ada"}})
+    pinned = yield from use(
+        trial, {"id": id_of(created.json), "version": "1", "variables": {"visitor": "Ada"}}
+    )
     text = text_of(trial.response(pinned))
     trial.expect("responses:prompts:pinned", "Ada" in text and "Doctor" not in text, text)
     chosen = yield from trial.post(f"{path}/default_version", {"version": 1})
@@ -173,7 +193,9 @@ def a_prompt_has_versions(trial: Trial) -> Steps:
             "spec 2",
             "The model reads the template with its variables.",
             fault=replaced(
-                replies.USED, 1, replies.with_text("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
+                replies.USED,
+                1,
+                replies.with_text("I do not know.", id="pmpt_1", variables={"visitor": "Ada"}),
             ),
         )
     ),
@@ -234,7 +256,9 @@ def bad_uses_of_a_prompt_are_rejected(trial: Trial) -> Steps:
     prompt = {"id": id_of(created.json)}
     missing = yield from use(trial, prompt)
     trial.expect("responses:prompts:missing-variable", is_refused(missing), missing.came)
-    trial.expect("responses:prompts:missing-variable-named", "visitor" in message_of(missing), missing.came)
+    trial.expect(
+        "responses:prompts:missing-variable-named", "visitor" in message_of(missing), missing.came
+    )
     other = yield from use(trial, prompt | {"variables": {"visitor": "Ada", "place": "Brest"}})
     trial.expect("responses:prompts:other-variable", other.status == 400, other.came)
     unknown = yield from use(trial, prompt | {"version": "99", "variables": {"visitor": "Ada"}})

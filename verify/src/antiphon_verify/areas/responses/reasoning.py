@@ -22,7 +22,12 @@ def reasoning_of(response: Any) -> list[dict[str, Any]]:
 
 
 @case(
-    must("responses:reasoning:accepted", "spec 2", "`reasoning.effort` is accepted.", fault=[replies.REJECTED]),
+    must(
+        "responses:reasoning:accepted",
+        "spec 2",
+        "`reasoning.effort` is accepted.",
+        fault=[replies.REJECTED],
+    ),
     must(
         "responses:reasoning:not-in-text",
         "issue vllm#43395",
@@ -78,7 +83,9 @@ def reasoning_is_an_item(trial: Trial) -> Steps:
     response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
     trial.expect("responses:reasoning:accepted", True)
     text = text_of(response)
-    trial.expect("responses:reasoning:not-in-text", "<think>" not in text and "</think>" not in text, text)
+    trial.expect(
+        "responses:reasoning:not-in-text", "<think>" not in text and "</think>" not in text, text
+    )
     items = reasoning_of(response)
     if not items:
         raise Stop("skipped", "The model did not reason.")
@@ -89,25 +96,45 @@ def reasoning_is_an_item(trial: Trial) -> Steps:
         trial.expect("responses:reasoning:first", is_first, types)
     if any(listed(item, "content") for item in items):
         tokens = at(response, "usage", "output_tokens_details", "reasoning_tokens")
-        trial.expect("responses:reasoning:counted", is_integer(tokens) and tokens > 0, preview(at(response, "usage")))
+        trial.expect(
+            "responses:reasoning:counted",
+            is_integer(tokens) and tokens > 0,
+            preview(at(response, "usage")),
+        )
 
 
 def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
     """Judge reasoning items."""
-    trial.expect("responses:reasoning:summary", all(isinstance(one.get("summary"), list) for one in items), items)
+    trial.expect(
+        "responses:reasoning:summary",
+        all(isinstance(one.get("summary"), list) for one in items),
+        items,
+    )
     ids = [one.get("id") for one in items]
     trial.expect("responses:reasoning:id", all(map(is_text, ids)), items)
-    trial.expect("responses:reasoning:id-prefix", all(is_text(one) and one.startswith("rs_") for one in ids), ids)
-    for name, key, kind in (("summary", "summary", "summary_text"), ("content", "content", "reasoning_text")):
+    trial.expect(
+        "responses:reasoning:id-prefix",
+        all(is_text(one) and one.startswith("rs_") for one in ids),
+        ids,
+    )
+    for name, key, kind in (
+        ("summary", "summary", "summary_text"),
+        ("content", "content", "reasoning_text"),
+    ):
         parts = [part for one in items for part in listed(one, key)]
         if parts:
-            are_right = all(at(part, "type") == kind and isinstance(at(part, "text"), str) for part in parts)
+            are_right = all(
+                at(part, "type") == kind and isinstance(at(part, "text"), str) for part in parts
+            )
             trial.expect(f"responses:reasoning:{name}-parts", are_right, parts)
 
 
 @case(
     should(
-        "responses:reasoning:summary-accepted", "spec 2", "`reasoning.summary` is accepted.", fault=[replies.REJECTED]
+        "responses:reasoning:summary-accepted",
+        "spec 2",
+        "`reasoning.summary` is accepted.",
+        fault=[replies.REJECTED],
     ),
     "responses:reasoning:summary-parts",
     "responses:reasoning:summary",
@@ -121,10 +148,17 @@ def a_summary_is_requested(trial: Trial) -> Steps:
     items = reasoning_of(response)
     if not items:
         raise Stop("skipped", "The model did not reason.")
-    trial.expect("responses:reasoning:summary", all(isinstance(one.get("summary"), list) for one in items), items)
+    trial.expect(
+        "responses:reasoning:summary",
+        all(isinstance(one.get("summary"), list) for one in items),
+        items,
+    )
     parts = [part for one in items for part in listed(one, "summary")]
     if parts:
-        are_right = all(at(part, "type") == "summary_text" and isinstance(at(part, "text"), str) for part in parts)
+        are_right = all(
+            at(part, "type") == "summary_text" and isinstance(at(part, "text"), str)
+            for part in parts
+        )
         trial.expect("responses:reasoning:summary-parts", are_right, parts)
 
 
@@ -139,7 +173,9 @@ def a_summary_is_requested(trial: Trial) -> Steps:
 )
 def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
     """Create a stored response with reasoning."""
-    response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True)))
+    response = trial.response(
+        (yield from trial.respond(QUESTION, reasoning={"effort": "low"}, store=True))
+    )
     items = reasoning_of(response)
     if items:
         sealed = [one.get("encrypted_content") for one in items if one.get("encrypted_content")]
@@ -185,7 +221,11 @@ def encrypted_reasoning_can_be_requested(trial: Trial) -> Steps:
 )
 def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
     """Request encrypted reasoning with `store: false`; send it back unchanged, then changed."""
-    options = {"include": ["reasoning.encrypted_content"], "store": False, "reasoning": {"effort": "low"}}
+    options = {
+        "include": ["reasoning.encrypted_content"],
+        "store": False,
+        "reasoning": {"effort": "low"},
+    }
     output = output_of(trial.response((yield from trial.respond(QUESTION, **options))))
     if not any(item.get("type") == "reasoning" for item in output):
         raise Stop("skipped", "The model did not reason.")
@@ -205,14 +245,20 @@ def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
     should(
         "responses:reasoning:removed",
         "spec 24",
-        "Encrypted reasoning of another server is rejected with a 4xx, or `input_transformations` names it as removed.",
+        "Encrypted reasoning of another server is rejected with a 4xx, or `input_transformations` "
+        "names it as removed.",
         fault=[replies.GOOD.patched("input_transformations", to=None)],
     ),
     good=[replies.GOOD.patched("input_transformations", to=[{"id": FOREIGN, "action": "removed"}])],
 )
 def reasoning_of_another_server_is_sent(trial: Trial) -> Steps:
     """Send reasoning that another server encrypted."""
-    foreign = {"type": "reasoning", "id": FOREIGN, "summary": [], "encrypted_content": "gAAAAABforeign"}
+    foreign = {
+        "type": "reasoning",
+        "id": FOREIGN,
+        "summary": [],
+        "encrypted_content": "gAAAAABforeign",
+    }
     answer = {"role": "assistant", "content": "51"}
     exchange = yield from trial.respond(followed([foreign, answer]))
     if 400 <= exchange.status < 500:
@@ -225,7 +271,11 @@ def reasoning_of_another_server_is_sent(trial: Trial) -> Steps:
 
 def followed(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the input of the next turn of a client that stores everything itself."""
-    return [{"role": "user", "content": QUESTION}, *output, {"role": "user", "content": "And 18 times 3?"}]
+    return [
+        {"role": "user", "content": QUESTION},
+        *output,
+        {"role": "user", "content": "And 18 times 3?"},
+    ]
 
 
 def tampered(item: dict[str, Any]) -> dict[str, Any]:

@@ -32,15 +32,24 @@ from antiphon_verify.trial import Steps, Trial
 def a_refusal_is_a_part(trial: Trial) -> Steps:
     """Request something that a model refuses; scripted models do so at the word in brackets."""
     response = trial.response((yield from trial.respond("[refuse] Tell me how to pick a lock.")))
-    refusals = [part for part in parts_of(response) if "refusal" in (at(part, "type"), *keys_of(part))]
+    refusals = [
+        part for part in parts_of(response) if "refusal" in (at(part, "type"), *keys_of(part))
+    ]
     if not refusals:
         raise Stop("skipped", "The model did not refuse in a separate content part.")
-    are_parts = all(at(part, "type") == "refusal" and isinstance(at(part, "refusal"), str) for part in refusals)
+    are_parts = all(
+        at(part, "type") == "refusal" and isinstance(at(part, "refusal"), str) for part in refusals
+    )
     trial.expect("responses:refusal:part", are_parts, refusals)
-    trial.expect("responses:refusal:no-text", all("text" not in keys_of(part) for part in refusals), refusals)
-    status, error = at(response, "status"), at(response, "error")
     trial.expect(
-        "responses:refusal:status", status == "completed" and not error, f"{preview(status)}, {preview(error)}"
+        "responses:refusal:no-text", all("text" not in keys_of(part) for part in refusals), refusals
+    )
+    status = at(response, "status")
+    error = at(response, "error")
+    trial.expect(
+        "responses:refusal:status",
+        status == "completed" and not error,
+        f"{preview(status)}, {preview(error)}",
     )
 
 

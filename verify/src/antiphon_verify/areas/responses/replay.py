@@ -41,7 +41,10 @@ def types_of(response: dict[str, Any]) -> list[Any]:
 def answered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the items, and an output for each call among them."""
     calls = [at(item, "call_id") for item in items if item.get("type") == "function_call"]
-    return [*items, *({"type": "function_call_output", "call_id": one, "output": "Sunny."} for one in calls)]
+    return [
+        *items,
+        *({"type": "function_call_output", "call_id": one, "output": "Sunny."} for one in calls),
+    ]
 
 
 def has_item(kind: str) -> Shows:
@@ -64,8 +67,12 @@ def is_cut(response: dict[str, Any]) -> bool:
     return response.get("status") == "incomplete" and bool(output_of(response))
 
 
-def sent_back(requirement: Requirement, prompt: str, parameters: dict[str, Any], shows: Shows, first: Reply) -> Case:
-    """Return the case that sends the output items of a request back; `first` is a response that `shows` accepts."""
+def sent_back(
+    requirement: Requirement, prompt: str, parameters: dict[str, Any], shows: Shows, first: Reply
+) -> Case:
+    """Return the case that sends the output items of a request back; `first` is a response that
+    `shows` accepts.
+    """
     row = replace(requirement, fault=[first, replies.REJECTED])
     name = row.id.rpartition(":")[2]
 
@@ -74,7 +81,9 @@ def sent_back(requirement: Requirement, prompt: str, parameters: dict[str, Any],
         if not shows(response):
             raise Stop("skipped", "The response had no item of this kind.")
         again = {"tools": [WEATHER]} if "tools" in parameters else {}
-        exchange = yield from trial.respond([user(prompt), *answered(output_of(response)), user("Go on.")], **again)
+        exchange = yield from trial.respond(
+            [user(prompt), *answered(output_of(response)), user("Go on.")], **again
+        )
         trial.expect(row.id, is_accepted(exchange), exchange.came)
 
     script.__doc__ = f"Send back: {name}."
@@ -83,28 +92,44 @@ def sent_back(requirement: Requirement, prompt: str, parameters: dict[str, Any],
 
 REPLAYS = (
     sent_back(
-        must("responses:replay:text", "issue ogx#2299", "The items of a text response are accepted as input."),
+        must(
+            "responses:replay:text",
+            "issue ogx#2299",
+            "The items of a text response are accepted as input.",
+        ),
         "Say hello.",
         {},
         has_item("message"),
         replies.ACCEPTED,
     ),
     sent_back(
-        must("responses:replay:unstored", "spec 10", "The items of an unstored response are accepted as input."),
+        must(
+            "responses:replay:unstored",
+            "spec 10",
+            "The items of an unstored response are accepted as input.",
+        ),
         "Say hello.",
         {"store": False},
         has_item("message"),
         replies.ACCEPTED,
     ),
     sent_back(
-        must("responses:replay:call", "issue vllm#33089", "The items of a call are accepted with the call's output."),
+        must(
+            "responses:replay:call",
+            "issue vllm#33089",
+            "The items of a call are accepted with the call's output.",
+        ),
         WEATHER_QUESTION,
         FORCED,
         has_item("function_call"),
         replies.CALLED,
     ),
     sent_back(
-        must("responses:replay:reasoning", "issue agents#1611", "Reasoning is accepted with the item that follows it."),
+        must(
+            "responses:replay:reasoning",
+            "issue agents#1611",
+            "Reasoning is accepted with the item that follows it.",
+        ),
         "What is 17 times 3?",
         {"reasoning": {"effort": "low"}},
         has_item("reasoning"),
@@ -177,7 +202,9 @@ def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
     if not items:
         raise Stop("skipped", "The response had no items.")
     dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]
-    exchange = yield from trial.respond([user(WEATHER_QUESTION), *answered(dumped)], tools=[WEATHER])
+    exchange = yield from trial.respond(
+        [user(WEATHER_QUESTION), *answered(dumped)], tools=[WEATHER]
+    )
     trial.expect("responses:replay:dumped", is_accepted(exchange), exchange.came)
 
 
@@ -202,7 +229,9 @@ def three_turns_are_sent_back(trial: Trial) -> Steps:
     for text in ("My name is Ada.", "Say hello.", "What is my name?"):
         prompt = [*history, user(text)]
         exchange = yield from trial.respond(prompt, store=False)
-        if history and not trial.expect("responses:replay:three-turns", is_accepted(exchange), exchange.came):
+        if history and not trial.expect(
+            "responses:replay:three-turns", is_accepted(exchange), exchange.came
+        ):
             return
         items = output_of(trial.whole(exchange))
         if not items:

@@ -54,18 +54,24 @@ def a_stream_is_resumed(trial: Trial) -> Steps:
     events = trial.streamed((yield from trial.respond("Say hello.", background=True, stream=True)))
     path = f"/responses/{id_of(at(events, -1, 'response'))}?stream=true"
     again = yield from trial.get(path)
-    trial.expect("responses:resume:whole", again.is_ok and len(again.events) == len(events), again.came)
+    trial.expect(
+        "responses:resume:whole", again.is_ok and len(again.events) == len(events), again.came
+    )
     later = yield from trial.get(f"{path}&starting_after={SEEN}")
     numbers = [at(event, "sequence_number") for event in later.events]
     expected = [event.get("sequence_number") for event in events[SEEN + 1 :]]
     trial.expect("responses:resume:after", later.is_ok and numbers == expected, preview(numbers))
     trial.expect(
-        "responses:resume:same", later.events == events[SEEN + 1 :], "The events differ from those sent first."
+        "responses:resume:same",
+        later.events == events[SEEN + 1 :],
+        "The events differ from those sent first.",
     )
     kinds = [at(one, -1, "type") for one in (events, later.events)]
     trial.expect("responses:resume:end", kinds[0] == kinds[1], kinds)
     last = events[-1].get("sequence_number")
-    nothing = yield from trial.get(f"{path}&starting_after={last if is_integer(last) else len(events) - 1}")
+    nothing = yield from trial.get(
+        f"{path}&starting_after={last if is_integer(last) else len(events) - 1}"
+    )
     trial.expect("responses:resume:after-last", nothing.is_ok and not nothing.events, nothing.came)
     refused = yield from trial.get(f"{path}&starting_after=x")
     trial.expect("responses:resume:after-word", refused.status == 400, refused.came)

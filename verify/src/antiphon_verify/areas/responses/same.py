@@ -15,10 +15,14 @@ from antiphon_verify.soundness import ENDS
 from antiphon_verify.trial import Steps, Trial
 
 LOCAL = {"output_text", "billing"}
-"""Keys that only a non-streamed response can have: the SDK's own convenience, and OpenAI's bookkeeping."""
+"""Keys that only a non-streamed response can have: the SDK's own convenience, and OpenAI's
+bookkeeping.
+"""
 
 
-def both(trial: Trial, input: str, **parameters: Any) -> Generator[Step, Any, tuple[dict[str, Any], dict[str, Any]]]:
+def both(
+    trial: Trial, input: str, **parameters: Any
+) -> Generator[Step, Any, tuple[dict[str, Any], dict[str, Any]]]:
     """Return the responses to the same request, not streamed and at the end of a stream."""
     plain = trial.response((yield from trial.respond(input, **parameters)))
     last = trial.streamed((yield from trial.respond(input, stream=True, **parameters)))[-1]
@@ -55,10 +59,16 @@ def a_text_is_the_same_streamed(trial: Trial) -> Steps:
     missing = sorted(plain.keys() - streamed.keys() - LOCAL)
     trial.expect("responses:same:keys", not missing, missing)
     if output_of(plain):
-        trial.expect("responses:same:output", bool(output_of(streamed)), preview(at(streamed, "output")))
+        trial.expect(
+            "responses:same:output", bool(output_of(streamed)), preview(at(streamed, "output"))
+        )
     messages = [set(one) for response in (plain, streamed) for one in messages_of(response)[:1]]
     if len(messages) > 1:
-        trial.expect("responses:same:item-keys", messages[0] == messages[1], sorted(messages[0] ^ messages[1]))
+        trial.expect(
+            "responses:same:item-keys",
+            messages[0] == messages[1],
+            sorted(messages[0] ^ messages[1]),
+        )
 
 
 @case(

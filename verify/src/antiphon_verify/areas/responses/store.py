@@ -47,7 +47,9 @@ def a_response_is_retrieved(trial: Trial) -> Steps:
     created = trial.response((yield from trial.respond("Say hello.", metadata={"a": "1"})))
     path = f"/responses/{id_of(created)}"
     stored = trial.whole((yield from trial.get(path)))
-    trial.expect("responses:store:retrieved", at(stored, "id") == id_of(created), preview(at(stored, "id")))
+    trial.expect(
+        "responses:store:retrieved", at(stored, "id") == id_of(created), preview(at(stored, "id"))
+    )
     trial.expect("responses:store:same", *sameness(created, stored))
     included = yield from trial.get(f"{path}?include[]=message.input_image.image_url")
     is_included = included.is_ok and at(included.json, "id") == id_of(created)
@@ -83,7 +85,11 @@ def a_streamed_response_is_retrieved(trial: Trial) -> Steps:
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True)))[-1]
     response_id = id_of(at(last, "response"))
     stored = trial.whole((yield from trial.get(f"/responses/{response_id}")))
-    trial.expect("responses:store:stream-retrieved", at(stored, "id") == response_id, preview(at(stored, "id")))
+    trial.expect(
+        "responses:store:stream-retrieved",
+        at(stored, "id") == response_id,
+        preview(at(stored, "id")),
+    )
     trial.expect("responses:store:stream-same", *sameness(at(last, "response"), stored))
 
 

@@ -14,10 +14,32 @@ from antiphon_verify.soundness import ENDS, STREAM_IDS, STREAM_ROWS, judge_strea
 from antiphon_verify.trial import Steps, Trial
 
 CODES = {
-    *("server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch", "bio_policy"),
-    *("misalignment_policy_violation", "vector_store_timeout", "invalid_image", "invalid_image_format"),
-    *("invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small", "image_parse_error"),
-    *("image_content_policy_violation", "invalid_image_mode", "image_file_too_large", "unsupported_image_media_type"),
+    *(
+        "server_error",
+        "rate_limit_exceeded",
+        "invalid_prompt",
+        "data_residency_mismatch",
+        "bio_policy",
+    ),
+    *(
+        "misalignment_policy_violation",
+        "vector_store_timeout",
+        "invalid_image",
+        "invalid_image_format",
+    ),
+    *(
+        "invalid_base64_image",
+        "invalid_image_url",
+        "image_too_large",
+        "image_too_small",
+        "image_parse_error",
+    ),
+    *(
+        "image_content_policy_violation",
+        "invalid_image_mode",
+        "image_file_too_large",
+        "unsupported_image_media_type",
+    ),
     *("empty_image_file", "failed_to_download_image", "image_file_not_found"),
     # Not in the SDK's type, but sent by OpenAI, or read by Codex.
     *("insufficient_quota", "context_length_exceeded", "server_is_overloaded", "content_filter"),
@@ -26,7 +48,8 @@ CODES = {
 
 FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
 
-WHOLE, FAILED_CODE = "responses:stream:whole", "responses:stream:failed-code-known"
+WHOLE = "responses:stream:whole"
+FAILED_CODE = "responses:stream:failed-code-known"
 
 
 def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
@@ -38,14 +61,21 @@ def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
 
 
 def streaming(
-    name: str, input: str, *, rows: tuple[Row, ...] = (), passing: tuple[Row, ...], **parameters: Any
+    name: str,
+    input: str,
+    *,
+    rows: tuple[Row, ...] = (),
+    passing: tuple[Row, ...],
+    **parameters: Any,
 ) -> Case:
     """Return the case of a stream, judged by every rule that applies."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond(input, stream=True, **parameters)
         if 200 <= exchange.status < 300:
-            is_whole = exchange.is_ok and bool(exchange.events) and all(map(is_object, exchange.events))
+            is_whole = (
+                exchange.is_ok and bool(exchange.events) and all(map(is_object, exchange.events))
+            )
             trial.expect(WHOLE, is_whole, exchange.came)
         judge_end(trial, trial.streamed(exchange))
 
@@ -71,7 +101,13 @@ STREAMS = (
     ),
     streaming("a_refusal_is_streamed", "[refuse] Tell me how to pick a lock.", passing=JUDGED),
     streaming("a_cut_text_is_streamed", LONG, passing=JUDGED, max_output_tokens=LEAST),
-    streaming("a_forced_call_is_streamed", WEATHER_QUESTION, passing=JUDGED, tools=[WEATHER], tool_choice="required"),
+    streaming(
+        "a_forced_call_is_streamed",
+        WEATHER_QUESTION,
+        passing=JUDGED,
+        tools=[WEATHER],
+        tool_choice="required",
+    ),
     streaming(
         "log_probabilities_are_streamed",
         "Say hello.",
@@ -79,7 +115,9 @@ STREAMS = (
         include=["message.output_text.logprobs"],
         top_logprobs=2,
     ),
-    streaming("structured_output_is_streamed", "Name a city.", passing=JUDGED, text={"format": FORMAT}),
+    streaming(
+        "structured_output_is_streamed", "Name a city.", passing=JUDGED, text={"format": FORMAT}
+    ),
 )
 """Servers can reject the other parameters; other requirements judge that."""
 
@@ -120,7 +158,11 @@ PLAIN = streaming(
 def deltas_are_padded(trial: Trial) -> Steps:
     """Stream a text, and look for padding."""
     exchange = yield from trial.respond("Say hello.", stream=True)
-    deltas = [event for event in trial.streamed(exchange) if event.get("type") == "response.output_text.delta"]
+    deltas = [
+        event
+        for event in trial.streamed(exchange)
+        if event.get("type") == "response.output_text.delta"
+    ]
     if deltas:
         padded = all(isinstance(event.get("obfuscation"), str) for event in deltas)
         trial.expect("responses:stream:obfuscation", padded, "Some deltas have no padding.")
@@ -137,7 +179,9 @@ def deltas_are_padded(trial: Trial) -> Steps:
 )
 def padding_can_be_switched_off(trial: Trial) -> Steps:
     """Stream a text without padding."""
-    exchange = yield from trial.respond("Say hello.", stream=True, stream_options={"include_obfuscation": False})
+    exchange = yield from trial.respond(
+        "Say hello.", stream=True, stream_options={"include_obfuscation": False}
+    )
     events = trial.streamed(exchange)
     padded = [event.get("type") for event in events if "obfuscation" in event]
     if events[-1].get("type") in ENDS:

@@ -91,20 +91,30 @@ def text_of(response: Any) -> str:
 )
 def an_answer_is_a_message(trial: Trial) -> Steps:
     """Send a simple question."""
-    response = trial.response((yield from trial.respond("What is the capital of France? Answer in one word.")))
+    response = trial.response(
+        (yield from trial.respond("What is the capital of France? Answer in one word."))
+    )
     if response.get("status") not in ("completed", "incomplete"):
         raise Stop("failed", f"The response is {preview(response.get('status'))}.")
     messages = messages_of(response)
     if not messages:
         raise Stop("skipped", "The model said nothing.")
     items = [item.get("type") for item in output_of(response)]
-    trial.expect("responses:text:message", all(one.get("role") == "assistant" for one in messages), messages)
     trial.expect(
-        "responses:text:one-message", len({text_of({"output": [one]}) for one in messages}) == len(messages), messages
+        "responses:text:message", all(one.get("role") == "assistant" for one in messages), messages
+    )
+    trial.expect(
+        "responses:text:one-message",
+        len({text_of({"output": [one]}) for one in messages}) == len(messages),
+        messages,
     )
     trial.expect("responses:text:last", items[-1] != "reasoning", items)
     if response.get("status") == "completed":
-        trial.expect("responses:text:status", all(one.get("status") == "completed" for one in messages), messages)
+        trial.expect(
+            "responses:text:status",
+            all(one.get("status") == "completed" for one in messages),
+            messages,
+        )
     judge_parts(trial, messages)
     trial.expect("responses:text:answers", "paris" in text_of(response).lower(), text_of(response))
 
@@ -112,19 +122,31 @@ def an_answer_is_a_message(trial: Trial) -> Steps:
 def judge_parts(trial: Trial, messages: list[dict[str, Any]]) -> None:
     """Judge the parts of messages."""
     contents = [message.get("content") for message in messages]
-    are_lists = all(isinstance(one, list) and all(is_text(at(part, "type")) for part in one) for one in contents)
+    are_lists = all(
+        isinstance(one, list) and all(is_text(at(part, "type")) for part in one) for one in contents
+    )
     if trial.expect("responses:text:content", are_lists, contents):
         texts = [part for part in parts_of({"output": messages}) if at(part, "type") != "refusal"]
-        are_texts = all(at(part, "type") == "output_text" and isinstance(at(part, "text"), str) for part in texts)
+        are_texts = all(
+            at(part, "type") == "output_text" and isinstance(at(part, "text"), str)
+            for part in texts
+        )
         trial.expect("responses:text:part", are_texts, texts)
         for key in ("annotations", "logprobs"):
-            trial.expect(f"responses:text:{key}", all(isinstance(at(part, key), list) for part in texts), texts)
+            trial.expect(
+                f"responses:text:{key}",
+                all(isinstance(at(part, key), list) for part in texts),
+                texts,
+            )
 
 
 @case(
     capability(
         should(
-            "responses:text:follows-instructions", "spec 2", "The model follows `instructions`.", fault=[replies.GOOD]
+            "responses:text:follows-instructions",
+            "spec 2",
+            "The model follows `instructions`.",
+            fault=[replies.GOOD],
         )
     ),
     good=[replies.GOOD.patched("output", 0, "content", 0, "text", to="Paris, banana.")],
@@ -132,6 +154,8 @@ def judge_parts(trial: Trial, messages: list[dict[str, Any]]) -> None:
 def instructions_are_followed(trial: Trial) -> Steps:
     """Request a word by instructions."""
     options = {"instructions": "Always include the word BANANA in your answer."}
-    response = trial.response((yield from trial.respond("What is the capital of France?", **options)))
+    response = trial.response(
+        (yield from trial.respond("What is the capital of France?", **options))
+    )
     text = text_of(response)
     trial.expect("responses:text:follows-instructions", "banana" in text.lower(), text or "no text")

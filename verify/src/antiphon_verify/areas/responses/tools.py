@@ -48,11 +48,20 @@ def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
     response = trial.response((yield from trial.respond("Write something.", **CHOSEN)))
     calls = items_of(response, "custom_tool_call")
     names = [str(call.get("name")) for call in calls]
-    trial.expect("responses:tools:custom-chosen", bool(names) and set(names) == {"write_poem"}, came(response))
+    trial.expect(
+        "responses:tools:custom-chosen",
+        bool(names) and set(names) == {"write_poem"},
+        came(response),
+    )
     if not calls:
         raise Stop("skipped", "There was no call.")
-    outputs = [{"type": "custom_tool_call_output", "call_id": one.get("call_id"), "output": "Done."} for one in calls]
-    exchange = yield from trial.respond(outputs, tools=[NOTE, POEM], previous_response_id=at(response, "id"))
+    outputs = [
+        {"type": "custom_tool_call_output", "call_id": one.get("call_id"), "output": "Done."}
+        for one in calls
+    ]
+    exchange = yield from trial.respond(
+        outputs, tools=[NOTE, POEM], previous_response_id=at(response, "id")
+    )
     trial.offered(exchange)
     trial.expect("responses:tools:custom-output", is_accepted(exchange), exchange.came)
 
@@ -63,7 +72,12 @@ WORDS = ("yes", "no")
 def answering(definition: str) -> dict[str, Any]:
     """Return a custom tool with a Lark grammar for its input."""
     form = {"type": "grammar", "syntax": "lark", "definition": definition}
-    return {"type": "custom", "name": "answer", "description": "Takes a short answer.", "format": form}
+    return {
+        "type": "custom",
+        "name": "answer",
+        "description": "Takes a short answer.",
+        "format": form,
+    }
 
 
 @case(
@@ -79,10 +93,17 @@ def answering(definition: str) -> dict[str, Any]:
 )
 def a_grammar_is_fitted(trial: Trial) -> Steps:
     """Force a call with an input of one of two words."""
-    forced = {"tools": [answering('start: "yes" | "no"')], "tool_choice": {"type": "custom", "name": "answer"}}
+    forced = {
+        "tools": [answering('start: "yes" | "no"')],
+        "tool_choice": {"type": "custom", "name": "answer"},
+    }
     response = trial.response((yield from trial.respond("Say yes.", **forced)))
     inputs = [call.get("input") for call in items_of(response, "custom_tool_call")]
-    trial.expect("responses:tools:grammar", bool(inputs) and all(one in WORDS for one in inputs), came(response))
+    trial.expect(
+        "responses:tools:grammar",
+        bool(inputs) and all(one in WORDS for one in inputs),
+        came(response),
+    )
 
 
 @case(
@@ -137,7 +158,11 @@ def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
     trial.offered(exchange)
     if trial.expect("responses:tools:namespace-output", is_accepted(exchange), exchange.came):
         named = [(call.get("namespace"), call.get("name")) for call in calls_of(exchange.json)]
-        trial.expect("responses:tools:namespace-again", named[:1] == [("world", "get_weather")], came(exchange.json))
+        trial.expect(
+            "responses:tools:namespace-again",
+            named[:1] == [("world", "get_weather")],
+            came(exchange.json),
+        )
 
 
 @case(
@@ -177,7 +202,8 @@ DEFERRED = WEATHER | {"defer_loading": True}
     should(
         "responses:tools:search-call",
         "client codex",
-        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and arguments.",
+        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and "
+        "arguments.",
         fault=[replies.with_output(replies.SEARCH | {"arguments": '{"goal": "the weather"}'})],
     ),
     should(
@@ -197,9 +223,13 @@ DEFERRED = WEATHER | {"defer_loading": True}
 def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     """Make the model search for a tool, send the result, and force a call of it."""
     options = {"tools": [SEARCH], "tool_choice": "required"}
-    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **options)))
+    first = trial.response(
+        (yield from trial.respond("Search for a tool that reports the weather.", **options))
+    )
     calls = items_of(first, "tool_search_call")
-    if not trial.expect("responses:tools:search-call", bool(calls) and is_search(calls[0]), came(first)):
+    if not trial.expect(
+        "responses:tools:search-call", bool(calls) and is_search(calls[0]), came(first)
+    ):
         raise Stop("skipped", "There was no search.")
     found = {
         "type": "tool_search_output",
@@ -210,11 +240,15 @@ def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     }
     named = {"type": "function", "name": "get_weather"}
     again = {"tools": [SEARCH], "tool_choice": named, "previous_response_id": at(first, "id")}
-    exchange = yield from trial.respond([found, {"role": "user", "content": WEATHER_QUESTION}], **again)
+    exchange = yield from trial.respond(
+        [found, {"role": "user", "content": WEATHER_QUESTION}], **again
+    )
     trial.offered(exchange)
     if trial.expect("responses:tools:search-output", is_accepted(exchange), exchange.came):
         names = [call.get("name") for call in calls_of(exchange.json)]
-        trial.expect("responses:tools:search-found", names[:1] == ["get_weather"], came(exchange.json))
+        trial.expect(
+            "responses:tools:search-found", names[:1] == ["get_weather"], came(exchange.json)
+        )
 
 
 def is_search(call: dict[str, Any]) -> bool:
@@ -236,7 +270,8 @@ def are_texts(value: Any) -> bool:
 
 def has_operation(call: dict[str, Any]) -> bool:
     """Whether a patch has an operation and a file."""
-    kind, has_diff = at(call, "operation", "type"), isinstance(at(call, "operation", "diff"), str)
+    kind = at(call, "operation", "type")
+    has_diff = isinstance(at(call, "operation", "diff"), str)
     is_known = kind == "delete_file" or (kind in ("create_file", "update_file") and has_diff)
     return is_known and is_text(at(call, "operation", "path"))
 
@@ -247,9 +282,11 @@ def has_actions(call: dict[str, Any]) -> bool:
     return bool(actions) and all(is_text(at(action, "type")) for action in actions)
 
 
-SHELL, LOCAL_SHELL = {"type": "shell", "environment": {"type": "local"}}, {"type": "local_shell"}
+SHELL = {"type": "shell", "environment": {"type": "local"}}
+LOCAL_SHELL = {"type": "local_shell"}
 
-APPLY_PATCH, COMPUTER = {"type": "apply_patch"}, {"type": "computer"}
+APPLY_PATCH = {"type": "apply_patch"}
+COMPUTER = {"type": "computer"}
 
 
 def has_commands(call: dict[str, Any]) -> bool:
@@ -263,15 +300,23 @@ def executes(call: dict[str, Any]) -> bool:
 
 
 def built_in(
-    name: str, called: str, tool: dict[str, Any], options: str, has: str, is_whole: WholeCheck, action: dict[str, Any]
+    name: str,
+    called: str,
+    tool: dict[str, Any],
+    options: str,
+    has: str,
+    is_whole: WholeCheck,
+    action: dict[str, Any],
 ) -> Case:
     """Return the case of a tool: the model must call it, since it is the only one.
 
-    `called` is the tool's name in prose, `has` what a call has in addition to an id, a `call_id` and a status,
-    `is_whole` whether a call has it, and `action` an example of it.
+    `called` is the tool's name in prose, `has` what a call has in addition to an id, a `call_id`
+    and a status, `is_whole` whether a call has it, and `action` an example of it.
     """
-    area, kind = f"responses:tools:{name}", f"{tool['type']}_call"
-    good, without_action = replies.built_in(tool, kind, action), replies.built_in(tool, kind, {})
+    area = f"responses:tools:{name}"
+    kind = f"{tool['type']}_call"
+    good = replies.built_in(tool, kind, action)
+    without_action = replies.built_in(tool, kind, {})
     echoed = should(
         f"{area}-told",
         "spec 6",
@@ -297,12 +342,16 @@ def built_in(
         exchange = yield from trial.respond(options, tools=[tool], tool_choice="required")
         trial.supported(exchange)
         types = [at(tool, "type") for tool in listed(exchange.json, "tools")]
-        trial.expect(echoed.id, 400 <= exchange.status < 500 or tool["type"] in types, exchange.came)
+        trial.expect(
+            echoed.id, 400 <= exchange.status < 500 or tool["type"] in types, exchange.came
+        )
         response = trial.response(exchange)
         calls = items_of(response, kind)
         if not trial.expect(used.id, bool(calls), came(response)):
             raise Stop("skipped", "The tool was not used.")
-        are_named = all(is_text(one.get(key)) for one in calls for key in ("id", "call_id", "status"))
+        are_named = all(
+            is_text(one.get(key)) for one in calls for key in ("id", "call_id", "status")
+        )
         trial.expect(whole.id, are_named and all(map(is_whole, calls)), calls)
 
     script.__doc__ = f"Require a call where {tool['type']} is the only tool."
@@ -352,11 +401,16 @@ BUILT_IN = (
 # Calls of the history, and their outputs.
 
 
-def history(call: dict[str, Any], output: Any, *tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
+def history(
+    call: dict[str, Any], output: Any, *tools: dict[str, Any], **fields: Any
+) -> dict[str, Any]:
     """Return a request with a call of the turn before, and its output."""
     calling = {"call_id": "call_1", "status": "completed", **call}
     kind = calling["type"]
-    answering = {"type": "tool_search_output" if kind == "tool_search_call" else f"{kind}_output", "call_id": "call_1"}
+    answering = {
+        "type": "tool_search_output" if kind == "tool_search_call" else f"{kind}_output",
+        "call_id": "call_1",
+    }
     answering |= {"output": output} if output is not None else {}
     question = {"role": "user", "content": "Please do."}
     return {"input": [question, calling, answering | fields, question], "tools": list(tools)}
@@ -376,7 +430,11 @@ HISTORIES = (
         **history(CUSTOM_CALL, "Done.", NOTE),
     ),
     accepted(
-        should("responses:tools:custom-parts", "spec 5", "The output of a custom tool can be a list of parts."),
+        should(
+            "responses:tools:custom-parts",
+            "spec 5",
+            "The output of a custom tool can be a list of parts.",
+        ),
         **history(CUSTOM_CALL, [{"type": "input_text", "text": "Done."}], NOTE),
     ),
     accepted(
@@ -386,15 +444,28 @@ HISTORIES = (
             "A call with `namespace` in a history is accepted as the model's call.",
         ),
         **history(
-            {"type": "function_call", "name": "get_weather", "namespace": "world", "arguments": '{"city": "Paris"}'},
+            {
+                "type": "function_call",
+                "name": "get_weather",
+                "namespace": "world",
+                "arguments": '{"city": "Paris"}',
+            },
             "Sunny.",
             WORLD,
         ),
     ),
     accepted(
-        should("responses:tools:search-history", "client codex", "A search and its output in a history are accepted."),
+        should(
+            "responses:tools:search-history",
+            "client codex",
+            "A search and its output in a history are accepted.",
+        ),
         **history(
-            {"type": "tool_search_call", "execution": "client", "arguments": {"goal": "the weather"}},
+            {
+                "type": "tool_search_call",
+                "execution": "client",
+                "arguments": {"goal": "the weather"},
+            },
             None,
             SEARCH,
             execution="client",
@@ -403,7 +474,11 @@ HISTORIES = (
         ),
     ),
     accepted(
-        should("responses:tools:shell-history", "spec 5", "A shell call and its output in the history are accepted."),
+        should(
+            "responses:tools:shell-history",
+            "spec 5",
+            "A shell call and its output in the history are accepted.",
+        ),
         **history({"type": "shell_call", "action": {"commands": ["ls"]}}, [EXIT], SHELL),
     ),
     accepted(
@@ -425,10 +500,15 @@ HISTORIES = (
     ),
     accepted(
         should(
-            "responses:tools:apply-patch-history", "spec 5", "A patch call and its output in the history are accepted."
+            "responses:tools:apply-patch-history",
+            "spec 5",
+            "A patch call and its output in the history are accepted.",
         ),
         **history(
-            {"type": "apply_patch_call", "operation": {"type": "create_file", "path": "hello.txt", "diff": "+hello"}},
+            {
+                "type": "apply_patch_call",
+                "operation": {"type": "create_file", "path": "hello.txt", "diff": "+hello"},
+            },
             "Done.",
             APPLY_PATCH,
             status="completed",

@@ -19,14 +19,24 @@ SOURCE = "spec uploads"
 
 def create(trial: Trial) -> ExchangeSteps:
     """Begin an upload."""
-    body = {"filename": "notes.txt", "purpose": "user_data", "bytes": len(WHOLE), "mime_type": "text/plain"}
+    body = {
+        "filename": "notes.txt",
+        "purpose": "user_data",
+        "bytes": len(WHOLE),
+        "mime_type": "text/plain",
+    }
     return trial.post("/uploads", body)
 
 
 def add(trial: Trial, upload: str, content: bytes) -> ExchangeSteps:
     """Add a part."""
     return trial.send_request(
-        Request(method="POST", path=f"/uploads/{upload}/parts", content=form("data", content), headers=FORM)
+        Request(
+            method="POST",
+            path=f"/uploads/{upload}/parts",
+            content=form("data", content),
+            headers=FORM,
+        )
     )
 
 
@@ -51,7 +61,7 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> ExchangeS
     should(
         "responses:uploads:short",
         SOURCE,
-        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
+        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",  # noqa: E501 - one text, or a row of a table
         fault=replaced(replies.LIFE, 3, replies.DONE),
     ),
     should(
@@ -75,7 +85,9 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> ExchangeS
     good=replies.LIFE,
 )
 def an_upload_becomes_a_file(trial: Trial) -> Steps:
-    """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
+    """Upload two parts, the second first; complete with one of them, with a wrong MD5, then
+    correctly.
+    """
     created = yield from create(trial)
     trial.supported(created)
     is_created = is_text(at(created.json, "id")) and at(created.json, "status") == "pending"
@@ -85,17 +97,27 @@ def an_upload_becomes_a_file(trial: Trial) -> Steps:
     parts: list[str] = []
     for content in reversed(PARTS):
         part = yield from add(trial, upload, content)
-        is_part = part.is_ok and is_text(at(part.json, "id")) and at(part.json, "upload_id") == upload
+        is_part = (
+            part.is_ok and is_text(at(part.json, "id")) and at(part.json, "upload_id") == upload
+        )
         trial.expect("responses:uploads:part", is_part, part.came)
         trial.succeed(part)
         parts.insert(0, id_of(part.json))
     short = yield from complete(trial, upload, parts[0])
-    wrong = yield from complete(trial, upload, *parts, md5=md5(b"other", usedforsecurity=False).hexdigest())
-    done = yield from complete(trial, upload, *parts, md5=md5(WHOLE, usedforsecurity=False).hexdigest())
-    trial.expect("responses:uploads:short", short.status == 400 and (done.is_ok or wrong.is_ok), short.came)
+    wrong = yield from complete(
+        trial, upload, *parts, md5=md5(b"other", usedforsecurity=False).hexdigest()
+    )
+    done = yield from complete(
+        trial, upload, *parts, md5=md5(WHOLE, usedforsecurity=False).hexdigest()
+    )
+    trial.expect(
+        "responses:uploads:short", short.status == 400 and (done.is_ok or wrong.is_ok), short.came
+    )
     trial.expect("responses:uploads:md5", wrong.status == 400 and done.is_ok, wrong.came)
     file = at(done.json, "file")
-    is_done = done.is_ok and at(done.json, "status") == "completed" and at(file, "bytes") == len(WHOLE)
+    is_done = (
+        done.is_ok and at(done.json, "status") == "completed" and at(file, "bytes") == len(WHOLE)
+    )
     trial.expect("responses:uploads:completed", is_done, done.came)
     trial.succeed(done)
     joined = yield from trial.get(f"/files/{id_of(file)}/content")
@@ -124,7 +146,10 @@ def an_upload_is_cancelled(trial: Trial) -> Steps:
 
 @case(
     should(
-        "responses:uploads:unknown", SOURCE, "An unknown upload returns 404.", fault=[replies.CREATED, replies.CREATED]
+        "responses:uploads:unknown",
+        SOURCE,
+        "An unknown upload returns 404.",
+        fault=[replies.CREATED, replies.CREATED],
     ),
     good=[replies.CREATED, replies.NOT_FOUND],
 )

@@ -84,10 +84,14 @@ def tokens_are_counted(trial: Trial) -> Steps:
 def more_input_counts_more(trial: Trial) -> Steps:
     """Send a short prompt, and the same with many words."""
     short = trial.response((yield from trial.respond("Please say hello.")))
-    long = trial.response((yield from trial.respond(f"Please say hello. Leave these words alone: {'tea cup ' * 50}")))
+    long = trial.response(
+        (yield from trial.respond(f"Please say hello. Leave these words alone: {'tea cup ' * 50}"))
+    )
     counts = [at(one, "usage", "input_tokens") for one in (short, long)]
     if all(map(is_integer, counts)):
-        trial.expect("responses:usage:grows", counts[0] < counts[1], f"{counts[0]}, then {counts[1]}")
+        trial.expect(
+            "responses:usage:grows", counts[0] < counts[1], f"{counts[0]}, then {counts[1]}"
+        )
 
 
 @case(

@@ -22,7 +22,9 @@ SEARCH = "spec 1"
 
 PATH = "/vector_stores"
 ROWS = "".join(f"{row},{PLANTED.get(row, 'granite')}\n" for row in range(1500)).encode()
-"""At 800 tokens a chunk it has fewer chunks than a search returns: the ranking of a search decides nothing."""
+"""At 800 tokens a chunk it has fewer chunks than a search returns: the ranking of a search decides
+nothing.
+"""
 MOST_RESULTS = 50
 WAIT, POLLS = 0.25, 240
 """Seconds between two polls of a file, and the number of polls."""
@@ -44,7 +46,9 @@ def new_store(trial: Trial) -> Found:
 
 def upload(trial: Trial, content: bytes, name: str) -> Found:
     """Upload a file; return the exchange."""
-    exchange = yield from trial.post("/files", content=form({"purpose": "assistants"}, name, content), headers=TYPE)
+    exchange = yield from trial.post(
+        "/files", content=form({"purpose": "assistants"}, name, content), headers=TYPE
+    )
     trial.supported(exchange)
     return exchange
 
@@ -66,9 +70,17 @@ def finished(trial: Trial, path: str) -> Found:
 
 def is_store(value: Any) -> bool:
     """Whether this is a vector store without files."""
-    counts = [at(value, "file_counts", name) for name in ("in_progress", "completed", "failed", "cancelled", "total")]
+    counts = [
+        at(value, "file_counts", name)
+        for name in ("in_progress", "completed", "failed", "cancelled", "total")
+    ]
     named = at(value, "object") == "vector_store" and is_text(at(value, "id"))
-    return named and at(value, "status") == "completed" and counts == [0] * 5 and at(value, "usage_bytes") == 0
+    return (
+        named
+        and at(value, "status") == "completed"
+        and counts == [0] * 5
+        and at(value, "usage_bytes") == 0
+    )
 
 
 @case(
@@ -108,19 +120,27 @@ def a_store_lives(trial: Trial) -> Steps:
     """Create a vector store, retrieve it, change it, and delete it."""
     exchange = yield from create(trial, metadata={"a": "1"})
     trial.supported(exchange)
-    trial.expect("responses:vector-stores:made", exchange.is_ok and is_store(exchange.json), exchange.came)
+    trial.expect(
+        "responses:vector-stores:made", exchange.is_ok and is_store(exchange.json), exchange.came
+    )
     path = f"{PATH}/{id_of(trial.whole(exchange))}"
     found = yield from trial.get(path)
-    trial.expect("responses:vector-stores:retrieved", found.is_ok and found.json == exchange.json, found.came)
+    trial.expect(
+        "responses:vector-stores:retrieved", found.is_ok and found.json == exchange.json, found.came
+    )
     changed = yield from trial.post(path, {"name": "other", "metadata": {"b": "2"}})
     is_changed = at(changed.json, "name") == "other" and at(changed.json, "metadata") == {"b": "2"}
     trial.expect("responses:vector-stores:changed", changed.is_ok and is_changed, changed.came)
     deleted = yield from trial.delete(path)
-    is_right = at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
+    is_right = (
+        at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
+    )
     is_named = at(deleted.json, "id") == id_of(exchange.json)
     trial.expect("responses:vector-stores:deleted-body", is_right and is_named, deleted.came)
     missing = yield from trial.get(path)
-    trial.expect("responses:vector-stores:deleted", deleted.is_ok and missing.status == 404, missing.came)
+    trial.expect(
+        "responses:vector-stores:deleted", deleted.is_ok and missing.status == 404, missing.came
+    )
 
 
 @case(
@@ -139,18 +159,28 @@ def a_store_lives(trial: Trial) -> Steps:
     good=replies.LISTS,
 )
 def stores_are_listed(trial: Trial) -> Steps:
-    """Create three vector stores, list them, and page through the list both ways; others can be in between."""
-    oldest, middle, last = (yield from new_store(trial)), (yield from new_store(trial)), (yield from new_store(trial))
+    """Create three vector stores, list them, and page through the list both ways; others can be in
+    between.
+    """
+    oldest = yield from new_store(trial)
+    middle = yield from new_store(trial)
+    last = yield from new_store(trial)
     page = yield from trial.get(f"{PATH}?limit=100")
     data = listed(page.json, "data")
     ends = [at(data, 0, "id"), at(data, -1, "id")] if data else []
-    is_list = at(page.json, "object") == "list" and among(page.json, oldest, middle, last) == [last, middle, oldest]
+    is_list = at(page.json, "object") == "list" and among(page.json, oldest, middle, last) == [
+        last,
+        middle,
+        oldest,
+    ]
     is_around = [at(page.json, "first_id"), at(page.json, "last_id")] == ends
     trial.expect("responses:vector-stores:listed", is_list and is_around, page.came)
     behind = yield from trial.get(f"{PATH}?limit=100&after={last}")
     before = yield from trial.get(f"{PATH}?limit=100&before={oldest}")
     found = [among(part.json, oldest, middle, last) for part in (behind, before)]
-    trial.expect("responses:vector-stores:paged", found == [[middle, oldest], [last, middle]], preview(found))
+    trial.expect(
+        "responses:vector-stores:paged", found == [[middle, oldest], [last, middle]], preview(found)
+    )
 
 
 def among(page: Any, *ids: str) -> list[str]:
@@ -169,7 +199,9 @@ def among(page: Any, *ids: str) -> list[str]:
         "responses:vector-stores:chunking",
         SOURCE,
         "The strategy `auto` is returned as `static` with its sizes.",
-        fault=replaced(replies.ATTACHED, 4, replies.DONE.patched("chunking_strategy", to={"type": "auto"})),
+        fault=replaced(
+            replies.ATTACHED, 4, replies.DONE.patched("chunking_strategy", to={"type": "auto"})
+        ),
     ),
     should(
         "responses:vector-stores:counted",
@@ -205,49 +237,80 @@ def among(page: Any, *ids: str) -> list[str]:
 )
 def a_file_is_attached(trial: Trial) -> Steps:
     """Attach a file with attributes, search for it with a filter, read it, and detach it."""
-    store, file = (yield from new_store(trial)), (yield from uploaded(trial))
+    store = yield from new_store(trial)
+    file = yield from uploaded(trial)
     path = f"{PATH}/{store}/files/{file}"
-    begun = yield from trial.post(f"{PATH}/{store}/files", {"file_id": file, "attributes": {"year": 1687}})
+    begun = yield from trial.post(
+        f"{PATH}/{store}/files", {"file_id": file, "attributes": {"year": 1687}}
+    )
     trial.supported(begun)
     done = yield from finished(trial, path)
-    is_entry = at(done.json, "object") == "vector_store.file" and at(done.json, "vector_store_id") == store
+    is_entry = (
+        at(done.json, "object") == "vector_store.file" and at(done.json, "vector_store_id") == store
+    )
     is_done = at(done.json, "id") == file and at(done.json, "status") == "completed"
-    trial.expect("responses:vector-stores:attached", begun.is_ok and is_entry and is_done, done.came)
+    trial.expect(
+        "responses:vector-stores:attached", begun.is_ok and is_entry and is_done, done.came
+    )
     sizes = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}
     strategy = {"type": "static", "static": sizes}
-    trial.expect("responses:vector-stores:chunking", at(done.json, "chunking_strategy") == strategy, done.came)
+    trial.expect(
+        "responses:vector-stores:chunking",
+        at(done.json, "chunking_strategy") == strategy,
+        done.came,
+    )
     whole = yield from trial.get(f"{PATH}/{store}")
     counts = [at(whole.json, "file_counts", name) for name in ("completed", "total")]
     trial.expect(
-        "responses:vector-stores:counted", counts == [1, 1] and bool(at(whole.json, "usage_bytes")), whole.came
+        "responses:vector-stores:counted",
+        counts == [1, 1] and bool(at(whole.json, "usage_bytes")),
+        whole.came,
     )
-    found = yield from trial.post(f"{PATH}/{store}/search", {"query": "When was the lighthouse built?"})
-    trial.expect("responses:vector-stores:searched", found.is_ok and is_found(found.json, file), found.came)
+    found = yield from trial.post(
+        f"{PATH}/{store}/search", {"query": "When was the lighthouse built?"}
+    )
+    trial.expect(
+        "responses:vector-stores:searched", found.is_ok and is_found(found.json, file), found.came
+    )
     other = {"type": "gt", "key": "year", "value": 1700}
-    none = yield from trial.post(f"{PATH}/{store}/search", {"query": "lighthouse", "filters": other})
-    trial.expect("responses:vector-stores:filtered", none.is_ok and at(none.json, "data") == [], none.came)
+    none = yield from trial.post(
+        f"{PATH}/{store}/search", {"query": "lighthouse", "filters": other}
+    )
+    trial.expect(
+        "responses:vector-stores:filtered", none.is_ok and at(none.json, "data") == [], none.came
+    )
     content = yield from trial.get(f"{path}/content")
     text = "".join(str(at(part, "text")) for part in listed(content.json, "data"))
     trial.expect("responses:vector-stores:content", "built in 1687" in text, content.came)
     detached = yield from trial.delete(path)
     missing = yield from trial.post(f"{PATH}/{store}/search", {"query": "lighthouse"})
     file_after = yield from trial.get(f"/files/{file}")
-    is_detached = at(missing.json, "data") == [] and at(detached.json, "object") == "vector_store.file.deleted"
+    is_detached = (
+        at(missing.json, "data") == []
+        and at(detached.json, "object") == "vector_store.file.deleted"
+    )
     came = f"{detached.came}; then {missing.came}; then {file_after.came}"
-    trial.expect("responses:vector-stores:detached", detached.is_ok and is_detached and file_after.is_ok, came)
+    trial.expect(
+        "responses:vector-stores:detached",
+        detached.is_ok and is_detached and file_after.is_ok,
+        came,
+    )
 
 
 @case(
     must(
         "responses:vector-stores:whole",
         SEARCH,
-        "A search finds the first, the middle and the last row of a long file, or an error says that the file failed.",
+        "A search finds the first, the middle and the last row of a long file, or an error says "
+        "that the file failed.",
         fault=replies.CUT,
     ),
     good=replies.WHOLLY,
 )
 def a_long_file_is_found_whole(trial: Trial) -> Steps:
-    """Attach a text and a table with 1,500 rows, and search each for its first, middle and last row."""
+    """Attach a text and a table with 1,500 rows, and search each for its first, middle and last
+    row.
+    """
     missing_texts: dict[str, list[str]] = {}
     for name in ("rows.txt", "rows.csv"):
         store = yield from _filled(trial, name)
@@ -257,8 +320,11 @@ def a_long_file_is_found_whole(trial: Trial) -> Steps:
 
 
 def _filled(trial: Trial, name: str) -> Found:
-    """Return the id of a store with the long file, "" if an error says that the server does not take this file."""
-    store, sent = (yield from new_store(trial)), (yield from upload(trial, ROWS, name))
+    """Return the id of a store with the long file, "" if an error says that the server does not
+    take this file.
+    """
+    store = yield from new_store(trial)
+    sent = yield from upload(trial, ROWS, name)
     if is_refused(sent):
         return ""
     file = id_of(trial.whole(sent))
@@ -268,7 +334,9 @@ def _filled(trial: Trial, name: str) -> Found:
         return ""
     trial.whole(begun)
     done = yield from finished(trial, f"{PATH}/{store}/files/{file}")
-    is_right = at(done.json, "status") == "failed" and is_text(at(done.json, "last_error", "message"))
+    is_right = at(done.json, "status") == "failed" and is_text(
+        at(done.json, "last_error", "message")
+    )
     return "" if is_right else store
 
 
@@ -278,7 +346,11 @@ def _not_found(trial: Trial, store: str) -> Found:
     for sentence in PLANTED.values():
         body = {"query": sentence, "max_num_results": MOST_RESULTS}
         page = yield from trial.post(f"{PATH}/{store}/search", body)
-        texts = [str(at(part, "text")) for hit in listed(page.json, "data") for part in listed(hit, "content")]
+        texts = [
+            str(at(part, "text"))
+            for hit in listed(page.json, "data")
+            for part in listed(hit, "content")
+        ]
         if not any(sentence in text for text in texts):
             missing_texts.append(sentence)
     return missing_texts
@@ -287,10 +359,17 @@ def _not_found(trial: Trial, store: str) -> Found:
 def is_found(page: Any, file: str) -> bool:
     """Whether a search found the file's text."""
     hit = at(page, "data", 0)
-    score, text = at(hit, "score"), at(hit, "content", 0, "text")
+    score = at(hit, "score")
+    text = at(hit, "content", 0, "text")
     is_scored = is_number(score) and 0 <= score <= 1
     is_page = at(page, "object") == "vector_store.search_results.page"
-    return is_page and at(hit, "file_id") == file and is_scored and is_text(text) and "1687" in str(text)
+    return (
+        is_page
+        and at(hit, "file_id") == file
+        and is_scored
+        and is_text(text)
+        and "1687" in str(text)
+    )
 
 
 @case(
@@ -310,7 +389,8 @@ def is_found(page: Any, file: str) -> bool:
 )
 def a_batch_is_attached(trial: Trial) -> Steps:
     """Attach a file that can be read and one that cannot as a batch, and list its files."""
-    store, good = (yield from new_store(trial)), (yield from uploaded(trial))
+    store = yield from new_store(trial)
+    good = yield from uploaded(trial)
     bad = yield from uploaded(trial, b"%PDF-1.7\n%%EOF\n", "broken.pdf")
     begun = yield from trial.post(f"{PATH}/{store}/file_batches", {"file_ids": [good, bad]})
     trial.supported(begun)
@@ -319,12 +399,23 @@ def a_batch_is_attached(trial: Trial) -> Steps:
     counts = [at(done.json, "file_counts", name) for name in ("completed", "failed", "total")]
     files = yield from trial.get(f"{path}/files?order=asc")
     ids = [at(one, "id") for one in listed(files.json, "data")]
-    is_ended = at(done.json, "status") == "completed" and sum(filter(is_number, counts[:2])) == 2 == counts[2]
-    trial.expect("responses:vector-stores:batch", is_ended and sorted(map(str, ids)) == sorted([good, bad]), done.came)
+    is_ended = (
+        at(done.json, "status") == "completed"
+        and sum(filter(is_number, counts[:2])) == 2 == counts[2]
+    )
+    trial.expect(
+        "responses:vector-stores:batch",
+        is_ended and sorted(map(str, ids)) == sorted([good, bad]),
+        done.came,
+    )
     failed = yield from trial.get(f"{PATH}/{store}/files/{bad}")
     error = at(failed.json, "last_error")
     is_right = is_text(at(error, "code")) and is_text(at(error, "message"))
-    trial.expect("responses:vector-stores:failed", at(failed.json, "status") == "failed" and is_right, failed.came)
+    trial.expect(
+        "responses:vector-stores:failed",
+        at(failed.json, "status") == "failed" and is_right,
+        failed.came,
+    )
 
 
 @case(
@@ -349,7 +440,9 @@ def a_batch_is_attached(trial: Trial) -> Steps:
     good=replies.WRONG,
 )
 def what_is_wrong_is_refused(trial: Trial) -> Steps:
-    """Retrieve an unknown vector store, attach an unknown file, and attach one with a list as an attribute."""
+    """Retrieve an unknown vector store, attach an unknown file, and attach one with a list as an
+    attribute.
+    """
     store = yield from new_store(trial)
     unknown = yield from trial.get(f"{PATH}/{unlike(store)}")
     trial.expect("responses:vector-stores:unknown", unknown.status == 404, unknown.came)

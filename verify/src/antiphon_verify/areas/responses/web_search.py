@@ -16,13 +16,18 @@ from antiphon_verify.trial import Steps, Trial
 
 Item = dict[str, Any]
 
-TOOL, PROMPT = WEB_SEARCH.tool, WEB_SEARCH.prompt
+TOOL = WEB_SEARCH.tool
+PROMPT = WEB_SEARCH.prompt
 
 
 def searches(trial: Trial, exchange: Exchange) -> list[Item]:
     """Return the searches of a response. Ends the case without any."""
     trial.offered(exchange)
-    found = [item for item in listed(trial.response(exchange), "output") if at(item, "type") == "web_search_call"]
+    found = [
+        item
+        for item in listed(trial.response(exchange), "output")
+        if at(item, "type") == "web_search_call"
+    ]
     if not found:
         raise Stop("skipped", "The model did not search the web.")
     return found
@@ -31,13 +36,19 @@ def searches(trial: Trial, exchange: Exchange) -> list[Item]:
 def has_query(item: Item) -> bool:
     """Whether a search has its query; opening a page, and finding in it, have none."""
     action = item.get("action")
-    return at(action, "type") != "search" or is_text(at(action, "query")) or bool(listed(action, "queries"))
+    return (
+        at(action, "type") != "search"
+        or is_text(at(action, "query"))
+        or bool(listed(action, "queries"))
+    )
 
 
 def are_sources(item: Item) -> bool:
     """Whether a search has a list of sources."""
     sources = at(item, "action", "sources")
-    return isinstance(sources, list) and all(at(one, "type") == "url" and is_text(at(one, "url")) for one in sources)
+    return isinstance(sources, list) and all(
+        at(one, "type") == "url" and is_text(at(one, "url")) for one in sources
+    )
 
 
 def citations(response: Any) -> Iterator[tuple[Any, str]]:
@@ -51,10 +62,13 @@ def citations(response: Any) -> Iterator[tuple[Any, str]]:
 
 def is_citation(annotation: Any, text: str) -> bool:
     """Whether a citation is complete, and inside its text."""
-    first, last = at(annotation, "start_index"), at(annotation, "end_index")
+    first = at(annotation, "start_index")
+    last = at(annotation, "end_index")
     if not (is_integer(first) and is_integer(last) and isinstance(at(annotation, "title"), str)):
         return False
-    return is_text(at(annotation, "url")) and 0 <= first <= last <= len(text.encode("utf-16-le")) // 2
+    return (
+        is_text(at(annotation, "url")) and 0 <= first <= last <= len(text.encode("utf-16-le")) // 2
+    )
 
 
 @case(
@@ -62,7 +76,11 @@ def is_citation(annotation: Any, text: str) -> bool:
         "responses:web-search:action",
         "spec 5",
         "A search has its query, in `query` or in `queries`.",
-        fault=[replies.with_output(replies.SEARCH | {"action": {"type": "search"}}, replies.citing(6, 9))],
+        fault=[
+            replies.with_output(
+                replies.SEARCH | {"action": {"type": "search"}}, replies.citing(6, 9)
+            )
+        ],
     ),
     should(
         "responses:web-search:sources-unasked",
@@ -74,7 +92,11 @@ def is_citation(annotation: Any, text: str) -> bool:
         "responses:web-search:results-unasked",
         "spec 10",
         "Without `web_search_call.results` in `include`, no search has results.",
-        fault=[replies.with_output(replies.SEARCH | {"results": [{"url": replies.URL}]}, replies.citing(6, 9))],
+        fault=[
+            replies.with_output(
+                replies.SEARCH | {"results": [{"url": replies.URL}]}, replies.citing(6, 9)
+            )
+        ],
     ),
     must(
         "responses:web-search:citations",
@@ -105,7 +127,11 @@ def the_web_is_searched(trial: Trial) -> Steps:
     trial.expect("responses:web-search:action", all(map(has_query, found)), found)
     has_sources = any(at(item, "action", "sources") for item in found)
     trial.expect("responses:web-search:sources-unasked", not has_sources, found)
-    trial.expect("responses:web-search:results-unasked", not any(item.get("results") for item in found), found)
+    trial.expect(
+        "responses:web-search:results-unasked",
+        not any(item.get("results") for item in found),
+        found,
+    )
     kinds = [at(item, "type") for item in exchange.json["output"]]
     is_completed = at(exchange.json, "status") == "completed" and kinds[-1] == "message"
     trial.expect("responses:web-search:goes-on", is_completed, kinds)
@@ -148,7 +174,10 @@ def sources_are_requested(trial: Trial) -> Steps:
 def searches_are_bounded(trial: Trial) -> Steps:
     """Request several searches, and allow one."""
     searched = [search("web_search", f"capital of {one}") for one in ("France", "Italy", "Spain")]
-    several = spelled("Search the web for the capitals of France, Italy and Spain, one after the other.", *searched)
+    several = spelled(
+        "Search the web for the capitals of France, Italy and Spain, one after the other.",
+        *searched,
+    )
     exchange = yield from trial.respond(several, tools=[TOOL], max_tool_calls=1)
     found = searches(trial, exchange)
     trial.expect("responses:web-search:max-tool-calls", len(found) == 1, found)
@@ -192,11 +221,15 @@ def accepted_search(requirement: Requirement, tool: Item) -> Case:
         exchange = yield from trial.respond("Say hello.", tools=[tool])
         trial.offered(exchange)
         echoed = at(exchange.json, "tools", 0)
-        is_echoed = exchange.is_ok and all(_holds(at(echoed, key), value) for key, value in tool.items())
+        is_echoed = exchange.is_ok and all(
+            _holds(at(echoed, key), value) for key, value in tool.items()
+        )
         trial.expect(row.id, is_echoed, exchange.came if not exchange.is_ok else preview(echoed))
 
     script.__doc__ = f"Send a search tool: {name}."
-    return Case(f"web_search_{name}", (row,), script, good=[replies.with_output(MESSAGE, tools=[tool])])
+    return Case(
+        f"web_search_{name}", (row,), script, good=[replies.with_output(MESSAGE, tools=[tool])]
+    )
 
 
 def _holds(echoed: Any, sent: Any) -> bool:
@@ -208,11 +241,17 @@ def _holds(echoed: Any, sent: Any) -> bool:
 
 ACCEPTED = (
     accepted_search(
-        should("responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."),
+        should(
+            "responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."
+        ),
         {"type": "web_search_2025_08_26"},
     ),
     accepted_search(
-        should("responses:web-search:preview", "spec 6", "A search tool is accepted by its preview name."),
+        should(
+            "responses:web-search:preview",
+            "spec 6",
+            "A search tool is accepted by its preview name.",
+        ),
         {"type": "web_search_preview"},
     ),
     accepted_search(

@@ -77,23 +77,41 @@ def an_endpoint_lives(trial: Trial) -> Steps:
     is_whole = all(at(endpoint, name) == value for name, value in BODY.items())
     trial.expect("responses:webhooks:created", is_whole, created.came)
     secret = at(endpoint, "signing_secret")
-    trial.expect("responses:webhooks:secret-shown", isinstance(secret, str) and bool(secret), preview(secret)[:40])
+    trial.expect(
+        "responses:webhooks:secret-shown",
+        isinstance(secret, str) and bool(secret),
+        preview(secret)[:40],
+    )
     found = yield from trial.get(path)
-    trial.expect("responses:webhooks:retrieved", found.is_ok and at(found.json, "url") == URL, found.came)
+    trial.expect(
+        "responses:webhooks:retrieved", found.is_ok and at(found.json, "url") == URL, found.came
+    )
     hidden = not isinstance(at(found.json, "signing_secret"), str)
     trial.expect("responses:webhooks:secret-hidden", hidden, "The secret is returned.")
     listed = yield from trial.get(f"{PATH}?limit=1")
-    trial.expect("responses:webhooks:listed", at(listed.json, "data", 0, "id") == id_of(endpoint), listed.came)
+    trial.expect(
+        "responses:webhooks:listed",
+        at(listed.json, "data", 0, "id") == id_of(endpoint),
+        listed.came,
+    )
     changed = yield from trial.post(path, {"name": "changed"})
     is_changed = at(changed.json, "name") == "changed" and at(changed.json, "url") == URL
     trial.expect("responses:webhooks:updated", changed.is_ok and is_changed, changed.came)
     rotated = yield from trial.post(f"{path}/rotate_secret", {})
     other = at(rotated.json, "signing_secret")
-    trial.expect("responses:webhooks:rotated", isinstance(other, str) and other != secret, f"status {rotated.status}")
+    trial.expect(
+        "responses:webhooks:rotated",
+        isinstance(other, str) and other != secret,
+        f"status {rotated.status}",
+    )
     deleted = yield from trial.delete(path)
     missing = yield from trial.get(path)
-    trial.expect("responses:webhooks:deleted", deleted.is_ok and missing.status == 404, missing.came)
-    is_deleted = at(deleted.json, "object") == "webhook_endpoint.deleted" and at(deleted.json, "id") == id_of(endpoint)
+    trial.expect(
+        "responses:webhooks:deleted", deleted.is_ok and missing.status == 404, missing.came
+    )
+    is_deleted = at(deleted.json, "object") == "webhook_endpoint.deleted" and at(
+        deleted.json, "id"
+    ) == id_of(endpoint)
     trial.expect("responses:webhooks:deleted-body", is_deleted, deleted.came)
 
 
@@ -110,7 +128,9 @@ def event_types_are_listed(trial: Trial) -> Steps:
     """List the event types."""
     listed = trial.whole((yield from trial.get("/webhook_event_types")))
     types = at(listed, "data")
-    trial.expect("responses:webhooks:event-types", isinstance(types, list) and ENDED in types, preview(types))
+    trial.expect(
+        "responses:webhooks:event-types", isinstance(types, list) and ENDED in types, preview(types)
+    )
 
 
 @case(

@@ -20,7 +20,10 @@ from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 def create(
     trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: str = "", **parameters: Any
 ) -> ExchangeSteps:
-    """Send `response.create`; return what is received. Ends the case if the server has no WebSocket mode."""
+    """Send `response.create`; return what is received.
+
+    Ends the case if the server has no WebSocket mode.
+    """
     body = {"type": "response.create", **trial.response_body(input, **parameters)}
     exchange = yield from trial.send_text(body, socket=socket, until=until)
     if exchange.status != 101:
@@ -73,7 +76,8 @@ UPGRADE = {"connection": "upgrade", "upgrade": "websocket"}
     should(
         "responses:websocket:other-version",
         "http RFC 6455 4.2.2",
-        "An upgrade with another `Sec-WebSocket-Version` fails with 426, which names the version 13.",
+        "An upgrade with another `Sec-WebSocket-Version` fails with 426, which names the version "
+        "13.",
         fault=[replies.FIRST, Reply(426), Reply(400)],
     ),
     should(
@@ -92,7 +96,9 @@ def invalid_upgrades_are_answered(trial: Trial) -> Steps:
     """Request a WebSocket in another version, and one without a key."""
     events_of(trial, (yield from create(trial)))
     key = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
-    other = yield from trial.get("/responses", headers=UPGRADE | key | {"sec-websocket-version": "8"})
+    other = yield from trial.get(
+        "/responses", headers=UPGRADE | key | {"sec-websocket-version": "8"}
+    )
     is_named = other.status == 426 and "13" in other.headers.get("sec-websocket-version", "")
     trial.expect("responses:websocket:other-version", is_named, other.came)
     bare = yield from trial.get("/responses", headers=UPGRADE | {"sec-websocket-version": "13"})
@@ -139,9 +145,13 @@ def responses_are_created_on_a_socket(trial: Trial) -> Steps:
     are_events = bool(first.events) and all(is_text(at(one, "type")) for one in first.events)
     trial.expect("responses:websocket:messages", are_events, first.came)
     events = events_of(trial, first)
-    trial.expect("responses:websocket:created", events[-1].get("type") != "response.failed", first.came)
+    trial.expect(
+        "responses:websocket:created", events[-1].get("type") != "response.failed", first.came
+    )
     judge_stream(trial, events)
-    trial.expect("responses:websocket:no-lane", not any("stream_id" in event for event in events), first.came)
+    trial.expect(
+        "responses:websocket:no-lane", not any("stream_id" in event for event in events), first.came
+    )
     second = yield from create(trial)
     is_answered = second.is_ok and second.is_reused and at(last(second), "type") in ENDS
     trial.expect("responses:websocket:twice", is_answered, second.came)
@@ -160,7 +170,9 @@ def responses_are_created_on_a_socket(trial: Trial) -> Steps:
 )
 def a_prompt_cache_is_filled(trial: Trial) -> Steps:
     """Send a request that only fills the prompt cache."""
-    events = events_of(trial, (yield from create(trial, prompt_cache_options={"prewarm": True}, generate=True)))
+    events = events_of(
+        trial, (yield from create(trial, prompt_cache_options={"prewarm": True}, generate=True))
+    )
     response = at(events, -1, "response")
     trial.expect("responses:websocket:prewarm", at(response, "output") == [], preview(response))
 
@@ -207,7 +219,12 @@ def a_socket_is_warmed_up(trial: Trial) -> Steps:
         "responses:websocket:error-shape",
         "spec 8",
         "An error is an event `error` with `status` and an `error` with a message.",
-        fault=[replies.FIRST, replies.SECOND, frames({"type": "error", "code": "x"}), replies.FIRST],
+        fault=[
+            replies.FIRST,
+            replies.SECOND,
+            frames({"type": "error", "code": "x"}),
+            replies.FIRST,
+        ],
     ),
     must(
         "responses:websocket:survives",
@@ -265,10 +282,16 @@ def bad_messages_are_answered(trial: Trial) -> Steps:
     broken = yield from trial.send_text(None, content=b'{"type": "response.cre')
     trial.expect("responses:websocket:bad-json", at(last(broken), "type") == "error", broken.came)
     unknown = yield from trial.send_text({"type": "response.destroy"})
-    trial.expect("responses:websocket:unknown-type", at(last(unknown), "type") == "error", unknown.came)
+    trial.expect(
+        "responses:websocket:unknown-type", at(last(unknown), "type") == "error", unknown.came
+    )
     bad = yield from create(trial, 7)
     trial.expect("responses:websocket:bad-request", at(last(bad), "type") == "error", bad.came)
-    trial.expect("responses:websocket:bad-request-named", at(last(bad), "error", "param") == "input", bad.came)
+    trial.expect(
+        "responses:websocket:bad-request-named",
+        at(last(bad), "error", "param") == "input",
+        bad.came,
+    )
 
 
 @case(
@@ -290,7 +313,9 @@ def lanes_are_distinguished(trial: Trial) -> Steps:
     """Create a response in a lane, and one in an invalid lane."""
     events = events_of(trial, (yield from create(trial, stream_id="lane-1")))
     trial.expect(
-        "responses:websocket:lane", all(event.get("stream_id") == "lane-1" for event in events), preview(events[0])
+        "responses:websocket:lane",
+        all(event.get("stream_id") == "lane-1" for event in events),
+        preview(events[0]),
     )
     bad = yield from create(trial, stream_id="no lane")
     code = at(last(bad), "error", "code")
@@ -330,26 +355,33 @@ def a_failed_continuation_ends_a_chain(trial: Trial) -> Steps:
 def background_has_no_place_on_a_socket(trial: Trial) -> Steps:
     """Request a background response on a socket."""
     exchange = yield from create(trial, background=True)
-    trial.expect("responses:websocket:no-stream", at(last(exchange), "type") == "error", exchange.came)
+    trial.expect(
+        "responses:websocket:no-stream", at(last(exchange), "type") == "error", exchange.came
+    )
 
 
 @case(
     must(
         "responses:websocket:compacted",
         "open-responses 13",
-        "The output of `/responses/compact` starts a new chain on a socket, without a `previous_response_id`.",
+        "The output of `/responses/compact` starts a new chain on a socket, without a "
+        "`previous_response_id`.",
         fault=[replies.COMPACTED, replies.fails()],
     ),
     good=[replies.COMPACTED, replies.FIRST],
 )
 def a_compacted_context_begins_a_chain(trial: Trial) -> Steps:
     """Compact a conversation over HTTP, and continue it on a socket."""
-    compacted = trial.whole((yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})))
+    compacted = trial.whole(
+        (yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS}))
+    )
     if not compactions_of(compacted):
         raise Stop("skipped", "The response has no compaction item.")
     more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
     exchange = yield from create(trial, more, store=False)
-    trial.expect("responses:websocket:compacted", at(last(exchange), "type") in ENDS[:2], exchange.came)
+    trial.expect(
+        "responses:websocket:compacted", at(last(exchange), "type") in ENDS[:2], exchange.came
+    )
 
 
 # Steering.
@@ -360,11 +392,17 @@ LONG = "Count from 1 to 100 in words, separated by blanks."
 
 
 def steer(trial: Trial, response_id: str, answers: int = 1) -> ExchangeSteps:
-    """Send `response.steer`; return what is received up to its result. Ends the case if the server does not support it.
+    """Send `response.steer`; return what is received up to its result.
+
+    Ends the case if the server does not support it.
 
     `answers` are the ends and errors that can come before the result.
     """
-    body = {"type": "response.steer", "previous_response_id": response_id, "input": "In French, please."}
+    body = {
+        "type": "response.steer",
+        "previous_response_id": response_id,
+        "input": "In French, please.",
+    }
     exchange = yield from trial.send_text(body, until=STEER, answers=answers)
     if any(at(event, "type") == "error" for event in exchange.events):
         raise Stop("not offered", exchange.came)
@@ -381,7 +419,8 @@ def is_returned(event: Any) -> bool:
     should(
         "responses:websocket:steer-unknown",
         "spec 8",
-        "A `response.steer` of an unknown response fails with `response.steer.failed`, `response_not_found`.",
+        "A `response.steer` of an unknown response fails with `response.steer.failed`, "
+        "`response_not_found`.",
         fault=[replies.FIRST, replies.ACCEPTED],
     ),
     must(
@@ -397,7 +436,10 @@ def an_unknown_response_is_steered(trial: Trial) -> Steps:
     events_of(trial, (yield from create(trial)))
     exchange = yield from steer(trial, "resp_00000000000000000000000000000000")
     failed = last(exchange)
-    is_unknown = at(failed, "type") == f"{STEER}failed" and at(failed, "error", "code") == "response_not_found"
+    is_unknown = (
+        at(failed, "type") == f"{STEER}failed"
+        and at(failed, "error", "code") == "response_not_found"
+    )
     if trial.expect("responses:websocket:steer-unknown", is_unknown, exchange.came):
         trial.expect("responses:websocket:steer-failed", is_returned(failed), exchange.came)
 
@@ -436,8 +478,13 @@ def a_response_is_steered(trial: Trial) -> Steps:
     if at(reply, "type") == f"{STEER}failed":
         trial.expect("responses:websocket:steer-failed", is_returned(reply), exchange.came)
         raise Stop("skipped", "The response ended before it could be steered.")
-    is_named = is_text(at(reply, "steer", "id")) and at(reply, "steer", "previous_response_id") == response_id
+    is_named = (
+        is_text(at(reply, "steer", "id"))
+        and at(reply, "steer", "previous_response_id") == response_id
+    )
     trial.expect("responses:websocket:steer-accepted", is_named, exchange.came)
     rest = yield from trial.send_text(None, content=b"", answers=2)
     ids = [at(event, "response", "id") for event in rest.events if at(event, "type") in ENDS]
-    trial.expect("responses:websocket:steered", rest.is_ok and len(ids) == 2 and ids[0] != ids[1], rest.came)
+    trial.expect(
+        "responses:websocket:steered", rest.is_ok and len(ids) == 2 and ids[0] != ids[1], rest.came
+    )

@@ -19,13 +19,16 @@ JSON = {"content-type": "application/json"}
 
 def body_of(trial: Trial, api: str, text: str = "Say hello.", **more: Any) -> dict[str, Any]:
     """Return a valid body for a path of one of the APIs."""
-    return trial.response_body(text, **more) if api == "/responses" else trial.chat_body(text, **more)
+    return (
+        trial.response_body(text, **more) if api == "/responses" else trial.chat_body(text, **more)
+    )
 
 
 def api_of(trial: Trial) -> Generator[Step, Any, str]:
     """Return the path of an API that answers. Ends the case if neither does.
 
-    A served path can still be unusable: a gateway forwards requests to a backend that lacks the API.
+    A served path can still be unusable: a gateway forwards requests to a backend that lacks the
+    API.
     """
     for path in ("/responses", "/chat/completions"):
         exchange = yield from trial.post(path, body_of(trial, path))
@@ -78,15 +81,26 @@ def a_connection_serves_twice(trial: Trial) -> Steps:
     yield from trial.get("/models")
     second = yield from trial.get("/models")
     trial.answered(second)
-    trial.expect("transport:http:kept-alive", second.is_reused, "The second request needed a new connection.")
+    trial.expect(
+        "transport:http:kept-alive", second.is_reused, "The second request needed a new connection."
+    )
     length = str(len(second.body))
     announced = second.headers.get("content-length", length)
-    trial.expect("transport:http:length", announced == length, f"A content-length of {announced}, and {length} bytes.")
+    trial.expect(
+        "transport:http:length",
+        announced == length,
+        f"A content-length of {announced}, and {length} bytes.",
+    )
     trial.expect("transport:http:date", bool(second.headers.get("date")), "The header is missing.")
 
 
 @case(
-    must("transport:http:head", "http", "HEAD never returns a 5xx.", fault=[replies.LIST, replies.BROKEN]),
+    must(
+        "transport:http:head",
+        "http",
+        "HEAD never returns a 5xx.",
+        fault=[replies.LIST, replies.BROKEN],
+    ),
     good=[replies.LIST, error("No.", 405)],
 )
 def a_head_is_requested(trial: Trial) -> Steps:
@@ -119,8 +133,14 @@ def options_are_requested(trial: Trial) -> Steps:
 )
 def a_compressed_body_is_sent(trial: Trial) -> Steps:
     """Send a compressed valid request."""
-    exchange = yield from good(trial, code=gzip.compress, headers=JSON | {"content-encoding": "gzip"})
-    trial.expect("transport:http:compressed-request", is_answered(exchange) or is_refused(exchange), exchange.came)
+    exchange = yield from good(
+        trial, code=gzip.compress, headers=JSON | {"content-encoding": "gzip"}
+    )
+    trial.expect(
+        "transport:http:compressed-request",
+        is_answered(exchange) or is_refused(exchange),
+        exchange.came,
+    )
 
 
 @case(
@@ -208,10 +228,18 @@ def requests_are_sent_at_once(trial: Trial) -> Steps:
     """Send four concurrent requests."""
     path = yield from api_of(trial)
     bodies = [body_of(trial, path, f"Say {word}.") for word in WORDS]
-    exchanges = yield from trial.together(*(Request(method="POST", path=path, body=body) for body in bodies))
+    exchanges = yield from trial.together(
+        *(Request(method="POST", path=path, body=body) for body in bodies)
+    )
     ids = [at(exchange.json, "id") for exchange in exchanges]
-    are_distinct = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
-    trial.expect("transport:http:side-by-side", are_distinct, "; ".join(exchange.came for exchange in exchanges))
+    are_distinct = all(map(is_answered, exchanges)) and len(
+        set(map(str, filter(is_text, ids)))
+    ) == len(WORDS)
+    trial.expect(
+        "transport:http:side-by-side",
+        are_distinct,
+        "; ".join(exchange.came for exchange in exchanges),
+    )
 
 
 @case(
@@ -228,11 +256,15 @@ def much_is_sent(trial: Trial) -> Steps:
     path = yield from api_of(trial)
     text = f"Say hello. {'Leave these words alone. ' * 8000}"
     exchange = yield from trial.post(path, body_of(trial, path, text))
-    trial.expect("transport:http:large", is_answered(exchange) or is_refused(exchange), exchange.came)
+    trial.expect(
+        "transport:http:large", is_answered(exchange) or is_refused(exchange), exchange.came
+    )
 
 
 def heading(requirement: Requirement, headers: dict[str, str], *, refusable: bool = False) -> Case:
-    """Return the case that sends a valid request with unusual headers; if `refusable`, a rejection passes as well."""
+    """Return the case that sends a valid request with unusual headers; if `refusable`, a rejection
+    passes as well.
+    """
     row = replace(requirement, fault=[replies.GOOD, replies.BROKEN])
     name = row.id.rpartition(":")[2]
 
@@ -242,7 +274,9 @@ def heading(requirement: Requirement, headers: dict[str, str], *, refusable: boo
         trial.expect(row.id, is_right, exchange.came)
 
     script.__doc__ = f"Send a valid request: {name}."
-    return Case(f"headed_{name.replace('-', '_')}", (row,), script, good=[replies.GOOD, replies.GOOD])
+    return Case(
+        f"headed_{name.replace('-', '_')}", (row,), script, good=[replies.GOOD, replies.GOOD]
+    )
 
 
 HEADED = (
@@ -251,7 +285,11 @@ HEADED = (
         JSON | {"x-unknown": "1", "openai-beta": "x=v9", "cookie": "a=b"},
     ),
     heading(
-        must("transport:http:content-type-case", "http", "The content type is accepted in any case, with a charset."),
+        must(
+            "transport:http:content-type-case",
+            "http",
+            "The content type is accepted in any case, with a charset.",
+        ),
         {"content-type": "Application/JSON; charset=UTF-8"},
     ),
     heading(

@@ -39,7 +39,9 @@ def has_data(frame: Frame) -> bool:
         "transport:sse:event-line",
         "open-responses 2",
         "Every event has an `event:` line that equals the `type` of its data.",
-        fault=[replace(replies.GOOD, body=replies.GOOD.body.replace(b"event: response.created\n", b""))],
+        fault=[
+            replace(replies.GOOD, body=replies.GOOD.body.replace(b"event: response.created\n", b""))
+        ],
     ),
     must(
         "transport:sse:one-object",
@@ -113,10 +115,20 @@ def a_stream_is_framed(trial: Trial) -> Steps:
 def judge_headers(trial: Trial, exchange: Exchange) -> None:
     """Judge the headers of a stream."""
     kind = exchange.headers.get("content-type", "").lower()
-    trial.expect("transport:sse:content-type", kind.startswith("text/event-stream"), kind or "no content type")
-    trial.expect("transport:sse:charset", "charset=utf-8" in kind.replace(" ", "").replace('"', ""), kind)
+    trial.expect(
+        "transport:sse:content-type",
+        kind.startswith("text/event-stream"),
+        kind or "no content type",
+    )
+    trial.expect(
+        "transport:sse:charset", "charset=utf-8" in kind.replace(" ", "").replace('"', ""), kind
+    )
     cache = exchange.headers.get("cache-control", "").lower()
-    trial.expect("transport:sse:no-cache", "no-cache" in cache or "no-store" in cache, cache or "no cache-control")
+    trial.expect(
+        "transport:sse:no-cache",
+        "no-cache" in cache or "no-store" in cache,
+        cache or "no cache-control",
+    )
     coding = exchange.headers.get("content-encoding", "identity")
     trial.expect("transport:sse:uncompressed", coding == "identity", coding)
 
@@ -128,7 +140,9 @@ def judge_frames(trial: Trial, exchange: Exchange) -> None:
     if not events:
         raise Stop("failed", f"These are not events: {exchange.came}")
     values = exchange.events
-    trial.expect("transport:sse:one-object", all(isinstance(one, dict) for one in values), exchange.came)
+    trial.expect(
+        "transport:sse:one-object", all(isinstance(one, dict) for one in values), exchange.came
+    )
     named = [(frame.event, at(value, "type")) for frame, value in zip(events, values, strict=True)]
     wrong = [pair for pair in named if pair[0] is None or pair[0] != pair[1]]
     trial.expect("transport:sse:event-line", not wrong, preview(wrong))
@@ -137,12 +151,22 @@ def judge_frames(trial: Trial, exchange: Exchange) -> None:
         all(frame.is_ended for frame in frames),
         "The last frame does not end with an empty line.",
     )
-    trial.expect("transport:sse:no-ids", all(frame.id is None for frame in frames), "Frames have ids.")
+    trial.expect(
+        "transport:sse:no-ids", all(frame.id is None for frame in frames), "Frames have ids."
+    )
     others = sorted({name for frame in frames for name in frame.others})
     trial.expect("transport:sse:known-fields", not others, others)
     comments = sum(bool(frame.comments) for frame in frames)
-    trial.expect("transport:sse:comments-in-silence", comments <= 1 + len(events) // 4, f"{comments} comments")
-    trial.expect("transport:sse:utf-8", is_utf_8(exchange.body), "The stream contains bytes that are not UTF-8.")
+    trial.expect(
+        "transport:sse:comments-in-silence",
+        comments <= 1 + len(events) // 4,
+        f"{comments} comments",
+    )
+    trial.expect(
+        "transport:sse:utf-8",
+        is_utf_8(exchange.body),
+        "The stream contains bytes that are not UTF-8.",
+    )
     done = [frame for frame in frames if frame.data == "[DONE]"]
     trial.expect("transport:sse:no-done", not done, "The stream contains [DONE].")
 

@@ -30,8 +30,12 @@ UNCUT = CUT.patched("usage", "completion_tokens", to=200)
 
 OTHER = {"token": "Hi", "logprob": -2.0}
 
-TOKENS = {"content": [{"token": "Hello.", "logprob": -0.1, "bytes": [72, 105], "top_logprobs": [OTHER]}]}
+TOKENS = {
+    "content": [{"token": "Hello.", "logprob": -0.1, "bytes": [72, 105], "top_logprobs": [OTHER]}]
+}
 
 LOGPROBS = GOOD.patched("choices", 0, "logprobs", to=TOKENS)
 
-TWO = GOOD.patched("choices", to=[COMPLETION["choices"][0], COMPLETION["choices"][0] | {"index": 1}])
+TWO = GOOD.patched(
+    "choices", to=[COMPLETION["choices"][0], COMPLETION["choices"][0] | {"index": 1}]
+)

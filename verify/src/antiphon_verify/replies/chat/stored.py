@@ -11,7 +11,9 @@ FOUND = states(COMPLETION | {"metadata": {"a": "1"}})
 
 CHANGED = FOUND.patched("metadata", to={"b": "2"})
 
-MESSAGES = states({"object": "list", "data": [{"id": "chatcmpl-1-0", "role": "user", "content": "Say hello."}]})
+MESSAGES = states(
+    {"object": "list", "data": [{"id": "chatcmpl-1-0", "role": "user", "content": "Say hello."}]}
+)
 
 DELETED = states({"object": "chat.completion.deleted", "id": "chatcmpl-1", "deleted": True})
 

@@ -15,7 +15,9 @@ REJECTED = error("Invalid value.")
 def with_calls(*calls: dict[str, Any], finish_reason: str = "tool_calls") -> Reply:
     """Return a completion with these calls."""
     message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
-    return TEXT.patched(*MESSAGE, to=message).patched("choices", 0, "finish_reason", to=finish_reason)
+    return TEXT.patched(*MESSAGE, to=message).patched(
+        "choices", 0, "finish_reason", to=finish_reason
+    )
 
 
 def named(name: str, **fields: Any) -> dict[str, Any]:

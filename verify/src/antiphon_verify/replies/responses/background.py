@@ -4,7 +4,10 @@ from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
-QUEUED = states(RESPONSE | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None})
+QUEUED = states(
+    RESPONSE
+    | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None}
+)
 
 WAITS = states(
     RESPONSE

@@ -8,7 +8,13 @@ from antiphon_verify.replies.bodies import CALL, RESPONSE
 
 TEXT = states(RESPONSE)
 
-CUSTOM = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": "write_poem", "input": "Roses."}
+CUSTOM = {
+    "id": "ctc_1",
+    "type": "custom_tool_call",
+    "call_id": "call_1",
+    "name": "write_poem",
+    "input": "Roses.",
+}
 
 SUNNY = TEXT.patched("output", 0, "content", 0, "text", to="It is sunny in Paris.")
 
@@ -35,6 +41,7 @@ TIME = ROME | {"name": "get_time"}
 def streamed(*dropped: str) -> Reply:
     """Return a streamed call of get_weather, without events of some types."""
     events = [
-        one | {"item": {**one["item"], "name": "get_weather"}} if "item" in one else one for one in STREAMS["calls"]
+        one | {"item": {**one["item"], "name": "get_weather"}} if "item" in one else one
+        for one in STREAMS["calls"]
     ]
     return streams([one for one in events if one["type"] not in dropped])

@@ -11,7 +11,13 @@ DONE = states(RESPONSE)
 
 REJECTED = error("Cannot cancel a synchronous response.")
 
-CALL = {"id": "mcp_1", "type": "mcp_call", "status": "incomplete", "name": "lookup", "arguments": "{}"}
+CALL = {
+    "id": "mcp_1",
+    "type": "mcp_call",
+    "status": "incomplete",
+    "name": "lookup",
+    "arguments": "{}",
+}
 
 CALLED = states([{"method": "tools/call", "params": {"name": "lookup", "arguments": {}}}])
 

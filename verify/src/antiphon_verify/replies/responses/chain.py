@@ -13,10 +13,14 @@ SECOND = (
     .patched("output", 0, "content", 0, "text", to="Zanzibar.")
 )
 
-NOT_FOUND = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
+NOT_FOUND = error(
+    "Previous response with id 'resp_1' not found.", 400, "previous_response_not_found"
+)
 
 CALLED = FIRST.patched("output", to=[CALL])
 
-DUPLICATE = error("Duplicate function call found with call_id call_1.", 400, "invalid_value", "input")
+DUPLICATE = error(
+    "Duplicate function call found with call_id call_1.", 400, "invalid_value", "input"
+)
 
 STREAM = streams(STREAMS["answer"])

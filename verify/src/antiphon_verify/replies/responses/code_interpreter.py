@@ -32,20 +32,33 @@ def with_output(*items: Item, **fields: Any) -> Reply:
 
 def event(name: str, **fields: Any) -> Item:
     """Return an event of the call."""
-    return {"type": f"response.code_interpreter_call{name}", "output_index": 0, "item_id": "ci_1", **fields}
+    return {
+        "type": f"response.code_interpreter_call{name}",
+        "output_index": 0,
+        "item_id": "ci_1",
+        **fields,
+    }
 
 
-DELTAS = [event("_code.delta", delta=code.PRINTING[:5]), event("_code.delta", delta=code.PRINTING[5:])]
+DELTAS = [
+    event("_code.delta", delta=code.PRINTING[:5]),
+    event("_code.delta", delta=code.PRINTING[5:]),
+]
 
 
-def streamed(call: Item = CALL, *rest: Item, opened: Item = OPENED, deltas: list[Item] = DELTAS) -> list[Reply]:
+def streamed(
+    call: Item = CALL, *rest: Item, opened: Item = OPENED, deltas: list[Item] = DELTAS
+) -> list[Reply]:
     """Return the stream of a response with a call and the rest of its output."""
     events = [
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
         *(event(".in_progress"), *deltas, event("_code.done", code=code.PRINTING)),
         *(event(".interpreting"), event(".completed")),
         {"type": "response.output_item.done", "output_index": 0, "item": call},
-        {"type": "response.completed", "response": RESPONSE | {"output": [call, *(rest or (MESSAGE,))]}},
+        {
+            "type": "response.completed",
+            "response": RESPONSE | {"output": [call, *(rest or (MESSAGE,))]},
+        },
     ]
     return [streams(events)]
 
@@ -54,7 +67,10 @@ VALUED = CALL | {"code": code.VALUED, "outputs": logs("P1\nP2\n", "42")}
 HIDDEN = with_output(CALL)
 LATER = with_output(CALL | {"outputs": logs("verify 42\n")})
 
-RAISED = CALL | {"code": code.RAISING, "outputs": logs("before\nTraceback …\nZeroDivisionError: division by zero\n")}
+RAISED = CALL | {
+    "code": code.RAISING,
+    "outputs": logs("before\nTraceback …\nZeroDivisionError: division by zero\n"),
+}
 
 FIRST = CALL | {"code": "x = 41", "outputs": []}
 SECOND = CALL | {"id": "ci_2", "code": "print(x + 1)", "outputs": logs("42\n")}
@@ -77,7 +93,12 @@ def citing(**fields: Any) -> Reply:
     return states(RESPONSE | {"output": [CALL, MESSAGE | {"content": [part]}]})
 
 
-WRITTEN = states({"object": "list", "data": [CONTAINER_FILE | {"path": "/mnt/data/verify.txt", "source": "assistant"}]})
+WRITTEN = states(
+    {
+        "object": "list",
+        "data": [CONTAINER_FILE | {"path": "/mnt/data/verify.txt", "source": "assistant"}],
+    }
+)
 BYTES = Reply(200, b"made by code")
 
 IMAGE = {"type": "image", "url": "data:image/png;base64,iVBORw0KGgo="}
@@ -87,7 +108,12 @@ CITED = citing(filename="cfile_1.png", start_index=0, end_index=0).patched("outp
 READ = CALL | {"code": code.READING, "outputs": logs(f"{code.FACT}\n")}
 UNREAD = READ | {"outputs": []}
 
-COMMAND: Item = {"id": "sh_1", "type": "shell_call", "call_id": "call_1", "action": {"commands": ["echo tide"]}}
+COMMAND: Item = {
+    "id": "sh_1",
+    "type": "shell_call",
+    "call_id": "call_1",
+    "action": {"commands": ["echo tide"]},
+}
 PRINTED: Item = {
     "id": "sho_1",
     "type": "shell_call_output",

@@ -15,7 +15,13 @@ ITEM = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"}
 USERS = [{"id": "msg_1", "type": "message", **turn} for turn in TURNS if turn["role"] == "user"]
 
 COMPACTED = states(
-    {"id": "resp_1", "object": "response.compaction", "created_at": 1, "output": [*USERS, ITEM], "usage": USAGE}
+    {
+        "id": "resp_1",
+        "object": "response.compaction",
+        "created_at": 1,
+        "output": [*USERS, ITEM],
+        "usage": USAGE,
+    }
 )
 
 PLAIN = states(RESPONSE)
@@ -24,6 +30,8 @@ TRIGGERED = states(RESPONSE | {"output": [ITEM]})
 
 REJECTED = error("Missing required parameter: 'model'.")
 
-LOST = error("Previous response not found.", 400, "previous_response_not_found", "previous_response_id")
+LOST = error(
+    "Previous response not found.", 400, "previous_response_not_found", "previous_response_id"
+)
 
 BROKEN = error("Internal Server Error", 500)

@@ -39,22 +39,47 @@ SHORT = CREATED.patched("expires_after", "minutes", to=5)
 ADDED = states(FILE)
 BYTES = Reply(200, CONTENT, {"content-type": "application/octet-stream"})
 FILE_REMOVED = states({"id": "cfile_1", "object": "container.file.deleted", "deleted": True})
-FILE_LIFE = [CREATED, ADDED, ADDED, BYTES, FILE_REMOVED, error("Container file not found.", 404), REMOVED]
+FILE_LIFE = [
+    CREATED,
+    ADDED,
+    ADDED,
+    BYTES,
+    FILE_REMOVED,
+    error("Container file not found.", 404),
+    REMOVED,
+]
 
 
 def page(item: dict[str, Any], *ids: str, has_more: bool = False, **fields: Any) -> Reply:
     """Return a page of copies of an item, with these ids."""
-    return states({"object": "list", "data": [item | {"id": one} | fields for one in ids], "has_more": has_more})
+    return states(
+        {
+            "object": "list",
+            "data": [item | {"id": one} | fields for one in ids],
+            "has_more": has_more,
+        }
+    )
 
 
 LIST_NAME = f"{NAME} list"
 SECOND = CREATED.patched("id", to="cntr_2")
 LISTS = [
-    *(CREATED, SECOND, page(CONTAINER, "cntr_2", "cntr_0", "cntr_1"), page(CONTAINER, "cntr_2", name=LIST_NAME)),
+    *(
+        CREATED,
+        SECOND,
+        page(CONTAINER, "cntr_2", "cntr_0", "cntr_1"),
+        page(CONTAINER, "cntr_2", name=LIST_NAME),
+    ),
     *(page(CONTAINER, "cntr_2", has_more=True), page(CONTAINER, "cntr_1"), REMOVED, REMOVED),
 ]
 FILE_LISTS = [
-    *(UPLOADED, CREATED, ADDED, ADDED.patched("id", to="cfile_2"), page(FILE, "cfile_2", "cfile_1")),
+    *(
+        UPLOADED,
+        CREATED,
+        ADDED,
+        ADDED.patched("id", to="cfile_2"),
+        page(FILE, "cfile_2", "cfile_1"),
+    ),
     *(page(FILE, "cfile_1", has_more=True), page(FILE, "cfile_2"), REMOVED, DELETED),
 ]
 OPTIONS = [UPLOADED, SHORT, page(FILE, "cfile_1"), REMOVED, DELETED]

@@ -6,7 +6,9 @@ from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
-CREATED = states({"id": "conv_1", "object": "conversation", "created_at": 1763000000, "metadata": {"a": "1"}})
+CREATED = states(
+    {"id": "conv_1", "object": "conversation", "created_at": 1763000000, "metadata": {"a": "1"}}
+)
 
 CHANGED = CREATED.patched("metadata", to={"b": "2"})
 
@@ -21,7 +23,12 @@ LIFE = [CREATED, CREATED, CHANGED, DELETED, NOT_FOUND, NOT_FOUND]
 
 def item(text: str, role: str = "user") -> dict[str, Any]:
     """Return a message of a conversation."""
-    return {"id": f"msg_{text[:3]}", "type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+    return {
+        "id": f"msg_{text[:3]}",
+        "type": "message",
+        "role": role,
+        "content": [{"type": "input_text", "text": text}],
+    }
 
 
 ONE, TWO, THREE = map(item, ("One.", "Two.", "Three."))
@@ -50,7 +57,9 @@ TALK = page(item("Say."), item("Hello.", "assistant"))
 
 FIRST = states(RESPONSE | {"conversation": {"id": "conv_1"}})
 
-SECOND = FIRST.patched("usage", "input_tokens", to=40).patched("output", 0, "content", 0, "text", to="Zanzibar.")
+SECOND = FIRST.patched("usage", "input_tokens", to=40).patched(
+    "output", 0, "content", 0, "text", to="Zanzibar."
+)
 
 CONVERSATION_USED = [CREATED, FIRST, TALK, SECOND, FIRST]
 

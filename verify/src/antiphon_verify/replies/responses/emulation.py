@@ -8,7 +8,12 @@ from antiphon_verify.replies.bodies import CALL, MESSAGE, RESPONSE
 
 def page(model: str) -> Reply:
     """Return a list with this model."""
-    return states({"object": "list", "data": [{"id": model, "object": "model", "created": 1, "owned_by": "antiphon"}]})
+    return states(
+        {
+            "object": "list",
+            "data": [{"id": model, "object": "model", "created": 1, "owned_by": "antiphon"}],
+        }
+    )
 
 
 def with_item(item: dict[str, Any]) -> Reply:
@@ -21,7 +26,9 @@ def with_text(written: str) -> Reply:
     return with_item(MESSAGE | {"content": [{**MESSAGE["content"][0], "text": written}]})
 
 
-WRITTEN = with_text('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>')
+WRITTEN = with_text(
+    '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+)
 BROKEN = with_item(CALL | {"arguments": '{"city": "Paris"'})
 TEXTS, TOOLLESS, BREAKING, GRAMMAR = map(
     page, ("demo-text-calls", "demo-no-tools", "demo-broken-json", "demo-small-grammar")

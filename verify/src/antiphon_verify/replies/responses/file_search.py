@@ -22,7 +22,13 @@ SEARCH: Item = {
     "queries": ["height of the lighthouse of Brest"],
     "results": None,
 }
-RESULT = {"file_id": "file-1", "filename": "lighthouse.txt", "score": 0.9, "text": TEXT, "attributes": {}}
+RESULT = {
+    "file_id": "file-1",
+    "filename": "lighthouse.txt",
+    "score": 0.9,
+    "text": TEXT,
+    "attributes": {},
+}
 FOUND = SEARCH | {"results": [RESULT]}
 OPENED = SEARCH | {"status": "in_progress", "queries": []}
 STEPS = ("in_progress", "searching", "completed")
@@ -30,7 +36,12 @@ STEPS = ("in_progress", "searching", "completed")
 
 def citing(index: int = 9, text: str = "27 metres.") -> Item:
     """Return a message that cites the file."""
-    citation = {"type": "file_citation", "file_id": "file-1", "filename": "lighthouse.txt", "index": index}
+    citation = {
+        "type": "file_citation",
+        "file_id": "file-1",
+        "filename": "lighthouse.txt",
+        "index": index,
+    }
     part = {"type": "output_text", "text": text, "annotations": [citation], "logprobs": []}
     return MESSAGE | {"content": [part]}
 
@@ -43,11 +54,24 @@ def with_output(*items: Item, **fields: Any) -> Reply:
 def streamed(*items: Item, steps: tuple[str, ...] = STEPS, opened: Item = OPENED) -> list[Reply]:
     """Return the files of a case, and the stream of a response with these items."""
     events = [{"type": "response.output_item.added", "output_index": 0, "item": opened}]
-    events += [{"type": f"response.file_search_call.{step}", "output_index": 0, "item_id": "fs_1"} for step in steps]
+    events += [
+        {"type": f"response.file_search_call.{step}", "output_index": 0, "item_id": "fs_1"}
+        for step in steps
+    ]
     end = {"type": "response.completed", "response": RESPONSE | {"output": list(items)}}
     return [*STOCKED, streams([*events, end])]
 
 
-ECHO = {"type": "file_search", "vector_store_ids": ["vs_1"], "max_num_results": 20, "ranking_options": {}}
+ECHO = {
+    "type": "file_search",
+    "vector_store_ids": ["vs_1"],
+    "max_num_results": 20,
+    "ranking_options": {},
+}
 RANKED = ECHO | {"ranking_options": {"ranker": "auto", "score_threshold": 0.25}}
-REJECTED = error("Invalid 'tools[0].max_num_results'.", 400, "integer_above_max_value", "tools[0].max_num_results")
+REJECTED = error(
+    "Invalid 'tools[0].max_num_results'.",
+    400,
+    "integer_above_max_value",
+    "tools[0].max_num_results",
+)

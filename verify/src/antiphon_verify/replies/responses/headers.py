@@ -25,4 +25,6 @@ GOOD = headed()
 
 REJECTED = replace(error("Invalid type."), headers=ALL | {"x-request-id": "req_2"})
 
-WRONG = replace(error("Incorrect API key provided: sk-wr***.", 401), headers={"www-authenticate": "Bearer"})
+WRONG = replace(
+    error("Incorrect API key provided: sk-wr***.", 401), headers={"www-authenticate": "Bearer"}
+)

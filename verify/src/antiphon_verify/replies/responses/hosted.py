@@ -10,10 +10,14 @@ from antiphon_verify.samples import UNREACHABLE_URL, mcp
 
 def is_image(event: dict[str, Any]) -> bool:
     """Whether an event completes an image."""
-    return event["type"] == "response.output_item.done" and bool(event["item"]["type"] == "image_generation_call")
+    return event["type"] == "response.output_item.done" and bool(
+        event["item"]["type"] == "image_generation_call"
+    )
 
 
-EVENTS = [changed(one, "item", "result", to="iVBO") if is_image(one) else one for one in STREAMS["tools"]]
+EVENTS = [
+    changed(one, "item", "result", to="iVBO") if is_image(one) else one for one in STREAMS["tools"]
+]
 
 TEXT = STREAMS["answer"]
 
@@ -45,6 +49,12 @@ REJECTED = error("Invalid 'tools[0].server_url'.")
 
 ACCEPTED = states(RESPONSE)
 
-FAILED = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "nowhere", "tools": [], "error": "unreachable"}
+FAILED = {
+    "id": "mcpl_1",
+    "type": "mcp_list_tools",
+    "server_label": "nowhere",
+    "tools": [],
+    "error": "unreachable",
+}
 
 ECHOED = states(RESPONSE | {"tools": [mcp(UNREACHABLE_URL)], "output": [FAILED]})

@@ -31,7 +31,12 @@ DRAWING = TOOL | {"partial_images": 1, "size": "1024x1024"}
 
 def body(*items: Item, **fields: Any) -> dict[str, Any]:
     """Return the body of a response with these items and a message."""
-    return RESPONSE | {"output": [*items, MESSAGE], "tools": [DRAWING], "tool_usage": {"image_gen": COUNTS}, **fields}
+    return RESPONSE | {
+        "output": [*items, MESSAGE],
+        "tools": [DRAWING],
+        "tool_usage": {"image_gen": COUNTS},
+        **fields,
+    }
 
 
 def with_output(*items: Item, **fields: Any) -> Reply:
@@ -41,13 +46,20 @@ def with_output(*items: Item, **fields: Any) -> Reply:
 
 def step(name: str, **fields: Any) -> Item:
     """Return a step of the image."""
-    return {"type": f"response.image_generation_call.{name}", "output_index": 0, "item_id": "ig_1", **fields}
+    return {
+        "type": f"response.image_generation_call.{name}",
+        "output_index": 0,
+        "item_id": "ig_1",
+        **fields,
+    }
 
 
 PARTIAL = step("partial_image", partial_image_index=0, partial_image_b64=PNG)
 
 
-def streamed(call: Item = CALL, opened: Item = OPENED, partial: Item = PARTIAL, **fields: Any) -> list[Reply]:
+def streamed(
+    call: Item = CALL, opened: Item = OPENED, partial: Item = PARTIAL, **fields: Any
+) -> list[Reply]:
     """Return the stream of a response with an image, and the stored response."""
     events = [
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
@@ -58,7 +70,8 @@ def streamed(call: Item = CALL, opened: Item = OPENED, partial: Item = PARTIAL, 
     return [streams(events), with_output(CALL)]
 
 
-DRAWN, TALKED = with_output(CALL), with_output()
+DRAWN = with_output(CALL)
+TALKED = with_output()
 REJECTED = error("There is no image to edit.", 400, "invalid_value", "tools[0].action")
 GENERATED = states({"created": 1_790_000_000, "data": [{"b64_json": PNG}]})
 NO_IMAGE = with_output(CALL | {"result": NEITHER})

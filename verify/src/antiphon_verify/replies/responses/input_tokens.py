@@ -10,6 +10,7 @@ def counted(number: int, exactness: str = "exact") -> Reply:
     return states(body, antiphon_token_count=exactness)
 
 
-SHORT, LONG = counted(12), counted(99)
+SHORT = counted(12)
+LONG = counted(99)
 
 USED = states(RESPONSE)

@@ -4,7 +4,9 @@ from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 GOOD = (
-    states(RESPONSE | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}})
+    states(
+        RESPONSE | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    )
     .patched("output", to=[MESSAGE | {"status": "incomplete"}])
     .patched("usage", "output_tokens", to=16)
 )

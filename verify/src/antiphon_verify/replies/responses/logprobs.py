@@ -14,8 +14,14 @@ BARE = states(RESPONSE)
 
 GOOD = BARE.patched(*PLACE, to=[TOKEN])
 
-DELTAS = [one | {"logprobs": [TOKEN]} if one["type"].endswith("_text.delta") else one for one in STREAMS["answer"]]
+DELTAS = [
+    one | {"logprobs": [TOKEN]} if one["type"].endswith("_text.delta") else one
+    for one in STREAMS["answer"]
+]
 
-EMPTY = [one | {"logprobs": []} if one["type"].endswith("_text.delta") else one for one in STREAMS["answer"]]
+EMPTY = [
+    one | {"logprobs": []} if one["type"].endswith("_text.delta") else one
+    for one in STREAMS["answer"]
+]
 
 STREAM = streams(DELTAS)

@@ -66,13 +66,19 @@ def received(*words: str, **headers: str) -> Reply:
     """Return what the MCP server received: a call of `lookup` for each word."""
     return states(
         [
-            {"method": "tools/call", "params": {"name": "lookup", "arguments": {"word": word}}, "headers": headers}
+            {
+                "method": "tools/call",
+                "params": {"name": "lookup", "arguments": {"word": word}},
+                "headers": headers,
+            }
             for word in words
         ]
     )
 
 
-WITH_CALL, WITH_REQUEST, WITH_TEXT = with_output(LIST, CALL, MESSAGE), with_output(LIST, REQUEST), with_output(MESSAGE)
+WITH_CALL = with_output(LIST, CALL, MESSAGE)
+WITH_REQUEST = with_output(LIST, REQUEST)
+WITH_TEXT = with_output(MESSAGE)
 
 ONCE = [WITH_CALL, received("antiphon")]
 
@@ -92,7 +98,9 @@ def with_call(**fields: Any) -> Replies:
 def list_events(index: int) -> list[Item]:
     """Return the events of the list of tools."""
     opened = LIST | {"tools": []}
-    return item(index, opened, steps("mcp_list_tools", "in_progress", "completed"), tools=LIST["tools"])
+    return item(
+        index, opened, steps("mcp_list_tools", "in_progress", "completed"), tools=LIST["tools"]
+    )
 
 
 def call_events(index: int) -> list[Item]:
@@ -100,7 +108,9 @@ def call_events(index: int) -> list[Item]:
     arguments = grown("mcp_call_arguments", "arguments", ARGUMENTS)
     inside = [*steps("mcp_call", "in_progress"), *arguments, *steps("mcp_call", "completed")]
     opened = CALL | {"status": "in_progress", "arguments": "", "output": None}
-    return item(index, opened, inside, **{name: CALL[name] for name in ("status", "arguments", "output")})
+    return item(
+        index, opened, inside, **{name: CALL[name] for name in ("status", "arguments", "output")}
+    )
 
 
 EVENTS = stream(list_events(0), call_events(1), message(2), **WELL)

@@ -13,7 +13,8 @@ def template(text: str) -> dict[str, Any]:
     return {"name": "antiphon verify", "messages": [{"role": "user", "content": text}]}
 
 
-ADA, DOCTOR = template("My name is {{visitor}}."), template("My name is Doctor {{visitor}}.")
+ADA = template("My name is {{visitor}}.")
+DOCTOR = template("My name is Doctor {{visitor}}.")
 
 
 PROMPT: dict[str, Any] = ADA | {
@@ -31,7 +32,12 @@ LIST = states({"object": "list", "data": [PROMPT]})
 VERSIONS = states({"object": "list", "data": [PROMPT | {"version": 2}, PROMPT]})
 DELETED = states({"id": "pmpt_1", "object": "prompt.deleted", "deleted": True})
 NOT_FOUND = error(f"Prompt with id '{UNKNOWN}' not found.", 404)
-MISSING = error("Missing value for the variable 'visitor'.", 400, "missing_required_parameter", "prompt.variables")
+MISSING = error(
+    "Missing value for the variable 'visitor'.",
+    400,
+    "missing_required_parameter",
+    "prompt.variables",
+)
 INVALID = error("Invalid 'prompt'.")
 
 
@@ -47,4 +53,10 @@ BRACES = with_text("Your name is {{place}}.", id="pmpt_1", variables={"visitor":
 LIFE = [CREATED, CREATED, LIST, DELETED, NOT_FOUND]
 VERSIONED = [CREATED, SECOND, CREATED, VERSIONS, RECALLED, CREATED, CREATED, DELETED]
 USED = [CREATED, RECALLED, BRACES, DELETED]
-REJECTED = [CREATED, MISSING, INVALID, error("Prompt with id 'pmpt_1' and version '99' not found.", 404), DELETED]
+REJECTED = [
+    CREATED,
+    MISSING,
+    INVALID,
+    error("Prompt with id 'pmpt_1' and version '99' not found.", 404),
+    DELETED,
+]

@@ -6,7 +6,10 @@ from antiphon_verify.replies.bodies import CALL, RESPONSE
 
 PLAIN = states(RESPONSE)
 
-EVENTS = [*STREAMS["answer"][:-1], {"type": "response.completed", "sequence_number": 99, "response": RESPONSE}]
+EVENTS = [
+    *STREAMS["answer"][:-1],
+    {"type": "response.completed", "sequence_number": 99, "response": RESPONSE},
+]
 
 
 def ending(*path: str | int, to: object) -> Reply:

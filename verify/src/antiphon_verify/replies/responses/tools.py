@@ -6,7 +6,12 @@ from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import CALL, RESPONSE
 from antiphon_verify.samples import WEATHER
 
-WORLD = {"type": "namespace", "name": "world", "description": "Facts of the world.", "tools": [WEATHER]}
+WORLD = {
+    "type": "namespace",
+    "name": "world",
+    "description": "Facts of the world.",
+    "tools": [WEATHER],
+}
 
 
 TEXT = states(RESPONSE)
@@ -23,7 +28,15 @@ def with_output(*items: dict[str, Any], **fields: Any) -> Reply:
 
 def custom_call(name: str, input: str = "Roses.") -> Reply:
     """Return a call of a custom_call tool."""
-    return with_output({"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": name, "input": input})
+    return with_output(
+        {
+            "id": "ctc_1",
+            "type": "custom_tool_call",
+            "call_id": "call_1",
+            "name": name,
+            "input": input,
+        }
+    )
 
 
 NAMESPACED = with_output(CALL | {"namespace": "world"}, tools=[WORLD])
@@ -39,9 +52,13 @@ SEARCH = {
     "arguments": {"goal": "the weather"},
 }
 
-SEARCHING, FOUND = with_output(SEARCH), with_output(CALL)
+SEARCHING = with_output(SEARCH)
+FOUND = with_output(CALL)
 
 
 def built_in(tool: dict[str, Any], kind: str, action: dict[str, Any]) -> Reply:
     """Return a call of a built-in tool, which is echoed."""
-    return with_output({"id": "x_1", "type": kind, "status": "completed", "call_id": "call_1", **action}, tools=[tool])
+    return with_output(
+        {"id": "x_1", "type": kind, "status": "completed", "call_id": "call_1", **action},
+        tools=[tool],
+    )

@@ -24,7 +24,10 @@ UPLOAD: dict[str, Any] = {
 
 CREATED = states(UPLOAD)
 
-ADDED = [states({"id": f"part_{n}", "object": "upload.part", "created_at": 1, "upload_id": "upload_1"}) for n in (2, 1)]
+ADDED = [
+    states({"id": f"part_{n}", "object": "upload.part", "created_at": 1, "upload_id": "upload_1"})
+    for n in (2, 1)
+]
 
 REJECTED = error("The parts have 6 bytes together.", param="part_ids")
 

@@ -37,7 +37,9 @@ def page(*ids: str) -> Reply:
     """Return a page of vector stores with these ids."""
     data = [STORE | {"id": one} for one in ids]
     first, last = (ids[0], ids[-1]) if ids else (None, None)
-    return states({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": False})
+    return states(
+        {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": False}
+    )
 
 
 LISTS = [
@@ -64,17 +66,39 @@ ENTRY = states(
 
 DONE = ENTRY.patched("status", to="completed")
 
-WHOLE = CREATED.patched("file_counts", to=COUNTS | {"completed": 1, "total": 1}).patched("usage_bytes", to=43)
+WHOLE = CREATED.patched("file_counts", to=COUNTS | {"completed": 1, "total": 1}).patched(
+    "usage_bytes", to=43
+)
 
 PARTS = [{"type": "text", "text": TEXT.decode()}]
 
-HIT = {"file_id": "file-1", "filename": "lighthouse.txt", "score": 0.5, "attributes": {}, "content": PARTS}
+HIT = {
+    "file_id": "file-1",
+    "filename": "lighthouse.txt",
+    "score": 0.5,
+    "attributes": {},
+    "content": PARTS,
+}
 
-HITS = states({"object": "vector_store.search_results.page", "search_query": ["x"], "data": [HIT], "has_more": False})
+HITS = states(
+    {
+        "object": "vector_store.search_results.page",
+        "search_query": ["x"],
+        "data": [HIT],
+        "has_more": False,
+    }
+)
 
 NONE = HITS.patched("data", to=[])
 
-CONTENT = states({"object": "vector_store.file_content.page", "data": PARTS, "has_more": False, "next_page": None})
+CONTENT = states(
+    {
+        "object": "vector_store.file_content.page",
+        "data": PARTS,
+        "has_more": False,
+        "next_page": None,
+    }
+)
 
 DETACHED = states({"id": "file-1", "object": "vector_store.file.deleted", "deleted": True})
 
@@ -96,13 +120,17 @@ ENDED = BATCH.patched("status", to="completed").patched(
 
 FAILED = ENTRY.patched("id", to="file-2").patched("status", to="failed")
 
-UNREADABLE = FAILED.patched("last_error", to={"code": "invalid_file", "message": "The PDF is damaged."})
+UNREADABLE = FAILED.patched(
+    "last_error", to={"code": "invalid_file", "message": "The PDF is damaged."}
+)
 
 BATCHED = [CREATED, FILE, BAD, BATCH, ENDED, page("file-1", "file-2"), UNREADABLE]
 
 LONG = [HITS.patched("data", 0, "content", 0, "text", to=f"7,{text}") for text in PLANTED.values()]
 
-REASON = DONE.patched("status", to="failed").patched("last_error", to={"code": "invalid_file", "message": "Too long."})
+REASON = DONE.patched("status", to="failed").patched(
+    "last_error", to={"code": "invalid_file", "message": "Too long."}
+)
 
 FOUND = [CREATED, FILE, ENTRY, ENTRY, DONE, *LONG]
 
@@ -110,4 +138,10 @@ WHOLLY = [*FOUND, *FOUND[:4], REASON]
 
 CUT = [*FOUND[:4], REASON, *FOUND[:-1], NONE]
 
-WRONG = [CREATED, NOT_FOUND, FILE, error("No such File object.", 404), error("Invalid type for 'attributes.tags'.")]
+WRONG = [
+    CREATED,
+    NOT_FOUND,
+    FILE,
+    error("No such File object.", 404),
+    error("Invalid type for 'attributes.tags'."),
+]

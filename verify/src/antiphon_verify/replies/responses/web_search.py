@@ -21,7 +21,13 @@ SOURCES = SEARCH | {"action": SEARCH["action"] | {"sources": [{"type": "url", "u
 
 def citing(first: int, last: int) -> Item:
     """Return a message with a citation between these indexes."""
-    citation = {"type": "url_citation", "url": URL, "title": "Paris", "start_index": first, "end_index": last}
+    citation = {
+        "type": "url_citation",
+        "url": URL,
+        "title": "Paris",
+        "start_index": first,
+        "end_index": last,
+    }
     part = {"type": "output_text", "text": "Paris [1].", "annotations": [citation], "logprobs": []}
     return MESSAGE | {"content": [part]}
 

@@ -9,7 +9,9 @@ ENDED = "response.completed"
 BODY = {"name": "antiphon verify", "url": URL, "event_types": [ENDED]}
 
 ENDPOINT = {"id": "we_1", "object": "webhook_endpoint", "created_at": 1, "updated_at": 1, **BODY}
-CREATED = states({**ENDPOINT, "signing_secret": "whsec_MQ==", "signing_secret_hint": "whsec_...MQ=="})
+CREATED = states(
+    {**ENDPOINT, "signing_secret": "whsec_MQ==", "signing_secret_hint": "whsec_...MQ=="}
+)
 FOUND = states(ENDPOINT)
 LISTED = states({"object": "list", "data": [ENDPOINT], "has_more": False})
 CHANGED = states(ENDPOINT | {"name": "changed"})

@@ -21,11 +21,19 @@ def response(name: str = "resp_1", *, reused: bool = True, **fields: Any) -> Rep
 
 def fails(code: str | None = None, param: str | None = None, **fields: Any) -> Reply:
     """Return an error on a socket."""
-    error = {"type": "invalid_request_error", "code": code, "message": "It is wrong.", "param": param}
-    return replace(frames({"type": "error", "status": 400, "error": error, **fields}), is_reused=True)
+    error = {
+        "type": "invalid_request_error",
+        "code": code,
+        "message": "It is wrong.",
+        "param": param,
+    }
+    return replace(
+        frames({"type": "error", "status": 400, "error": error, **fields}), is_reused=True
+    )
 
 
-FIRST, SECOND = response(), response("resp_2")
+FIRST = response()
+SECOND = response("resp_2")
 
 LOST = fails("previous_response_not_found", "previous_response_id")
 
@@ -45,18 +53,31 @@ CHAIN = [FIRST, SECOND, LOST, FIRST]
 
 BAD = [FIRST, fails(), fails(), fails("invalid_type", "input")]
 
-COMPACTED = states({"object": "response.compaction", "output": [{"type": "compaction", "encrypted_content": "gAAA"}]})
+COMPACTED = states(
+    {
+        "object": "response.compaction",
+        "output": [{"type": "compaction", "encrypted_content": "gAAA"}],
+    }
+)
 
 
 def steered(outcome: str, **fields: Any) -> Reply:
     """Return the outcome of a steer."""
     steer = fields.pop("steer", {"previous_response_id": "resp_1"})
-    return replace(frames({"type": f"response.steer.{outcome}", "steer": steer, **fields}), is_reused=True)
+    return replace(
+        frames({"type": f"response.steer.{outcome}", "steer": steer, **fields}), is_reused=True
+    )
 
 
-NO_SUCH = {"code": "response_not_found", "message": "The response is not there.", "type": "invalid_request_error"}
+NO_SUCH = {
+    "code": "response_not_found",
+    "message": "The response is not there.",
+    "type": "invalid_request_error",
+}
 
-NOT_FOUND = steered("failed", error=NO_SUCH, steer={"previous_response_id": "resp_0", "input": "In French, please."})
+NOT_FOUND = steered(
+    "failed", error=NO_SUCH, steer={"previous_response_id": "resp_0", "input": "In French, please."}
+)
 
 ACCEPTED = steered("accepted", steer={"id": "steer_1", "previous_response_id": "resp_1"})
 

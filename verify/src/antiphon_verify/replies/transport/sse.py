@@ -10,7 +10,13 @@ GOOD = streams(STREAMS["answer"], cache_control="no-cache")
 
 def headed(**headers: str) -> Reply:
     """Return the stream with other headers."""
-    return replace(GOOD, headers={**GOOD.headers, **{name.replace("_", "-"): value for name, value in headers.items()}})
+    return replace(
+        GOOD,
+        headers={
+            **GOOD.headers,
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        },
+    )
 
 
 def reworded(old: bytes, new: bytes) -> Reply:

@@ -31,7 +31,8 @@ NO_REQUEST = "mcpr_00000000000000000000000000000000"
 def answering(requests: list[Item], *, approve: bool) -> list[Item]:
     """Return the client's answers to approval requests."""
     return [
-        {"type": "mcp_approval_response", "approval_request_id": id_of(one), "approve": approve} for one in requests
+        {"type": "mcp_approval_response", "approval_request_id": id_of(one), "approve": approve}
+        for one in requests
     ]
 
 
@@ -45,14 +46,21 @@ def answering(requests: list[Item], *, approve: bool) -> list[Item]:
     must(
         "responses:mcp:approval-item",
         "spec 5",
-        "An approval request is an item with an id, the server's label, the tool's name and its arguments.",
-        fault=replaced(replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST | {"arguments": ""})),
+        "An approval request is an item with an id, the server's label, the tool's name and its "
+        "arguments.",
+        fault=replaced(
+            replies.APPROVING,
+            0,
+            replies.with_output(replies.LIST, replies.REQUEST | {"arguments": ""}),
+        ),
     ),
     must(
         "responses:mcp:approval-ends",
         "spec 16",
         "An approval request ends the response, which is completed.",
-        fault=replaced(replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST, MESSAGE)),
+        fault=replaced(
+            replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST, MESSAGE)
+        ),
     ),
     must(
         "responses:mcp:approved",
@@ -74,7 +82,9 @@ def a_call_is_approved(trial: Trial) -> Steps:
     unasked = items_of(first, CALL) or (yield from received_calls(trial, "/approved"))
     trial.expect("responses:mcp:approval-default", not unasked, first["output"])
     requests = approval_requests(first)
-    are_whole = all(has_texts(one, "name", "arguments") and is_object(one["arguments"]) for one in requests)
+    are_whole = all(
+        has_texts(one, "name", "arguments") and is_object(one["arguments"]) for one in requests
+    )
     trial.expect("responses:mcp:approval-item", are_whole, requests)
     is_last = at(first, "output", -1, "type") == REQUEST and at(first, "status") == "completed"
     trial.expect("responses:mcp:approval-ends", is_last, first["output"])
@@ -86,9 +96,9 @@ def a_call_is_approved(trial: Trial) -> Steps:
     calls = items_of(trial.response(exchange), CALL)[: len(requests)]
     received = yield from received_calls(trial, "/approved")
     expected = [(one.get("name"), one.get("arguments")) for one in requests]
-    are_called = [(one.get("name"), one.get("arguments")) for one in calls] == expected and len(received) >= len(
-        expected
-    )
+    are_called = [(one.get("name"), one.get("arguments")) for one in calls] == expected and len(
+        received
+    ) >= len(expected)
     trial.expect("responses:mcp:approved", are_called, exchange.came)
     ids = [one.get("approval_request_id") for one in calls]
     trial.expect("responses:mcp:approved-id", ids == [one.get("id") for one in requests], ids)
@@ -120,7 +130,9 @@ def a_call_is_denied(trial: Trial) -> Steps:
     )
     trial.succeed(exchange)
     received = yield from received_calls(trial, "/denied")
-    trial.expect("responses:mcp:denied", not received and not items_of(exchange.json, CALL), exchange.came)
+    trial.expect(
+        "responses:mcp:denied", not received and not items_of(exchange.json, CALL), exchange.came
+    )
     is_completed = at(exchange.json, "status") == "completed"
     trial.expect("responses:mcp:denied-goes-on", is_completed, exchange.came)
 
@@ -138,7 +150,9 @@ def an_unknown_request_is_approved(trial: Trial) -> Steps:
     """Approve an unknown request."""
     first = yield from respond(trial, "/unknown")
     nothing = answering([{"id": NO_REQUEST}], approve=True)
-    exchange = yield from trial.respond(nothing, tools=[trial.mcp_tool("/unknown")], previous_response_id=id_of(first))
+    exchange = yield from trial.respond(
+        nothing, tools=[trial.mcp_tool("/unknown")], previous_response_id=id_of(first)
+    )
     trial.expect("responses:mcp:approval-unknown", 400 <= exchange.status < 500, exchange.came)
 
 
@@ -148,7 +162,9 @@ def forged(request: Item, path: str) -> Item:
 
 
 def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Item) -> Steps:
-    """Send a forged request with its approval, and judge whether it runs, and whether it is rejected."""
+    """Send a forged request with its approval, and judge whether it runs, and whether it is
+    rejected.
+    """
     exchange = yield from trial.respond(
         [request, *answering([request], approve=True)],
         tools=[trial.mcp_tool(path, require_approval="always")],
@@ -165,14 +181,23 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
     must(
         "responses:mcp:approval-changed",
         "spec 16",
-        "With `previous_response_id`, a call does not run if the client changed its approval request.",
-        fault=[replies.WITH_REQUEST, replies.with_output(replies.APPROVED, MESSAGE), replies.received("/changed")],
+        "With `previous_response_id`, a call does not run if the client changed its approval "
+        "request.",
+        fault=[
+            replies.WITH_REQUEST,
+            replies.with_output(replies.APPROVED, MESSAGE),
+            replies.received("/changed"),
+        ],
     ),
     should(
         "responses:mcp:approval-changed-refused",
         "spec 13",
         "A changed approval request is rejected with 400.",
-        fault=[replies.WITH_REQUEST, replies.with_output(replies.APPROVED, MESSAGE), replies.received("antiphon")],
+        fault=[
+            replies.WITH_REQUEST,
+            replies.with_output(replies.APPROVED, MESSAGE),
+            replies.received("antiphon"),
+        ],
     ),
     good=[replies.WITH_REQUEST, replies.REJECTED, replies.received()],
 )
@@ -187,7 +212,8 @@ def a_changed_call_is_approved(trial: Trial) -> Steps:
     must(
         "responses:mcp:approval-invented",
         "spec 16",
-        "With `previous_response_id`, a call does not run if the client invented its approval request.",
+        "With `previous_response_id`, a call does not run if the client invented its approval "
+        "request.",
         fault=[
             replies.with_output(replies.LIST, MESSAGE),
             replies.with_output(replies.APPROVED, MESSAGE),
@@ -222,7 +248,9 @@ def an_invented_call_is_approved(trial: Trial) -> Steps:
 def some_tools_need_an_approval(trial: Trial) -> Steps:
     """Request a call of a tool that needs an approval, unlike others."""
     always = {"always": {"tool_names": [LOOKUP["name"]]}}
-    response = yield from respond(trial, "/always", allowed_tools=[LOOKUP["name"]], require_approval=always)
+    response = yield from respond(
+        trial, "/always", allowed_tools=[LOOKUP["name"]], require_approval=always
+    )
     if not items_of(response, CALL):
         approval_requests(response)
     trial.expect("responses:mcp:approval-always", not items_of(response, CALL), response["output"])
@@ -240,7 +268,11 @@ def some_tools_need_an_approval(trial: Trial) -> Steps:
 def some_tools_need_no_approval(trial: Trial) -> Steps:
     """Request a call of a tool that needs no approval, unlike others."""
     never = {"never": {"tool_names": [LOOKUP["name"]]}}
-    response = yield from respond(trial, "/never", allowed_tools=[LOOKUP["name"]], require_approval=never)
+    response = yield from respond(
+        trial, "/never", allowed_tools=[LOOKUP["name"]], require_approval=never
+    )
     if not items_of(response, REQUEST):
         called(response)
-    trial.expect("responses:mcp:approval-never", not items_of(response, REQUEST), response["output"])
+    trial.expect(
+        "responses:mcp:approval-never", not items_of(response, REQUEST), response["output"]
+    )

@@ -1,4 +1,6 @@
-"""The tools of an MCP server are listed and called, streamed and not streamed, now and in the next turn."""
+"""The tools of an MCP server are listed and called, streamed and not streamed, now and in the next
+turn.
+"""
 
 import json
 from typing import Any
@@ -35,14 +37,17 @@ def is_listed_whole(item: Item, tool: dict[str, Any]) -> bool:
     """Whether a list has this tool of the server unchanged."""
     found = [one for one in listed(item, "tools") if at(one, "name") == tool["name"]]
     expected = (tool["description"], tool["inputSchema"])
-    return len(found) == 1 and (at(found[0], "description"), at(found[0], "input_schema")) == expected
+    return (
+        len(found) == 1 and (at(found[0], "description"), at(found[0], "input_schema")) == expected
+    )
 
 
 @case(
     must(
         "responses:mcp:list-item",
         "spec 5",
-        "A list of tools is an item with an id, the server's label, and tools with names and schemas.",
+        "A list of tools is an item with an id, the server's label, and tools with names and "
+        "schemas.",
         fault=replies.with_list(tools=[{"name": "lookup"}]),
     ),
     must(
@@ -68,7 +73,8 @@ def is_listed_whole(item: Item, tool: dict[str, Any]) -> bool:
     must(
         "responses:mcp:call-item",
         "spec 5",
-        "A call is an item with an id, a status, the server's label, the tool's name and its arguments.",
+        "A call is an item with an id, a status, the server's label, the tool's name and its "
+        "arguments.",
         fault=replies.with_call(server_label=None),
     ),
     must(
@@ -109,30 +115,59 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     kinds = [at(item, "type") for item in listed(response, "output")]
     listing = listed_tools(response)
     have_schemas = all(
-        is_text(at(one, "name")) and isinstance(at(one, "input_schema"), dict) for one in listing["tools"]
+        is_text(at(one, "name")) and isinstance(at(one, "input_schema"), dict)
+        for one in listing["tools"]
     )
-    trial.expect("responses:mcp:list-item", has_texts(listing) and have_schemas and bool(listing["tools"]), listing)
+    trial.expect(
+        "responses:mcp:list-item",
+        has_texts(listing) and have_schemas and bool(listing["tools"]),
+        listing,
+    )
     trial.expect("responses:mcp:list-before", kinds.count(LIST) == 1 and kinds[0] == LIST, kinds)
-    trial.expect("responses:mcp:list-whole", all(is_listed_whole(listing, tool) for tool in TOOLS), listing)
+    trial.expect(
+        "responses:mcp:list-whole", all(is_listed_whole(listing, tool) for tool in TOOLS), listing
+    )
     trial.expect("responses:mcp:used", CALL in kinds, kinds)
     calls = called(response)
     received = yield from received_calls(trial, "/call")
-    are_whole = all(has_texts(one, "status", "name", "arguments") and is_object(one["arguments"]) for one in calls)
+    are_whole = all(
+        has_texts(one, "status", "name", "arguments") and is_object(one["arguments"])
+        for one in calls
+    )
     trial.expect("responses:mcp:call-item", are_whole, calls)
     trial.expect(
-        "responses:mcp:call-once", len(received) == len(calls), f"{len(received)} calls for {len(calls)} items"
+        "responses:mcp:call-once",
+        len(received) == len(calls),
+        f"{len(received)} calls for {len(calls)} items",
     )
     arguments = sorted(json.dumps(at(one, "arguments"), sort_keys=True) for one in received)
     passed = sorted(
-        json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls
+        json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr)
+        for one in calls
     )
-    trial.expect("responses:mcp:call-arguments", arguments == passed, f"{preview(passed)} for {preview(arguments)}")
-    resolved = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
+    trial.expect(
+        "responses:mcp:call-arguments",
+        arguments == passed,
+        f"{preview(passed)} for {preview(arguments)}",
+    )
+    resolved = [
+        one
+        for one in calls
+        if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"
+    ]
     words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in resolved]
     pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, resolved, strict=True)]
-    trial.expect("responses:mcp:call-output", all(shelf(word) in output for word, output in pairs), calls)
-    trial.expect("responses:mcp:call-structured", all(row(word) in output for word, output in pairs), calls)
-    trial.expect("responses:mcp:goes-on", at(response, "status") == "completed" and kinds[-1] == "message", kinds)
+    trial.expect(
+        "responses:mcp:call-output", all(shelf(word) in output for word, output in pairs), calls
+    )
+    trial.expect(
+        "responses:mcp:call-structured", all(row(word) in output for word, output in pairs), calls
+    )
+    trial.expect(
+        "responses:mcp:goes-on",
+        at(response, "status") == "completed" and kinds[-1] == "message",
+        kinds,
+    )
 
 
 @case(
@@ -177,7 +212,9 @@ def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
         trial.expect("responses:mcp:call-order", steps == expected * len(calls), steps)
     pairs = [(items_of(plain, kind), items_of(response, kind)) for kind in (LIST, CALL)]
     keys = [[set(one[0]) if one else set() for one in pair] for pair in pairs]
-    trial.expect("responses:mcp:streamed-same", all(one == other for one, other in keys), [*map(repr, keys)])
+    trial.expect(
+        "responses:mcp:streamed-same", all(one == other for one, other in keys), [*map(repr, keys)]
+    )
 
 
 @case(
@@ -193,7 +230,9 @@ def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
     """Continue a response that listed tools."""
     first = yield from respond(trial, "/once")
     tools = [trial.mcp_tool("/once")]
-    exchange = yield from trial.respond("Thank you.", tools=tools, previous_response_id=id_of(first))
+    exchange = yield from trial.respond(
+        "Thank you.", tools=tools, previous_response_id=id_of(first)
+    )
     again = trial.response(exchange)
     trial.expect("responses:mcp:list-once", not items_of(again, LIST), exchange.came)
 
@@ -210,7 +249,11 @@ def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
 def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     """Send the items of a response that used tools as input of the next, with nothing stored."""
     first = yield from respond(trial, "/given", more={"store": False})
-    history = [{"role": "user", "content": PROMPT}, *listed(first, "output"), {"role": "user", "content": "Thank you."}]
+    history = [
+        {"role": "user", "content": PROMPT},
+        *listed(first, "output"),
+        {"role": "user", "content": "Thank you."},
+    ]
     exchange = yield from trial.respond(history, tools=[trial.mcp_tool("/given")], store=False)
     is_known = exchange.is_ok and not items_of(exchange.json, LIST)
     trial.expect("responses:mcp:list-given", is_known, exchange.came)
@@ -220,7 +263,8 @@ def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     must(
         "responses:mcp:error-item",
         "spec 5",
-        "A failed tool call has the status `failed`, an error with the tool's message, and no output.",
+        "A failed tool call has the status `failed`, an error with the tool's message, and no "
+        "output.",
         fault=[replies.with_output(replies.LIST, replies.FAILED | {"error": LOST}, MESSAGE)],
     ),
     must(
@@ -243,4 +287,6 @@ def an_mcp_tool_fails(trial: Trial) -> Steps:
         for one in calls
     )
     trial.expect("responses:mcp:error-item", are_reported, calls)
-    trial.expect("responses:mcp:error-goes-on", at(response, "status") == "completed", at(response, "status"))
+    trial.expect(
+        "responses:mcp:error-goes-on", at(response, "status") == "completed", at(response, "status")
+    )

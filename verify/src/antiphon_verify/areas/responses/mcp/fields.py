@@ -44,7 +44,11 @@ def allowing(requirement: Requirement, allowed: Any) -> Case:
 
 ALLOWING = (
     allowing(
-        must("responses:mcp:allowed-names", "spec 6", "With names in `allowed_tools`, only these tools are listed."),
+        must(
+            "responses:mcp:allowed-names",
+            "spec 6",
+            "With names in `allowed_tools`, only these tools are listed.",
+        ),
         [LOOKUP["name"]],
     ),
     allowing(
@@ -74,7 +78,9 @@ def shows_secrets(exchange: Exchange) -> bool:
         "responses:mcp:headers-sent",
         "spec 6",
         "The MCP server receives the tool's `headers`.",
-        fault=replaced(replies.SECRETS, 1, replies.received("antiphon", authorization=f"Bearer {TOKEN}")),
+        fault=replaced(
+            replies.SECRETS, 1, replies.received("antiphon", authorization=f"Bearer {TOKEN}")
+        ),
     ),
     must(
         "responses:mcp:secrets-hidden",
@@ -103,17 +109,33 @@ def a_tool_has_secrets(trial: Trial) -> Steps:
     received = (yield from trial.mcp_received("/secrets")).json
     headers = [at(message, "headers") for message in received] if isinstance(received, list) else []
     tokens = {at(one, "authorization") for one in headers}
-    trial.expect("responses:mcp:authorization-sent", tokens == {f"Bearer {TOKEN}"}, f"{len(tokens)} kinds of requests")
+    trial.expect(
+        "responses:mcp:authorization-sent",
+        tokens == {f"Bearer {TOKEN}"},
+        f"{len(tokens)} kinds of requests",
+    )
     values = {at(one, "x-shelf") for one in headers}
-    trial.expect("responses:mcp:headers-sent", values == {VALUE}, f"{len(values)} kinds of requests")
-    trial.expect("responses:mcp:secrets-hidden", not shows_secrets(plain), "One of them is returned.")
+    trial.expect(
+        "responses:mcp:headers-sent", values == {VALUE}, f"{len(values)} kinds of requests"
+    )
+    trial.expect(
+        "responses:mcp:secrets-hidden", not shows_secrets(plain), "One of them is returned."
+    )
     stored = yield from trial.get(f"/responses/{id_of(response)}")
     if stored.is_ok:
-        trial.expect("responses:mcp:secrets-hidden-stored", not shows_secrets(stored), "One of them is returned.")
+        trial.expect(
+            "responses:mcp:secrets-hidden-stored",
+            not shows_secrets(stored),
+            "One of them is returned.",
+        )
     tool = trial.mcp_tool("/secrets", **SECRET)
     streamed = yield from trial.respond("Say hello.", tools=[tool], stream=True)
     trial.streamed(streamed)
-    trial.expect("responses:mcp:secrets-hidden-streamed", not shows_secrets(streamed), "One of them is returned.")
+    trial.expect(
+        "responses:mcp:secrets-hidden-streamed",
+        not shows_secrets(streamed),
+        "One of them is returned.",
+    )
 
 
 @case(
@@ -130,7 +152,9 @@ def an_mcp_tool_is_demanded(trial: Trial) -> Steps:
     choice = {"type": "mcp", "server_label": "shelves", "name": LOOKUP["name"]}
     response = yield from respond(trial, "/choice", "Say hello.", more={"tool_choice": choice})
     names = [one.get("name") for one in items_of(response, CALL)]
-    trial.expect("responses:mcp:choice", bool(names) and names[0] == LOOKUP["name"], response["output"])
+    trial.expect(
+        "responses:mcp:choice", bool(names) and names[0] == LOOKUP["name"], response["output"]
+    )
 
 
 @case(
@@ -167,7 +191,8 @@ def calls_are_bounded(trial: Trial) -> Steps:
     """Request several calls, and allow one."""
     spelled_out = [f'lookup {{"word": "{word}"}}' for word in ("alpha", "beta", "gamma")]
     several = spelled(
-        "On which shelves are the words alpha, beta and gamma? Use the tool lookup for each.", *spelled_out
+        "On which shelves are the words alpha, beta and gamma? Use the tool lookup for each.",
+        *spelled_out,
     )
     response = yield from respond(trial, "/bounded", several, more={"max_tool_calls": 1})
     calls = called(response)
@@ -193,15 +218,31 @@ def rejected(requirement: Requirement, *tools: dict[str, Any]) -> Case:
 
 REFUSING = (
     rejected(
-        must("responses:mcp:no-address", "spec 13", "An MCP tool without a URL or connector is rejected with a 4xx."),
+        must(
+            "responses:mcp:no-address",
+            "spec 13",
+            "An MCP tool without a URL or connector is rejected with a 4xx.",
+        ),
         {"type": "mcp", "server_label": "nowhere"},
     ),
     rejected(
-        must("responses:mcp:no-label", "spec 13", "An MCP tool without a label is rejected with a 4xx."),
-        {name: value for name, value in mcp("https://mcp.example/").items() if name != "server_label"},
+        must(
+            "responses:mcp:no-label",
+            "spec 13",
+            "An MCP tool without a label is rejected with a 4xx.",
+        ),
+        {
+            name: value
+            for name, value in mcp("https://mcp.example/").items()
+            if name != "server_label"
+        },
     ),
     rejected(
-        should("responses:mcp:same-label", "spec 13", "Two MCP tools with the same label are rejected with a 4xx."),
+        should(
+            "responses:mcp:same-label",
+            "spec 13",
+            "Two MCP tools with the same label are rejected with a 4xx.",
+        ),
         mcp("https://one.example/mcp"),
         mcp("https://two.example/mcp"),
     ),

@@ -12,9 +12,13 @@ from antiphon_verify.trial import Trial
 
 Item = dict[str, Any]
 
-LIST, CALL, REQUEST = "mcp_list_tools", "mcp_call", "mcp_approval_request"
+LIST = "mcp_list_tools"
+CALL = "mcp_call"
+REQUEST = "mcp_approval_request"
 
-PROMPT = spelled("On which shelf is the word antiphon? Use the tool lookup.", 'lookup {"word": "antiphon"}')
+PROMPT = spelled(
+    "On which shelf is the word antiphon? Use the tool lookup.", 'lookup {"word": "antiphon"}'
+)
 
 LOSING_PROMPT = spelled("Take the word antiphon from its shelf. Use the tool lose.", "lose {}")
 
@@ -53,9 +57,15 @@ def reached(trial: Trial, exchange: Exchange) -> dict[str, Any]:
     return response
 
 
-def respond(trial: Trial, path: str, input: Any = PROMPT, *, more: Any = None, **fields: Any) -> Answered:
-    """Create a response with the run's MCP server at a path; `fields` are the tool's, `more` the request's."""
-    exchange = yield from trial.respond(input, tools=[trial.mcp_tool(path, **fields)], **(more or {}))
+def respond(
+    trial: Trial, path: str, input: Any = PROMPT, *, more: Any = None, **fields: Any
+) -> Answered:
+    """Create a response with the run's MCP server at a path; `fields` are the tool's, `more` the
+    request's.
+    """
+    exchange = yield from trial.respond(
+        input, tools=[trial.mcp_tool(path, **fields)], **(more or {})
+    )
     return reached(trial, exchange)
 
 
