@@ -20,6 +20,8 @@ INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"\]\(\s*<?(?P<target>[^)\s>]+)")
 HEADING = re.compile(r"^#{1,6} +(?P<title>.+?)\s*$", re.MULTILINE)
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
+NAMED_CODE = re.compile(r"`(?P<file>[\w/]+\.py)`: (?P<names>`[\w.]+`(?:, `[\w.]+`)*)")
+SOURCE = ROOT / "src/antiphon"
 
 per_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -124,3 +126,39 @@ def test_a_file_can_be_included_without_its_docstring() -> None:
         '"""What it\nshows."""\n\nprint(1)',
         "print(1)",
     }
+
+
+def absent_code(text: str, source: Path = SOURCE) -> list[str]:
+    """What the page names of a file, as `` `runs/run.py`: `Run._end` ``, and the file lacks."""
+    absent = []
+    for named in NAMED_CODE.finditer(text):
+        path = source / named["file"]
+        known = defined(path.read_text()) if path.exists() else set()
+        names = re.findall(r"[\w.]+", named["names"].replace("`", " "))
+        absent += [f"{named['file']}: {name}" for name in names if name not in known]
+    return absent
+
+
+def defined(code: str) -> set[str]:
+    """The functions, classes and variables of a module, and methods: `_end` and `Run._end`."""
+    names = set()
+    for node in ast.parse(code).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+        for target in targets:
+            name = getattr(target, "id", getattr(target, "name", ""))
+            methods = [part.name for part in getattr(target, "body", ()) if hasattr(part, "name")]
+            names |= {name, *methods, *(f"{name}.{method}" for method in methods)}
+    return names
+
+
+@pytest.mark.parametrize("page", ["life-of-a-background-response", "life-of-a-file"])
+def test_the_code_that_a_page_follows_exists(page: str) -> None:
+    text = (ROOT / f"docs/why/{page}.md").read_text()
+    assert NAMED_CODE.search(text)
+    assert absent_code(text) == []
+
+
+def test_code_that_does_not_exist_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("LIMIT = 1\n\n\nclass A:\n    def f(self): ...\n")
+    text = "`a.py`: `A.f`, `LIMIT`; `a.py`: `A.g`, `B`; `b.py`: `f`"
+    assert absent_code(text, tmp_path) == ["a.py: A.g", "a.py: B", "b.py: f"]
