@@ -31,17 +31,14 @@ log = logging.getLogger("antiphon")
 
 
 class AntiphonError(Exception):
-    """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can
-    have more details.
+    """Something went wrong. `message` is for the client; `str(error)` is for the operator, and can have more details.
 
-    - `status_code` (in this package also `status`) is the HTTP status of the error, `type` its
-      group, and `code` its code for programs, or None.
-    - `request_id` is the id of the request, as in the log; None if the error belongs to no request
-      of the library.
+    - `status_code` (in this package also `status`) is the HTTP status of the error, `type` its group, and `code` its
+      code for programs, or None.
+    - `request_id` is the id of the request, as in the log; None if the error belongs to no request of the library.
     - `param` is the place in the request, such as `tools[0].name`, or None.
     - `headers` are the headers of an HTTP reply with this error, such as `retry-after`.
-    - `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do
-      about it.
+    - `detail` is the text of `str(error)`, with details such as the URL of a backend and what to do about it.
 
     >>> from antiphon import Antiphon, AntiphonError
     >>> with Antiphon() as client:
@@ -50,7 +47,7 @@ class AntiphonError(Exception):
     ...     except AntiphonError as error:
     ...         print(error.status_code, error.message)
     404 Response with id 'resp_none' not found.
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     status = 500
     type = "server_error"
@@ -105,12 +102,9 @@ class AntiphonError(Exception):
 
 
 class ClientError(AntiphonError):
-    """The request is wrong, or a limit rejects it.
+    """The request is wrong, or a limit rejects it. The message can quote the request, or the error of a backend.
 
-    The message can quote the request, or the error of a backend.
-
-    Most statuses have a class of their own, such as `NotFoundError`; any other 4xx is a plain
-    `ClientError`.
+    Most statuses have a class of their own, such as `NotFoundError`; any other 4xx is a plain `ClientError`.
 
     >>> from antiphon import Antiphon, ClientError
     >>> with Antiphon() as client:
@@ -119,7 +113,7 @@ class ClientError(AntiphonError):
     ...     except ClientError as error:
     ...         print(type(error).__name__, error.status_code, error.param)
     BadRequestError 400 temperature
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     status = 400
     type = "invalid_request_error"
@@ -314,10 +308,11 @@ class ConfigError(AntiphonError):
 
     >>> from antiphon import Antiphon, ConfigError, Settings
     >>> try:
-    ...     Antiphon(Settings(retention_days=0)) ... except ConfigError as error: ...
-    print(error) The settings of the program are not valid: `retention_days` must be a whole number,
-    at least 1 and at most 36500.
-    """
+    ...     Antiphon(Settings(retention_days=0))
+    ... except ConfigError as error:
+    ...     print(error)
+    The settings of the program are not valid: `retention_days` must be a whole number, at least 1 and at most 36500.
+    """  # noqa: E501 - a table, a diagram or an example
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(without_secrets(message), **fields)

@@ -29,19 +29,16 @@ from antiphon.translation.writer import ResponseWriter, output_text
 
 
 class Translator:
-    """Turns a Responses request into `chat_request`, and the bytes that a backend answers into
-    events.
+    """Turns a Responses request into `chat_request`, and the bytes that a backend answers into events.
 
-    Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer
-    as they arrive, then `finish`; each returns the events that became certain. `is_json` says that
-    the answer is one JSON object and no event stream. `dialect` names the backend's family (see the
-    reference), `generic` suits most. `keyring` encrypts the state that a client stores
-    (`encrypted_content`, signatures in the ids of calls); without one only this process can decrypt
-    it.
+    Send `chat_request` as JSON to the backend's `/chat/completions`, `feed` the bytes of its answer as they arrive,
+    then `finish`; each returns the events that became certain. `is_json` says that the answer is one JSON object
+    and no event stream. `dialect` names the backend's family (see the reference), `generic` suits most. `keyring`
+    encrypts the state that a client stores (`encrypted_content`, signatures in the ids of calls); without one only this
+    process can decrypt it.
 
-    Raises `ClientError` for a request that the API rejects, and for one with
-    `previous_response_id`, because nothing is stored here. Nothing that a backend sends raises an
-    error.
+    Raises `ClientError` for a request that the API rejects, and for one with `previous_response_id`, because nothing is
+    stored here. Nothing that a backend sends raises an error.
 
     >>> from antiphon.translation import Translator
     >>> translator = Translator({"model": "m", "input": "Hi"}, is_json=True)

@@ -1,5 +1,4 @@
-"""The types of the objects that the library returns: items, their parts, stream events, and
-results.
+"""The types of the objects that the library returns: items, their parts, stream events, and results.
 
 >>> from antiphon import Antiphon, types
 >>> with Antiphon() as client:
@@ -9,7 +8,7 @@ results.
 ...         case types.Message(role=role):
 ...             print(role)
 assistant
-"""
+"""  # noqa: E501 - a table, a diagram or an example
 
 from antiphon.protocol.events import (
     CommandEvent,

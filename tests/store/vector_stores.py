@@ -197,7 +197,8 @@ async def _counts_are_exact(store: Store) -> None:
     found = await store.read(vector_stores.find, tenant, store_id)
     counts = found.counts if found else None
     hold(
-        str(counts) == "FileCounts(in_progress=1, completed=1, failed=1, cancelled=0, total=3)",
+        str(counts)
+        == "StoreFileCounts(in_progress=1, completed=1, failed=1, cancelled=0, total=3)",  # noqa: E501 - one text, or a row of a table
         f"it has {counts}",
     )
     hold(
@@ -283,7 +284,8 @@ async def _work_is_fenced(store: Store) -> None:
     cancelled = await store.write(vector_stores.cancel_batch, T, store_id, batch)
     counts = cancelled.counts if cancelled else None
     hold(
-        str(counts) == "FileCounts(in_progress=0, completed=1, failed=0, cancelled=3, total=4)",
+        str(counts)
+        == "StoreFileCounts(in_progress=0, completed=1, failed=0, cancelled=3, total=4)",  # noqa: E501 - one text, or a row of a table
         f"it has {counts}",
     )
     hold(

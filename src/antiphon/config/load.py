@@ -26,18 +26,16 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Settings:
-    """Return the settings as `antiphon serve` reads them.
+    """Return the settings as `antiphon serve` reads them. Raises `ConfigError`, which names the setting and its source.
 
-    Raises `ConfigError`, which names the setting and its source.
-
-    `flags` are those of the command line, with `backends` as base URLs; None means that a flag is
-    absent. The default of `environment` is that of the process, the default of `file` is
-    `antiphon.toml` in the working directory if it exists.
+    `flags` are those of the command line, with `backends` as base URLs; None means that a flag is absent. The default
+    of `environment` is that of the process, the default of `file` is `antiphon.toml` in the working directory if it
+    exists.
 
     >>> from antiphon import load_settings
     >>> load_settings(environment={"ANTIPHON_STORE": "sqlite://"}).store
     'sqlite://'
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     environment = os.environ if environment is None else environment
     path = settings_file(file, environment)
     reported = _from_environment(environment)

@@ -31,8 +31,7 @@ class PriceConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One model. A fact that is not set has the value that a probe measured, or else that of the
-    backend's dialect.
+    """One model. A fact that is not set has the value that a probe measured, or else that of the backend's dialect.
 
     >>> from antiphon import ModelConfig, Settings
     >>> settings = Settings(models=[ModelConfig(name="qwen3", parameters={"temperature": 0.6}, stop=["END"])])
@@ -158,13 +157,12 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class PromptConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A prompt that requests can use by its ID: texts with placeholders such as `{{name}}`, and
-    defaults.
+    """A prompt that requests can use by its ID: texts with placeholders such as `{{name}}`, and defaults.
 
     >>> from antiphon import PromptConfig, Settings
     >>> support = PromptConfig(instructions="You help {{customer}}.", defaults={"temperature": 0.2})
     >>> settings = Settings(prompts={"support": support})
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     version: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     """Number of the version. Raise it when you change the prompt: requests for the previous version

@@ -13,8 +13,7 @@ from antiphon.config.models import ModelConfig, PromptConfig, ReservedTokens
 
 
 class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One backend. Its key is never part of the settings: `key_env` names the environment variable
-    that holds it.
+    """One backend. Its key is never part of the settings: `key_env` names the environment variable that holds it.
 
     >>> from antiphon import BackendConfig
     >>> BackendConfig(url="http://127.0.0.1:8000/v1", name="gpu", aliases={"fast": "qwen3-4b"}).weight
@@ -116,9 +115,7 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class McpServerConfig(Struct, kw_only=True, forbid_unknown_fields=True):
-    """One MCP server: a URL, or a program on this machine.
-
-    Credentials stay in environment variables.
+    """One MCP server: a URL, or a program on this machine. Credentials stay in environment variables.
 
     >>> from antiphon import McpServerConfig, Settings
     >>> tickets = McpServerConfig(label="tickets", url="https://tickets.example/mcp", key_env="TICKETS_KEY")

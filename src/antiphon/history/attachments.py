@@ -53,7 +53,9 @@ BUSY = 1.0
 """Seconds until a background response retries to read a file when the readers had no capacity."""
 
 NO_TEXT = "(The pages of this file have no text. Images of them follow.)"
-FIRST_IMAGES = "\n(Only the first {shown} of the {pages} pages of this file are shown as images.)"
+FIRST_IMAGES = (
+    "\n(Only the first {displayed} of the {pages} pages of this file are shown as images.)"
+)
 
 
 T = TypeVar("T")

@@ -102,19 +102,17 @@ def asgi(
     store: str | None = None,
     console: bool = False,
 ) -> AsgiApplication:
-    """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in
-    another application.
+    """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in another application.
 
-    The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so
-    protect the application if other people can reach it. With `console`, it also serves the
-    console. Raises `ConfigError`.
+    The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so protect the
+    application if other people can reach it. With `console`, it also serves the console. Raises `ConfigError`.
 
     >>> import antiphon
     >>> from starlette.applications import Starlette
     >>> api = antiphon.asgi(antiphon.Settings(store="sqlite://"))
     >>> app = Starlette(lifespan=api.lifespan)
     >>> app.mount("/ai", api)  # clients use the base URL http://…/ai/v1
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     return AsgiApplication(
         LibraryService(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"),
         has_console=console,

@@ -23,23 +23,21 @@ if TYPE_CHECKING:
 class AsyncAntiphon:
     """The whole API inside your program, with the resources and methods of the official SDK.
 
-    These are `responses`, `conversations`, `models`, `files`, `vector_stores`, `containers`,
-    `embeddings` and `images`, and our own `prompts`.
+    These are `responses`, `conversations`, `models`, `files`, `vector_stores`, `containers`, `embeddings` and `images`,
+    and our own `prompts`.
 
     Without arguments it is the scripted model `demo`, with its state in memory.
 
-    - `settings` are the settings of a server. Without backends in them, and without `backend`, the
-      model servers on this machine are found.
-    - `backend` is a base URL or any `Backend`. With backends in `settings` too, it raises
-      `ConfigError`.
+    - `settings` are the settings of a server. Without backends in them, and without `backend`, the model servers on
+      this machine are found.
+    - `backend` is a base URL or any `Backend`. With backends in `settings` too, it raises `ConfigError`.
     - `key` is the API key for the base URL. Without a URL, it raises `ConfigError`.
-    - `store` is where state is stored: a URL as in `Settings.store`, which it replaces. Without
-      `settings`, the default is memory.
+    - `store` is where state is stored: a URL as in `Settings.store`, which it replaces. Without `settings`, the default
+      is memory.
 
-    A client belongs to the event loop of its first use. Methods raise `ClientError` for a request
-    that the API answers with 4xx, `BackendError` if the model's server fails, `StoreError` if the
-    store does, `ConfigError` for settings that cannot be used, and `RuntimeError` if the client is
-    closed or belongs to another event loop.
+    A client belongs to the event loop of its first use. Methods raise `ClientError` for a request that the API answers
+    with 4xx, `BackendError` if the model's server fails, `StoreError` if the store does, `ConfigError` for settings
+    that cannot be used, and `RuntimeError` if the client is closed or belongs to another event loop.
 
     >>> import asyncio
     >>> from antiphon import AsyncAntiphon
@@ -49,7 +47,7 @@ class AsyncAntiphon:
     ...         print(response.status)
     >>> asyncio.run(main())
     completed
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     def __init__(
         self,

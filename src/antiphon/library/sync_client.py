@@ -25,23 +25,22 @@ if TYPE_CHECKING:
 class Antiphon:
     """The whole API inside your program, with the resources and methods of the official SDK.
 
-    These are `responses`, `conversations`, `models`, `files`, `vector_stores`, `containers`,
-    `embeddings` and `images`, and our own `prompts`.
+    These are `responses`, `conversations`, `models`, `files`, `vector_stores`, `containers`, `embeddings` and `images`,
+    and our own `prompts`.
 
-    It is `AsyncAntiphon` without `await`, with the same arguments and errors. Without arguments it
-    is the scripted model `demo`, with its state in memory.
+    It is `AsyncAntiphon` without `await`, with the same arguments and errors. Without arguments it is the scripted
+    model `demo`, with its state in memory.
 
-    Any thread can use it, also one with a running event loop, which waits meanwhile. It works in
-    one thread of its own, which begins with the first call and ends with `close`, the end of
-    `with`, or the end of the program. After a fork, a client that was used before raises
-    `RuntimeError`.
+    Any thread can use it, also one with a running event loop, which waits meanwhile. It works in one thread of its own,
+    which begins with the first call and ends with `close`, the end of `with`, or the end of the program. After a fork,
+    a client that was used before raises `RuntimeError`.
 
     >>> from antiphon import Antiphon
     >>> with Antiphon() as client:
     ...     response = client.responses.create(model="demo", input="My name is Ada.")
     ...     print(response.output_text)
     I am demo, Antiphon's scripted model. I received 1 message. You said: My name is Ada.
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     def __init__(
         self,

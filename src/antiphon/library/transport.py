@@ -33,19 +33,17 @@ def http_client(
     key: str = "",
     store: str | None = None,
 ) -> "httpx2.Client":
-    """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this
-    process.
+    """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this process.
 
-    The arguments are those of `Antiphon`. Host and API key of the SDK's client are ignored. Closing
-    the client closes everything behind it. Raises `ConfigError`, also if the HTTP library of the
-    SDK is not installed.
+    The arguments are those of `Antiphon`. Host and API key of the SDK's client are ignored. Closing the client
+    closes everything behind it. Raises `ConfigError`, also if the HTTP library of the SDK is not installed.
 
     >>> import antiphon
     >>> from openai import OpenAI
     >>> with OpenAI(api_key="none", http_client=antiphon.http_client()) as client:
     ...     print(client.responses.create(model="demo", input="Hi").status)
     completed
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     http = http_library()
     app = AsgiApplication(LibraryService(settings, backend, key, store))
     return http.Client(transport=_SyncTransport(http, app))  # type: ignore[no-any-return]  # of one of two libraries
@@ -58,8 +56,7 @@ def async_http_client(
     key: str = "",
     store: str | None = None,
 ) -> "httpx2.AsyncClient":
-    """Return an HTTP client for `AsyncOpenAI(http_client=...)`: its requests are served inside this
-    process.
+    """Return an HTTP client for `AsyncOpenAI(http_client=...)`: its requests are served inside this process.
 
     It belongs to the event loop of its first request. For the rest see `http_client`.
 
@@ -67,11 +64,11 @@ def async_http_client(
     >>> import antiphon
     >>> from openai import AsyncOpenAI
     >>> async def main() -> None:
-    ...     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as
-    client: ...         print((await client.responses.create(model="demo", input="Hi")).status)
+    ...     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as client:
+    ...         print((await client.responses.create(model="demo", input="Hi")).status)
     >>> asyncio.run(main())
     completed
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     http = http_library()
     app = AsgiApplication(LibraryService(settings, backend, key, store, what="HTTP client"))
     return http.AsyncClient(transport=_AsyncTransport(http, app))  # type: ignore[no-any-return]  # as above

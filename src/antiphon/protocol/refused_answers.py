@@ -70,13 +70,11 @@ _BEGINNING = re.compile(
 
 
 def read_refusal(value: Any) -> BackendError:
-    """Return the error with which an answer begins.
-
-    It has a `refusal`, unless it is about something else.
+    """Return the error with which an answer begins. It has a `refusal`, unless it is about something else.
 
     >>> read_refusal({"message": "No such template.", "code": 400}).refusal
     (400, b'{"error":{"message":"No such template.","code":400}}')
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     error = read_error(value)
     status = _status_of(value) if error.code in _DOUBTFUL else 0
     if status:

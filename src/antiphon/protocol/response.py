@@ -69,21 +69,19 @@ class ConversationRef(ApiObject, kw_only=True):
 
 
 class Response(ApiObject, kw_only=True):
-    """A response. Every key is always on the wire, null when unset; times are whole seconds since
-    the epoch.
+    """A response. Every key is always on the wire, null when unset; times are whole seconds since the epoch.
 
     `background_options` is on the wire only if the request had it.
 
-    `output_text`, the text of all messages, is on the wire in plain JSON replies only: clients of
-    other servers read it. Every response that the library returns has it. For a type checker,
-    `output` is a list of `OutputItem`.
+    `output_text`, the text of all messages, is on the wire in plain JSON replies only: clients of other servers read
+    it. Every response that the library returns has it. For a type checker, `output` is a list of `OutputItem`.
 
     >>> from antiphon import Antiphon
     >>> with Antiphon() as client:
     ...     response = client.responses.create(model="demo", input="My name is Ada.")
     >>> response.output[0].type, response.to_dict()["status"]
     ('message', 'completed')
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     id: str
     object: Literal["response"] = "response"

@@ -72,15 +72,15 @@ STREAM_STARTS = b"deir:"
 class EventDecoder:
     """Turns bytes into the data of server-sent events.
 
-    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes
-    split anywhere. Events without data are ignored. `feed` and `finish` raise `BackendError` if an
-    event exceeds `MAX_EVENT` bytes. The work is linear in the bytes, however they are split.
+    It accepts any line ending, comments, data over several lines, a byte order mark, and bytes split anywhere.
+    Events without data are ignored. `feed` and `finish` raise `BackendError` if an event exceeds `MAX_EVENT` bytes.
+    The work is linear in the bytes, however they are split.
 
     >>> from antiphon.translation import EventDecoder
     >>> decoder = EventDecoder()
     >>> decoder.feed(b'data: {"a"'), decoder.feed(b": 1}\\n\\n")
     ([], [b'{"a": 1}'])
-    """
+    """  # noqa: E501 - a table, a diagram or an example
 
     def __init__(self) -> None:
         self._line: list[bytes] = []
@@ -361,8 +361,7 @@ def _without_done(body: bytes) -> bytes:
 
 
 def conclude(writer: ResponseWriter, ending: Finish) -> None:
-    """Set the status of a response from the end of its last answer; `ResponseWriter.end` then
-    writes the last event.
+    """Set the status of a response from the end of its last answer; `ResponseWriter.end` then writes the last event.
 
     >>> from antiphon.translation import ChatStream, ResponseWriter, conclude
     >>> from antiphon.types import Response

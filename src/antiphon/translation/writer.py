@@ -86,10 +86,9 @@ class View(Struct, frozen=True):
 class ResponseWriter(Struct):
     """Writes one response's events.
 
-    Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`,
-    then one of `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events
-    emitted since the last call; `response` is its current state; `error` is the reason for a
-    failure.
+    Call `start` (or `queue`, and `begin` later), then open and close items through `stream.items`, then one of
+    `complete`, `stop_short`, `fail` and `cancel`, then `end`. `take` drains the events emitted since the last call;
+    `response` is its current state; `error` is the reason for a failure.
 
     >>> from antiphon.translation import ResponseWriter
     >>> from antiphon.types import Response

@@ -41,18 +41,17 @@ Script = Callable[[dict[str, Any]], Answer]
 class ScriptedBackend:
     """A `Backend` with answers from a function, or one after the other from a list.
 
-    A completion answers a streamed request as chunks, and chunks answer a plain one as a
-    completion, so one script serves both; bytes are not converted. `requests` are the received
-    bodies, as JSON objects. `models` are the models that requests can name. With `cut`, the bytes
-    of an answer arrive that many at a time. `delay` is seconds between the parts. A request after
-    the last answer of the list fails with a `BackendError`.
+    A completion answers a streamed request as chunks, and chunks answer a plain one as a completion, so one script
+    serves both; bytes are not converted. `requests` are the received bodies, as JSON objects. `models` are the models
+    that requests can name. With `cut`, the bytes of an answer arrive that many at a time. `delay` is seconds between
+    the parts. A request after the last answer of the list fails with a `BackendError`.
 
     >>> from antiphon import Antiphon, ScriptedBackend
     >>> answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "At 14:05."}}]}
     >>> backend = ScriptedBackend([answer], models=["qwen3"])
     >>> with Antiphon(backend=backend) as client:
-    ...     print(client.responses.create(model="qwen3", input="When is the tide
-    high?").output_text) At 14:05.
+    ...     print(client.responses.create(model="qwen3", input="When is the tide high?").output_text)
+    At 14:05.
     >>> backend.requests[0]["messages"]
     [{'role': 'user', 'content': 'When is the tide high?'}]
     """  # noqa: E501 - a table, a diagram or an example

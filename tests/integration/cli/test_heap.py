@@ -17,7 +17,7 @@ from antiphon.cli import heap
 if sys.argv[1] == "no ctypes":
     sys.modules["ctypes"] = None
 if sys.argv[1] != "released":
-    heap.keep_freed()
+    heap.retain_freed_memory()
 
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

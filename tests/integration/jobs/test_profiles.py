@@ -85,7 +85,7 @@ async def test_a_stored_profile_is_used_after_the_next_poll() -> None:
     async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         target = await one.target()
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert target.profile == ModelProfile(context_window=8192)
 
@@ -93,9 +93,9 @@ async def test_a_stored_profile_is_used_after_the_next_poll() -> None:
 async def test_a_profile_that_is_deleted_is_used_no_more() -> None:
     async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         await one.store.write(profiles.delete, one.backend.url, "m")
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert (await one.target()).profile is None
 
@@ -106,7 +106,7 @@ async def test_a_model_at_another_place_has_another_profile() -> None:
         await one.store.write(
             profiles.put, StoredProfile("http://elsewhere/v1", "m", "", body, NOW)
         )
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert (await one.target()).profile is None
 
@@ -115,7 +115,7 @@ async def test_a_model_at_another_place_has_another_profile() -> None:
 async def test_a_profile_that_cannot_be_read_is_not_used(body: bytes) -> None:
     async with deployment(ProbedModel()) as one:
         await one.store.write(profiles.put, StoredProfile(one.backend.url, "m", "", body, NOW))
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert (await one.target()).profile is None
 
@@ -127,7 +127,7 @@ async def test_the_profile_of_a_model_that_has_changed_is_not_used(
     async with deployment(model) as one:
         target = await one.target()
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
 
         await one.put(ModelProfile(context_window=512), model="other")
@@ -180,9 +180,9 @@ async def test_a_model_is_not_probed_again_at_once() -> None:
     async with deployment(model) as one:
         await one.target()
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         requests_before = len(model.requested)
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert len(model.requested) == requests_before
 
@@ -192,7 +192,7 @@ async def test_without_profiles_and_without_auto_no_backend_is_probed() -> None:
     async with deployment(model) as one:
         await one.target()
         requested = list(model.requested)
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert (model.requested, model.requests) == (requested, [])
 
@@ -203,11 +203,11 @@ async def test_without_profiles_and_without_auto_no_backend_is_probed() -> None:
 async def test_a_model_is_probed_after_its_first_use_and_not_before() -> None:
     model = ProbedModel(holds=False, stated={"/api/tags": TAGS})
     async with deployment(model, probes=True) as one:
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         assert model.requests == []
 
         target = await one.target()
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert target.profile is not None
         assert (target.profile.json_held, target.profile.tools) == (False, "native")
@@ -225,7 +225,7 @@ async def test_other_processes_know_from_the_store_which_model_is_being_probed()
             await put(profile)
 
         put = replace_operation(one.store, profiles.put, spied)
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert bodies == [False, True]
 
@@ -234,7 +234,7 @@ async def test_a_model_is_probed_once() -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
     async with deployment(model, probes=True) as one:
         await one.target()
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         count = len(model.requests)
         await one.later()
 
@@ -245,7 +245,7 @@ async def test_a_model_that_has_changed_is_probed_again() -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
     async with deployment(model, probes=True) as one:
         target = await one.target()
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
         model.vision = True
         await one.later()
@@ -265,7 +265,7 @@ async def test_what_may_cost_money_is_never_probed_unasked(
     model = ProbedModel(stated=stated)
     async with deployment(model, probes=True, dialect=dialect) as one:
         await one.target()
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert model.requests == []
 
@@ -278,7 +278,7 @@ async def test_a_model_that_another_process_probes_is_left_to_that_one(
     async with deployment(model, probes=True) as one:
         await one.target()
         await one.store.write(profiles.put, StoredProfile(one.backend.url, "m", "", b"", NOW - age))
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert bool(model.requests) is is_probed
 
@@ -287,7 +287,7 @@ async def test_a_probing_that_fails_leaves_nothing_and_is_tried_again_later() ->
     model = ProbedModel(broken={"prime": 503})
     async with deployment(model, probes=True) as one:
         await one.target()
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         assert await one.store.read(profiles.every) == []
 
         model.broken = {}
@@ -320,11 +320,11 @@ async def test_a_deleted_lesson_is_forgotten_at_the_next_poll() -> None:
     async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         target = await one.target()
         target.learn("top_p", "")
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
         assert target.lessons.refused == {"top_p"}
 
         assert await one.store.write(lessons.delete, one.backend.url, "m") == 1
-        await one.keeper.shared_read()
+        await one.keeper.poll_once()
 
         assert target.lessons.refused == frozenset()
 

@@ -94,7 +94,7 @@ async def test_a_large_second_attempt_is_judged_in_a_thread_too(
 
 LOADING = """
 import asyncio, sys, threading
-from tests.support.parts import ask, called, scripted_parts, plain
+from tests.support.parts import query, called, scripted_parts, plain
 
 class Watch:
     where = {}
@@ -108,7 +108,7 @@ FORM = {"format": {"type": "json_schema", "name": "s", "schema": {"type": "objec
 
 async def main():
     made, backend = scripted_parts(*ANSWERS)
-    response = await ask(made, REQUEST)
+    response = await query(made, REQUEST)
     print(len(backend.requests), response["output"][0].get("arguments"), sorted(Watch.where.items()))
 
 asyncio.run(main())

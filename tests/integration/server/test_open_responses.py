@@ -279,7 +279,7 @@ def allowing(*names: str, mode: str = "auto") -> dict[str, Any]:
 
 
 CHOICES = pytest.mark.parametrize(
-    ("choice", "heard"),
+    ("choice", "received"),
     [(allowing("look"), ["look"]), (allowing("look", mode="required"), ["look"]), ("none", [])],
 )
 

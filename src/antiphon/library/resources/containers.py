@@ -43,14 +43,14 @@ class AsyncContainers:
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client: ...         container = await
-        client.containers.create(name="sums") ...         file = await
-        client.containers.files.create(container.id, file=("a.csv", b"1,2")) ...         content =
-        await client.containers.files.content.retrieve(file.id, container_id=container.id) ...
-        print(content.text)
+        ...     async with AsyncAntiphon() as client:
+        ...         container = await client.containers.create(name="sums")
+        ...         file = await client.containers.files.create(container.id, file=("a.csv", b"1,2"))
+        ...         content = await client.containers.files.content.retrieve(file.id, container_id=container.id)
+        ...         print(content.text)
         >>> asyncio.run(main())
         1,2
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         call = ApiCall("POST", "/containers", body=without_options(parameters))
         return await self._calls.send(Container, call, Options.of(parameters))
 

@@ -22,21 +22,21 @@ class AsyncFiles:
 
     @spelled_out
     async def create(self, *, file: FileInput, **parameters: Unpack[NewFile]) -> FileObject:
-        """Upload a file: bytes, a path, an object that was opened for reading bytes, or a tuple of
-        name and content.
+        """Upload a file: bytes, a path, an object that was opened for reading bytes, or a tuple of name and content.
 
-        A file with the purpose `assistants` or `user_data` can be sent to a model, and searched in
-        vector stores. Its content is read in pieces while it is stored.
+        A file with the purpose `assistants` or `user_data` can be sent to a model, and searched in vector stores. Its
+        content is read in pieces while it is stored.
 
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client: ...         file = await
-        client.files.create(file=("tides.txt", b"High at noon."), purpose="user_data") ...
-        content = await client.files.content(file.id) ...         print(file.filename, content.text)
+        ...     async with AsyncAntiphon() as client:
+        ...         file = await client.files.create(file=("tides.txt", b"High at noon."), purpose="user_data")
+        ...         content = await client.files.content(file.id)
+        ...         print(file.filename, content.text)
         >>> asyncio.run(main())
         tides.txt High at noon.
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         form = Form(form_fields(without_options(parameters)), [("file", file)])
         return await self._calls.send(
             FileObject, ApiCall("POST", "/files", body=form), Options.of(parameters)

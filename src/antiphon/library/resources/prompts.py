@@ -31,12 +31,12 @@ class AsyncPrompts:
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client: ...         prompt = await
-        client.prompts.create(name="guide", instructions="You guide through {{city}}.") ...
-        print(prompt.version, prompt.variables)
+        ...     async with AsyncAntiphon() as client:
+        ...         prompt = await client.prompts.create(name="guide", instructions="You guide through {{city}}.")
+        ...         print(prompt.version, prompt.variables)
         >>> asyncio.run(main())
         1 ['city']
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         call = ApiCall("POST", "/prompts", body=without_options(parameters))
         return await self._calls.send(Prompt, call, Options.of(parameters))
 

@@ -86,25 +86,24 @@ class AsyncResponses:
         starting_after: int | None = None,
         **parameters: Unpack[ResponseParameters],
     ) -> AsyncResponseStream:
-        """Return the events of a new response as they arrive; the request begins with the first of
-        them.
+        """Return the events of a new response as they arrive; the request begins with the first of them.
 
-        With `response_id`, return the events of that background response instead, to its end.
-        `starting_after` is the `sequence_number` of the last event that was read: the stream
-        resumes after it. Raises `TypeError` if the parameters of a new response accompany a
-        `response_id`, or if `starting_after` has none.
+        With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
+        `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
+        parameters of a new response accompany a `response_id`, or if `starting_after` has none.
 
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client: ...         queued = await
-        client.responses.create(model="demo", input="Hi", background=True, stream=True) ...
-        first = await anext(queued) ...         async with
-        client.responses.stream(response_id=first.response.id, starting_after=0) as stream: ...
-        response = await stream.get_final_response() ...             print(response.status)
+        ...     async with AsyncAntiphon() as client:
+        ...         queued = await client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        ...         first = await anext(queued)
+        ...         async with client.responses.stream(response_id=first.response.id, starting_after=0) as stream:
+        ...             response = await stream.get_final_response()
+        ...             print(response.status)
         >>> asyncio.run(main())
         completed
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         if response_id is None and starting_after is None:
             return self._calls.stream(self._calls.batches(parameters))
         if response_id is None or without_options(parameters):
@@ -119,9 +118,8 @@ class AsyncResponses:
     ) -> ParsedResponse[T]:
         """Create a response and read its answer as an object of a class, which is `output_parsed`.
 
-        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is
-        strict: all fields are required. Raises `TypeError` for another type, and `ValueError` for
-        an answer that does not fit the class.
+        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is strict: all fields are
+        required. Raises `TypeError` for another type, and `ValueError` for an answer that does not fit the class.
 
         >>> import asyncio
         >>> from dataclasses import dataclass
@@ -130,12 +128,13 @@ class AsyncResponses:
         ... class City:
         ...     name: str
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client: ...         question = 'answer {"name":
-        "Oslo"}' ...         response = await client.responses.parse(model="demo", input=question,
-        text_format=City) ...         print(response.output_parsed)
+        ...     async with AsyncAntiphon() as client:
+        ...         question = 'answer {"name": "Oslo"}'
+        ...         response = await client.responses.parse(model="demo", input=question, text_format=City)
+        ...         print(response.output_parsed)
         >>> asyncio.run(main())
         City(name='Oslo')
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         named: ResponseParameters = {
             **parameters,
             "text": with_format(parameters.get("text"), text_format),

@@ -45,15 +45,15 @@ class AsyncVectorStores:
         >>> import asyncio
         >>> from antiphon import AsyncAntiphon
         >>> async def main() -> None:
-        ...     async with AsyncAntiphon() as client: ...         file = await
-        client.files.create(file=("tides.txt", b"High tide is at noon."), purpose="assistants") ...
-        store = await client.vector_stores.create(name="tides") ...         attached = await
-        client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id) ...
-        for found in await client.vector_stores.search(store.id, query="high tide"): ...
-        print(found.filename, found.content[0].text)
+        ...     async with AsyncAntiphon() as client:
+        ...         file = await client.files.create(file=("tides.txt", b"High tide is at noon."), purpose="assistants")
+        ...         store = await client.vector_stores.create(name="tides")
+        ...         attached = await client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id)
+        ...         for found in await client.vector_stores.search(store.id, query="high tide"):
+        ...             print(found.filename, found.content[0].text)
         >>> asyncio.run(main())
         tides.txt High tide is at noon.
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         call = ApiCall("POST", "/vector_stores", body=without_options(parameters))
         return await self._calls.send(VectorStore, call, Options.of(parameters))
 

@@ -45,13 +45,13 @@ class Containers:
         """Create a container with its first files.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client: ...         container = await
-        client.containers.create(name="sums") ...         file = await
-        client.containers.files.create(container.id, file=("a.csv", b"1,2")) ...         content =
-        client.containers.files.content.retrieve(file.id, container_id=container.id) ...
-        print(content.text)
+        >>> with Antiphon() as client:
+        ...     container = client.containers.create(name="sums")
+        ...     file = client.containers.files.create(container.id, file=("a.csv", b"1,2"))
+        ...     content = client.containers.files.content.retrieve(file.id, container_id=container.id)
+        ...     print(content.text)
         1,2
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         return self._owner.run(self._resource.create(**parameters))
 
     @spelled_out

@@ -25,18 +25,18 @@ class Files:
 
     @spelled_out
     def create(self, *, file: FileInput, **parameters: Unpack[NewFile]) -> FileObject:
-        """Upload a file: bytes, a path, an object that was opened for reading bytes, or a tuple of
-        name and content.
+        """Upload a file: bytes, a path, an object that was opened for reading bytes, or a tuple of name and content.
 
-        A file with the purpose `assistants` or `user_data` can be sent to a model, and searched in
-        vector stores. Its content is read in pieces while it is stored.
+        A file with the purpose `assistants` or `user_data` can be sent to a model, and searched in vector stores. Its
+        content is read in pieces while it is stored.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client: ...         file = await
-        client.files.create(file=("tides.txt", b"High at noon."), purpose="user_data") ...
-        content = client.files.content(file.id) ...         print(file.filename, content.text)
+        >>> with Antiphon() as client:
+        ...     file = client.files.create(file=("tides.txt", b"High at noon."), purpose="user_data")
+        ...     content = client.files.content(file.id)
+        ...     print(file.filename, content.text)
         tides.txt High at noon.
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         return self._owner.run(self._resource.create(file=file, **parameters))
 
     @spelled_out

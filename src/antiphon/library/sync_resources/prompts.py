@@ -30,11 +30,11 @@ class Prompts:
         """Create a prompt with its first version.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client: ...         prompt = await
-        client.prompts.create(name="guide", instructions="You guide through {{city}}.") ...
-        print(prompt.version, prompt.variables)
+        >>> with Antiphon() as client:
+        ...     prompt = client.prompts.create(name="guide", instructions="You guide through {{city}}.")
+        ...     print(prompt.version, prompt.variables)
         1 ['city']
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         return self._owner.run(self._resource.create(**parameters))
 
     @spelled_out

@@ -84,22 +84,21 @@ class Responses:
         starting_after: int | None = None,
         **parameters: Unpack[ResponseParameters],
     ) -> ResponseStream:
-        """Return the events of a new response as they arrive; the request begins with the first of
-        them.
+        """Return the events of a new response as they arrive; the request begins with the first of them.
 
-        With `response_id`, return the events of that background response instead, to its end.
-        `starting_after` is the `sequence_number` of the last event that was read: the stream
-        resumes after it. Raises `TypeError` if the parameters of a new response accompany a
-        `response_id`, or if `starting_after` has none.
+        With `response_id`, return the events of that background response instead, to its end. `starting_after` is the
+        `sequence_number` of the last event that was read: the stream resumes after it. Raises `TypeError` if the
+        parameters of a new response accompany a `response_id`, or if `starting_after` has none.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client: ...         queued = await
-        client.responses.create(model="demo", input="Hi", background=True, stream=True) ...
-        first = next(queued) ...         async with
-        client.responses.stream(response_id=first.response.id, starting_after=0) as stream: ...
-        response = stream.get_final_response() ...             print(response.status)
+        >>> with Antiphon() as client:
+        ...     queued = client.responses.create(model="demo", input="Hi", background=True, stream=True)
+        ...     first = next(queued)
+        ...     with client.responses.stream(response_id=first.response.id, starting_after=0) as stream:
+        ...         response = stream.get_final_response()
+        ...         print(response.status)
         completed
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         method: Any = self._resource.stream
         return ResponseStream(
             method(response_id=response_id, starting_after=starting_after, **parameters),
@@ -112,20 +111,20 @@ class Responses:
     ) -> ParsedResponse[T]:
         """Create a response and read its answer as an object of a class, which is `output_parsed`.
 
-        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is
-        strict: all fields are required. Raises `TypeError` for another type, and `ValueError` for
-        an answer that does not fit the class.
+        `text_format` is a dataclass, a `msgspec.Struct` or a model of pydantic. Its schema is strict: all fields are
+        required. Raises `TypeError` for another type, and `ValueError` for an answer that does not fit the class.
 
         >>> from dataclasses import dataclass
         >>> from antiphon import Antiphon
         >>> @dataclass
         ... class City:
         ...     name: str
-        >>> with Antiphon() as client: ...         question = 'answer {"name":
-        "Oslo"}' ...         response = client.responses.parse(model="demo", input=question,
-        text_format=City) ...         print(response.output_parsed)
+        >>> with Antiphon() as client:
+        ...     question = 'answer {"name": "Oslo"}'
+        ...     response = client.responses.parse(model="demo", input=question, text_format=City)
+        ...     print(response.output_parsed)
         City(name='Oslo')
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         return self._owner.run(self._resource.parse(text_format=text_format, **parameters))
 
     @overload

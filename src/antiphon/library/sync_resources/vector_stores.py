@@ -44,14 +44,14 @@ class VectorStores:
         """Create a vector store with its first files, which are ingested in the background.
 
         >>> from antiphon import Antiphon
-        >>> with Antiphon() as client: ...         file = await
-        client.files.create(file=("tides.txt", b"High tide is at noon."), purpose="assistants") ...
-        store = client.vector_stores.create(name="tides") ...         attached = await
-        client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id) ...
-        for found in client.vector_stores.search(store.id, query="high tide"): ...
-        print(found.filename, found.content[0].text)
+        >>> with Antiphon() as client:
+        ...     file = client.files.create(file=("tides.txt", b"High tide is at noon."), purpose="assistants")
+        ...     store = client.vector_stores.create(name="tides")
+        ...     attached = client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id)
+        ...     for found in client.vector_stores.search(store.id, query="high tide"):
+        ...         print(found.filename, found.content[0].text)
         tides.txt High tide is at noon.
-        """
+        """  # noqa: E501 - a table, a diagram or an example
         return self._owner.run(self._resource.create(**parameters))
 
     @spelled_out

@@ -136,19 +136,16 @@ def decode_object(
 
 
 def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
-    """Return the body of `POST /responses`, fully checked.
+    """Return the body of `POST /responses`, fully checked. Raises `ClientError` (400) for the first error.
 
-    Raises `ClientError` (400) for the first error.
-
-    A parameter that the API does not have is an error unless `takes` accepts its name; the result
-    is then a `LocalRequest`. `Candidates.taking` checks later whether a backend of this model
-    accepts it.
+    A parameter that the API does not have is an error unless `takes` accepts its name; the result is then a
+    `LocalRequest`. `Candidates.taking` checks later whether a backend of this model accepts it.
 
     >>> from antiphon.translation import decode_request
     >>> decode_request(b'{"model": "m", "input": "Hi", "temprature": 1}')
     Traceback (most recent call last):
     antiphon.errors.BadRequestError: Unknown parameter: 'temprature'. Did you mean 'temperature'?
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     return read_request(decode_object(body), takes)
 
 

@@ -147,12 +147,11 @@ def suspects(body: Body, dialect: Dialect, own: Collection[str] = ()) -> frozens
 
 
 def value_lesson(name: str, value: Any) -> str:
-    """Return the lesson that a backend refuses a parameter with this value; with any, if it is an
-    identifier.
+    """Return the lesson that a backend refuses a parameter with this value; with any, if it is an identifier.
 
     >>> value_lesson("temperature", 1.9), value_lesson("user", "me")
     ('temperature=1.9', 'user')
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     if name == "stream_options" or (isinstance(value, str) and name not in _WORDS):
         return name
     if isinstance(value, float) and value.is_integer():

@@ -47,17 +47,15 @@ DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _ROWS}
 
 
 def find_dialect(url: str, owned_by: set[str], server: str, configured: str | None) -> Dialect:
-    """Return a backend's family: from the configuration, its host, its `server` header, its models'
-    owner, or its port.
+    """Return a backend's family: from the configuration, its host, its `server` header, its models' owner, or its port.
 
-    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of
-    that field in its list of models; `server` is the header as received. Raises `ConfigError` if
-    `configured` is not a family.
+    `url` is the base URL, empty for a backend inside this process; `owned_by` are the values of that field in its list
+    of models; `server` is the header as received. Raises `ConfigError` if `configured` is not a family.
 
     >>> from antiphon.translation import find_dialect
     >>> find_dialect("http://127.0.0.1:11434/v1", owned_by=set(), server="", configured=None).name
     'ollama'
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     if configured is not None:
         return _configured(configured)
     if not url:

@@ -109,13 +109,13 @@ text.
 def decode_chunk(data: bytes) -> ChatChunk:
     """Return the chunk or non-streamed answer in these bytes.
 
-    Texts that arrive in pieces (a `Delta`'s strings and a call's `arguments`) can contain half a
-    surrogate pair if the backend split one. Raises `BackendError` for anything but a JSON object.
+    Texts that arrive in pieces (a `Delta`'s strings and a call's `arguments`) can contain half a surrogate pair if the
+    backend split one. Raises `BackendError` for anything but a JSON object.
 
     >>> from antiphon.translation import decode_chunk
     >>> decode_chunk(b'{"choices": [{"delta": {"content": "Hi"}}]}').choices[0].delta.content
     'Hi'
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     try:
         return _decode(data)
     except (ValueError, RecursionError):

@@ -50,16 +50,15 @@ class ChatStream:
 
     Feed it every chunk, or the one object of a non-streamed answer, then `finish` it.
 
-    `offers` are the tools that the model was offered, by the names that the backend knows.
-    `allowed` are the names that can be called; None allows any. `call_ids` are the ids that the
-    conversation already uses. `only_one` ends the answer after its first call. `hosted_left` is how
-    many calls of tools that Antiphon runs are accepted. `text_calls` says which calls the model can
-    write as text that the backend does not recognise. `sources` are what the model can cite, in the
-    order of their numbers. `preopened` says that the model's template opens `<think>`. `is_quoted`
-    says whether the request mentions a tag of reasoning, which is then part of the text.
-    `needs_reason` is False for a backend that never sends a finish reason. `cap` is the number of
-    tokens that the answer can use, None for no limit. `check` has the schema that the text must
-    match. After `loop_text` repeated characters the answer ends; 0 means never.
+    `offers` are the tools that the model was offered, by the names that the backend knows. `allowed` are the names that
+    can be called; None allows any. `call_ids` are the ids that the conversation already uses. `only_one` ends the
+    answer after its first call. `hosted_left` is how many calls of tools that Antiphon runs are accepted. `text_calls`
+    says which calls the model can write as text that the backend does not recognise. `sources` are what the model can
+    cite, in the order of their numbers. `preopened` says that the model's template opens `<think>`. `is_quoted` says
+    whether the request mentions a tag of reasoning, which is then part of the text. `needs_reason` is False for a
+    backend that never sends a finish reason. `cap` is the number of tokens that the answer can use, None for no limit.
+    `check` has the schema that the text must match. After `loop_text` repeated characters the answer ends; 0 means
+    never.
 
     >>> from antiphon.translation import ChatStream, ResponseWriter, conclude, decode_chunk
     >>> from antiphon.types import Response

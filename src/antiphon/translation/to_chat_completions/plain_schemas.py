@@ -38,8 +38,7 @@ def digest_of(schema: Schema) -> str:
 
 
 def plain(schema: Schema) -> Schema | None:
-    """Return the plainest form of the schema of a tool's arguments, an object with its properties;
-    None if too large.
+    """Return the plainest form of the schema of a tool's arguments, an object with its properties; None if too large.
 
     >>> plain({"type": "object", "properties": {"n": {"type": ["integer", "null"], "minimum": 1}}})["properties"]
     {'n': {'type': 'integer', 'description': 'Must fit {"type":["integer","null"],"minimum":1}.'}}

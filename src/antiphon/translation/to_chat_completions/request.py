@@ -58,16 +58,15 @@ to copies.
 def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> list[InputItem]:
     """Return `input` as items; the items passed are not changed.
 
-    A string is one user message, an absent input no items. An item without an id gets a new one, a
-    message's string content becomes one part, and a message, call or call output without a status
-    is `completed`.
+    A string is one user message, an absent input no items. An item without an id gets a new one, a message's string
+    content becomes one part, and a message, call or call output without a status is `completed`.
 
     >>> from antiphon.translation import normalise_input
     >>> from antiphon.ids import new_id
     >>> [message] = normalise_input("Hi", new_id)
     >>> message.role, message.content[0].text
     ('user', 'Hi')
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     if input is UNSET:
         return []
     if isinstance(input, str):
@@ -162,17 +161,15 @@ def to_chat(
 ) -> Body:
     """Return the body of the Chat Completions request for `request` and the conversation `items`.
 
-    `items` is the whole conversation; its first `history` items precede this request's input.
-    `dropped` are parameters that this backend has rejected before, and other lessons
-    (`learned.refused_parameter`). `toolbox` is the result of `toolbox_of` for the same request, if
-    the caller has it. `unseal` decrypts the state that a client stores (`encrypted_content`).
-    `files` are the files that were read for the request. `token` marks system messages that the
-    backend does not accept where they are (`marks.py`). `adjusted` receives the names of what the
-    backend is sent differently than the client wrote it (`adjustments.py`). The body always has
-    `stream`.
+    `items` is the whole conversation; its first `history` items precede this request's input. `dropped` are parameters
+    that this backend has rejected before, and other lessons (`learned.refused_parameter`). `toolbox` is the result of
+    `toolbox_of` for the same request, if the caller has it. `unseal` decrypts the state that a client stores
+    (`encrypted_content`). `files` are the files that were read for the request. `token` marks system messages that the
+    backend does not accept where they are (`marks.py`). `adjusted` receives the names of what the backend is sent
+    differently than the client wrote it (`adjustments.py`). The body always has `stream`.
 
-    Raises `ClientError`, which names the field of the request, if the backend cannot do it, and
-    `UnreadFile` for a file that has to be read first.
+    Raises `ClientError`, which names the field of the request, if the backend cannot do it, and `UnreadFile` for a file
+    that has to be read first.
 
     >>> from antiphon.translation import decode_request, normalise_input, find_dialect, to_chat
     >>> from antiphon.ids import new_id
@@ -180,7 +177,7 @@ def to_chat(
     >>> generic = find_dialect("", owned_by=set(), server="", configured="generic")
     >>> to_chat(request, normalise_input(request.input, new_id), generic)["messages"]
     [{'role': 'user', 'content': 'Hi'}]
-    """
+    """  # noqa: E501 - a table, a diagram or an example
     if dropped:
         dialect = dialect.taught(dropped)
     if adjusted is None:

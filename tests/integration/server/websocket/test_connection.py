@@ -109,14 +109,14 @@ async def test_the_agents_sdk_runs_an_agent_on_a_socket(
         else [sse(delta(content="A wall."), delta("stop"))]
     )
 
-    @function_tool
-    def poll() -> str:
+    @function_tool(name_override="look")
+    def inspect() -> str:
         """Look."""
         return "bricks"
 
     set_tracing_disabled(True)
     model = OpenAIResponsesWSModel(model="m", openai_client=server.sdk)
-    result = await Runner.run(Agent("Pilot", model=model, tools=[poll]), "Look!")
+    result = await Runner.run(Agent("Pilot", model=model, tools=[inspect]), "Look!")
     await model.close()
     assert result.final_output == "A wall."
     assert backend.requests[-1]["messages"][-1]["content"] == "bricks"
