@@ -198,7 +198,7 @@ async def _counts_are_exact(store: Store) -> None:
     counts = found.counts if found else None
     hold(
         str(counts)
-        == "StoreFileCounts(in_progress=1, completed=1, failed=1, cancelled=0, total=3)",  # noqa: E501 - one text, or a row of a table
+        == "StoreFileCounts(in_progress=1, completed=1, failed=1, cancelled=0, total=3)",
         f"it has {counts}",
     )
     hold(
@@ -285,7 +285,7 @@ async def _work_is_fenced(store: Store) -> None:
     counts = cancelled.counts if cancelled else None
     hold(
         str(counts)
-        == "StoreFileCounts(in_progress=0, completed=1, failed=0, cancelled=3, total=4)",  # noqa: E501 - one text, or a row of a table
+        == "StoreFileCounts(in_progress=0, completed=1, failed=0, cancelled=3, total=4)",
         f"it has {counts}",
     )
     hold(
