@@ -94,7 +94,9 @@ class CachedAnswer(Struct, kw_only=True, array_like=True):
     ignored_tools: list[str] = []
     """Types of tools that the backend did not receive."""
     adjusted: list[str] = []
-    """What the backend was sent differently than the client wrote it (`to_chat.adjustments`)."""
+    """What the backend was sent differently than the client wrote it
+    (`to_chat_completions.adjustments`).
+    """
     effort: str | None = None
     """The effort that was applied, if it was adjusted."""
 

@@ -21,7 +21,7 @@ class ToolCallRecord(Struct, kw_only=True):
     index: int
     """Its output index in the response."""
     item: Raw
-    """Its JSON as far as it is known; for an unfinished call, the part that was emitted."""
+    """Its JSON; `null` for an unfinished call."""
     sealed: str | None = None
     is_done: bool = True
     kind: Kind = "function"

@@ -46,7 +46,7 @@ class CallModel(Struct, frozen=True):
     """Returns the citations of files that code created; None without such files."""
     adjusted: Sequence[str] = ()
     """The names of what the backend is sent differently than the client wrote it
-    (`to_chat.adjustments`).
+    (`to_chat_completions.adjustments`).
     """
 
 

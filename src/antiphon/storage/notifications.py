@@ -95,7 +95,7 @@ class Subscription:
         self.is_changed = False
 
     async def shared_read(self, key: Hashable, lookup: Callable[[], Coroutine[Any, Any, R]]) -> R:
-        """Return the result of `look`.
+        """Return the result of `lookup`.
 
         Tasks with the same key share the result until it changes or is stale.
         """

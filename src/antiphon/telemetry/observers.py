@@ -59,7 +59,9 @@ class ResponseRecord(Struct, eq=False):
     ignored_tools: Sequence[str] = ()
     """Types of tools that are not offered to the model, because only a server can run them."""
     adjusted: Sequence[str] = ()
-    """What the backend was sent differently than the client wrote it (`to_chat.adjustments`)."""
+    """What the backend was sent differently than the client wrote it
+    (`to_chat_completions.adjustments`).
+    """
     began: float = 0.0
     """When it was begun, in seconds of the monotonic clock."""
     model: str = ""

@@ -95,7 +95,7 @@ class StreamingFileSearch(HostedCall):
         self._step("searching")
 
     def _saved(self, result: Result) -> dict[str, Any]:
-        # A client can request the results later (`stored/responses.py`).
+        # A client can request the results later (`objects/responses.py`).
         results = {} if result.is_failed else {"results": result.fields.get("results", [])}
         return super()._saved(result) | results
 

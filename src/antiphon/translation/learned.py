@@ -244,8 +244,8 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
     """Return the lesson of an error about a schema, None if the error is about something else.
 
     `body` is the error as received and `sent` the Chat request. The lesson is `schema:` and the
-    group of `to_chat.schemas.GROUPS` that the error names, otherwise the first group that `sent`
-    has; `Dialect.taught` knows it.
+    group of `to_chat_completions.schemas.GROUPS` that the error names, otherwise the first group
+    that `sent` has; `Dialect.taught` knows it.
     """
     if status not in FAILED:
         return None

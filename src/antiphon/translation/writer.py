@@ -117,7 +117,7 @@ class ResponseWriter(Struct):
     """Whether an `error` precedes `response.failed`."""
     applied: dict[str, Any] = field(default_factory=dict)
     """The fields in which the finished response differs from the request
-    (`to_chat.adjustments`).
+    (`to_chat_completions.adjustments`).
     """
     notes: list[Note] = field(default_factory=list)
     """What was corrected in the model's output."""

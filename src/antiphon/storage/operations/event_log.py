@@ -30,9 +30,8 @@ def tail(tenant: str, response_id: str, after: int) -> Operation[Tail | None]:
     The first frames can begin before `after`; frames that end before it are omitted.
     """
     now: int = yield NOW
-    rows = yield Query(
-        "tail", (response_id, tenant, now)
-    )  # without `ask`, because this runs frequently
+    # Without `query_rows`, because this runs frequently.
+    rows = yield Query("tail", (response_id, tenant, now))
     if not rows:
         return None
     seq, status, is_streamed, generation, item_bytes = rows[0]

@@ -1,6 +1,7 @@
 """Background work: the queue, and the fence of each job.
 
-The row of a response is its job: it waits in the queue, has one owner, and is fenced by a version.
+A job is a row next to its response: it waits in the queue, has one owner, and is fenced by a
+version.
 `leases.py` has the workers that own jobs, `event_log.py` the events of a response.
 """
 

@@ -81,13 +81,11 @@ def beats() -> Operation[Mapping[str, int]]:
 
 @writes("expire_worker", is_of_all=True)
 def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
-    """Release everything that a worker owns, if its last heartbeat is still `beat`; return False if
-    it is not.
+    """Mark a worker as expired, if its last heartbeat is still `beat`; return False if it is not.
 
-    Other workers can then claim its jobs, conversations and idempotency keys. The worker can still
-    finish jobs that no other worker has claimed. `beat` is None if the worker itself calls this
-    when it stops: its jobs wait again, without counting an attempt, and everything else is
-    released.
+    Its jobs, conversations and idempotency keys stay its own until another worker takes them, and
+    until then it can still finish its jobs. `beat` is None if the worker itself calls this when it
+    stops: its jobs wait again, without counting an attempt, and everything else is released.
     """
     changed = yield from (retire(worker) if beat is None else expire(worker, beat))
     if changed:
@@ -96,8 +94,9 @@ def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
 
 
 def expire(worker: str, beat: int) -> Operation[list[str] | None]:
-    """Release a dead worker's leases; return the responses of its jobs, or None if the worker is
-    alive.
+    """Mark a worker as expired; return the responses of its jobs, or None if it is alive.
+
+    Its leases last until another worker takes them.
     """
     query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
     if not (yield from query_rows(query, *values)):
@@ -129,7 +128,7 @@ def owned(worker: str) -> Operation[Mapping[str, int]]:
 
 @writes("release_job", is_of_all=True)
 def give_back(worker: str, response_id: str) -> Operation[None]:
-    """Return one of the worker's jobs to the queue, without the events since the last `keep`."""
+    """Return one of the worker's jobs to the queue, without the events after the last saved one."""
     if changed := (yield from put_back((yield from query_rows("job_of", worker, response_id)))):
         yield Changed([*changed, JOBS])
 
@@ -144,6 +143,6 @@ def put_back(rows: Rows) -> Operation[list[str]]:
 
 
 def drop_unfinished(seq: int) -> Operation[Rows]:
-    """Delete the events since the last `keep`; return the id of the response."""
+    """Delete the events after the last saved one; return the id of the response."""
     yield from query_rows("drop_events", seq)
     return (yield from query_rows("next_generation", seq))

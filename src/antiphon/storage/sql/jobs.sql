@@ -17,7 +17,7 @@ SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by > 0 AN
 
 -- next_waiting --
 -- The oldest job of each tenant and key that waits or has an expired worker, and the most urgent deferred one; of these,
--- one of the best rank (`NOW`, `DUE`, `IDLE`), of the tenant with the fewest in progress. The queue is not scanned: the
+-- one of the best rank (`AT_ONCE`, `DUE`, `IDLE`), of the tenant with the fewest in progress. The queue is not scanned: the
 -- query skips from tenant to tenant and from key to key. A job in an idle slot occupies none for those of a better rank.
 -- $4 is the time; $5 and $6 are the slots of this worker that are free, and those that are idle; $7 is how many jobs of
 -- one tenant can run in idle slots here.

@@ -117,8 +117,8 @@ class Dialect:
     """Which system messages are accepted.
 
     `first`: one, at the very beginning: chat templates raise otherwise, and gateways move later
-    ones there. Later ones become marked user messages (`to_chat.marks`). `late`: one at the
-    beginning, and others behind other messages. `several`: any number anywhere.
+    ones there. Later ones become marked user messages (`to_chat_completions.marks`). `late`: one at
+    the beginning, and others behind other messages. `several`: any number anywhere.
     """
     call_content: Literal["null", "", "absent"] = "null"
     """`content` of an assistant message with calls and no text."""
@@ -171,7 +171,7 @@ class Dialect:
     """Whether `strict` of a function or a schema can be sent."""
     root_choices: bool = False
     """Whether the root of a tool's schema can be a choice or a reference; otherwise one object
-    replaces it (`to_chat.schema_roots`).
+    replaces it (`to_chat_completions.schema_roots`).
     """
     patterns: bool = False
     """Whether the backend enforces a schema's `pattern`; otherwise it is only checked
@@ -236,7 +236,9 @@ class Dialect:
     streams_hide_errors: bool = False
     """Whether a stream ends without an error in cases where a non-streamed answer has one."""
     cuts_prompts: bool = False
-    """Whether it silently truncates a prompt that is too long: see `to_chat.cut_prompts`."""
+    """Whether it silently truncates a prompt that is too long: see
+    `to_chat_completions.cut_prompts`.
+    """
     ends_without_finish_reason: bool = False
     """Whether a complete answer can have an empty `finish_reason`."""
     prefix_cache: bool = False
@@ -249,12 +251,12 @@ class Dialect:
     handle this for their models.
     """
     unfit: frozenset[str] = frozenset()
-    """Groups of keywords (`to_chat.schemas`) that its grammars reject: learned, and removed from
-    schemas.
+    """Groups of keywords (`to_chat_completions.schemas`) that its grammars reject: learned, and
+    removed from schemas.
     """
     plain_tools: frozenset[str] = frozenset()
-    """Digests of schemas that are sent in their plainest form (`to_chat.plain_schemas`):
-    learned.
+    """Digests of schemas that are sent in their plainest form
+    (`to_chat_completions.plain_schemas`): learned.
     """
     passthrough: frozenset[str] = frozenset()
     """Parameters outside the Responses API that are forwarded if the configuration names none."""
