@@ -1,6 +1,4 @@
-"""Run code with the Agents SDK and a running server: `python agents_code_interpreter.py "2 **
-99?"`.
-"""
+"""Run code with the Agents SDK and a running server: `python agents_code_interpreter.py "2 ** 99?"`."""
 
 import sys
 
@@ -14,8 +12,6 @@ agent = Agent(
     name="Analyst",
     instructions="Compute with Python.",
     model=OpenAIResponsesModel(model="demo", openai_client=client),
-    tools=[
-        CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}})
-    ],
+    tools=[CodeInterpreterTool(tool_config={"type": "code_interpreter", "container": {"type": "auto"}})],
 )
 print(Runner.run_sync(agent, sys.argv[1]).final_output)

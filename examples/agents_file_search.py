@@ -1,6 +1,4 @@
-"""Search a vector store with the Agents SDK and a running server: `python agents_file_search.py
-vs_… "When is …?"`.
-"""
+"""Search a vector store with the Agents SDK and a running server: `python agents_file_search.py vs_… "When is …?"`."""
 
 import sys
 

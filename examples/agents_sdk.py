@@ -20,7 +20,6 @@ agent = Agent(
     tools=[tide_at],
 )
 
-# A real model decides what to call. The scripted model demo makes the calls that its input spells
-# out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 result = Runner.run_sync(agent, 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}')
 print(result.final_output)

@@ -1,6 +1,4 @@
-"""Run the Agents SDK (`pip install openai-agents`) and Antiphon in one process, without a
-server.
-"""
+"""Run the Agents SDK (`pip install openai-agents`) and Antiphon in one process, without a server."""
 
 import asyncio
 
@@ -19,19 +17,11 @@ def tide_at(place: str) -> str:
 
 
 async def main() -> None:
-    # To use your own model, pass `backend="http://127.0.0.1:11434/v1"`. Without a backend, the
-    # model is demo.
+    # To use your own model, pass `backend="http://127.0.0.1:11434/v1"`. Without a backend, the model is demo.
     async with AsyncOpenAI(api_key="none", http_client=antiphon.async_http_client()) as client:
         model = OpenAIResponsesModel(model="demo", openai_client=client)
-        agent = Agent(
-            name="Pilot",
-            instructions="Answer questions about the tide.",
-            model=model,
-            tools=[tide_at],
-        )
-        result = await Runner.run(
-            agent, 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}'
-        )
+        agent = Agent(name="Pilot", instructions="Answer questions about the tide.", model=model, tools=[tide_at])
+        result = await Runner.run(agent, 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}')
         print(result.final_output)
 
 

@@ -1,6 +1,4 @@
-"""Let a model analyse a CSV file with code: `python analyse_csv.py sales.csv "Draw the sales by
-month."`.
-"""
+"""Let a model analyse a CSV file with code: `python analyse_csv.py sales.csv "Draw the sales by month."`."""
 
 import sys
 from pathlib import Path
@@ -20,8 +18,6 @@ print(response.output_text)
 texts = [part for item in response.output if item.type == "message" for part in item.content]
 for cited in [one for part in texts if part.type == "output_text" for one in part.annotations]:
     if cited.type == "container_file_citation":
-        file = client.containers.files.content.retrieve(
-            cited.file_id, container_id=cited.container_id
-        )
+        file = client.containers.files.content.retrieve(cited.file_id, container_id=cited.container_id)
         Path(path).with_name(Path(cited.filename).name).write_bytes(file.content)
         print("Saved", cited.filename)

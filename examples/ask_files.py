@@ -18,7 +18,4 @@ print(response.output_text)
 for item in response.output:
     for part in item.content if item.type == "message" else ():
         if part.type == "output_text":
-            print(
-                "Source:",
-                *(source.filename for source in part.annotations if source.type == "file_citation"),
-            )
+            print("Source:", *(source.filename for source in part.annotations if source.type == "file_citation"))

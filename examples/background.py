@@ -1,16 +1,11 @@
-"""Resume the stream of a background response after the connection is lost, with a running server
-(`make serve`).
-"""
+"""Resume the stream of a background response after the connection is lost, with a running server (`make serve`)."""
 
 from openai import OpenAI
 
 client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 
-last = -1
-response_id = ""
-with client.responses.create(
-    model="demo", input="Write a story.", background=True, stream=True
-) as stream:
+last, response_id = -1, ""
+with client.responses.create(model="demo", input="Write a story.", background=True, stream=True) as stream:
     for event in stream:
         if event.type == "response.created":
             response_id = event.response.id

@@ -1,6 +1,4 @@
-"""Start a background response, then retrieve it until it is done. It completes even if this program
-ends.
-"""
+"""Start a background response, then retrieve it until it is done. It completes even if this program ends."""
 
 import time
 

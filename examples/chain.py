@@ -1,6 +1,4 @@
-"""Continue a response after a tool call: each request sends only the new items, the server has the
-others.
-"""
+"""Continue a response after a tool call: each request sends only the new items, the server has the others."""
 
 import json
 
@@ -13,16 +11,11 @@ TIDE: FunctionToolParam = {
     "type": "function",
     "name": "tide_at",
     "description": "Return when the tide is high.",
-    "parameters": {
-        "type": "object",
-        "properties": {"place": {"type": "string"}},
-        "required": ["place"],
-    },
+    "parameters": {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]},
     "strict": None,
 }
 
-# A real model decides what to call. The scripted model demo makes the calls that its input spells
-# out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 question = 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}'
 requested = client.responses.create(model="demo", input=question, tools=[TIDE])
 call = next(item for item in requested.output if item.type == "function_call")

@@ -14,9 +14,7 @@ CHUNKS = [
 numbers = itertools.count(1)
 writer = ResponseWriter(
     Response(id="resp_1", created_at=1795125600, model="m"),
-    new_id=lambda prefix: (
-        f"{prefix}_{next(numbers)}"
-    ),  # you supply the ids and the clock, so a test can compare them
+    new_id=lambda prefix: f"{prefix}_{next(numbers)}",  # you supply the ids and the clock, so a test can compare them
     now=lambda: 1795125601,
     seal=lambda state: "",  # stores a signature of the backend for the next turn
 )

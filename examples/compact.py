@@ -27,9 +27,7 @@ print("Compacted:", tokens(input=stored), "tokens in", [item["type"] for item in
 
 # 2. Automatically, when it exceeds a threshold: the response contains the compaction.
 long = client.responses.create(
-    model="demo",
-    input=CONVERSATION,
-    context_management=[{"type": "compaction", "compact_threshold": 1000}],
+    model="demo", input=CONVERSATION, context_management=[{"type": "compaction", "compact_threshold": 1000}]
 )
 print("Automatically:", [item.type for item in long.output])
 

@@ -1,6 +1,4 @@
-"""Copy a conversation from OpenAI, or another server of the API, to Antiphon: `python
-copy_conversation.py conv_…`.
-"""
+"""Copy a conversation from OpenAI, or another server of the API, to Antiphon: `python copy_conversation.py conv_…`."""
 
 import os
 import sys
@@ -8,18 +6,10 @@ from typing import Any
 
 from openai import OpenAI
 
-COPIED = {
-    "message",
-    "function_call",
-    "function_call_output",
-    "custom_tool_call",
-    "custom_tool_call_output",
-}
+COPIED = {"message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"}
 AT_ONCE = 20  # the API accepts so many items in one request
 
-source = OpenAI(
-    base_url=os.environ.get("SOURCE_BASE_URL", "https://api.openai.com/v1")
-)  # reads OPENAI_API_KEY
+source = OpenAI(base_url=os.environ.get("SOURCE_BASE_URL", "https://api.openai.com/v1"))  # reads OPENAI_API_KEY
 target = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key=os.environ.get("ANTIPHON_KEY", "none"))
 
 items: list[Any] = []

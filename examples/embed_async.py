@@ -12,11 +12,8 @@ async def main() -> None:
         except ClientError as error:
             print(error.status_code, error.param)
 
-        last = -1
-        response_id = ""
-        async with client.responses.stream(
-            model="demo", input="Write a story.", background=True
-        ) as stream:
+        last, response_id = -1, ""
+        async with client.responses.stream(model="demo", input="Write a story.", background=True) as stream:
             async for event in stream:
                 last = event.sequence_number
                 if isinstance(event, types.ResponseCreatedEvent):
@@ -25,9 +22,7 @@ async def main() -> None:
                     print(event.delta, end="")
                     break  # the reader disconnects, and the response continues
 
-        async with await client.responses.retrieve(
-            response_id, stream=True, starting_after=last
-        ) as stream:
+        async with await client.responses.retrieve(response_id, stream=True, starting_after=last) as stream:
             async for event in stream:
                 if isinstance(event, types.ResponseTextDeltaEvent):
                     print(event.delta, end="")

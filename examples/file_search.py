@@ -19,7 +19,4 @@ print(response.output_text)
 for item in response.output:
     for part in item.content if item.type == "message" else ():
         if part.type == "output_text":
-            print(
-                "Cited:",
-                *(cited.filename for cited in part.annotations if cited.type == "file_citation"),
-            )
+            print("Cited:", *(cited.filename for cited in part.annotations if cited.type == "file_citation"))

@@ -1,7 +1,6 @@
 """Draw an image, change it, and save both: `python generate_image.py FOLDER`.
 
-The server needs a model that makes images: `ANTIPHON_IMAGES_MODEL=demo antiphon` draws simple
-shapes.
+The server needs a model that makes images: `ANTIPHON_IMAGES_MODEL=demo antiphon` draws simple shapes.
 """
 
 import base64

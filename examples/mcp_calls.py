@@ -1,8 +1,6 @@
-"""Call the tools of an MCP server: the server lists them, runs the calls and answers in one
-response.
+"""Call the tools of an MCP server: the server lists them, runs the calls and answers in one response.
 
-The MCP server is `sums_server.py` on this machine, so `make serve` needs
-`ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
+The MCP server is `sums_server.py` on this machine, so `make serve` needs `ANTIPHON_OUTGOING_NETWORKS=127.0.0.1`.
 """
 
 from openai import OpenAI
@@ -18,8 +16,7 @@ SUMS: ToolParam = {
     "require_approval": "never",
 }
 
-# A real model decides what to call. The scripted model demo makes the calls that its input spells
-# out.
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 question = 'How much is one and one?\ncall add {"a": 1, "b": 1}'
 with client.responses.stream(model="demo", input=question, tools=[SUMS]) as stream:
     for event in stream:
@@ -35,9 +32,6 @@ with client.responses.stream(model="demo", input=question, tools=[SUMS]) as stre
 print()
 
 second = client.responses.create(
-    model="demo",
-    input='And two?\ncall add {"a": 2, "b": 2}',
-    tools=[SUMS],
-    previous_response_id=first.id,
+    model="demo", input='And two?\ncall add {"a": 2, "b": 2}', tools=[SUMS], previous_response_id=first.id
 )
 print("The list is not sent again:", ", ".join(item.type for item in second.output))

@@ -1,6 +1,4 @@
-"""Serve the API inside your ASGI application below `/ai`: the base URL is
-`http://127.0.0.1:9000/ai/v1`.
-"""
+"""Serve the API inside your ASGI application below `/ai`: the base URL is `http://127.0.0.1:9000/ai/v1`."""
 
 import uvicorn
 from starlette.applications import Starlette

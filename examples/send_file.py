@@ -1,6 +1,4 @@
-"""Ask questions about files, with a running server (`make serve`). Any model can read their
-text.
-"""
+"""Ask questions about files, with a running server (`make serve`). Any model can read their text."""
 
 from base64 import b64encode
 

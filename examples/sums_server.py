@@ -1,6 +1,4 @@
-"""A small MCP server for the examples, on http://127.0.0.1:8100/mcp: one tool reads, the other
-changes something.
-"""
+"""A small MCP server for the examples, on http://127.0.0.1:8100/mcp: one tool reads, the other changes something."""
 
 from itertools import count as counter
 

@@ -1,23 +1,15 @@
-"""Test a program that calls a model: the test contains the answers of the model, so it needs no
-server.
-"""
+"""Test a program that calls a model: the test contains the answers of the model, so it needs no server."""
 
 from antiphon import Antiphon, ScriptedBackend
 
 
 def tide(client: Antiphon, place: str) -> str:
     """Take the place of the program to test."""
-    return client.responses.create(
-        model="qwen3", input=f"When is the tide high in {place}?"
-    ).output_text
+    return client.responses.create(model="qwen3", input=f"When is the tide high in {place}?").output_text
 
 
 def answer(text: str) -> dict[str, object]:
-    return {
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        ]
-    }
+    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
 
 
 def test_it_requires_a_place() -> None:

@@ -1,6 +1,4 @@
-"""Offer tools of several types, with a running server (`make serve`). Each call has the form of its
-type.
-"""
+"""Offer tools of several types, with a running server (`make serve`). Each call has the form of its type."""
 
 from openai import OpenAI
 from openai.types.responses import ToolParam
@@ -17,13 +15,7 @@ TIDES: ToolParam = {
     "type": "namespace",
     "name": "tides",
     "description": "Tables of the tide.",
-    "tools": [
-        {
-            "type": "function",
-            "name": "high_at",
-            "parameters": {"properties": {"place": {"type": "string"}}},
-        }
-    ],
+    "tools": [{"type": "function", "name": "high_at", "parameters": {"properties": {"place": {"type": "string"}}}}],
 }
 TOOLS: list[ToolParam] = [
     PLACE,
@@ -32,18 +24,11 @@ TOOLS: list[ToolParam] = [
     {"type": "image_generation"},
 ]
 
-# A real model decides what to call. The scripted model demo makes the calls that its input spells
-# out.
-CALLS = (
-    'note_place {"input": "Dover"}',
-    'tides__high_at {"place": "Dover"}',
-    'shell {"commands": ["date"]}',
-)
+# A real model decides what to call. The scripted model demo makes the calls that its input spells out.
+CALLS = ('note_place {"input": "Dover"}', 'tides__high_at {"place": "Dover"}', 'shell {"commands": ["date"]}')
 
 for call in CALLS:
-    reply = client.responses.with_raw_response.create(
-        model="demo", input=f"call {call}", tools=TOOLS
-    )
+    reply = client.responses.with_raw_response.create(model="demo", input=f"call {call}", tools=TOOLS)
     for item in reply.parse().output:
         if item.type == "custom_tool_call":
             print("custom", item.name, item.input)

@@ -1,6 +1,4 @@
-"""Search the web, with a server that has a search provider
-(`ANTIPHON_WEB_SEARCH=http://127.0.0.1:8888`).
-"""
+"""Search the web, with a server that has a search provider (`ANTIPHON_WEB_SEARCH=http://127.0.0.1:8888`)."""
 
 from openai import OpenAI
 
@@ -8,8 +6,7 @@ client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 
 response = client.responses.create(
     model="demo",
-    input='When is high water in the harbour of Brest?\ncall web_search {"query": "high water '
-    'Brest"}',
+    input='When is high water in the harbour of Brest?\ncall web_search {"query": "high water Brest"}',
     tools=[{"type": "web_search", "search_context_size": "low"}],
     include=["web_search_call.action.sources"],
 )

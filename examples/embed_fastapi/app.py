@@ -1,6 +1,4 @@
-"""A FastAPI application that calls a model in its own routes, and also serves the Responses API
-below `/ai`.
-"""
+"""A FastAPI application that calls a model in its own routes, and also serves the Responses API below `/ai`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,9 +25,7 @@ class Answer(BaseModel):
     text: str
 
 
-def create_app(
-    backend: str | ScriptedBackend | None = BACKEND, store: str = "sqlite:///~/embed-fastapi.db"
-) -> FastAPI:
+def create_app(backend: str | ScriptedBackend | None = BACKEND, store: str = "sqlite:///~/embed-fastapi.db") -> FastAPI:
     """Return the application. A test passes a backend and a store of its own."""
     api = antiphon.asgi(backend=backend, store=store)
     client = AsyncAntiphon(backend=backend, store=store)
@@ -44,19 +40,14 @@ def create_app(
 
     @app.exception_handler(AntiphonError)
     async def failed(request: Request, error: AntiphonError) -> JSONResponse:
-        """Return an error of the model or of the request with its status, in the form of the
-        Responses API.
-        """
+        """Return an error of the model or of the request with its status, in the form of the Responses API."""
         return JSONResponse({"error": error.body()}, error.status_code, error.headers)
 
     @app.post("/ask")
     async def request(question: Question) -> Answer:
         """Answer a question, and continue the conversation of `previous`."""
         response = await client.responses.create(
-            model=MODEL,
-            instructions="Be brief.",
-            input=question.text,
-            previous_response_id=question.previous,
+            model=MODEL, instructions="Be brief.", input=question.text, previous_response_id=question.previous
         )
         return Answer(id=response.id, text=response.output_text)
 

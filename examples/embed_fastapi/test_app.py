@@ -1,6 +1,4 @@
-"""Test the application without a model: the answers are written in the test, and the store is in
-memory.
-"""
+"""Test the application without a model: the answers are written in the test, and the store is in memory."""
 
 from app import create_app
 from fastapi.testclient import TestClient
@@ -9,11 +7,7 @@ from antiphon import ScriptedBackend
 
 
 def answer(text: str) -> dict[str, object]:
-    return {
-        "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        ]
-    }
+    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
 
 
 def test_a_question_is_answered_and_the_conversation_continues() -> None:

@@ -1,6 +1,4 @@
-"""A support agent: it searches the knowledge base, looks up orders, and asks you before each
-refund.
-"""
+"""A support agent: it searches the knowledge base, looks up orders, and asks you before each refund."""
 
 import sys
 
@@ -8,10 +6,7 @@ from openai import OpenAI
 from openai.types.responses import Response, ResponseInputParam, ToolParam
 
 MODEL = "demo"  # for example qwen3:8b
-INSTRUCTIONS = (
-    "You answer customers of a lamp shop. Search the knowledge base for rules. Be "
-    "brief and friendly."
-)
+INSTRUCTIONS = "You answer customers of a lamp shop. Search the knowledge base for rules. Be brief and friendly."
 
 client = OpenAI(base_url="http://127.0.0.1:8321/v1", api_key="none")
 handbook = next((store for store in client.vector_stores.list() if store.name == "handbook"), None)
@@ -38,13 +33,7 @@ def decisions(response: Response) -> ResponseInputParam:
     for item in response.output:
         if item.type == "mcp_approval_request":
             approve = prompt_user(f"Allow {item.name} {item.arguments}? [y/n] ") == "y"
-            decided.append(
-                {
-                    "type": "mcp_approval_response",
-                    "approval_request_id": item.id,
-                    "approve": approve,
-                }
-            )
+            decided.append({"type": "mcp_approval_response", "approval_request_id": item.id, "approve": approve})
     return decided
 
 
@@ -64,12 +53,7 @@ while True:
         break
     while content:
         response = client.responses.create(
-            model=MODEL,
-            instructions=INSTRUCTIONS,
-            input=content,
-            tools=TOOLS,
-            previous_response_id=previous,
+            model=MODEL, instructions=INSTRUCTIONS, input=content, tools=TOOLS, previous_response_id=previous
         )
-        previous = response.id
-        content = decisions(response)
+        previous, content = response.id, decisions(response)
     print("Agent:", response.output_text, *(f"[{name}]" for name in sources(response)))

@@ -7,12 +7,7 @@ server = MCPServer("orders")
 
 ORDERS = {
     "1042": {"item": "storm lamp", "price": 59.0, "status": "shipped on Monday", "refunded": False},
-    "1043": {
-        "item": "tide clock",
-        "price": 34.5,
-        "status": "delivered on Friday",
-        "refunded": False,
-    },
+    "1043": {"item": "tide clock", "price": 34.5, "status": "delivered on Friday", "refunded": False},
 }
 
 
@@ -23,10 +18,7 @@ def order_status(order_id: str) -> str:
         return f"There is no order {order_id}."
     order = ORDERS[order_id]
     refunded = ", refunded" if order["refunded"] else ""
-    return (
-        f"Order {order_id}: {order['item']}, {order['price']:.2f} euros, "
-        f"{order['status']}{refunded}."
-    )
+    return f"Order {order_id}: {order['item']}, {order['price']:.2f} euros, {order['status']}{refunded}."
 
 
 @server.tool()

@@ -29,13 +29,13 @@ import time
 import antiphon.ids
 antiphon.ids.now = lambda: time.time() + {DAYS} * 86_400
 from antiphon.jobs import cleaner
-cleaner.LOOK_EVERY, cleaner.PURGE_EVERY = 0.1, 0.0
-look = cleaner.Cleaner.look
+cleaner.POLL_INTERVAL, cleaner.PURGE_EVERY = 0.1, 0.0
+poll_once = cleaner.Cleaner.poll_once
 async def counted(self):
-    await look(self)
+    await poll_once(self)
     with open({str(polls)!r}, "a") as file:
         file.write(".")
-cleaner.Cleaner.look = counted
+cleaner.Cleaner.poll_once = counted
 """
 
 
