@@ -80,7 +80,8 @@ async def migrate(connection: Any, scripts: Sequence[str]) -> None:
             # in the meantime.
             done = await connection.fetchval(_VERSION)
             if done < len(scripts):
-                await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
+                if scripts[done]:  # asyncpg raises an error for no statement
+                    await connection.execute(scripts[done], timeout=MIGRATION_TIMEOUT)
                 await connection.execute(
                     "INSERT INTO antiphon_migrations (number) VALUES ($1)", done + 1
                 )

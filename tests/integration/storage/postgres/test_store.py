@@ -277,6 +277,18 @@ async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> Non
     await connection.close()
 
 
+async def test_a_database_whose_fourth_migration_was_another_is_migrated(
+    postgres: Postgres,
+) -> None:
+    connection = await asyncpg.connect(await postgres.database())
+    added = "ALTER TABLE jobs ADD COLUMN models TEXT NOT NULL DEFAULT '[]'"
+    await migrate(connection, [*migrations("postgres")[:3], added])
+    await migrate(connection, migrations("postgres"))
+
+    assert await version(connection) == len(migrations("postgres"))
+    await connection.close()
+
+
 INVALID = "the URL is invalid; write postgresql://user@host/database"
 
 

@@ -46,3 +46,12 @@ def test_both_databases_have_the_same_queries_with_the_same_parameters() -> None
     assert sqlite.keys() == postgres.keys()
     for name, text in sqlite.items():
         assert set(re.findall(r"\$\d+", text)) == set(re.findall(r"\$\d+", postgres[name])), name
+
+
+def test_a_migration_is_one_file_for_both_databases_with_lines_for_one_alone() -> None:
+    sqlite = migrations("sqlite")
+    postgres = migrations("postgres")
+
+    assert len(sqlite) == len(postgres)
+    assert ("WITHOUT ROWID" in sqlite[1], "ROW LEVEL SECURITY" in sqlite[1]) == (True, False)
+    assert ("WITHOUT ROWID" in postgres[1], "ROW LEVEL SECURITY" in postgres[1]) == (False, True)

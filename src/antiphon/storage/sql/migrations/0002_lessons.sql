@@ -9,6 +9,8 @@ CREATE TABLE model_lessons (
     said TEXT NOT NULL,
     learned_at BIGINT NOT NULL,
     PRIMARY KEY (place, model, tenant, name)
-);
-ALTER TABLE model_lessons ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-CREATE POLICY server ON model_lessons USING (current_setting('antiphon.tenant', true) = '*');
+)
+-- sqlite: WITHOUT ROWID
+;
+-- postgres: ALTER TABLE model_lessons ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+-- postgres: CREATE POLICY server ON model_lessons USING (current_setting('antiphon.tenant', true) = '*');

@@ -1,4 +1,0 @@
--- The models that the API key of a background response allowed when it was queued, as a JSON list; an empty list allows
--- all. Its worker applies them to models that the response reaches without naming them, such as the one for images.
-
-ALTER TABLE jobs ADD COLUMN models TEXT NOT NULL DEFAULT '[]';
