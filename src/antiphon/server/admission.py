@@ -37,7 +37,6 @@ from antiphon.server.reply import (
     Reply,
     WholeStream,
     raw_headers,
-    stream_reply,
 )
 from antiphon.server.request import REQUEST_FILE, TENANT, Credential, HttpRequest
 from antiphon.sharing.scheduler import FairScheduler
@@ -228,10 +227,8 @@ async def reserve(
         await http.cleanup.enter_async_context(gateway.idempotency.hold(found))
         return found
     if isinstance(found, ReplayLog):
-        return stream_reply(FrameStream(gateway.replays.events(found.tenant, found.response_id)))
-    return (
-        stream_reply(WholeStream(found.body)) if found.is_stream else Reply(200, JSON, found.body)
-    )
+        return Reply(FrameStream(gateway.replays.events(found.tenant, found.response_id)))
+    return Reply(WholeStream(found.body)) if found.is_stream else Reply(found.body, JSON)
 
 
 def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:

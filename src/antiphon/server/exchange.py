@@ -13,8 +13,10 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 
+from msgspec import Struct
+
 from antiphon.errors import AntiphonError, log, reportable
-from antiphon.gateway import COMMENT, CutOff, Gateway, Run, encode
+from antiphon.gateway import COMMENT, CutOff, Gateway, LargeObject, Run, encode, encode_large
 from antiphon.http_server.asgi import CONNECTION, Message, RawHeaders, Receive, Scope, Send
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
@@ -22,10 +24,12 @@ from antiphon.server.admission import OPEN, Authentication, Connections, check_t
 from antiphon.server.limits import ServerLimits
 from antiphon.server.reply import (
     COMMENT_AFTER,
+    JSON,
     LATE,
     SSE,
     DisconnectWatch,
     Endpoint,
+    JsonBody,
     ReplySink,
     encode_json,
     raw_headers,
@@ -39,7 +43,7 @@ from antiphon.server.request import (
     is_preflight,
 )
 from antiphon.server.routes import PREFIX, PathRoute, Routes, method_not_supported, unknown_url
-from antiphon.sharing.memory import LARGE, Memory
+from antiphon.sharing.memory import LARGE
 from antiphon.telemetry.context import About, current
 from antiphon.telemetry.formatters import fields
 from antiphon.telemetry.requests import HTTP_SECONDS
@@ -68,6 +72,9 @@ OTHER = "other"
 DISCONNECTED = "gone"
 """The status in the log if the client disconnected before the reply."""
 
+WHOLE = (bytes, dict, Struct)
+"""The types of a body that is not streamed."""
+
 KINDS = frozenset({"http", "websocket"})
 """Scopes that are served; the lifespan belongs to the host."""
 
@@ -82,26 +89,35 @@ class HttpExchange:
     `status` is 0 until the reply has started; then no other reply is possible.
     """
 
-    __slots__ = ("_id", "began", "is_http", "limits", "receive", "request", "send", "status")
+    __slots__ = (
+        *("_gateway", "_id", "began", "is_http", "limits", "receive", "request", "send", "status"),
+    )
 
     def __init__(
-        self, scope: Scope, receive: Receive, send: Send, limits: ServerLimits, memory: Memory
+        self, scope: Scope, receive: Receive, send: Send, limits: ServerLimits, gateway: Gateway
     ) -> None:
         self.began = time.monotonic()
         self.is_http = scope["type"] == "http"
         self.send = send if self.is_http else _Upgrade(scope, send)
         self._id = new_id("req")
         current.set(About(self._id, trace_id=current.get().trace_id, is_exchange=self.is_http))
-        self.request = HttpRequest(scope, receive, limits, memory)
+        self.request = HttpRequest(scope, receive, limits, gateway.memory)
         self.receive = self.request.receive
         self.limits = limits
         self.status = 0
+        self._gateway = gateway
 
-    async def reply(self, status: int, headers: RawHeaders, body: bytes) -> None:
-        """Send a complete reply.
+    async def reply(self, status: int, headers: RawHeaders, body: JsonBody | bytes) -> None:
+        """Send a complete reply; a large object is encoded in a thread.
 
         Raises `AntiphonError` (503) if no memory is free for a large one.
         """
+        if not isinstance(body, bytes):
+            headers = [*JSON, *headers]
+            if isinstance(body, LargeObject):
+                body = await self._gateway.offload(self.request.tenant, encode_large, body)
+            else:
+                body = encode_json(body)
         headers = [*headers, (b"content-length", b"%d" % len(body))]
         if len(body) < LARGE:
             await self.send(self._head(status, headers))
@@ -119,8 +135,7 @@ class HttpExchange:
         known = reportable(error)
         if (on_error := self.request.scope.get(ON_ERROR)) is not None:
             on_error(known)
-        headers = raw_headers({"content-type": "application/json", **known.headers})
-        await self.reply(known.status, headers, encode_json({"error": known.body()}))
+        await self.reply(known.status, raw_headers(known.headers), {"error": known.body()})
 
     async def start(self, status: int, headers: RawHeaders) -> None:
         """See `ReplySink`."""
@@ -312,7 +327,7 @@ class RequestMiddleware:
         self._authentication = Authentication(gateway, has_console=has_console)
         self._keys = gateway.known_keys
         self._requests = gateway.measures.requests.spreads
-        self._memory = gateway.memory
+        self._gateway = gateway
         self._connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -322,7 +337,7 @@ class RequestMiddleware:
         """
         if scope["type"] not in KINDS:
             return
-        exchange = HttpExchange(scope, receive, send, self._limits, self._memory)
+        exchange = HttpExchange(scope, receive, send, self._limits, self._gateway)
         request = exchange.request
         try:
             try:
@@ -347,7 +362,7 @@ class RequestMiddleware:
                     return
                 reply = await self._endpoint(exchange)(request)
                 body = reply.body
-                if isinstance(body, bytes):
+                if isinstance(body, WHOLE):
                     await exchange.reply(reply.status, reply.headers, body)
                 else:
                     await body.send(exchange)
@@ -360,7 +375,7 @@ class RequestMiddleware:
             await exchange.fail(error)
         finally:
             if request.incoming.retained:
-                self._memory.release(request.incoming.retained, request.incoming.tenant)
+                self._gateway.memory.release(request.incoming.retained, request.incoming.tenant)
             self._finish(exchange)
 
     def _endpoint(self, exchange: HttpExchange) -> Endpoint:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from antiphon.gateway import ADJUSTED, COMMENT, IGNORED, Gateway, LargeObject, Run, encode_large
+from antiphon.gateway import ADJUSTED, COMMENT, IGNORED, Run
 from antiphon.http_server.asgi import RawHeaders, Receive, Send
 from antiphon.server.request import ClientDisconnected, HttpRequest
 
@@ -72,12 +72,19 @@ class ReplyStream(Protocol):
         ...
 
 
-class Reply(Struct, frozen=True):
-    """Status, headers and body. A stream sends its own head."""
+JsonBody = dict[str, Any] | Struct
+"""An object of the API, which is sent as JSON."""
 
-    status: int
-    headers: RawHeaders
-    body: bytes | ReplyStream
+
+class Reply(Struct, frozen=True):
+    """What an endpoint returns: an object, bytes, or a stream.
+
+    The exchange encodes an object, and states its media type. A stream sends its own head.
+    """
+
+    body: JsonBody | bytes | ReplyStream
+    headers: RawHeaders = []
+    status: int = 200
 
 
 Endpoint = Callable[[HttpRequest], Awaitable[Reply]]
@@ -86,27 +93,6 @@ Resources = Mapping[str, Mapping[str, Endpoint]]
 """Endpoints by path and method. A part of a path is in braces, and with `:path` can contain
 slashes.
 """
-
-
-def json_reply(value: Any, headers: RawHeaders | None = None, status: int = 200) -> Reply:
-    """Return a reply of JSON."""
-    return Reply(status, JSON + headers if headers else JSON, encode_json(value))
-
-
-async def stored_reply(
-    gateway: Gateway, tenant: str, value: dict[str, Any], headers: RawHeaders | None = None
-) -> Reply:
-    """Return a reply with a stored object; a large object is encoded in a thread."""
-    if not isinstance(value, LargeObject):
-        return json_reply(value, headers)
-    return Reply(
-        200, JSON + headers if headers else JSON, await gateway.offload(tenant, encode_large, value)
-    )
-
-
-def stream_reply(stream: ReplyStream) -> Reply:
-    """Return a reply that is streamed."""
-    return Reply(200, [], stream)
 
 
 def run_headers(run: Run) -> RawHeaders:

@@ -7,7 +7,7 @@ from msgspec import to_builtins
 from antiphon.gateway import Gateway, JsonObject
 from antiphon.http_server.workers import Workers
 from antiphon.server.admin.access import viewer
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.operations import status_topic
 
@@ -40,6 +40,6 @@ def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:
         if not caller.is_admin:
             displayed = [{name: one[name] for name in FOR_READERS} for one in status["backends"]]
             status = {"workers": status["workers"], "backends": displayed}
-        return json_reply({"object": "backends", **status, "profiles": gateway.status.profiles()})
+        return Reply({"object": "backends", **status, "profiles": gateway.status.profiles()})
 
     return {"/admin/v1/backends": {"GET": get_backends}}

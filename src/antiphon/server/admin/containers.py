@@ -7,7 +7,7 @@ from antiphon.protocol.console import ListContainersQuery, TenantQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit, audit_reading
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 ONE = "/admin/v1/containers/{container_id}"
@@ -31,14 +31,14 @@ class _Containers:
         query = decode_query(http.query(), ListContainersQuery)
         found = await self._gateway.container_reader.page(caller.tenant_of(query.tenant), query)
         audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "containers")
-        return json_reply(found)
+        return Reply(found)
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         tenant = _one_tenant(caller, http)
         found = await self._gateway.container_reader.retrieve(tenant, http.path_id("container_id"))
         audit_reading(caller, {tenant}, "container", container_id=found["id"])
-        return json_reply(found)
+        return Reply(found)
 
     async def kill(self, http: HttpRequest) -> Reply:
         """Delete a container. The worker with its kernel ends it, also while a call runs.
@@ -50,7 +50,7 @@ class _Containers:
         container_id = http.path_id("container_id")
         deleted = await self._gateway.containers.delete(tenant, container_id)
         audit("container_killed", key_id=caller.key_id, tenant=tenant, container_id=container_id)
-        return json_reply(deleted)
+        return Reply(deleted)
 
 
 def _one_tenant(caller: Viewer, http: HttpRequest) -> str:

@@ -8,7 +8,7 @@ from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import viewer
 from antiphon.server.admin.audit import audit_reading
 from antiphon.server.admin.lists import listed
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -22,6 +22,6 @@ def resources(gateway: Gateway) -> Resources:
         found = await gateway.conversations.list(tenant, query.limit + 1, query.after)
         displayed = listed(found, query.limit)
         audit_reading(caller, {one["tenant"] or "" for one in displayed["data"]}, "conversations")
-        return json_reply(displayed)
+        return Reply(displayed)
 
     return {"/admin/v1/conversations": {"GET": list_conversations}}

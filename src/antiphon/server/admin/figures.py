@@ -4,7 +4,7 @@ from antiphon.gateway import Gateway
 from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import viewer
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -14,6 +14,6 @@ def resources(gateway: Gateway) -> Resources:
     async def get_figures(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)
         query = decode_query(http.query(), FiguresParameters, "since", "until", "step")
-        return json_reply(await gateway.console.figures(caller.tenant_of(query.tenant), query))
+        return Reply(await gateway.console.figures(caller.tenant_of(query.tenant), query))
 
     return {"/admin/v1/figures": {"GET": get_figures}}

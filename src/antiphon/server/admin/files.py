@@ -10,7 +10,7 @@ from antiphon.protocol.validation.vector_stores import STORE, check_id
 from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit_reading
-from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 ONE = "/admin/v1/vector_stores/{vector_store_id}"
@@ -37,7 +37,7 @@ class _Lists:
         wanted = FilesQuery(after=query.after or None, limit=query.limit, purpose=query.purpose)
         found = await self._gateway.file_lists.files(caller.tenant_of(query.tenant), wanted)
         audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "files")
-        return json_reply(found)
+        return Reply(found)
 
     async def stores(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
@@ -45,14 +45,14 @@ class _Lists:
         wanted = VectorStoresQuery(after=query.after or None, limit=query.limit)
         found = await self._gateway.file_lists.stores(caller.tenant_of(query.tenant), wanted)
         audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "vector_stores")
-        return json_reply(found)
+        return Reply(found)
 
     async def store(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         tenant = _one_tenant(caller, decode_query(http.query(), TenantQuery).tenant)
         found = await self._gateway.file_lists.store(tenant, _id(http))
         audit_reading(caller, {tenant}, "vector_store", vector_store_id=found["id"])
-        return json_reply(found)
+        return Reply(found)
 
     async def store_files(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
@@ -62,7 +62,7 @@ class _Lists:
         wanted = StoreFilesQuery(after=query.after or None, limit=query.limit)
         found = await self._gateway.file_lists.store_files(tenant, store_id, wanted)
         audit_reading(caller, {tenant}, "vector_store_files", vector_store_id=store_id)
-        return await stored_reply(self._gateway, tenant, found)
+        return Reply(found)
 
 
 def _one_tenant(caller: Viewer, wanted: str | None) -> str:

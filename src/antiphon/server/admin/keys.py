@@ -9,7 +9,7 @@ from antiphon.protocol.validation.validate import decode_body
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit
 from antiphon.server.admin.lists import listed
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -32,7 +32,7 @@ class _Keys:
     async def list(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         tenant = caller.tenant_of(decode_query(http.query(), TenantQuery).tenant)
-        return json_reply(listed(await self._keys.list(tenant)))
+        return Reply(listed(await self._keys.list(tenant)))
 
     async def create(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
@@ -44,7 +44,7 @@ class _Keys:
             tenant=created["tenant"],
             role=created["role"],
         )
-        return json_reply(created)
+        return Reply(created)
 
     async def change(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
@@ -57,19 +57,19 @@ class _Keys:
             tenant=changed["tenant"],
             role=changed["role"],
         )
-        return json_reply(changed)
+        return Reply(changed)
 
     async def rotate(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
         created = await self._keys.rotate(_id(http), decode_body(await http.body(), RotateKey))
         audit("key_rotated", by=caller.key_id, key_id=created["id"], tenant=created["tenant"])
-        return json_reply(created)
+        return Reply(created)
 
     async def revoke(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
         ended = await self._keys.revoke(_id(http))
         audit("key_revoked", by=caller.key_id, key_id=ended["id"], tenant=ended["tenant"])
-        return json_reply(ended)
+        return Reply(ended)
 
     async def _admin(self, http: HttpRequest) -> Viewer:
         """Return the caller. Raises `ClientError` (403) unless it is an administrator."""

@@ -8,7 +8,7 @@ from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit
 from antiphon.server.admin.lists import listed
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -22,29 +22,29 @@ def resources(gateway: Gateway) -> Resources:
 
     async def list_reports(http: HttpRequest) -> Reply:
         await admin(http)
-        return json_reply(listed(await gateway.reports.list()))
+        return Reply(listed(await gateway.reports.list()))
 
     async def save_report(http: HttpRequest) -> Reply:
         caller = await admin(http)
         saved = await gateway.reports.save(await http.body())
         audit("report_saved", by=caller.key_id, report_id=saved["id"], server=saved["server"])
-        return json_reply(saved)
+        return Reply(saved)
 
     async def get_matrix(http: HttpRequest) -> Reply:
         await admin(http)
         ids = decode_query(http.query(), MatrixQuery).ids
-        return json_reply(await gateway.reports.matrix([each for each in ids.split(",") if each]))
+        return Reply(await gateway.reports.matrix([each for each in ids.split(",") if each]))
 
     async def get_report(http: HttpRequest) -> Reply:
         await admin(http)
-        return json_reply(await gateway.reports.details(http.path_id("report_id")))
+        return Reply(await gateway.reports.details(http.path_id("report_id")))
 
     async def delete_report(http: HttpRequest) -> Reply:
         caller = await admin(http)
         report_id = http.path_id("report_id")
         await gateway.reports.delete(report_id)
         audit("report_deleted", by=caller.key_id, report_id=report_id)
-        return json_reply({"object": "verify.report", "id": report_id, "deleted": True})
+        return Reply({"object": "verify.report", "id": report_id, "deleted": True})
 
     return {
         "/admin/v1/reports": {"GET": list_reports, "POST": save_report},

@@ -13,16 +13,7 @@ from antiphon.protocol.console import AdminResponsesQuery, EventsQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import Viewer, is_still, viewer
 from antiphon.server.admin.audit import audit_reading
-from antiphon.server.reply import (
-    Endpoint,
-    FrameStream,
-    Reply,
-    Resources,
-    encode_json,
-    json_reply,
-    stored_reply,
-    stream_reply,
-)
+from antiphon.server.reply import Endpoint, FrameStream, Reply, Resources, encode_json
 from antiphon.server.request import HttpRequest
 from antiphon.sharing.scheduler import FairScheduler
 
@@ -70,7 +61,7 @@ class _Responses:
             {row["tenant"] for row in page["data"] if row["input"] or row["output"]},
             "responses",
         )
-        return json_reply(page)
+        return Reply(page)
 
     async def stream(self, http: HttpRequest) -> Reply:
         caller = await self._caller(http)
@@ -82,13 +73,13 @@ class _Responses:
                 "Your tenant has too many open lists of the console. Close some of them."
             )
         http.cleanup.callback(self._watchers.leave, caller.tenant)
-        return stream_reply(FrameStream(self._frames(http, caller, tenant, query.q)))
+        return Reply(FrameStream(self._frames(http, caller, tenant, query.q)))
 
     async def details(self, http: HttpRequest) -> Reply:
         caller = await self._caller(http)
         response_id = http.path_id("response_id")
         found = await self._gateway.console.details(caller.tenant_of(None), response_id)
-        return await stored_reply(self._gateway, caller.tenant, found)
+        return Reply(found)
 
     def reading(self, read: Read) -> Endpoint:
         """Return the endpoint that reads content of one response; an access to another tenant's
@@ -112,7 +103,7 @@ class _Responses:
         )
         found = await read(facts)
         audit_reading(caller, [facts.tenant], "response", response_id=facts.id)
-        return await stored_reply(self._gateway, caller.tenant, found)
+        return Reply(found)
 
     async def _caller(self, http: HttpRequest) -> Viewer:
         return await viewer(http, self._gateway)

@@ -23,7 +23,7 @@ from antiphon.server.admin.access import (
     viewer,
 )
 from antiphon.server.admin.audit import audit
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import REQUEST_FILE, HttpRequest, name_of
 from antiphon.version import __version__
 
@@ -71,11 +71,11 @@ class _Session:
             role=caller.role.value,
             address=_address(http),
         )
-        return json_reply(await self._displayed(http, caller, key), _cookie(name, token))
+        return Reply(await self._displayed(http, caller, key), _cookie(name, token))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
-        return json_reply(await self._displayed(http, caller, await http.key()))
+        return Reply(await self._displayed(http, caller, await http.key()))
 
     async def sign_out(self, http: HttpRequest) -> Reply:
         check_same_origin(http)
@@ -84,7 +84,7 @@ class _Session:
             await self._gateway.sessions.end(session)
             audit("sign_out", key_id=caller.key_id, tenant=caller.tenant)
         ended = [header for name in (COOKIE, SECURE_COOKIE) for header in _cookie(name, "")]
-        return json_reply({"object": "session", "deleted": True}, ended)
+        return Reply({"object": "session", "deleted": True}, ended)
 
     async def _redeem(self, http: HttpRequest, code: str) -> bytes:
         if not await self._gateway.sessions.redeem(code):

@@ -6,7 +6,7 @@ from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import viewer
 from antiphon.server.admin.audit import audit
 from antiphon.server.admin.lists import listed
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -21,7 +21,7 @@ def resources(gateway: Gateway) -> Resources:
         found = await gateway.deliveries.page(
             tenant, query.limit + 1, query.after, is_failed=is_failed
         )
-        return json_reply(listed(found, query.limit))
+        return Reply(listed(found, query.limit))
 
     async def retry_delivery(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)
@@ -29,7 +29,7 @@ def resources(gateway: Gateway) -> Resources:
         delivery_id = http.path_id("delivery_id")
         waiting = await gateway.deliveries.retry(delivery_id)
         audit("delivery_retried", by=caller.key_id, delivery_id=delivery_id)
-        return json_reply(waiting)
+        return Reply(waiting)
 
     return {
         "/admin/v1/webhook_deliveries": {"GET": list_deliveries},

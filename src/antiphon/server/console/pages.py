@@ -57,9 +57,9 @@ TYPES = {
 """The media type of each kind of file."""
 
 NO_ASSET = Reply(
-    404,
-    [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")],
     b"The console has no such file. After an update of the server, reload the page.\n",
+    [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")],
+    status=404,
 )
 
 LINK = re.compile(rb'(?<==")(?:\./|/console/)(?=[\w-]+)')
@@ -77,7 +77,7 @@ def resources(gateway: Gateway) -> Resources:
 
 
 async def _add_slash(http: HttpRequest) -> Reply:
-    return Reply(308, [(b"location", b"console/"), *SAFE], b"")
+    return Reply(b"", [(b"location", b"console/"), *SAFE], status=308)
 
 
 async def _page(http: HttpRequest) -> Reply:
@@ -94,10 +94,10 @@ async def _asset(http: HttpRequest) -> Reply:
 def _page_below(root: str) -> Reply:
     """Return the page, with links below the path at which a parent application has mounted it."""
     if not console.is_built():
-        return Reply(200, [*PLAIN_HEADERS, *SAFE[:2]], NOT_BUILT)
+        return Reply(NOT_BUILT, [*PLAIN_HEADERS, *SAFE[:2]])
     base = f"{escape(root)}/console/".encode()
     page = (console.STATIC / "index.html").read_bytes()
-    return Reply(200, PAGE, LINK.sub(lambda found: base, page))
+    return Reply(LINK.sub(lambda found: base, page), PAGE)
 
 
 def _asset_named(name: str, *, is_packed: bool) -> Reply | None:
@@ -112,8 +112,8 @@ def _asset_named(name: str, *, is_packed: bool) -> Reply | None:
     headers = [(b"content-type", kind), *ASSET]
     packed = Path(f"{path}.gz")
     if is_packed and packed.is_file():
-        return Reply(200, [*headers, (b"content-encoding", b"gzip")], packed.read_bytes())
-    return Reply(200, headers, path.read_bytes())
+        return Reply(packed.read_bytes(), [*headers, (b"content-encoding", b"gzip")])
+    return Reply(path.read_bytes(), headers)
 
 
 NOT_BUILT = f"""<!doctype html>

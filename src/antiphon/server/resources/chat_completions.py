@@ -42,10 +42,7 @@ from antiphon.server.reply import (
     Reply,
     ReplySink,
     Resources,
-    json_reply,
     plain_name,
-    stored_reply,
-    stream_reply,
 )
 from antiphon.server.request import HttpRequest
 
@@ -95,7 +92,7 @@ def _endpoint(
             )
             sent = http.cleanup.enter_context(recorder).request
         passing = await gateway.passing(path, sent, http.tenant, lease, is_large=len(body) > LARGE)
-        return stream_reply(_PassedOn(passing, request, lease, recorder))
+        return Reply(_PassedOn(passing, request, lease, recorder))
 
     return pass_on
 
@@ -126,29 +123,22 @@ class _Stored:
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_completions_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._completions.list(http.tenant, query))
+        return Reply(await self._completions.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return await self._reply(http, await self._completions.retrieve(http.tenant, _id(http)))
+        return Reply(await self._completions.retrieve(http.tenant, _id(http)))
 
     async def update(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_update_completion)
-        return await self._reply(
-            http, await self._completions.update(http.tenant, _id(http), request.metadata)
-        )
+        return Reply(await self._completions.update(http.tenant, _id(http), request.metadata))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._completions.delete(http.tenant, _id(http)))
+        return Reply(await self._completions.delete(http.tenant, _id(http)))
 
     async def list_messages(self, http: HttpRequest) -> Reply:
         query = decode_completion_messages_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(
-            http, await self._completions.list_messages(http.tenant, _id(http), query)
-        )
-
-    async def _reply(self, http: HttpRequest, value: JsonObject) -> Reply:
-        return await stored_reply(self._gateway, http.tenant, value)
+        return Reply(await self._completions.list_messages(http.tenant, _id(http), query))
 
 
 def _id(http: HttpRequest) -> str:

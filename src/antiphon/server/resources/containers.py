@@ -15,7 +15,7 @@ from antiphon.protocol.validation.containers import (
 )
 from antiphon.protocol.validation.vector_stores import check_id
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
-from antiphon.server.reply import Reply, Resources, encode_json, json_reply
+from antiphon.server.reply import Reply, Resources, encode_json
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import content_reply, filename_of, form_of
 
@@ -51,19 +51,19 @@ class _Containers:
         return (
             identity
             if isinstance(identity, Reply)
-            else json_reply(await self._containers.create(request, identity))
+            else Reply(await self._containers.create(request, identity))
         )
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_containers_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._containers.list(http.tenant, query))
+        return Reply(await self._containers.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._containers.retrieve(http.tenant, _id(http)))
+        return Reply(await self._containers.retrieve(http.tenant, _id(http)))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._containers.delete(http.tenant, _id(http)))
+        return Reply(await self._containers.delete(http.tenant, _id(http)))
 
 
 class _Files:
@@ -79,7 +79,7 @@ class _Files:
         if not _is_json(http):
             return await self._receive(http, container)
         request = decode_copy_file(await http.body())
-        return json_reply(await self._files.copy(container, request.file_id))
+        return Reply(await self._files.copy(container, request.file_id))
 
     async def _receive(self, http: HttpRequest, container: StoredContainer) -> Reply:
         form = _Form(self._gateway, http, container)
@@ -100,22 +100,18 @@ class _Files:
         if isinstance(identity, Reply):
             await form.drop()
             return identity
-        return json_reply(
-            await self._files.add(form.container, form.filename, form.written, identity)
-        )
+        return Reply(await self._files.add(form.container, form.filename, form.written, identity))
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_container_files_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._files.list(http.tenant, _id(http), query))
+        return Reply(await self._files.list(http.tenant, _id(http), query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(
-            await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id"))
-        )
+        return Reply(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.delete(http.tenant, _id(http), http.path_id("file_id")))
+        return Reply(await self._files.delete(http.tenant, _id(http), http.path_id("file_id")))
 
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)

@@ -11,7 +11,7 @@ from antiphon.protocol.validation.validate import (
     decode_update_conversation,
 )
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
-from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -44,19 +44,17 @@ class _Conversations:
             return identity
         if len(body) > LARGE:
             identity = replace(identity, is_large=True)
-        return json_reply(await self._conversations.create(request, identity))
+        return Reply(await self._conversations.create(request, identity))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._conversations.retrieve(http.tenant, _id(http)))
+        return Reply(await self._conversations.retrieve(http.tenant, _id(http)))
 
     async def update(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_update_conversation)
-        return json_reply(
-            await self._conversations.update(http.tenant, _id(http), request.metadata)
-        )
+        return Reply(await self._conversations.update(http.tenant, _id(http), request.metadata))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._conversations.delete(http.tenant, _id(http)))
+        return Reply(await self._conversations.delete(http.tenant, _id(http)))
 
     async def add_items(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
@@ -65,26 +63,22 @@ class _Conversations:
         added = self._conversations.add_items(
             http.tenant, _id(http), request, include, is_large=len(body) > LARGE
         )
-        return await stored_reply(self._gateway, http.tenant, await added)
+        return Reply(await added)
 
     async def list_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
-        return await stored_reply(
-            self._gateway,
-            http.tenant,
-            await self._conversations.list_items(http.tenant, _id(http), query),
-        )
+        return Reply(await self._conversations.list_items(http.tenant, _id(http), query))
 
     async def retrieve_item(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
         item = await self._conversations.retrieve_item(
             http.tenant, _id(http), http.path_id("item_id"), include
         )
-        return await stored_reply(self._gateway, http.tenant, item)
+        return Reply(item)
 
     async def delete_item(self, http: HttpRequest) -> Reply:
-        return json_reply(
+        return Reply(
             await self._conversations.delete_item(http.tenant, _id(http), http.path_id("item_id"))
         )
 

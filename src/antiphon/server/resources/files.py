@@ -17,15 +17,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
 from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
-from antiphon.server.reply import (
-    DisconnectWatch,
-    Reply,
-    ReplySink,
-    Resources,
-    encode_json,
-    json_reply,
-    stream_reply,
-)
+from antiphon.server.reply import DisconnectWatch, Reply, ReplySink, Resources, encode_json
 from antiphon.server.request import HttpRequest
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -81,18 +73,18 @@ class _Files:
         if isinstance(identity, Reply):
             await form.drop()
             return identity
-        return json_reply(await self._files.create(request, form.filename, written, identity))
+        return Reply(await self._files.create(request, form.filename, written, identity))
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_files_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._files.list(http.tenant, query))
+        return Reply(await self._files.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.retrieve(http.tenant, http.path_id("file_id")))
+        return Reply(await self._files.retrieve(http.tenant, http.path_id("file_id")))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.delete(http.tenant, http.path_id("file_id")))
+        return Reply(await self._files.delete(http.tenant, http.path_id("file_id")))
 
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
@@ -157,7 +149,7 @@ def content_reply(
     ]
     if span is not None:
         headers.append((b"content-range", b"bytes %d-%d/%d" % (start, end - 1, size)))
-    return stream_reply(FileDownload(read(start, end), 200 if span is None else 206, headers))
+    return Reply(FileDownload(read(start, end), 200 if span is None else 206, headers))
 
 
 def filename_of(part: FormPart) -> str:

@@ -7,7 +7,7 @@ page.
 
 from antiphon.gateway import Gateway
 from antiphon.server import console
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.watchers import WatchAccess
 from antiphon.version import __version__
@@ -34,12 +34,12 @@ def resources(
                 "openapi": "/openapi.json",
                 "models": "/v1/models",
             }
-            return json_reply(about)
+            return Reply(about)
         if has_console and console.is_built():
             return Reply(
-                303,
-                [(b"location", b"console/"), (b"vary", b"accept"), (b"cache-control", b"no-store")],
                 b"",
+                [(b"location", b"console/"), (b"vary", b"accept"), (b"cache-control", b"no-store")],
+                status=303,
             )
         from antiphon.server.resources.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
 
@@ -53,6 +53,6 @@ def resources(
         models = gateway.models.names() if not needs_key else None
         may_watch = watchers.allows(http.scope, needs_key=needs_key)
         body = page(models, is_healthy=is_healthy, has_metrics=has_metrics, may_watch=may_watch)
-        return Reply(200, HEADERS, body)
+        return Reply(body, HEADERS)
 
     return {"/": {"GET": get_home}}

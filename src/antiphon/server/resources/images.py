@@ -14,14 +14,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
 from antiphon.server.multipart import FormParser, PartHead, boundary_of
-from antiphon.server.reply import (
-    DisconnectWatch,
-    Endpoint,
-    Reply,
-    ReplySink,
-    Resources,
-    stream_reply,
-)
+from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, ReplySink, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.chat_completions import check_redirects, passed_headers
 
@@ -54,7 +47,7 @@ def _endpoint(gateway: Gateway, path: str) -> Endpoint:
         passing = await gateway.passing_images(
             path, request, http.tenant, lease, form.with_model if form else None
         )
-        return stream_reply(_PassedOn(passing, lease))
+        return Reply(_PassedOn(passing, lease))
 
     return pass_on
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, JsonObject
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -18,10 +18,10 @@ def resources(gateway: Gateway) -> Resources:
         listed: JsonObject = {"object": "list", "data": models}
         if "client_version" in http.query():
             listed["models"] = _codex_catalog(gateway, [model["id"] for model in models])
-        return json_reply(listed)
+        return Reply(listed)
 
     async def get_model(http: HttpRequest) -> Reply:
-        return json_reply(await gateway.models.retrieve(http.path_params["model"], http.key))
+        return Reply(await gateway.models.retrieve(http.path_params["model"], http.key))
 
     async def delete_model(http: HttpRequest) -> Reply:
         """Reject it: as at OpenAI, only fine-tuned models of the organization can be deleted; no

@@ -31,7 +31,7 @@ from antiphon.protocol.resources import (
     UsageQuery,
 )
 from antiphon.protocol.response import Response
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.version import __version__
 
@@ -51,7 +51,7 @@ def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
 
     async def get_openapi(http: HttpRequest) -> Reply:
-        return json_reply(describe())
+        return Reply(describe())
 
     return {"/openapi.json": {"GET": get_openapi}}
 

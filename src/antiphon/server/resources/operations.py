@@ -13,7 +13,7 @@ from itertools import chain
 from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import Gateway, Status
 from antiphon.http_server.workers import Workers, WorkerTopic
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.watchers import HOW, WatchAccess
 from antiphon.telemetry.exposition import CONTENT_TYPE, exposition
@@ -59,7 +59,7 @@ class _Operations:
         self._access = access
 
     async def is_alive(self, http: HttpRequest) -> Reply:
-        return json_reply({"status": "ok"})
+        return Reply({"status": "ok"})
 
     async def is_ready(self, http: HttpRequest) -> Reply:
         gateway = self._gateway
@@ -73,7 +73,7 @@ class _Operations:
         if not gateway.accepts_work:
             checks["stopping"] = True
         ready = gateway.accepts_work and all(checks.values())
-        return json_reply(
+        return Reply(
             {"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503
         )
 
@@ -92,14 +92,14 @@ class _Operations:
         for piece in exposition(chain.from_iterable(reported)):
             pieces.append(piece)
             await asyncio.sleep(0)  # many models make a long text: let other requests run
-        return Reply(200, [(b"content-type", CONTENT_TYPE)], "".join(pieces).encode())
+        return Reply("".join(pieces).encode(), [(b"content-type", CONTENT_TYPE)])
 
     async def get_status(self, http: HttpRequest) -> Reply:
         if not await self._may_read(http):
             text = f"The status of this server is not shown to this client. {HOW}"
             raise ClientError(text, status=403, code="status_not_allowed")
         others = await self._workers.others(status_topic(self._gateway)) if self._workers else []
-        return json_reply(await self._gateway.status.of_all(others))
+        return Reply(await self._gateway.status.of_all(others))
 
     async def _may_read(self, http: HttpRequest) -> bool:
         access = self._access

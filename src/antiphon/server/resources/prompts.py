@@ -2,7 +2,7 @@
 tools, section 9).
 """
 
-from antiphon.gateway import Gateway, JsonObject
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.prompts import (
     decode_default_version,
     decode_new_version,
@@ -11,7 +11,7 @@ from antiphon.protocol.validation.prompts import (
     decode_prompts_query,
 )
 from antiphon.server.admission import acquire, decoded
-from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 ONE = "/v1/prompts/{prompt_id}"
@@ -36,38 +36,33 @@ class _Prompts:
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_prompts_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._prompts.list(http.tenant, query))
+        return Reply(await self._prompts.list(http.tenant, query))
 
     async def create(self, http: HttpRequest) -> Reply:
         template = await decoded(self._gateway, http, await http.body(), decode_prompt)
         await acquire(self._gateway, http, None)
-        return json_reply(await self._prompts.create(http.tenant, template))
+        return Reply(await self._prompts.create(http.tenant, template))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         query = decode_prompt_query(http.query())
-        return json_reply(await self._prompts.retrieve(http.tenant, _id(http), query.version))
+        return Reply(await self._prompts.retrieve(http.tenant, _id(http), query.version))
 
     async def add_version(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_new_version)
         await acquire(self._gateway, http, None)
-        return json_reply(await self._prompts.add_version(http.tenant, _id(http), request))
+        return Reply(await self._prompts.add_version(http.tenant, _id(http), request))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._prompts.delete(http.tenant, _id(http)))
+        return Reply(await self._prompts.delete(http.tenant, _id(http)))
 
     async def list_versions(self, http: HttpRequest) -> Reply:
         query = decode_prompts_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(
-            http, await self._prompts.list_versions(http.tenant, _id(http), query)
-        )
+        return Reply(await self._prompts.list_versions(http.tenant, _id(http), query))
 
     async def set_default(self, http: HttpRequest) -> Reply:
         version = decode_default_version(await http.body())
-        return json_reply(await self._prompts.set_default(http.tenant, _id(http), version))
-
-    async def _reply(self, http: HttpRequest, value: JsonObject) -> Reply:
-        return await stored_reply(self._gateway, http.tenant, value)
+        return Reply(await self._prompts.set_default(http.tenant, _id(http), version))
 
 
 def _id(http: HttpRequest) -> str:

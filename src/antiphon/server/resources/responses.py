@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from antiphon.gateway import (
     Gateway,
-    JsonObject,
     RequestIdentity,
     UsageLease,
     charged_to,
@@ -46,10 +45,7 @@ from antiphon.server.reply import (
     Reply,
     Resources,
     ignored_header,
-    json_reply,
     run_headers,
-    stored_reply,
-    stream_reply,
 )
 from antiphon.server.request import HttpRequest
 from antiphon.server.routes import upgrade_not_supported
@@ -124,10 +120,10 @@ class _Responses:
         if lease is not None:
             lease.watch(run)
         if run.is_stream:
-            return stream_reply(EventStream(run))
+            return Reply(EventStream(run))
         async with DisconnectWatch(http.receive):
             response = await run.result()
-        return json_reply(replace(response, output_text=output_text(response)), run_headers(run))
+        return Reply(replace(response, output_text=output_text(response)), run_headers(run))
 
     async def _enqueue(
         self,
@@ -141,19 +137,19 @@ class _Responses:
             lease.hand_over()
         headers = ignored_header(queued.ignored_tools)
         if request.stream:
-            return stream_reply(
+            return Reply(
                 FrameStream(
                     self._gateway.replays.events(identity.tenant, queued.response.id), headers
                 )
             )
-        return json_reply(queued.response, headers)
+        return Reply(queued.response, headers)
 
     async def list(self, http: HttpRequest) -> Reply:
         if http.headers.get(b"upgrade", b"").lower() == b"websocket":
             raise upgrade_not_supported()
         query = decode_responses_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._gateway.responses.list(http.tenant, query))
+        return Reply(await self._gateway.responses.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         params = http.query()
@@ -162,35 +158,25 @@ class _Responses:
             response = await self._gateway.responses.retrieve(
                 http.tenant, response_id, decode_include(params)
             )
-            return (
-                json_reply(response)
-                if type(response) is dict
-                else await self._large(http, response)
-            )
+            return Reply(response)
         query = decode_stream_query(params)
         await self._gateway.replays.check(http.tenant, response_id)
         after = -1 if query.starting_after is None else query.starting_after
         frames = self._gateway.replays.events(
             http.tenant, response_id, after, padding=query.include_obfuscation
         )
-        return stream_reply(FrameStream(frames))
+        return Reply(FrameStream(frames))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._gateway.responses.delete(http.tenant, _id(http)))
+        return Reply(await self._gateway.responses.delete(http.tenant, _id(http)))
 
     async def cancel(self, http: HttpRequest) -> Reply:
-        return await self._large(http, await self._gateway.queue.cancel(http.tenant, _id(http)))
+        return Reply(await self._gateway.queue.cancel(http.tenant, _id(http)))
 
     async def input_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._large(
-            http, await self._gateway.responses.input_items(http.tenant, _id(http), query)
-        )
-
-    async def _large(self, http: HttpRequest, value: JsonObject) -> Reply:
-        """Reply with an object that may be large."""
-        return await stored_reply(self._gateway, http.tenant, value)
+        return Reply(await self._gateway.responses.input_items(http.tenant, _id(http), query))
 
     async def compact(self, http: HttpRequest) -> Reply:
         body = await http.body()
@@ -204,7 +190,7 @@ class _Responses:
         async with DisconnectWatch(http.receive):
             is_large = len(body) > LARGE
             compacted = await self._gateway.compact(request, http.tenant, *watch, is_large=is_large)
-        return await stored_reply(self._gateway, http.tenant, compacted)
+        return Reply(compacted)
 
     async def count_tokens(self, http: HttpRequest) -> Reply:
         body = await http.body()
@@ -217,7 +203,7 @@ class _Responses:
                 request, http.tenant, is_large=len(body) > LARGE
             )
         counted = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
-        return json_reply(
+        return Reply(
             counted, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")]
         )
 

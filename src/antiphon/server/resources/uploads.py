@@ -7,7 +7,7 @@ from antiphon.objects.uploads import PART
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import decode_complete_upload, decode_create_upload
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import form_of
 
@@ -41,7 +41,7 @@ class _Uploads:
             identity = await reserve(self._gateway, http, body, "upload")
         if isinstance(identity, Reply):
             return identity
-        return json_reply(await self._uploads.create(request, identity))
+        return Reply(await self._uploads.create(request, identity))
 
     async def add_part(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
@@ -56,15 +56,13 @@ class _Uploads:
                 created = await self._uploads.add_part(upload, part.content())
         if created is None:
             raise refusals.missing("data")
-        return json_reply(created)
+        return Reply(created)
 
     async def complete(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_complete_upload)
         await acquire(self._gateway, http, None)
-        return json_reply(
-            await self._uploads.complete(http.tenant, http.path_id("upload_id"), request)
-        )
+        return Reply(await self._uploads.complete(http.tenant, http.path_id("upload_id"), request))
 
     async def cancel(self, http: HttpRequest) -> Reply:
         await http.body()
-        return json_reply(await self._uploads.cancel(http.tenant, http.path_id("upload_id")))
+        return Reply(await self._uploads.cancel(http.tenant, http.path_id("upload_id")))

@@ -81,4 +81,4 @@ async def _listed(
         return encode_json({"object": "list", "data": data, **rest, **more})
 
     body = encode() if len(found.rows) <= FEW else await gateway.offload(http.tenant, encode)
-    return Reply(200, JSON, body)
+    return Reply(body, JSON)

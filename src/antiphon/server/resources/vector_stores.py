@@ -17,7 +17,7 @@ from antiphon.protocol.validation.vector_stores import (
     decode_vector_stores_query,
 )
 from antiphon.server.admission import acquire, decoded
-from antiphon.server.reply import Reply, Resources, json_reply, stored_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 ONE = "/v1/vector_stores/{vector_store_id}"
@@ -67,34 +67,32 @@ class _Stores(_Part):
         query = decode_vector_stores_query(http.query())
         await acquire(self._gateway, http, None)
         found = await self._stores.list(http.tenant, query)
-        return await stored_reply(self._gateway, http.tenant, found)
+        return Reply(found)
 
     async def create(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_create_vector_store)
-        return json_reply(await self._stores.create(http.tenant, request))
+        return Reply(await self._stores.create(http.tenant, request))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._stores.retrieve(http.tenant, _id(http)))
+        return Reply(await self._stores.retrieve(http.tenant, _id(http)))
 
     async def update(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_update_vector_store)
-        return json_reply(await self._stores.update(http.tenant, store_id, request))
+        return Reply(await self._stores.update(http.tenant, store_id, request))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._stores.delete(http.tenant, _id(http)))
+        return Reply(await self._stores.delete(http.tenant, _id(http)))
 
     async def search(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_search)
         await acquire(self._gateway, http, None)
         found, is_by_keywords = await self._stores.search(http.tenant, store_id, request)
-        return await stored_reply(
-            self._gateway, http.tenant, found, BY_KEYWORDS if is_by_keywords else None
-        )
+        return Reply(found, BY_KEYWORDS if is_by_keywords else [])
 
     async def reindex(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._stores.reindex(http.tenant, _id(http)))
+        return Reply(await self._stores.reindex(http.tenant, _id(http)))
 
 
 class _Files(_Part):
@@ -103,12 +101,12 @@ class _Files(_Part):
         query = decode_store_files_query(http.query())
         await acquire(self._gateway, http, None)
         found = await self._files.list(http.tenant, store_id, query)
-        return await stored_reply(self._gateway, http.tenant, found)
+        return Reply(found)
 
     async def attach(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_attach_file)
-        return json_reply(await self._files.attach(http.tenant, store_id, request))
+        return Reply(await self._files.attach(http.tenant, store_id, request))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         return _polled(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
@@ -116,31 +114,31 @@ class _Files(_Part):
     async def update(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_update_store_file)
-        return json_reply(
+        return Reply(
             await self._files.update(http.tenant, store_id, http.path_id("file_id"), request)
         )
 
     async def detach(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.detach(http.tenant, _id(http), http.path_id("file_id")))
+        return Reply(await self._files.detach(http.tenant, _id(http), http.path_id("file_id")))
 
     async def content(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         await acquire(self._gateway, http, None)
         found = await self._files.content(http.tenant, store_id, http.path_id("file_id"))
-        return await stored_reply(self._gateway, http.tenant, found)
+        return Reply(found)
 
 
 class _Batches(_Part):
     async def create(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_create_batch)
-        return json_reply(await self._files.create_batch(http.tenant, store_id, request))
+        return Reply(await self._files.create_batch(http.tenant, store_id, request))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         return _polled(await self._files.retrieve_batch(http.tenant, _id(http), _batch(http)))
 
     async def cancel(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.cancel_batch(http.tenant, _id(http), _batch(http)))
+        return Reply(await self._files.cancel_batch(http.tenant, _id(http), _batch(http)))
 
     async def list_files(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
@@ -148,11 +146,11 @@ class _Batches(_Part):
         query = decode_store_files_query(http.query())
         await acquire(self._gateway, http, None)
         found = await self._files.list(http.tenant, store_id, query, batch_id)
-        return await stored_reply(self._gateway, http.tenant, found)
+        return Reply(found)
 
 
 def _polled(value: JsonObject) -> Reply:
-    return json_reply(value, IN_PROGRESS if value["status"] == "in_progress" else None)
+    return Reply(value, IN_PROGRESS if value["status"] == "in_progress" else [])
 
 
 def _id(http: HttpRequest) -> str:

@@ -10,7 +10,7 @@ from antiphon.protocol.resources import (
 )
 from antiphon.protocol.validation.queries import decode_endpoints_query
 from antiphon.protocol.validation.validate import decode_body
-from antiphon.server.reply import Reply, Resources, json_reply
+from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 
@@ -19,32 +19,32 @@ def resources(endpoints: Webhooks) -> Resources:
 
     async def create_endpoint(http: HttpRequest) -> Reply:
         request = decode_body(await http.body(), CreateWebhookEndpoint)
-        return json_reply(await endpoints.create(http.tenant, request))
+        return Reply(await endpoints.create(http.tenant, request))
 
     async def list_endpoints(http: HttpRequest) -> Reply:
-        return json_reply(await endpoints.list(http.tenant, decode_endpoints_query(http.query())))
+        return Reply(await endpoints.list(http.tenant, decode_endpoints_query(http.query())))
 
     async def get_endpoint(http: HttpRequest) -> Reply:
-        return json_reply(await endpoints.retrieve(http.tenant, _id(http)))
+        return Reply(await endpoints.retrieve(http.tenant, _id(http)))
 
     async def update_endpoint(http: HttpRequest) -> Reply:
         request = decode_body(await http.body(), UpdateWebhookEndpoint)
-        return json_reply(await endpoints.update(http.tenant, _id(http), request))
+        return Reply(await endpoints.update(http.tenant, _id(http), request))
 
     async def delete_endpoint(http: HttpRequest) -> Reply:
-        return json_reply(await endpoints.delete(http.tenant, _id(http)))
+        return Reply(await endpoints.delete(http.tenant, _id(http)))
 
     async def rotate_secret(http: HttpRequest) -> Reply:
         request = decode_body(await http.body(), RotateSecret)
         keeps_old = bool(request.keep_old_secret_active_for_24_hours)
-        return json_reply(await endpoints.rotate(http.tenant, _id(http), keeps_old=keeps_old))
+        return Reply(await endpoints.rotate(http.tenant, _id(http), keeps_old=keeps_old))
 
     async def send_test(http: HttpRequest) -> Reply:
         request = decode_body(await http.body(), SendTest)
-        return json_reply(await endpoints.test(http.tenant, _id(http), request.event_type))
+        return Reply(await endpoints.test(http.tenant, _id(http), request.event_type))
 
     async def list_event_types(http: HttpRequest) -> Reply:
-        return json_reply({"object": "list", "data": list(EVENT_TYPES)})
+        return Reply({"object": "list", "data": list(EVENT_TYPES)})
 
     one = "/v1/webhook_endpoints/{endpoint_id}"
     return {
