@@ -286,11 +286,13 @@ class HttpRequest:
     ) -> None:
         self.scope = scope
         self.method: str = scope.get("method", "GET")
-        self.path: str = scope["path"]
+        # No id has a NUL, and PostgreSQL would reject it.
+        self.path: str = scope["path"].replace("\0", "\ufffd")
         if root := scope.get("root_path"):
             self.path = _below(root, self.path)
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         self.path_params: Mapping[str, str] = {}
+        """The parts of the path by their names in the route."""
         self.reply_headers: RawHeaders = []
         """Additional headers of its reply."""
         self.cors_headers: RawHeaders = []
@@ -315,12 +317,6 @@ class HttpRequest:
     def query(self) -> Mapping[str, list[str]]:
         """Return the query's parameters with all their values."""
         return parse_qs(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
-
-    def path_id(self, name: str) -> str:
-        """Return an id of the path by its name in the route; an id has no NUL, which PostgreSQL
-        would reject.
-        """
-        return self.path_params[name].replace("\0", "\ufffd")
 
     async def key(self) -> ApiKey | None:
         """Return the current state of the API key, None without one.

@@ -36,7 +36,9 @@ class _Containers:
     async def retrieve(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         tenant = _one_tenant(caller, http)
-        found = await self._gateway.container_reader.retrieve(tenant, http.path_id("container_id"))
+        found = await self._gateway.container_reader.retrieve(
+            tenant, http.path_params["container_id"]
+        )
         audit_reading(caller, {tenant}, "container", container_id=found["id"])
         return Reply(found)
 
@@ -47,7 +49,7 @@ class _Containers:
         """
         caller = await viewer(http, self._gateway)
         tenant = _one_tenant(caller, http)
-        container_id = http.path_id("container_id")
+        container_id = http.path_params["container_id"]
         deleted = await self._gateway.containers.delete(tenant, container_id)
         audit("container_killed", key_id=caller.key_id, tenant=tenant, container_id=container_id)
         return Reply(deleted)

@@ -75,4 +75,4 @@ def _one_tenant(caller: Viewer, wanted: str | None) -> str:
 
 
 def _id(http: HttpRequest) -> str:
-    return check_id(http.path_id("vector_store_id"), "vector_store_id", STORE)
+    return check_id(http.path_params["vector_store_id"], "vector_store_id", STORE)

@@ -79,4 +79,4 @@ class _Keys:
 
 
 def _id(http: HttpRequest) -> str:
-    return http.path_id("key_id")
+    return http.path_params["key_id"]

@@ -37,11 +37,11 @@ def resources(gateway: Gateway) -> Resources:
 
     async def get_report(http: HttpRequest) -> Reply:
         await admin(http)
-        return Reply(await gateway.reports.details(http.path_id("report_id")))
+        return Reply(await gateway.reports.details(http.path_params["report_id"]))
 
     async def delete_report(http: HttpRequest) -> Reply:
         caller = await admin(http)
-        report_id = http.path_id("report_id")
+        report_id = http.path_params["report_id"]
         await gateway.reports.delete(report_id)
         audit("report_deleted", by=caller.key_id, report_id=report_id)
         return Reply({"object": "verify.report", "id": report_id, "deleted": True})

@@ -77,7 +77,7 @@ class _Responses:
 
     async def details(self, http: HttpRequest) -> Reply:
         caller = await self._caller(http)
-        response_id = http.path_id("response_id")
+        response_id = http.path_params["response_id"]
         found = await self._gateway.console.details(caller.tenant_of(None), response_id)
         return Reply(found)
 
@@ -99,7 +99,7 @@ class _Responses:
 
     async def _read(self, caller: Viewer, http: HttpRequest, read: Read) -> Reply:
         facts = await self._gateway.console.facts(
-            caller.tenant_of(None), http.path_id("response_id")
+            caller.tenant_of(None), http.path_params["response_id"]
         )
         found = await read(facts)
         audit_reading(caller, [facts.tenant], "response", response_id=facts.id)

@@ -26,7 +26,7 @@ def resources(gateway: Gateway) -> Resources:
     async def retry_delivery(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)
         caller.check_admin()
-        delivery_id = http.path_id("delivery_id")
+        delivery_id = http.path_params["delivery_id"]
         waiting = await gateway.deliveries.retry(delivery_id)
         audit("delivery_retried", by=caller.key_id, delivery_id=delivery_id)
         return Reply(waiting)

@@ -142,7 +142,7 @@ class _Stored:
 
 
 def _id(http: HttpRequest) -> str:
-    return http.path_id("completion_id")
+    return http.path_params["completion_id"]
 
 
 class _PassedOn:

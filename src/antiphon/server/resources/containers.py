@@ -108,14 +108,16 @@ class _Files:
         return Reply(await self._files.list(http.tenant, _id(http), query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return Reply(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
+        return Reply(
+            await self._files.retrieve(http.tenant, _id(http), http.path_params["file_id"])
+        )
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return Reply(await self._files.delete(http.tenant, _id(http), http.path_id("file_id")))
+        return Reply(await self._files.delete(http.tenant, _id(http), http.path_params["file_id"]))
 
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
-        file = await self._files.load(http.tenant, _id(http), http.path_id("file_id"))
+        file = await self._files.load(http.tenant, _id(http), http.path_params["file_id"])
         name = file.path.rpartition("/")[2]
         return content_reply(http, name, file.size, partial(self._files.read, file))
 
@@ -157,4 +159,4 @@ def _is_json(http: HttpRequest) -> bool:
 
 
 def _id(http: HttpRequest) -> str:
-    return check_id(http.path_id("container_id"), "container_id", CONTAINER)
+    return check_id(http.path_params["container_id"], "container_id", CONTAINER)

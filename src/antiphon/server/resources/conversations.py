@@ -73,15 +73,17 @@ class _Conversations:
     async def retrieve_item(self, http: HttpRequest) -> Reply:
         include = decode_include(http.query())
         item = await self._conversations.retrieve_item(
-            http.tenant, _id(http), http.path_id("item_id"), include
+            http.tenant, _id(http), http.path_params["item_id"], include
         )
         return Reply(item)
 
     async def delete_item(self, http: HttpRequest) -> Reply:
         return Reply(
-            await self._conversations.delete_item(http.tenant, _id(http), http.path_id("item_id"))
+            await self._conversations.delete_item(
+                http.tenant, _id(http), http.path_params["item_id"]
+            )
         )
 
 
 def _id(http: HttpRequest) -> str:
-    return http.path_id("conversation_id")
+    return http.path_params["conversation_id"]

@@ -81,14 +81,14 @@ class _Files:
         return Reply(await self._files.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return Reply(await self._files.retrieve(http.tenant, http.path_id("file_id")))
+        return Reply(await self._files.retrieve(http.tenant, http.path_params["file_id"]))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return Reply(await self._files.delete(http.tenant, http.path_id("file_id")))
+        return Reply(await self._files.delete(http.tenant, http.path_params["file_id"]))
 
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
-        file = await self._files.load(http.tenant, http.path_id("file_id"))
+        file = await self._files.load(http.tenant, http.path_params["file_id"])
         return content_reply(http, file.filename, file.size, partial(self._files.read, file))
 
 

@@ -66,4 +66,4 @@ class _Prompts:
 
 
 def _id(http: HttpRequest) -> str:
-    return http.path_id("prompt_id")
+    return http.path_params["prompt_id"]

@@ -209,4 +209,4 @@ class _Responses:
 
 
 def _id(http: HttpRequest) -> str:
-    return http.path_id("response_id")
+    return http.path_params["response_id"]

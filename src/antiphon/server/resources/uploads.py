@@ -45,7 +45,7 @@ class _Uploads:
 
     async def add_part(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
-        upload = await self._uploads.pending(http.tenant, http.path_id("upload_id"))
+        upload = await self._uploads.pending(http.tenant, http.path_params["upload_id"])
         created = None
         async with aclosing(form_of(http, PART, self._files.retained)) as parts:
             async for part in parts:
@@ -61,8 +61,10 @@ class _Uploads:
     async def complete(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_complete_upload)
         await acquire(self._gateway, http, None)
-        return Reply(await self._uploads.complete(http.tenant, http.path_id("upload_id"), request))
+        return Reply(
+            await self._uploads.complete(http.tenant, http.path_params["upload_id"], request)
+        )
 
     async def cancel(self, http: HttpRequest) -> Reply:
         await http.body()
-        return Reply(await self._uploads.cancel(http.tenant, http.path_id("upload_id")))
+        return Reply(await self._uploads.cancel(http.tenant, http.path_params["upload_id"]))

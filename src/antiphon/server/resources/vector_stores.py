@@ -109,22 +109,24 @@ class _Files(_Part):
         return Reply(await self._files.attach(http.tenant, store_id, request))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return _polled(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
+        return _polled(
+            await self._files.retrieve(http.tenant, _id(http), http.path_params["file_id"])
+        )
 
     async def update(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_update_store_file)
         return Reply(
-            await self._files.update(http.tenant, store_id, http.path_id("file_id"), request)
+            await self._files.update(http.tenant, store_id, http.path_params["file_id"], request)
         )
 
     async def detach(self, http: HttpRequest) -> Reply:
-        return Reply(await self._files.detach(http.tenant, _id(http), http.path_id("file_id")))
+        return Reply(await self._files.detach(http.tenant, _id(http), http.path_params["file_id"]))
 
     async def content(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         await acquire(self._gateway, http, None)
-        found = await self._files.content(http.tenant, store_id, http.path_id("file_id"))
+        found = await self._files.content(http.tenant, store_id, http.path_params["file_id"])
         return Reply(found)
 
 
@@ -154,8 +156,8 @@ def _polled(value: JsonObject) -> Reply:
 
 
 def _id(http: HttpRequest) -> str:
-    return check_id(http.path_id("vector_store_id"), "vector_store_id", STORE)
+    return check_id(http.path_params["vector_store_id"], "vector_store_id", STORE)
 
 
 def _batch(http: HttpRequest) -> str:
-    return check_id(http.path_id("batch_id"), "batch_id", BATCH)
+    return check_id(http.path_params["batch_id"], "batch_id", BATCH)

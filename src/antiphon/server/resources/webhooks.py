@@ -57,4 +57,4 @@ def resources(endpoints: Webhooks) -> Resources:
 
 
 def _id(http: HttpRequest) -> str:
-    return http.path_id("endpoint_id")
+    return http.path_params["endpoint_id"]
