@@ -134,7 +134,7 @@ async def _return_their_slots(store: Store) -> None:
     )
     again = await store.write(jobs.claim, worker, ALL_TENANTS)
     hold(
-        again is not None and (again.response.id, again.lost) == (ids[1], 0),
+        again is not None and (again.response.id, again.crashes) == (ids[1], 0),
         "a returned job counts as lost",
     )
     hold(

@@ -69,13 +69,15 @@ async def _is_created_once(store: Store) -> None:
         job.response.id == queued.id and job.request == b"request",
         "another job was claimed than was queued",
     )
-    hold((job.attempt, job.lost, job.next_number) == (1, 0, 2), f"a new job is {job}")
+    hold((job.attempt, job.crashes, job.next_number) == (1, 0, 2), f"a new job is {job}")
     hold(
         await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None,
         "a job was claimed twice",
     )
     item = StoredItem(new_id("msg"), b"done", "sealed")
-    job = await _advance(store, job, Progress([EventFrames(2, 4, b"234")], [(0, item)], save=True))
+    job = await _advance(
+        store, job, Progress([EventFrames(2, 4, b"234")], [(0, item)], is_resume_point=True)
+    )
     found = await store.read(stored_responses.load, T, queued.id)
     same(found, replace(queued, status="in_progress", output=[item]))
     end = replace(job.response, status="completed", body=b"end", output=[item, *new_items("more")])
@@ -138,7 +140,7 @@ async def _is_fenced(store: Store) -> None:
     end = replace(old.response, status="completed", body=b"late", output=new_items("late"))
     hold(
         await store.write(
-            stored_jobs.advance, old, Progress([EventFrames(2, 9, b"late")], save=True)
+            stored_jobs.advance, old, Progress([EventFrames(2, 9, b"late")], is_resume_point=True)
         )
         is None,
         "an old version advanced",
@@ -178,9 +180,11 @@ async def _is_taken_over(store: Store) -> None:
     job = await _claim(store, dead)
     await store.write(leases.beat, dead)
     stored = StoredItem(new_id("msg"), b"kept")
-    job = await _advance(store, job, Progress([EventFrames(2, 3, b"23")], [(0, stored)], save=True))
-    job = await _advance(store, job, Progress([EventFrames(4, 5, b"hal")], called=b"older"))
-    job = await _advance(store, job, Progress(called=b"\0notes"))
+    job = await _advance(
+        store, job, Progress([EventFrames(2, 3, b"23")], [(0, stored)], is_resume_point=True)
+    )
+    job = await _advance(store, job, Progress([EventFrames(4, 5, b"hal")], checkpoint=b"older"))
+    job = await _advance(store, job, Progress(checkpoint=b"\0notes"))
     job = await _advance(store, job, Progress([EventFrames(6, 6, b"f")]))
     before = await store.read(event_log.tail, T, queued.id, -1)
     beat = (await store.read(leases.beats))[dead]
@@ -195,17 +199,17 @@ async def _is_taken_over(store: Store) -> None:
     again = await _claim(store, heir)
     hold(again.response.id == queued.id, "another job is waiting")
     hold(
-        await store.write(stored_jobs.advance, job, Progress(save=True)) is None,
+        await store.write(stored_jobs.advance, job, Progress(is_resume_point=True)) is None,
         "a worker still writes to a job that another one claimed",
     )
     hold(
         dead not in await store.read(leases.beats),
         "a worker still owns a job that another one claimed",
     )
-    hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
+    hold((again.attempt, again.crashes) == (2, 1), f"attempt {again.attempt}, {again.crashes} lost")
     hold(again.next_number == 7, f"used numbers are used again, from {again.next_number} on")
     hold(list(again.response.output) == [stored], "a finished item is lost")
-    hold(again.called == b"\0notes", f"of the calls in progress {again.called!r} was kept")
+    hold(again.checkpoint == b"\0notes", f"of the calls in progress {again.checkpoint!r} was kept")
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 3, b"23")], f"the log is {log}")
     after = await store.read(event_log.tail, T, queued.id, -1)
@@ -276,7 +280,7 @@ async def _claiming_is_a_sign_of_life(store: Store) -> None:
         await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None,
         "the job of a living worker was claimed by another",
     )
-    hold(job.lost == 1, "a job claimed from an expired worker does not count as lost")
+    hold(job.crashes == 1, "a job claimed from an expired worker does not count as lost")
     await _end(store, one, other)
 
 
@@ -410,7 +414,8 @@ async def _is_handed_back(store: Store) -> None:
     hold(await store.read(leases.owned, worker) == {}, "a removed worker still owns a job")
     again = [await _claim(store, worker) for _ in range(2)]
     hold(
-        [(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a returned job counts as lost"
+        [(job.attempt, job.crashes) for job in again] == [(2, 0)] * 2,
+        "a returned job counts as lost",
     )
     await _end(store, one, other)
 
@@ -472,7 +477,7 @@ async def _announcement_comes_with_the_end(store: Store) -> None:
     await store.write(webhooks.put, endpoint)
     queued = await _queue(store)
     old = await _claim(store, new_id("worker"))
-    await _advance(store, old, Progress(save=True))
+    await _advance(store, old, Progress(is_resume_point=True))
     event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
     await store.write(
         stored_jobs.finish, old, replace(old.response, status="completed"), announcement=event

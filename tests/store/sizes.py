@@ -105,10 +105,15 @@ async def _jobs_are_counted(store: Store) -> None:
     job = await _advance(
         store,
         job,
-        Progress([EventFrames(5, 5, b"5")], list(enumerate(items)), save=True, called=b"notes"),
+        Progress(
+            [EventFrames(5, 5, b"5")],
+            list(enumerate(items)),
+            is_resume_point=True,
+            checkpoint=b"notes",
+        ),
     )
     await _hold_size(store, tenant, _size(queued), 7 + 6 + 5, size_of(items))
-    job = await _advance(store, job, Progress(called=b""))
+    job = await _advance(store, job, Progress(checkpoint=b""))
     await _hold_size(store, tenant, _size(queued), 7 + 6, size_of(items))
     ended = replace(
         job.response, status="completed", output=[*items, *new_items("three")], body=b"ended"
@@ -133,7 +138,7 @@ async def _dropped_events_are_not_counted(store: Store) -> None:
     )
     await _enqueue(store, queued)
     job = await _advance(
-        store, await _claim(store, "w"), Progress([EventFrames(2, 2, b"2")], save=True)
+        store, await _claim(store, "w"), Progress([EventFrames(2, 2, b"2")], is_resume_point=True)
     )
     await _advance(store, job, Progress([EventFrames(3, 5, b"345")]))
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 3)

@@ -318,7 +318,7 @@ async def _dead_workers_lose_files(store: Store) -> None:
     hold(await store.read(ingestions.is_waiting), "a file of an expired worker does not wait")
     while (two := await claimed(store, alive)).file.store_id != store_id:
         pass
-    hold((two.lost, two.file.version > one.file.version) == (1, True), f"it is claimed as {two}")
+    hold((two.crashes, two.file.version > one.file.version) == (1, True), f"it is claimed as {two}")
     hold(not await ingested(store, one), "a dead worker's writes are accepted")
     hold(await ingested(store, two, "whole"), "the other worker's writes are not accepted")
     hold(await chunks(store, store_id) == 1, "chunks of the dead worker are found")

@@ -28,7 +28,7 @@ PRIVATE = {
         ("_perform_read", "_perform_read"),
         "the rows that each statement returns",
     ),
-    "integration/storage/test_pulse.py": (
+    "integration/storage/test_heartbeat.py": (
         ("_connection", "_loop", "_writer"),
         "a connection that stops in the middle, and a writer that is busy for as long as the test "
         "wants",

@@ -23,7 +23,7 @@ from antiphon.recording.completion_recorder import CompletionRecorder
 from antiphon.recording.idempotency import ReplayLog, check_key
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.input_tokens import Count
-from antiphon.runs.run import Run
+from antiphon.runs.run import KEEPALIVE_AFTER, Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.status.status import Status
 from antiphon.storage.records.containers import StoredContainer
@@ -42,6 +42,7 @@ __all__ = [
     "CHAINABLE",
     "COMMENT",
     "IGNORED",
+    "KEEPALIVE_AFTER",
     "REDIRECTING",
     "ApiKey",
     "CompletionRecorder",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from antiphon.errors import StoreError, log, reportable
-from antiphon.storage.store import Pulse
+from antiphon.storage.store import HeartbeatConnection
 
 LATE = 2.5
 """Seconds without a beat of the event loop after which the thread beats: well before the worker
@@ -18,7 +18,7 @@ POLL_INTERVAL = 0.5
 """Seconds between two checks whether the event loop is late."""
 
 
-class Heartbeat:
+class HeartbeatThread:
     """Sends heartbeats instead of a late event loop, while `is_needed()`.
 
     The event loop usually sends them and calls `beaten`, because another write in its next
@@ -26,8 +26,8 @@ class Heartbeat:
     nothing, and ends with `close` or the process.
     """
 
-    def __init__(self, pulse: Pulse, is_needed: Callable[[], bool]) -> None:
-        self._pulse = pulse
+    def __init__(self, connection: HeartbeatConnection, is_needed: Callable[[], bool]) -> None:
+        self._connection = connection
         self._is_needed = is_needed
         self._last = 0.0
         self._needed, self._ended = threading.Event(), threading.Event()
@@ -64,13 +64,13 @@ class Heartbeat:
             if self._is_needed():  # checked after `clear`: a later `need` sets it again
                 self._needed.set()
                 self._beat_if_late()
-        self._pulse.close()
+        self._connection.close()
 
     def _beat_if_late(self) -> None:
         if time.monotonic() - self._last < LATE:
             return
         try:
-            self._pulse.beat()
+            self._connection.beat()
             self._last = time.monotonic()
         except StoreError as error:
             log.debug("Cannot write a heartbeat: %s", error)

@@ -114,7 +114,7 @@ class Ingester:
                 return
             if not self._slots.take(
                 ingestion.file.tenant
-            ):  # a file that it lost here has not ended yet
+            ):  # an outdated version of a file has not ended here yet
                 await store.write(ingestions.release, worker, ingestion.seq)
                 return
             self._begin(ingestion, ingest)
@@ -124,10 +124,10 @@ class Ingester:
         _, older = self._running.get(ingestion.seq, (0, None))
         if older is not None:  # it ingests a replaced version
             _stop(older)
-        task = asyncio.create_task(self._work(ingestion, ingest))
+        task = asyncio.create_task(self._run_ingestion(ingestion, ingest))
         self._running[ingestion.seq] = ingestion.file.version, task
 
-    async def _work(self, ingestion: Ingestion, ingest: Ingest) -> None:
+    async def _run_ingestion(self, ingestion: Ingestion, ingest: Ingest) -> None:
         begin(
             About(api_key_id=ingestion.key_id)
         )  # this task may have been created within a request
@@ -154,9 +154,7 @@ class Ingester:
             self.parts.process.wakes.wake(INGESTIONS)
 
     async def _poll_own(self) -> None:
-        """Stop work on files that this worker lost; release files that it owns without knowing of
-        them.
-        """
+        """Stop files that others own or have ended; release what this worker owns unknowingly."""
         running = dict(self._running)
         owned = await self.parts.store.read(ingestions.owned, self.parts.process.worker)
         for seq, (version, task) in running.items():

@@ -35,7 +35,7 @@ PAUSES = (1.0, 5.0, 25.0)
 fails.
 """
 
-MOST_LOST = 3
+MOST_CRASHES = 3
 """Workers that can crash on one file; then it fails."""
 
 MOST_TOKENS = 5_000_000
@@ -54,8 +54,8 @@ TRIED = "text"
 """Shows whether an embedding model answers again."""
 
 
-class LostError(Exception):
-    """The file was deleted, cancelled, or is ingested again: this work is obsolete."""
+class OutdatedIngestionError(Exception):
+    """The file was deleted, cancelled, or is ingested again as a newer version."""
 
 
 async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
@@ -65,9 +65,9 @@ async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
     Nothing is written once another worker owns the file. Raises `StoreError`.
     """
     # A file on which workers crash would otherwise take down one worker after the other.
-    if ingestion.lost >= MOST_LOST:
+    if ingestion.crashes >= MOST_CRASHES:
         text = (
-            f"The server stopped {ingestion.lost} times while it read this file. Attach it "
+            f"The server stopped {ingestion.crashes} times while it read this file. Attach it "
             "again to retry."
         )
         await parts.store.write(ingestions.fail, ingestion, "server_error", text)
@@ -77,7 +77,7 @@ async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
         await _try_model(parts, ingestion)
         async with asyncio.timeout(SECONDS) as limit:
             await _ingest(parts, ingestion, limit)
-    except LostError:  # another worker records the end
+    except OutdatedIngestionError:  # another worker records the end
         return
     except UnavailableError as error:
         # An outage of the model is not the file's fault: it waits, for a day if necessary.
@@ -177,7 +177,7 @@ async def _write(
                 # Chunks of an unfinished version are invisible to searches: `complete` shows all of
                 # them at once.
                 if not await write_chunks(parts.store, ingestion, rows[start : start + AT_ONCE]):
-                    raise LostError
+                    raise OutdatedIngestionError
     return count
 
 

@@ -14,7 +14,7 @@ from antiphon.history.context import Context, conversation_locked, conversation_
 from antiphon.history.decoding import load_item, load_items
 from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.parts import JobParts
-from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
+from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, OutdatedJobError, frames_of
 from antiphon.jobs.unfinished_items import close_unfinished
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.responses import Responses
@@ -53,7 +53,7 @@ from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.permitted import permit, restriction
 from antiphon.webhooks.announcement import announcement
 
-MOST_LOST = 3
+MOST_CRASHES = 3
 """Workers that can crash on one job; then it fails."""
 
 
@@ -140,7 +140,7 @@ async def _put(
         McpTool in parts.run.toolset.supported
         or any(each.api_for(request, items) == "responses" for each in candidates)
     ):
-        raise lost_meanwhile()
+        raise credentials_not_stored()
     ignored = checked_tools(parts.run, request, items, candidates[0])
     await check_stores(parts.run, request, items, candidates[0], identity.tenant)
     if runs_code(parts.run, request, items):
@@ -203,7 +203,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
     """
     try:
         job = await _whole(parts, job)
-    except Lost:
+    except OutdatedJobError:
         return False
     stored = job.response
     writer = _writer(parts, msgspec.json.decode(stored.body, type=Response))
@@ -234,7 +234,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
     return is_ended
 
 
-async def work(parts: JobParts, job: Job) -> None:
+async def run_job(parts: JobParts, job: Job) -> None:
     """Run a background response to its end, unless another process writes to it.
 
     It waits for memory before the job is read or decoded, and before its history is read.
@@ -246,14 +246,14 @@ async def work(parts: JobParts, job: Job) -> None:
         permit(job.taken.models)
     memory = Account(parts.run.history.memory, job.response.tenant, is_patient=True)
     try:
-        await _work(parts, job, memory)
+        await _run_within(parts, job, memory)
     finally:
         memory.close()
 
 
-async def _work(parts: JobParts, job: Job, memory: Account) -> None:
+async def _run_within(parts: JobParts, job: Job, memory: Account) -> None:
     try:
-        if job.lost >= MOST_LOST:
+        if job.crashes >= MOST_CRASHES:
             raise AntiphonError(
                 "The server had an error while processing your request.", code="server_error"
             )
@@ -261,8 +261,8 @@ async def _work(parts: JobParts, job: Job, memory: Account) -> None:
         if job.is_partial:
             await intake.ahead(job.size, job.items)
             job = await _whole(parts, job)
-        recorder = await _take_up(parts, job, intake)
-    except Lost:
+        recorder = await _prepare(parts, job, intake)
+    except OutdatedJobError:
         parts.counter.add("lost")
         return
     except Exception as error:
@@ -272,17 +272,17 @@ async def _work(parts: JobParts, job: Job, memory: Account) -> None:
     try:
         await recorder.record()
         parts.counter.add("done")
-    except Lost:
+    except OutdatedJobError:
         parts.counter.add("lost")
 
 
 async def _whole(parts: JobParts, job: Job) -> Job:
-    """Return all of a job. Raises `Lost` if another process wrote to it meanwhile."""
+    """Return all of a job. Raises `OutdatedJobError` if another process wrote to it meanwhile."""
     if not job.is_partial:
         return job
     found = await parts.store.read(jobs.find_job, job.response.tenant, job.response.id)
     if found is None or found.version != job.version:
-        raise Lost
+        raise OutdatedJobError
     return found
 
 
@@ -293,7 +293,7 @@ def _takes(name: str) -> bool:
     return True
 
 
-async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
+async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
     stored = job.response
     await intake.add(weight_of_json(job.request))
     await intake.known(stored.input)
@@ -320,8 +320,8 @@ async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
         ],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
-        begins=job.stored_number <= QUEUED,
-        work=from_bytes(job.called),
+        begins=job.resume_number <= QUEUED,
+        checkpoint=from_bytes(job.checkpoint),
         is_large=is_large,
         defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now()
         if job.uses_idle
@@ -347,7 +347,7 @@ def _origin_of(parts: JobParts, job: Job, model: str) -> ResponseOrigin | None:
     )
 
 
-def lost_meanwhile() -> ClientError:
+def credentials_not_stored() -> ClientError:
     """Return the error for credentials of other servers, which workers would not have."""
     return ClientError(
         "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not stored, so a "

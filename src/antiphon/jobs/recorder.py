@@ -17,7 +17,7 @@ from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, to_bytes
 from antiphon.recording.persistence import Retention, ended
-from antiphon.runs.run import Run
+from antiphon.runs.run import KEEPALIVE_AFTER, Run
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.jobs import EventFrames, Job, Progress, Reservation
@@ -35,11 +35,8 @@ VISIBLE_AFTER = 1.0
 cancels it receives the item so far, from any server. Items that close sooner cost no such write.
 """
 
-PULSE_AFTER = 60.0
-"""Seconds of silence after which a `keepalive` goes into the log."""
-
 TRY_AGAIN = 0.5
-"""Seconds between two attempts to write while the store fails: the work waits for it."""
+"""Seconds between two attempts to write while the store fails: the response waits for it."""
 
 QUEUED = 2
 """Events of every log that were written when the job was queued."""
@@ -47,8 +44,8 @@ QUEUED = 2
 R = TypeVar("R")
 
 
-class Lost(Exception):  # noqa: N818 - nothing went wrong here: the job belongs to another, or has ended
-    """Another worker wrote to the job."""
+class OutdatedJobError(Exception):
+    """The job has a newer version: another process claimed it, or ended it."""
 
 
 LARGE = 1024 * 1024
@@ -85,8 +82,8 @@ class BackgroundRecorder:
         self._parts = parts
         self._job = job
         self._retention = retention
-        self._work: asyncio.Task[Any] | None = None
-        self._is_lost = False
+        self._task: asyncio.Task[Any] | None = None
+        self._is_outdated = False
         self.run: Run
         self._pending: list[Event] = []
         self._unfinished: list[Event] = []
@@ -103,18 +100,18 @@ class BackgroundRecorder:
         self.facts: Facts | None = None
 
     async def record(self) -> None:
-        """Run the response to its end. Raises `Lost` if the job belongs to another worker."""
-        self._work = asyncio.current_task()
+        """Run the response to its end. Raises `OutdatedJobError` if the job is outdated."""
+        self._task = asyncio.current_task()
         self._flushing = asyncio.create_task(self._flush_often())
         try:
             async with aclosing(self.run.events()) as batches:
                 async for batch in batches:
                     self.add(batch)
         except asyncio.CancelledError:
-            if not self._is_lost or self._work is None:
+            if not self._is_outdated or self._task is None:
                 raise
-            self._work.uncancel()
-            raise Lost from None
+            self._task.uncancel()
+            raise OutdatedJobError from None
         finally:
             self._flushing.cancel()
             with suppress(asyncio.CancelledError):
@@ -132,7 +129,7 @@ class BackgroundRecorder:
     async def save(
         self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]
     ) -> None:
-        """See `Recorder.save`. Raises `Lost` if the job belongs to another worker."""
+        """See `Recorder.save`. Raises `OutdatedJobError` if the job is outdated."""
         async with self._writing:
             self._flushing.cancel()
             events = [*self._pending, *end]
@@ -158,7 +155,7 @@ class BackgroundRecorder:
                 )
             )
             if not is_stored:
-                raise Lost
+                raise OutdatedJobError
             self._is_stored = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
@@ -173,16 +170,14 @@ class BackgroundRecorder:
             )
         return False
 
-    async def save_checkpoint(self, work: Checkpoint) -> None:
-        """See `Checkpoints`. If the job belongs to another worker, the work is cancelled."""
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """See `Checkpoints`. If the job belongs to another worker, its task is cancelled."""
         try:
             async with self._writing:
                 await self._flush()  # the log must have all events before the calls
-                await self._save(
-                    Progress(self._take_unfinished(), (), save=False, called=to_bytes(work))
-                )
-        except Lost:
-            self._is_lost = True
+                await self._save(Progress(self._take_unfinished(), checkpoint=to_bytes(checkpoint)))
+        except OutdatedJobError:
+            self._is_outdated = True
             raise asyncio.CancelledError from None
 
     async def drop(self) -> None:
@@ -208,38 +203,36 @@ class BackgroundRecorder:
                 await self._wait()
                 async with self._writing:
                     await self._flush()
-        except Lost:
-            self._is_lost = True
-            if self._work is not None:
-                self._work.cancel()
+        except OutdatedJobError:
+            self._is_outdated = True
+            if self._task is not None:
+                self._task.cancel()
 
     async def _wait(self) -> None:
         """Wait for events, and a moment longer for those that follow immediately."""
         while not self._pending:
             self._news.clear()
             try:
-                async with asyncio.timeout(VISIBLE_AFTER if self._unfinished else PULSE_AFTER):
+                async with asyncio.timeout(VISIBLE_AFTER if self._unfinished else KEEPALIVE_AFTER):
                     await self._news.wait()
             except TimeoutError:
                 if self._unfinished:
                     return
-                self.add(self.run.heartbeat())
+                self.add(self.run.keepalive_events())
         await asyncio.sleep(FLUSH_EVERY)
 
     async def _flush(self) -> None:
         batch = self._pending
         self._pending = []
         stored = self._note(batch)
-        for events, save in ((batch[:stored], True), (batch[stored:], False)):
+        for events, is_resume_point in ((batch[:stored], True), (batch[stored:], False)):
             if events:
-                await self._advance(events, save)
+                await self._advance(events, is_resume_point)
         if self._unfinished and not batch:  # silence
-            await self._save(Progress(self._take_unfinished(), (), save=False))
+            await self._save(Progress(self._take_unfinished()))
 
     def _note(self, batch: Sequence[Event]) -> int:
-        """Note the items that close; return how many events precede the last moment without an open
-        item.
-        """
+        """Note the items that close; return how many events precede the last resume point."""
         stored = 0
         for count, event in enumerate(batch, 1):
             if isinstance(event, ResponseOutputItemAddedEvent):
@@ -255,23 +248,23 @@ class BackgroundRecorder:
     def _stored(self, item: Any) -> StoredItem:
         return store_item(item, self.run.sealed.get(item.id))
 
-    async def _advance(self, events: Sequence[Event], save: bool) -> None:
-        output, self._done = (self._done, []) if save else ((), self._done)
+    async def _advance(self, events: Sequence[Event], is_resume_point: bool) -> None:
+        output, self._done = (self._done, []) if is_resume_point else ((), self._done)
         frames = (
             frames_of(events, have_images=self._has_images)
             if self._retention.is_streamed
-            else self._delayed(events, save)
+            else self._delayed(events, is_resume_point)
         )
         if not (frames or output):
             return
-        await self._save(Progress(frames, output, save))
+        await self._save(Progress(frames, output, is_resume_point))
 
-    def _delayed(self, events: Sequence[Event], save: bool) -> Sequence[EventFrames]:
+    def _delayed(self, events: Sequence[Event], is_resume_point: bool) -> Sequence[EventFrames]:
         """Take events without readers; return those of open items once the oldest has waited for
         `VISIBLE_AFTER`.
         """
         now = asyncio.get_running_loop().time()
-        if save:
+        if is_resume_point:
             self._unfinished = []
             return ()
         if not self._unfinished:
@@ -289,7 +282,7 @@ class BackgroundRecorder:
             lambda: self._parts.store.write(jobs.advance, self._job, progress)
         )
         if newer is None:
-            raise Lost
+            raise OutdatedJobError
         self._job = newer
 
     async def _persist(self, write: Callable[[], Awaitable[R]]) -> R:

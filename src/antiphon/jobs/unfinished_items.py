@@ -1,7 +1,7 @@
 """Closes the open items of a background response that is ended from outside.
 
 The worker that runs it may be on another server or dead, so everything is read from the store: open
-items from the events that were logged since the last checkpoint, and tool calls that wait behind an
+items from the events that were logged after the resume point, and tool calls that wait behind an
 open one from the checkpoint.
 """
 
@@ -207,7 +207,7 @@ async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) ->
     saved = [msgspec.json.decode(item.body) for item in stored.output]
     whole: list[Any] = [*saved, *created]
     writer.resume(whole, writer.next_number, settled=len(whole))
-    for record in from_bytes(job.called).calls:
+    for record in from_bytes(job.checkpoint).calls:
         if record.index >= len(whole):
             _restore(writer, record)
     behind = [_plain(item) for _, item in writer.since(len(whole)) if item is not None]
@@ -217,7 +217,7 @@ async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) ->
 async def _read_log(parts: JobParts, job: Job, first: int) -> dict[int, UnfinishedItem]:
     """Return the items after the stored ones, by output index; reads the log page by page."""
     items: dict[int, UnfinishedItem] = {}
-    after = job.stored_number - 1
+    after = job.resume_number - 1
     stored = job.response
     store = parts.store
     while (

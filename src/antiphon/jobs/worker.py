@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from antiphon.errors import StoreError, log, reportable
-from antiphon.jobs.heartbeat import Heartbeat
+from antiphon.jobs.heartbeat import HeartbeatThread
 from antiphon.jobs.parts import JobParts
-from antiphon.jobs.queue import end, work
+from antiphon.jobs.queue import end, run_job
 from antiphon.sharing.scheduler import RESERVED_SLOTS, SHARE, FairScheduler
 from antiphon.storage.changes import JOBS
 from antiphon.storage.operations import jobs, leases
@@ -59,7 +59,7 @@ class Worker:
     _beating: list[asyncio.Task[None]] = field(default_factory=list)
     _watched: dict[str, WorkerWatch] = field(default_factory=dict)
     _polled: float = 0.0
-    _heartbeat: Heartbeat | None = None
+    _heartbeat: HeartbeatThread | None = None
     _slots: FairScheduler = field(init=False)
     """Held by jobs that no other job ends."""
     _idle: FairScheduler = field(init=False)
@@ -84,11 +84,11 @@ class Worker:
         self._idle = self.parts.shared.add("deferred_jobs", idle)
 
     def start(self) -> None:
-        """Start to work."""
-        pulse = self.parts.store.pulse(self.parts.process.worker)
-        if pulse is not None:
-            self._heartbeat = Heartbeat(
-                pulse, lambda: bool(self._running or self.parts.process.leases)
+        """Start to claim jobs and to send heartbeats."""
+        connection = self.parts.store.heartbeat_connection(self.parts.process.worker)
+        if connection is not None:
+            self._heartbeat = HeartbeatThread(
+                connection, lambda: bool(self._running or self.parts.process.leases)
             )
             self.parts.process.leases.begin = self._heartbeat.need
         self.parts.process.wakes.listen(self.parts.store)
@@ -132,7 +132,7 @@ class Worker:
                 except StoreError as error:
                     log.debug("Cannot claim background responses: %s", error)
                 except Exception as error:
-                    reportable(error)  # logs it; the others' work must continue
+                    reportable(error)  # logs it; the other loops must continue
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
@@ -164,12 +164,11 @@ class Worker:
             if job.continuation:
                 self._remember((job.response.tenant, job.continuation))
             (self._idle if job.uses_idle else self._slots).take(job.response.tenant)
-            # Before the work begins: without a heartbeat, another worker would take over a job that
-            # is alive.
+            # Before the job runs: without a heartbeat, another worker would take it over.
             if self._heartbeat is not None:
                 self._heartbeat.need()
             self.parts.counter.add("claimed")
-            task = asyncio.create_task(self._work(job))
+            task = asyncio.create_task(self._run_job(job))
             self._running[job.response.id] = task
 
     def _remember(self, continuation: tuple[str, str]) -> None:
@@ -178,10 +177,10 @@ class Worker:
         if len(self._recent) > MOST_RECENT:
             del self._recent[next(iter(self._recent))]
 
-    async def _work(self, job: Job) -> None:
+    async def _run_job(self, job: Job) -> None:
         begin(About())  # the worker may have been started within a request
         try:
-            await work(self.parts, job)
+            await run_job(self.parts, job)
         except StoreError as error:
             log.warning(
                 "Cannot run the background response %s; retrying: %s", job.response.id, error
@@ -258,9 +257,7 @@ class Worker:
                 del self._watched[worker]
 
     async def _poll_own(self) -> None:
-        """Stop work that this worker lost; release jobs and leases that it owns without knowing of
-        them.
-        """
+        """Stop jobs that others own or have ended; release what this worker owns unknowingly."""
         running = set(self._running)
         owned = await self.parts.store.read(leases.owned, self.parts.process.worker)
         for response_id in running - owned.keys():

@@ -48,7 +48,7 @@ class Checkpoint(Struct, kw_only=True):
 class Checkpoints(Protocol):
     """Stores checkpoints."""
 
-    async def save_checkpoint(self, work: Checkpoint) -> None:
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Store this durably, replacing the previous checkpoint."""
         ...
 
@@ -57,11 +57,11 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Checkpoint).decode
 
 
-def to_bytes(work: Checkpoint) -> bytes:
-    """Encode the work for the store."""
-    return _encode(work)
+def to_bytes(checkpoint: Checkpoint) -> bytes:
+    """Encode a checkpoint for the store."""
+    return _encode(checkpoint)
 
 
 def from_bytes(body: bytes) -> Checkpoint:
-    """Decode work from the store."""
+    """Decode a checkpoint from the store, where an empty one has no bytes."""
     return _decode(body) if body else Checkpoint()

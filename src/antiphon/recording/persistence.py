@@ -196,7 +196,7 @@ class ForegroundRecorder:
             log.warning("Cannot store the response of a disconnected client: %s", error)
         return True
 
-    async def save_checkpoint(self, work: Checkpoint) -> None:
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """See `Checkpoints`. Nothing is saved: the client receives a failure, and no server resumes
         the response.
         """

@@ -1,8 +1,8 @@
 """The turns of responses that can run server-side tools, search for tools, compact the context or
 repair a call.
 
-next() ──> [AuxiliaryCall for a summary ──> Compact]                  if the context is already too
-long
+next() ──> [AuxiliaryCall for a summary ──> Compact]             if the context is already too long
+       ──> [RunTools of the checkpoint ──> EmitItem]             if an earlier attempt ended among these calls
        ──> ListTools of MCP servers ──> RunTools that the client approved
        ──> CallModel ── refused(error) ──> next()                without the parameter, or with less history
               └──────── answered(ending) ──> AuxiliaryCall, to repair a call's input ──> Settle
@@ -70,7 +70,7 @@ class AgenticTurn(Turn):
     """A turn that can run server-side tools, search for tools, compact the context, or repair a
     call's input.
 
-    It resumes an earlier attempt if the plan has one.
+    It resumes an earlier attempt if the plan has one: the calls of its checkpoint come first.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class AgenticTurn(Turn):
     ) -> None:
         super().__init__(builder)
         resume = plan.resume
-        work = resume.work if resume else Checkpoint()
-        self._before = work.usage
+        checkpoint = resume.checkpoint if resume else Checkpoint()
+        self._before = checkpoint.usage
         self._remaining = resume.remaining if resume else None
         self._created = created
         toolset = plan.tools or Toolset()
@@ -91,7 +91,7 @@ class AgenticTurn(Turn):
             created,
             plan.unseal,
             plan.context.input,
-            work.rounds,
+            checkpoint.rounds,
         )
         self._searches = 0
         self.steps = self._decide()

@@ -97,7 +97,7 @@ def named_container(tool: CodeTool) -> str:
 def newest_container(items: Sequence[InputItem], resume: ResumeState | None = None) -> str:
     """Return the container of the newest code or shell call, empty without such a call."""
     begun = (
-        [record.container_id for record in resume.work.calls if record.container_id]
+        [record.container_id for record in resume.checkpoint.calls if record.container_id]
         if resume
         else []
     )

@@ -31,7 +31,7 @@ class ResumeState(Struct, frozen=True):
     next_number: int
     begins: bool
     """No client has been notified yet that it is in progress."""
-    work: Checkpoint = field(default_factory=Checkpoint)
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
     """Its progress with server-side tools."""
     is_large: bool = False
     """Whether its request is so large that it is processed in threads."""
@@ -43,7 +43,8 @@ class ResumeState(Struct, frozen=True):
         """Whether all existing items remain, up to the end of an answer, and the model is not
         called for it again.
         """
-        return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.stored)
+        calls = self.checkpoint.calls
+        return bool(calls) and calls[-1].index + 1 >= len(self.stored)
 
     @property
     def settled(self) -> int:
@@ -54,7 +55,7 @@ class ResumeState(Struct, frozen=True):
     def remaining(self) -> Sequence[ToolCallRecord] | None:
         """The rest of that answer that must still be emitted; None if the attempt was not in it."""
         return (
-            [one for one in self.work.calls if one.index >= len(self.stored)]
+            [one for one in self.checkpoint.calls if one.index >= len(self.stored)]
             if self.stands
             else None
         )

@@ -275,7 +275,7 @@ def _plan_of(
     is_plain = request.tools is None and BRINGS_WORK.isdisjoint(items.kinds)
     may_compact = request.context_management is not None or CompactionTrigger in items.kinds
     # Calls that an earlier attempt began need their executor, whatever the request looks like now.
-    has_begun_calls = resume is not None and bool(resume.work.calls)
+    has_begun_calls = resume is not None and bool(resume.checkpoint.calls)
     tools = None if is_plain else tools_of(parts.toolset, request, items)
     return RunPlan(
         request=parts.toolset.described(request) if request.tools else request,

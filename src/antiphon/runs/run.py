@@ -35,6 +35,11 @@ from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.backend_state import ModelTarget
 
+KEEPALIVE_AFTER = 60.0
+"""Seconds of silence after which a `keepalive` event follows, for clients with a timer between
+events (Codex).
+"""
+
 
 class Run(StepLoop):
     """A running response. Iterate `events`, or await `result`; only one of the two, and only
@@ -140,7 +145,7 @@ class Run(StepLoop):
 
     # What others can request of it.
 
-    def heartbeat(self) -> list[Event]:
+    def keepalive_events(self) -> list[Event]:
         """Return the events to send after a silence: the beginning of the response, else a
         keep-alive.
         """

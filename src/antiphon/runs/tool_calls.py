@@ -47,10 +47,9 @@ SIDE_BY_SIDE = 32
 LARGE = 1024 * 1024
 """Characters of figures above which they are sealed in a thread."""
 
-LOST = (
-    "The server that made this call was lost before its result came. Whether the call was carried "
-    "out is not known; "
-    "it was not made again."
+INTERRUPTED = (
+    "The server stopped while this call was running, so its outcome is unknown: it may have been "
+    "executed. It was not repeated. Check whether it took effect before you make it again."
 )
 UNREADABLE = HostedCall.unreadable
 LATE = "The time for tools was over before the result came."
@@ -94,7 +93,7 @@ class ToolExecutor:
         self._tenant = plan.context.tenant
         self._toolset = plan.tools or Toolset()
         self._writer = writer
-        self._checkpoints = plan.recorder
+        self._recorder = plan.recorder
         self._observers = observers
         self._seen = seen
         self._unseal = plan.unseal
@@ -102,7 +101,7 @@ class ToolExecutor:
         self._until: float | None = None
         self._sources: dict[str, Source] = {}
         self._window = plan.route.target.window
-        self._work = Checkpoint()
+        self._checkpoint = Checkpoint()
         self._turns: dict[str, asyncio.Lock] = {}
         """Calls in one container run one after the other, in the model's order."""
         self._progress = asyncio.Event()
@@ -140,7 +139,7 @@ class ToolExecutor:
         ]
         # The checkpoint has the whole answer, also its finished items: a worker that continues
         # emits it again.
-        work = self._work = Checkpoint(
+        checkpoint = self._checkpoint = Checkpoint(
             calls=self._notes_of(running), usage=step.usage, rounds=step.rounds
         )
         calls = [one for one in running if not one.note.is_done]
@@ -150,7 +149,7 @@ class ToolExecutor:
             return
         # Before the first request is sent: whatever runs when a worker dies, the next one knows
         # that it may have run.
-        await self._save(work)
+        await self._save(checkpoint)
         self._sources = sources_of(self._seen(), self._unseal)
         # What the conversation contains before these calls: no call can extend what another one may
         # do.
@@ -169,15 +168,15 @@ class ToolExecutor:
             # use it.
             async for is_ended in ended(tasks, self._progress if reports else None):
                 if is_ended:
-                    await self._save(work)
+                    await self._save(checkpoint)
                 yield
         finally:
             await _cancel(tasks)
 
-    async def _save(self, work: Checkpoint) -> None:
+    async def _save(self, checkpoint: Checkpoint) -> None:
         """Save the progress of the calls, so that a crash repeats none."""
-        if self._checkpoints is not None:
-            await self._checkpoints.save_checkpoint(work)
+        if self._recorder is not None:
+            await self._recorder.save_checkpoint(checkpoint)
 
     def _begin(self) -> None:
         if self._until is None:
@@ -332,7 +331,9 @@ class ToolExecutor:
         one.note.item = _encoded(item)
         one.note.sealed = self._writer.sealed.get(str(item.id))
         one.note.is_done = True
-        self._work.calls += [self._note_of(index, output) for index, output in one.call.outputs]
+        self._checkpoint.calls += [
+            self._note_of(index, output) for index, output in one.call.outputs
+        ]
 
     def _note_of(self, index: int, item: Any) -> ToolCallRecord:
         """Return the record of a finished item."""
@@ -343,10 +344,9 @@ class ToolExecutor:
 
     async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
         kind = one.note.kind
-        # At most once: a call with side effects that a dead worker may have sent is reported as
-        # lost.
+        # At most once: a call with side effects that a dead worker may have sent is not repeated.
         if one.was_begun and not self._is_repeatable(one.note):
-            return _failed(kind, LOST)
+            return _failed(kind, INTERRUPTED)
         # From here on, every failure is a result: the model reads it and can react, and the
         # response continues.
         arguments = one.call.use()
@@ -376,7 +376,7 @@ class ToolExecutor:
                 use,
                 conversation=partial(self._before, one.call),
                 report=partial(self._report, one.call),
-                is_stored=self._checkpoints is not None,
+                is_stored=self._recorder is not None,
             )
         try:
             async with asyncio.timeout_at(self._until):
@@ -403,7 +403,9 @@ class ToolExecutor:
         """
         place = call.output_index
         earlier = [
-            one.index for one in self._work.calls if one.kind in REPORTING and one.index < place
+            one.index
+            for one in self._checkpoint.calls
+            if one.kind in REPORTING and one.index < place
         ]
         created = dict(self._writer.since(min([*earlier, place])))
         apart = {

@@ -16,7 +16,16 @@ from contextlib import aclosing, contextmanager
 from msgspec import Struct
 
 from antiphon.errors import AntiphonError, log, reportable
-from antiphon.gateway import COMMENT, CutOff, Gateway, LargeObject, Run, encode, encode_large
+from antiphon.gateway import (
+    COMMENT,
+    KEEPALIVE_AFTER,
+    CutOff,
+    Gateway,
+    LargeObject,
+    Run,
+    encode,
+    encode_large,
+)
 from antiphon.http_server.asgi import CONNECTION, Message, RawHeaders, Receive, Scope, Send
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
@@ -57,11 +66,6 @@ FIXED_HEADERS = [
 GRACE = 0.5
 """Seconds in which a backend can reject a request with a plain HTTP error before the stream
 starts.
-"""
-
-KEEPALIVE_AFTER = 60.0
-"""Seconds of silence after which a `keepalive` event goes out, for clients with a timer between
-events (Codex).
 """
 
 PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
@@ -287,7 +291,7 @@ class EventStream:
     async def _break_silence(self) -> None:
         now = self._loop.time()
         if not self._is_open or now - self._last_event >= KEEPALIVE_AFTER:
-            await self._send_events(self._run.heartbeat())
+            await self._send_events(self._run.keepalive_events())
         elif now - self._last_sent >= COMMENT_AFTER:
             self._last_sent = now
             await self._sink.write(COMMENT)

@@ -140,13 +140,13 @@ class DisconnectWatch(Struct):
     receive: Receive
     tick: Tick | None = None
     delay: float | None = None
-    _work: "asyncio.Task[Any] | None" = None
+    _watched: "asyncio.Task[Any] | None" = None
     _task: "asyncio.Task[None] | None" = None
     _timer: asyncio.TimerHandle | None = None
     _is_unavailable: bool = False
 
     async def __aenter__(self) -> Self:
-        self._work = asyncio.current_task()
+        self._watched = asyncio.current_task()
         self._timer = asyncio.get_running_loop().call_later(LATE, self._begin)
         return self
 
@@ -158,9 +158,9 @@ class DisconnectWatch(Struct):
         if (
             self._is_unavailable
             and isinstance(error, asyncio.CancelledError)
-            and self._work is not None
+            and self._watched is not None
         ):
-            self._work.uncancel()
+            self._watched.uncancel()
             raise ClientDisconnected from error
 
     def _begin(self) -> None:
@@ -176,8 +176,8 @@ class DisconnectWatch(Struct):
             finally:
                 leave.cancel()
         self._is_unavailable = True
-        if self._work is not None:
-            self._work.cancel()
+        if self._watched is not None:
+            self._watched.cancel()
 
     async def _measure_time(self, leave: asyncio.Future[None], tick: Tick) -> None:
         while not (await asyncio.wait({leave}, timeout=self.delay))[0]:

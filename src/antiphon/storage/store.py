@@ -28,7 +28,7 @@ Observer = Callable[[str, Literal["read", "write"], float, bool], None]
 """Receives the name of an operation, its kind, the seconds that it took, and whether it failed."""
 
 
-class Pulse(Protocol):
+class HeartbeatConnection(Protocol):
     """A worker's heartbeat over a separate connection.
 
     Used by one thread, which needs no event loop.
@@ -142,7 +142,7 @@ class Store(ABC):
         return await self.read(chains.measure_chain, tenant, response_id, most, self._measured)
 
     @abstractmethod
-    def pulse(self, worker: str) -> Pulse | None:
+    def heartbeat_connection(self, worker: str) -> HeartbeatConnection | None:
         """Return a heartbeat that needs neither the event loop nor its connections.
 
         Return None if all workers of the store run in this process: `leases.beat` is sufficient for

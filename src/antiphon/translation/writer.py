@@ -187,7 +187,7 @@ class ResponseWriter(Struct):
         self.next_number = number
 
     def resume(self, stored: Sequence[Item], number: int, settled: int = 0) -> None:
-        """Continue where an earlier attempt was lost: these items remain, and the next event
+        """Continue where an earlier attempt ended: these items remain, and the next event
         receives this number.
 
         The first `settled` of them are not repeated: the response continues after them. For the

@@ -14,7 +14,7 @@ from antiphon import ids
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
-from antiphon.jobs.queue import MOST_LOST, work
+from antiphon.jobs.queue import MOST_CRASHES, run_job
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import (
     decode_compact_request,
@@ -192,7 +192,7 @@ async def test_background_work_waits_for_memory(store_url: str) -> None:
     job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
     created.run.history.memory.take(SIZE - 1000)
-    working = asyncio.create_task(work(created.jobs, job))
+    working = asyncio.create_task(run_job(created.jobs, job))
     await eventually(
         lambda: created.store.read(jobs.find_job, "", job.response.id),
         lambda one: created.run.history.chains or one is not None,
@@ -245,7 +245,7 @@ async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
     await is_queued(created, {field: LARGE})
     job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
-    data = job.request, job.called, list(job.response.input), job.response.body
+    data = job.request, job.checkpoint, list(job.response.input), job.response.body
     assert (job.is_partial, data) == (
         True,
         (b"", b"", [], b"" if field == "instructions" else job.response.body),
@@ -261,7 +261,7 @@ async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
     take = created.run.history.memory.take
     tries = []
     created.run.history.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
-    working = asyncio.create_task(work(created.jobs, job))
+    working = asyncio.create_task(run_job(created.jobs, job))
     await until(lambda: tries)
     assert (working.done(), read) == (False, [])
     created.run.history.memory.release(SIZE - 1000)
@@ -281,7 +281,7 @@ async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> 
     assert job is not None
     await Gateway(created).queue.cancel("", job.response.id)
 
-    await work(created.jobs, job)
+    await run_job(created.jobs, job)
 
     ended = await created.store.read(responses.load, "", job.response.id)
     assert ended is not None
@@ -294,7 +294,7 @@ async def test_a_large_background_job_of_dead_workers_fails_with_its_items() -> 
     job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
 
-    await work(created.jobs, replace(job, lost=MOST_LOST))
+    await run_job(created.jobs, replace(job, crashes=MOST_CRASHES))
 
     ended = await created.store.read(responses.load, "", job.response.id)
     assert ended is not None

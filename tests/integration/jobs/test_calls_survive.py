@@ -19,6 +19,7 @@ from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
@@ -206,6 +207,15 @@ async def test_events_from_before_a_crash_are_unchanged_at_the_end() -> None:
     await second.worker.close()
 
 
+def announced(events: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+    """Each announced item: its output index, its type and its id."""
+    return [
+        (event["output_index"], event["item"]["type"], event["item"]["id"])
+        for event in events
+        if event["type"] == "response.output_item.added"
+    ]
+
+
 @pytest.mark.parametrize("hint", [None, {"readOnlyHint": True}])
 async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any) -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
@@ -223,6 +233,7 @@ async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any
     first.worker.start()
     response_id = await queue(first.parts, tools=[MCP])
     await asyncio.wait_for(reached.wait(), 30)
+    before = announced(await reported(first.parts, response_id))
     await first.die()
 
     servers.answers = {"roll": "5"}
@@ -237,8 +248,13 @@ async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any
         assert (call["status"], call["output"], len(servers.used)) == ("completed", "5", 2)
     else:
         assert (call["status"], len(servers.used)) == ("failed", 1)
-        assert "was not made again" in call["error"]["message"]
-    assert_event_stream(await reported(second.parts, response_id))
+        assert call["error"]["message"] == INTERRUPTED
+    events = await reported(second.parts, response_id)
+    assert_event_stream(events)
+    (listed, interrupted), after = before, announced(events)
+    # The interrupted call begins again in its place, as a new item.
+    assert (after[0], after[1][:2]) == (listed, interrupted[:2])
+    assert after[1][2] == call["id"] != interrupted[2]
 
 
 async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> None:
@@ -266,9 +282,9 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     async def advance(job: Any, progress: Any) -> Any:
         done = await put(job, progress)
         if (
-            progress.called
-            and b'"quick"' in progress.called
-            and progress.called.count(b'"is_done":false') == 1
+            progress.checkpoint
+            and b'"quick"' in progress.checkpoint
+            and progress.checkpoint.count(b'"is_done":false') == 1
         ):
             reached.set()
         return done

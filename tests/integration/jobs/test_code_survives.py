@@ -9,6 +9,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
+from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.storage.operations import jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
@@ -72,7 +73,7 @@ async def test_code_that_was_interrupted_is_failed_and_never_run_again() -> None
     assert call["container_id"] == notebooks.used[0].container_id
     assert message["content"][0]["text"] == "Lost."
     assert len(notebooks.used) == 1
-    assert "was not made again" in requests[0]["messages"][-1]["content"]
+    assert INTERRUPTED in requests[0]["messages"][-1]["content"]
 
 
 async def test_commands_that_were_interrupted_are_incomplete_and_never_run_again() -> None:
@@ -89,7 +90,7 @@ async def test_commands_that_were_interrupted_are_incomplete_and_never_run_again
         call["call_id"],
     )
     assert len(notebooks.used) == 1
-    assert "was not made again" in requests[0]["messages"][-1]["content"]
+    assert INTERRUPTED in requests[0]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(("tool", "call"), [(CODE, RUN), (SHELL, LS)])

@@ -11,7 +11,7 @@ from aiohttp import web
 from antiphon.config import Settings
 from antiphon.gateway import Gateway
 from antiphon.protocol.stored_images import StoredImage
-from antiphon.runs.tool_calls import LOST
+from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
@@ -63,7 +63,7 @@ async def test_an_image_in_progress_is_lost_and_not_created_again() -> None:
 
     image, message = response["output"]
     assert (image["status"], image["result"]) == ("failed", None)
-    assert image["error"] == {"type": "server_error", "message": LOST}
+    assert image["error"] == {"type": "server_error", "message": INTERRUPTED}
     assert message["content"][0]["text"] == "It is lost."
     assert len(images.requests) == 1
     assert_event_stream(await reported(second.parts, response_id))

@@ -69,7 +69,7 @@ async def ended(server: RunningServer, store: str, file: str) -> StoreFile:
         ("MOST_TOKENS", 10, "invalid_file", "at most 10 are allowed"),
         ("MOST_CHUNKS", 2, "invalid_file", "more than 2 chunks"),
         ("SECONDS", 0.0, "server_error", "longer than 0 seconds"),
-        ("MOST_LOST", 0, "server_error", "stopped 0 times"),
+        ("MOST_CRASHES", 0, "server_error", "stopped 0 times"),
     ],
 )
 async def test_a_file_beyond_a_limit_fails_with_a_message(
@@ -267,7 +267,7 @@ async def test_a_server_that_ends_gives_back_what_it_reads(
     assert await stateful.parts.store.read(ingestions.owned, stateful.parts.process.worker) == {}
     claimed = await stateful.parts.store.write(ingestions.claim, "other", 10)
     assert claimed is not None
-    assert (claimed.file.store_id, claimed.file.file_id, claimed.lost) == (store, file, 0)
+    assert (claimed.file.store_id, claimed.file.file_id, claimed.crashes) == (store, file, 0)
 
 
 async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(

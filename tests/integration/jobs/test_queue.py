@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.jobs.queue import end, work
+from antiphon.jobs.queue import end, run_job
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.facts_writer import FactsWriter
 from antiphon.recording.persistence import RequestIdentity
@@ -61,7 +61,7 @@ async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: s
 
     assert not await end(created.jobs, job)
     assert await status(created, response_id) == "cancelled"
-    await work(created.jobs, job)
+    await run_job(created.jobs, job)
     assert (created.measures.jobs.value("lost"), created.measures.jobs.value("done")) == (1, 0)
 
 
@@ -86,7 +86,7 @@ async def test_parameters_outside_the_api_reach_the_backend_of_a_background_resp
     queued = await Gateway(created).queue.enqueue(decode_request(raw, created.models.accepts), raw)
     job = await created.store.write(jobs.claim, created.process.worker, 1)
     assert job is not None
-    await work(created.jobs, job)
+    await run_job(created.jobs, job)
 
     assert await status(created, queued.response.id) == "completed"
     assert backend.requests[0]["top_k"] == 5
@@ -113,7 +113,7 @@ async def test_a_background_response_is_run_and_logged_for_the_key_of_its_reques
         await Gateway(created).queue.enqueue(decode_request(raw), raw, RequestIdentity(taken=taken))
         job = await created.store.write(jobs.claim, created.process.worker, 1)
         assert job is not None
-        await work(created.jobs, job)
+        await run_job(created.jobs, job)
     lines = [json.loads(line) for line in caplog.text.splitlines()]
 
     assert [(line["outcome"], line.get("api_key_id")) for line in lines] == [

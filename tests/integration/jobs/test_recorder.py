@@ -11,7 +11,7 @@ import pytest
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs import recorder
-from antiphon.jobs.queue import work
+from antiphon.jobs.queue import run_job
 from antiphon.storage.operations import api_keys, event_log, jobs
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget, MoneyClaim
@@ -51,7 +51,7 @@ async def begun(**body: Any) -> tuple[Parts, Talks, str, "asyncio.Task[None]"]:
     response_id = await queue(created, **body)
     job = await created.store.write(jobs.claim, created.process.worker, 1)
     assert job is not None
-    working = asyncio.create_task(work(created.jobs, job))
+    working = asyncio.create_task(run_job(created.jobs, job))
     await asyncio.wait_for(model.is_requested.wait(), 30)
     return created, model, response_id, working
 
@@ -76,7 +76,7 @@ async def test_readers_of_a_silent_model_are_sent_a_keepalive(
     clock = LoopClock(monkeypatch)
     for count in (1, 2):
         await let_others_run(TURNS)
-        clock.advance(recorder.PULSE_AFTER + 1)
+        clock.advance(recorder.KEEPALIVE_AFTER + 1)
         await until_logged(created, response_id, b"event: keepalive\n", count)
     await end(working)
 
@@ -84,7 +84,7 @@ async def test_readers_of_a_silent_model_are_sent_a_keepalive(
 async def test_an_event_is_written_when_it_comes_and_not_with_the_next_keepalive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recorder, "PULSE_AFTER", 3600.0)
+    monkeypatch.setattr(recorder, "KEEPALIVE_AFTER", 3600.0)
     created, model, response_id, working = await begun(stream=True)
     await until_logged(created, response_id, b"event: response.in_progress\n")
     model.send_text(delta(content="Once "))
@@ -143,7 +143,7 @@ async def test_work_abandoned_after_a_long_silence_blocks_no_other_work(
     clock = LoopClock(monkeypatch)
     working.cancel()
     await leaving.wait()
-    clock.advance(recorder.PULSE_AFTER + 1)
+    clock.advance(recorder.KEEPALIVE_AFTER + 1)
     await let_others_run(TURNS)
     may_leave.set()
     await asyncio.wait({working})

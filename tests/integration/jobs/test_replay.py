@@ -8,7 +8,7 @@ import pytest
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs import replay as module
-from antiphon.jobs.queue import work
+from antiphon.jobs.queue import run_job
 from antiphon.jobs.replay import CutOff
 from antiphon.storage.operations import event_log, jobs
 from antiphon.storage.records.jobs import Tail
@@ -23,7 +23,7 @@ async def created_stream() -> tuple[Parts, str]:
     response_id = await queue(created, stream=True)
     job = await created.store.write(jobs.claim, created.process.worker, 1)
     assert job is not None
-    await work(created.jobs, job)
+    await run_job(created.jobs, job)
     return created, response_id
 
 

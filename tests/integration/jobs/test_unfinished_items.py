@@ -171,7 +171,7 @@ async def test_calls_that_wait_behind_the_one_in_progress(
     await tools.until(2)
     await eventually(
         lambda: stateful.parts.store.read(jobs.find_job, "", response_id),
-        lambda job: b"heads" in (job.called if job else b""),
+        lambda job: b"heads" in (job.checkpoint if job else b""),
     )
     _, rolled, flipped, searched = await check(
         stateful, response_id, await cancel(response_id), stream

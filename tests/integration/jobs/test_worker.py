@@ -16,7 +16,7 @@ from antiphon.errors import StoreError
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs import worker as workers
-from antiphon.jobs.queue import MOST_LOST
+from antiphon.jobs.queue import MOST_CRASHES
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.persistence import RequestIdentity
@@ -497,7 +497,7 @@ async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(
 async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
     created, backend = scripted_parts()
     response_id = await queue(created)
-    for number in range(MOST_LOST):
+    for number in range(MOST_CRASHES):
         assert await created.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
         await created.store.write(
             leases.expire_worker,
@@ -575,9 +575,9 @@ async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(
         def __getattr__(self, name: str) -> Callable[[], None]:
             return lambda: calls.update([name])
 
-    monkeypatch.setattr(workers, "Heartbeat", Spy)
+    monkeypatch.setattr(workers, "HeartbeatThread", Spy)
     store = Watched.open("sqlite://", now=lambda: NOW)
-    store.pulse = lambda worker: object()  # type: ignore[assignment, return-value]
+    store.heartbeat_connection = lambda worker: object()  # type: ignore[assignment, return-value]
     created, backend = scripted_parts(stated("Hi"), store=store)
     gate = Gate(backend)
     worker = Worker(created.jobs)

@@ -194,16 +194,16 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
     assert "ZeroDivisionError: secret" in caplog.text
 
 
-async def test_a_pulse_begins_a_stream_once_and_then_keeps_it_alive() -> None:
+async def test_a_keepalive_begins_a_stream_once_and_then_keeps_it_alive() -> None:
     created, _ = scripted_parts(stated("Hi"))
     run = await begin(created, stream=True)
-    first = plainly(run.heartbeat())
-    second = plainly(run.heartbeat())
+    first = plainly(run.keepalive_events())
+    second = plainly(run.keepalive_events())
     rest = [event for batch in [batch async for batch in run.events()] for event in plainly(batch)]
 
     assert [event["type"] for event in first] == ["response.created", "response.in_progress"]
     assert [event["type"] for event in second] == ["keepalive"]
-    assert run.heartbeat() == []
+    assert run.keepalive_events() == []
     assert_event_stream(first + second + rest)
 
 
@@ -348,7 +348,7 @@ async def test_nothing_is_emitted_between_the_end_and_its_storage() -> None:
     run = await begin(created, stream=True)
     ending = asyncio.create_task(collect(run))
     await asyncio.wait_for(store.saving.wait(), 30)
-    assert run.heartbeat() == []
+    assert run.keepalive_events() == []
     store.go.set()
 
     assert_event_stream(await ending)

@@ -82,7 +82,7 @@ async def test_jobs_of_a_lost_worker_are_notified_on_expiry_and_when_claimed(
     assert await store.write(leases.expire_worker, "lost", 0)
     assert reported.since() == [one.id, JOBS]
     job = await store.write(stored_jobs.claim, "other", 10)
-    assert (job and job.lost, reported.since()) == (1, [one.id])
+    assert (job and job.crashes, reported.since()) == (1, [one.id])
 
 
 async def test_jobs_returned_by_a_stopping_worker_are_notified(

@@ -188,7 +188,7 @@ async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_
         job = await store.write(
             jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS, SLOTS, {("a", "recent")})
         )
-        return job and (job.response.id, job.lost)
+        return job and (job.response.id, job.crashes)
 
     lost = await put(store, 0, "a")
     assert await claim("lost") == (lost, 0)

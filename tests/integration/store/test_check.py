@@ -551,12 +551,12 @@ class DoesNotFence(ChangedStore):
 
 class KeepsUnfinishedItems(ChangedStore):
     async def advance(self, job: Job, progress: Progress) -> Job | None:
-        return await self.original.advance(job, replace(progress, save=True))
+        return await self.original.advance(job, replace(progress, is_resume_point=True))
 
 
 class LosesStoredData(ChangedStore):
     async def advance(self, job: Job, progress: Progress) -> Job | None:
-        return await self.original.advance(job, replace(progress, save=False))
+        return await self.original.advance(job, replace(progress, is_resume_point=False))
 
 
 class ExpiresTheLiving(ChangedStore):
@@ -995,7 +995,7 @@ class CountsWhatWasDropped(ChangedStore):
             else None
         )
         if job is not None:
-            await self.original.advance(job, Progress(save=True))
+            await self.original.advance(job, Progress(is_resume_point=True))
         await self.original.release_job(worker, response_id)
 
     async def claim(self, *how: Any) -> Job | None:

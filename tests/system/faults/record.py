@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from antiphon.jobs.queue import MOST_LOST
+from antiphon.jobs.queue import MOST_CRASHES
 from antiphon.testing import check_event_stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model, expected_text
@@ -90,7 +90,7 @@ def vacuous(record: Record) -> Iterator[str]:
 def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
     """Every fact that does not hold any more.
 
-    A job that `MOST_LOST` workers died of fails, as it should.
+    A job that `MOST_CRASHES` workers died of fails, as it should.
     """
     for response_id, question in (record.jobs | record.answers).items():
         response = after.responses[response_id]
@@ -100,7 +100,10 @@ def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
             yield f"{response_id} is still {response['status']}"
         elif response["status"] == "completed" and text_of(response) != expected_text(question):
             yield f"{response_id} says {text_of(response)!r}"
-        elif len(model.requested.get(question, [])) >= MOST_LOST and response["status"] == "failed":
+        elif (
+            len(model.requested.get(question, [])) >= MOST_CRASHES
+            and response["status"] == "failed"
+        ):
             continue
         elif response["status"] != "completed" and response_id not in record.cancels:
             yield f"{response_id} is {response['status']}: {response['error']}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.jobs.queue import MOST_LOST
+from antiphon.jobs.queue import MOST_CRASHES
 from tests.support.parts import scripted_parts, stated, stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model
@@ -127,7 +127,7 @@ def test_a_take_over_counts_from_when_the_store_could_be_written(
     assert take_overs(Record(jobs={"resp_1": "q"}), model, [dead, other], outages) == [seconds]
 
 
-@pytest.mark.parametrize(("calls", "is_lost"), [(MOST_LOST - 1, True), (MOST_LOST, False)])
+@pytest.mark.parametrize(("calls", "is_lost"), [(MOST_CRASHES - 1, True), (MOST_CRASHES, False)])
 def test_a_job_may_fail_that_too_many_workers_died_of(calls: int, is_lost: bool) -> None:
     failed = {"status": "failed", "error": {"code": "server_error"}}
     model = Model(requested={"q": [("n0", float(at)) for at in range(calls)]})

@@ -9,11 +9,11 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.jobs import heartbeat as heartbeats
-from antiphon.jobs.heartbeat import Heartbeat
+from antiphon.jobs.heartbeat import HeartbeatThread
 from tests.support.waiting import PATIENCE, until
 
 
-class Pulse:
+class Connection:
     """Counts beats, and fails the first ones."""
 
     def __init__(self, failures: int = 0) -> None:
@@ -41,7 +41,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_thread_sends_heartbeats_while_something_is_locked_and_the_loop_is_late() -> None:
-    pulse = Pulse(failures=3)
+    connection = Connection(failures=3)
     retained = {"resp_1"}
     answers = [True]
 
@@ -49,27 +49,27 @@ async def test_a_thread_sends_heartbeats_while_something_is_locked_and_the_loop_
         answers.append(bool(retained))
         return answers[-1]
 
-    heart = Heartbeat(pulse, is_needed)
+    heart = HeartbeatThread(connection, is_needed)
     heart.need()
-    await until(lambda: pulse.beats >= 6)
+    await until(lambda: connection.beats >= 6)
     retained.clear()
     await until(lambda: not answers[-1])  # from then on the thread waits for `need`
-    count = pulse.beats
+    count = connection.beats
     retained.add("resp_2")
     heart.need()
-    await until(lambda: pulse.beats > count)
+    await until(lambda: connection.beats > count)
     heart.close()
 
-    assert pulse.is_closed
-    assert threading.current_thread() not in pulse.threads
-    assert len(pulse.threads) == 1
+    assert connection.is_closed
+    assert threading.current_thread() not in connection.threads
+    assert len(connection.threads) == 1
 
 
 async def test_it_is_silent_as_long_as_the_event_loop_beats(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(heartbeats, "LATE", PATIENCE)
-    pulse = Pulse()
+    connection = Connection()
     polls = 0
 
     def is_needed() -> bool:
@@ -77,17 +77,17 @@ async def test_it_is_silent_as_long_as_the_event_loop_beats(
         polls += 1
         return True
 
-    heart = Heartbeat(pulse, is_needed)
+    heart = HeartbeatThread(connection, is_needed)
     heart.need()
     heart.beaten()
     await until(lambda: polls > 5)
     heart.close()
-    assert pulse.beats == 0
+    assert connection.beats == 0
 
 
 def test_a_worker_without_locks_has_no_thread() -> None:
     before = threading.active_count()
-    heart = Heartbeat(Pulse(), lambda: False)
+    heart = HeartbeatThread(Connection(), lambda: False)
     assert threading.active_count() == before
     heart.close()
 
@@ -114,10 +114,10 @@ async def test_the_thread_ends_when_it_is_closed_just_before_it_goes_to_sleep(
     monkeypatch.setattr(
         heartbeats, "threading", SimpleNamespace(Event=Needed, Thread=threading.Thread)
     )
-    pulse = Pulse()
-    heart = Heartbeat(pulse, lambda: False)
+    connection = Connection()
+    heart = HeartbeatThread(connection, lambda: False)
     closing = threading.Thread(target=heart.close, daemon=True)
     heart.need()
-    await until(lambda: pulse.is_closed)
+    await until(lambda: connection.is_closed)
     closing.join(PATIENCE)
     assert not closing.is_alive()

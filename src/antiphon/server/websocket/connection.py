@@ -17,6 +17,7 @@ import msgspec
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.gateway import (
     CHAINABLE,
+    KEEPALIVE_AFTER,
     Gateway,
     RequestIdentity,
     Run,
@@ -43,7 +44,7 @@ from antiphon.protocol.websocket import (
     with_input,
 )
 from antiphon.server.admission import with_cache
-from antiphon.server.exchange import GRACE, KEEPALIVE_AFTER, HttpExchange
+from antiphon.server.exchange import GRACE, HttpExchange
 from antiphon.server.reply import LATE, DisconnectWatch
 from antiphon.server.request import ClientDisconnected, HttpRequest
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, EventChannel, Unheard
@@ -461,7 +462,7 @@ class _Notice:
     async def _tick(self) -> float:
         if self._last is None or self._loop.time() - self._last >= KEEPALIVE_AFTER:
             with suppress(ClientDisconnected):  # the reader notices the disconnect
-                await self._notify(self._run.heartbeat())
+                await self._notify(self._run.keepalive_events())
         return max(KEEPALIVE_AFTER + (self._last or 0.0) - self._loop.time(), 0.1)
 
     async def _notify(self, batch: list[Event]) -> None:

@@ -2,7 +2,7 @@
 replicas.
 
 Only one call at a time can hold a container. It acquires the hold with `hold`, renews it while it
-runs, and releases it with `end_hold`. The hold of a lost worker expires. The worker that runs a
+runs, and releases it with `end_hold`. The hold of a dead worker expires. The worker that runs a
 kernel learns from the hold whether its kernel is up to date.
 
 Rows of an expired container stay readable for the retention time. Its files are deleted, and their
@@ -179,7 +179,7 @@ def hold(
 def renew_hold(tenant: str, container_id: str, holder: str, seconds: float) -> Operation[bool]:
     """Extend the hold to `seconds` from now.
 
-    False means that the hold or the container is lost: stop the call.
+    False means that the hold has ended, or the container: stop the call.
     """
     now: int = yield NOW
     row = yield from _running(tenant, container_id, now)

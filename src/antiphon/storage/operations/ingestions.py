@@ -48,17 +48,17 @@ def claim(worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Operation
     )
     if row is None:
         return None
-    seq, is_lost = row
-    claimed = yield from first("claim_ingestion", seq, worker, is_lost)
+    seq, is_takeover = row
+    claimed = yield from first("claim_ingestion", seq, worker, is_takeover)
     if claimed is None:  # its worker is alive after all, or the ingestion was cancelled
         return None
-    lost, is_expired = claimed
+    crashes, is_expired = claimed
     if is_expired:
         yield from query_rows("revive", worker)
     row = yield from first("claimed_ingestion", seq)
     if row is None:
         return None
-    return Ingestion(seq, file_of(row), lost, row[-1], row[-2])
+    return Ingestion(seq, file_of(row), crashes, row[-1], row[-2])
 
 
 @writes("complete_ingestion")

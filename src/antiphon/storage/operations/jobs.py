@@ -150,7 +150,7 @@ def claim(
     limit of the tenant or of the key, that job returns to the queue. Of the jobs of a tenant's key,
     those that continue a `recent` one are first, unless a deferred job is due.
 
-    A job of an expired worker loses the events since the last `save`, and its `lost` counter is
+    A job of an expired worker loses the events after its resume point, and its `crashes` are
     incremented. A large job is returned without its request and its items, and flagged as partial:
     `find_job` returns all of it.
     """
@@ -161,10 +161,10 @@ def claim(
     rows = yield Query("next_waiting", limits)
     if not rows:
         return None
-    seq, is_lost, rank, tenant, key, *limits_reached = rows[0]
-    if slots.recent and not is_lost and rank != DUE:
+    seq, is_takeover, rank, tenant, key, *limits_reached = rows[0]
+    if slots.recent and not is_takeover and rank != DUE:
         seq = (yield from _related(tenant, key, rank, slots.recent)) or seq
-    claimed = yield Query("claim", (seq, worker, is_lost, int(rank == IDLE)))
+    claimed = yield Query("claim", (seq, worker, is_takeover, int(rank == IDLE)))
     if not claimed:  # its worker is alive after all, or has just finished it
         return None
     yield from leases.revive(worker, claimed)
@@ -175,7 +175,7 @@ def claim(
         and (returned := (yield from _make_room(worker, tenant, key, over)))
     ):
         yield Changed([*returned, JOBS])
-    if is_lost:
+    if is_takeover:
         yield Changed([row[0] for row in (yield from leases.drop_unfinished(seq))])
     yield Query("start", (seq,))
     found = yield Query("job_by_seq", (seq, FEW_BYTES))
@@ -224,7 +224,13 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     next_number = max(job.next_number, event_log.next_number(progress.frames))
     created = [item for _, item in progress.output]
     sizes = event_log.size_of(progress.frames), extent_of(created)[1]
-    values = job.response.id, job.version, next_number, int(progress.save), progress.called
+    values = (
+        job.response.id,
+        job.version,
+        next_number,
+        int(progress.is_resume_point),
+        progress.checkpoint,
+    )
     row = yield from first("advance", *values, *sizes)
     if row is None:
         return None
@@ -239,9 +245,9 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
         job,
         version=job.version + 1,
         next_number=next_number,
-        stored_number=next_number if progress.save else job.stored_number,
+        resume_number=next_number if progress.is_resume_point else job.resume_number,
         response=replace(job.response, output=(*job.response.output, *created)),
-        called=job.called if progress.called is None else progress.called,
+        checkpoint=job.checkpoint if progress.checkpoint is None else progress.checkpoint,
     )
 
 
@@ -331,10 +337,10 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
         request,
         version,
         next_number,
-        stored_number,
+        resume_number,
         attempt,
-        lost,
-        called,
+        crashes,
+        checkpoint,
         *rest,
     ) = row[:16]
     key_id, tokens, cost, models, uses_idle, continuation = rest
@@ -345,9 +351,9 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
     if response is None:
         return None
     job = Job(
-        *(response, request, version, next_number, stored_number, attempt, lost),
+        *(response, request, version, next_number, resume_number, attempt, crashes),
         Reservation(key_id, tokens, cost, tuple(json.loads(models))),
-        called,
+        checkpoint,
         uses_idle=bool(uses_idle),
         continuation=continuation,
     )
@@ -357,7 +363,7 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
             job,
             response=partial,
             request=b"",
-            called=b"",
+            checkpoint=b"",
             is_partial=True,
             items=row[-3],
             size=row[-2] + row[-1],

@@ -128,7 +128,7 @@ def owned(worker: str) -> Operation[Mapping[str, int]]:
 
 @writes("release_job", is_of_all=True)
 def give_back(worker: str, response_id: str) -> Operation[None]:
-    """Return one of the worker's jobs to the queue, without the events after the last saved one."""
+    """Return one of the worker's jobs to the queue, without the events after its resume point."""
     if changed := (yield from put_back((yield from query_rows("job_of", worker, response_id)))):
         yield Changed([*changed, JOBS])
 
@@ -143,6 +143,6 @@ def put_back(rows: Rows) -> Operation[list[str]]:
 
 
 def drop_unfinished(seq: int) -> Operation[Rows]:
-    """Delete the events after the last saved one; return the id of the response."""
+    """Delete the events after a job's resume point; return the id of the response."""
     yield from query_rows("drop_events", seq)
     return (yield from query_rows("next_generation", seq))

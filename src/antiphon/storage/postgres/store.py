@@ -23,6 +23,7 @@ from antiphon.storage.operations import files
 from antiphon.storage.operations.responses import save_dated as save_alone
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.postgres.address import read_address
+from antiphon.storage.postgres.heartbeat import PostgresHeartbeat
 from antiphon.storage.postgres.link import (
     CHANNEL,
     TROUBLE,
@@ -34,10 +35,9 @@ from antiphon.storage.postgres.link import (
     store_error,
 )
 from antiphon.storage.postgres.performing import Attempt, performing, use
-from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.store import Pulse, Store
+from antiphon.storage.store import HeartbeatConnection, Store
 
 PARTS_AT_ONCE = 16
 """Parts of a blob that one step deletes, so that other writes can run between the steps."""
@@ -121,9 +121,9 @@ class PostgresStore(Store):
                 listen(self._dsn, self._receive)
             )
 
-    def pulse(self, worker: str) -> Pulse | None:
-        """See `Store.pulse`."""
-        return PostgresPulse(self._dsn, worker)
+    def heartbeat_connection(self, worker: str) -> HeartbeatConnection | None:
+        """See `Store.heartbeat_connection`."""
+        return PostgresHeartbeat(self._dsn, worker)
 
     async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
         """See `Store.put_blob_part`. Every part is durable at once."""

@@ -36,7 +36,7 @@ NOTHING_RESERVED = Reservation()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The work on a background response, as seen by a worker that may write to it.
+    """A background response that has not ended, as seen by a worker that may write to it.
 
     `response` has the finished output items. `version` is the fence: each write states the version
     that the worker has seen, and creates a new version.
@@ -50,17 +50,17 @@ class Job:
     """The number of the next event. All lower numbers were assigned, including those of deleted
     events.
     """
-    stored_number: int
-    """The number of the first event that is deleted if this attempt ends."""
+    resume_number: int
+    """The resume point: the number of the first event that is deleted if the attempt ends early."""
     attempt: int
-    """The number of attempts, including this one."""
-    lost: int
-    """The number of attempts that ended because the worker died."""
+    """The number of attempts, including this one: how often a worker has claimed the job."""
+    crashes: int
+    """The number of attempts that ended because their worker died."""
     taken: Reservation = NOTHING_RESERVED
-    called: bytes = b""
-    """The last record of the job's running calls."""
+    checkpoint: bytes = b""
+    """The last checkpoint of its tool calls, encoded; empty before the first one."""
     is_partial: bool = False
-    """Whether the job was read without its request, its items and `called`, because they are
+    """Whether the job was read without its request, its items and its checkpoint, because they are
     large.
     """
     items: int = 0
@@ -114,15 +114,15 @@ ONE_SLOT = Slots()
 class Progress:
     """The progress of a background response since the last call.
 
-    `output` has the finished items, each with its output index. With `save`, everything so far
-    survives the end of this attempt; if the work starts again, the events since the last `save` are
-    deleted. `called` is always stored, and replaces the earlier record.
+    `output` has the finished items, each with its output index. At a resume point no item is open:
+    the next attempt continues after these frames, and only later events are deleted. A `checkpoint`
+    is stored in any case, and replaces the earlier one.
     """
 
     frames: Sequence[EventFrames] = ()
     output: Sequence[tuple[int, StoredItem]] = ()
-    save: bool = False
-    called: bytes | None = None
+    is_resume_point: bool = False
+    checkpoint: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ class Tail(Struct, frozen=True):
     status: str
     is_streamed: bool
     generation: int
-    """How often unfinished events were deleted. If it changed, a reader may have seen events that
-    no longer exist.
+    """How often events were deleted from it. If it changed, a reader may have seen events that no
+    longer exist.
     """
     frames: Sequence[EventFrames]
 

@@ -99,15 +99,15 @@ class StoreBatch:
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """The work on one version of a file in a store. One worker owns it.
+    """One version of a file in a store that is being ingested. One worker owns it.
 
-    `lost` counts the workers that died during this work. `embedding_model` is the store's; empty if
+    `crashes` counts the workers that died during it. `embedding_model` is the store's; empty if
     its chunks have no vectors.
     """
 
     seq: int
     file: StoreFile
-    lost: int
+    crashes: int
     embedding_model: str
     key_id: str = ""
     """The API key that pays for its embeddings, or empty."""

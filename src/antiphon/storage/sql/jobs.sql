@@ -80,7 +80,7 @@ deferred (tenant, api_key) AS (
         )
     FROM deferred WHERE deferred.api_key IS NOT NULL
 ),
-claimable (tenant, api_key, response, is_lost) AS (
+claimable (tenant, api_key, response, is_takeover) AS (
     SELECT
         waiting.tenant,
         waiting.api_key,
@@ -109,9 +109,9 @@ claimable (tenant, api_key, response, is_lost) AS (
     SELECT tenant, api_key, min(response), 1 FROM jobs
     WHERE owner IN (SELECT id FROM expired) GROUP BY tenant, api_key, begin_by
 ),
-ranked (tenant, api_key, response, is_lost, begin_by, class) AS (
+ranked (tenant, api_key, response, is_takeover, begin_by, class) AS (
     SELECT
-        claimable.tenant, claimable.api_key, claimable.response, claimable.is_lost, jobs.begin_by,
+        claimable.tenant, claimable.api_key, claimable.response, claimable.is_takeover, jobs.begin_by,
         CASE WHEN jobs.begin_by = 0 THEN 0 WHEN jobs.begin_by <= $4 THEN 1 ELSE 2 END
     FROM claimable JOIN jobs ON jobs.response = claimable.response
 ),
@@ -126,7 +126,7 @@ held (tenant, busy, here, idle, idle_here) AS (
     SELECT tenant, sum(busy), sum(here), sum(idle), sum(idle_here) FROM running GROUP BY tenant
 )
 SELECT
-    ranked.response, ranked.is_lost, ranked.class, ranked.tenant, ranked.api_key,
+    ranked.response, ranked.is_takeover, ranked.class, ranked.tenant, ranked.api_key,
     CASE WHEN coalesce(held.busy, 0) >= $1 THEN 1 ELSE 0 END,
     CASE WHEN coalesce(running.busy, 0) >= api_keys.concurrency THEN 1 ELSE 0 END
 FROM ranked
@@ -292,7 +292,7 @@ SELECT response FROM jobs WHERE owner = $1 ORDER BY tenant, response FOR UPDATE
 SELECT response FROM jobs WHERE owner = $1 AND response = (SELECT seq FROM responses WHERE id = $2) FOR UPDATE
 
 -- drop_events --
--- Events since the last `keep`.
+-- Events after the resume point.
 DELETE FROM events WHERE response = $1 AND number >= (SELECT kept_number FROM jobs WHERE response = $1)
 
 -- drop_log --

@@ -228,7 +228,7 @@ tenants (tenant) AS (
     )
     FROM tenants WHERE tenants.tenant IS NOT NULL
 ),
-claimable (tenant, seq, is_lost) AS (
+claimable (tenant, seq, is_takeover) AS (
     SELECT
         tenants.tenant,
         (
@@ -257,7 +257,7 @@ running (tenant, busy, here) AS (
     SELECT tenant, count(*), sum(CASE WHEN owner = $1 THEN 1 ELSE 0 END) FROM vector_store_files
     WHERE status = 'in_progress' AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM expired) GROUP BY tenant
 )
-SELECT claimable.seq, claimable.is_lost
+SELECT claimable.seq, claimable.is_takeover
 FROM claimable LEFT JOIN running ON running.tenant = claimable.tenant
 WHERE coalesce(running.here, 0) < $2 AND claimable.seq IS NOT NULL
 ORDER BY coalesce(running.busy, 0), claimable.seq

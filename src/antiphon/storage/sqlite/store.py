@@ -35,11 +35,11 @@ from antiphon.storage.sqlite.file import (
     path_of,
 )
 from antiphon.storage.sqlite.forks import forks
-from antiphon.storage.sqlite.pulse import SqlitePulse
+from antiphon.storage.sqlite.heartbeat import SqliteHeartbeat
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.reserve import Reserve, reserve_next_to
 from antiphon.storage.sqlite.writer import Writer, store_error
-from antiphon.storage.store import Pulse, Store
+from antiphon.storage.store import HeartbeatConnection, Store
 
 if TYPE_CHECKING:
     from antiphon.storage.sqlite.blobs import BlobFile
@@ -126,9 +126,9 @@ class SqliteStore(Store):
         if self._polling is None and self._reader is not None:
             self._polling = asyncio.get_running_loop().create_task(self._poll())
 
-    def pulse(self, worker: str) -> Pulse | None:
-        """See `Store.pulse`. All workers of a store in memory run in this process."""
-        return None if self._renew is None else SqlitePulse(partial(self._renew, 0.0), worker)
+    def heartbeat_connection(self, worker: str) -> HeartbeatConnection | None:
+        """See `Store.heartbeat_connection`. All workers of a store in memory run here."""
+        return None if self._renew is None else SqliteHeartbeat(partial(self._renew, 0.0), worker)
 
     async def inspect(self) -> Mapping[str, int]:
         """See `Store.inspect`. Checks every page and index of the file."""

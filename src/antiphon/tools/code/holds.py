@@ -16,7 +16,7 @@ from antiphon.storage.records.containers import StoredContainer
 from antiphon.storage.store import Store
 
 HOLD_SECONDS = 20.0
-"""Seconds after which the lease of a lost worker expires."""
+"""Seconds after which the lease of a dead worker expires."""
 
 RENEW_EVERY = 5.0
 """Seconds between two renewals; also the maximum time until a call in a deleted container is
@@ -112,7 +112,7 @@ class Hold:
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of the work, and renew the lease meanwhile.
 
-        If the lease is lost, the work is cancelled.
+        If the lease ends, the work is cancelled.
 
         Raises `LostHoldError`, and errors of the work. In every case, the work has then ended.
         """
@@ -130,7 +130,7 @@ class Hold:
             await ended(renewing)
 
     async def _renew(self) -> None:
-        """Renew the lease until it is lost."""
+        """Renew the lease until it has ended."""
         loop = asyncio.get_running_loop()
         until = loop.time() + HOLD_SECONDS
         while True:

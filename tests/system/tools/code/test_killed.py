@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
+from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.tools.code.tool import LOST_VARIABLES
 from tests.support.code import AUTO, OUTPUTS, coding, container_of, logs, skip_without_machines
 from tests.support.command import Serving, serving
@@ -130,8 +131,8 @@ async def test_a_call_fails_if_its_server_is_killed_and_is_not_repeated(
     call, message = found.output
     assert (call.status, call.code, call.container_id) == ("failed", code, container_of(first))
     assert message.type == "message"
-    lost = next(one for one in model.requests if "was not made again" in str(one["messages"]))
-    assert "carried out is not known" in str(lost["messages"][-1])
+    resumed = next(one for one in model.requests if INTERRUPTED in str(one["messages"]))
+    assert INTERRUPTED in str(resumed["messages"][-1])
     assert logs(again) == ["('1', False)"] and container_of(again) == container_of(first)
     assert LOST_VARIABLES in str(model.requests[-1]["messages"][-1])
 

@@ -137,24 +137,24 @@ def test_of_a_large_job_with_few_only_what_is_small_is_read(row: Sequence[Any]) 
     assert find.send([row]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
 
 
-@pytest.mark.parametrize("is_lost", [0, 1])
+@pytest.mark.parametrize("is_takeover", [0, 1])
 @pytest.mark.parametrize("is_late", [0, 1])
 def test_a_job_is_claimed_without_large_data_and_that_of_a_lost_worker_without_unfinished_items(
-    is_lost: int, is_late: int
+    is_takeover: int, is_late: int
 ) -> None:
     """A worker that had expired lives again with its claim."""
     claim = statements_of(jobs.claim("worker", 10, 5, ONE_SLOT), 1000)
 
     assert next(claim) == Query("lock_worker", (QUEUE,))
     assert claim.send([]) == Query("next_waiting", (10, "worker", 5, 1000, 1, 1, 1_000_000))
-    assert claim.send([(7, is_lost, AT_ONCE, T, "", 0, 0)]) == Query(
-        "claim", (7, "worker", is_lost, 0)
+    assert claim.send([(7, is_takeover, AT_ONCE, T, "", 0, 0)]) == Query(
+        "claim", (7, "worker", is_takeover, 0)
     )
     step = claim.send([(7, is_late)])
     if is_late:
         assert step == Query("revive", ("worker",))
         step = claim.send([])
-    if is_lost:
+    if is_takeover:
         assert step == Query("drop_events", (7,))
         assert claim.send([]) == Query("next_generation", (7,))
         step = claim.send([("resp_1",)])

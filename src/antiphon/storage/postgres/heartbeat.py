@@ -10,10 +10,8 @@ from antiphon.storage.postgres.link import STATEMENT_TIMEOUT, TROUBLE, settle, s
 from antiphon.storage.sql import QUERIES
 
 
-class PostgresPulse:
-    """See `Pulse`. The first heartbeat opens the connection, and the next one after a failure
-    reopens it.
-    """
+class PostgresHeartbeat:
+    """See `HeartbeatConnection`. The first heartbeat opens it, and the next after a failure."""
 
     def __init__(self, url: str, worker: str) -> None:
         self._url = url
@@ -22,7 +20,7 @@ class PostgresPulse:
         self._connection: Any = None
 
     def beat(self) -> None:
-        """See `Pulse.beat`."""
+        """See `HeartbeatConnection.beat`."""
         if self._loop is None:
             self._loop = asyncio.SelectorEventLoop()
         try:
@@ -32,7 +30,7 @@ class PostgresPulse:
             raise store_error(error) from error
 
     def close(self) -> None:
-        """See `Pulse.close`."""
+        """See `HeartbeatConnection.close`."""
         self._drop()
         if self._loop is not None:
             self._loop.run_until_complete(

@@ -18,10 +18,10 @@ between two commits of a busy writer.
 """
 
 
-class SqlitePulse:
-    """See `Pulse`. `connect` opens a connection that does not wait for others.
+class SqliteHeartbeat:
+    """See `HeartbeatConnection`. The first heartbeat opens it.
 
-    The first heartbeat opens it.
+    `connect` opens a connection that does not wait for others.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], worker: str) -> None:
@@ -31,7 +31,7 @@ class SqlitePulse:
         self._gate = forks.new_gate()
 
     def beat(self) -> None:
-        """See `Pulse.beat`."""
+        """See `HeartbeatConnection.beat`."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -47,7 +47,7 @@ class SqlitePulse:
             time.sleep(POLL_INTERVAL)
 
     def close(self) -> None:
-        """See `Pulse.close`."""
+        """See `HeartbeatConnection.close`."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
