@@ -34,7 +34,6 @@ from antiphon.storage.open import open_store
 from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures, ModelNames
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.store_metrics import observe_store
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.options import BackendOptions
@@ -145,8 +144,6 @@ async def serve(
     )
     base.memory = Memory(memory, bounds.body)
     base.retention = retention
-    if measures is not None:
-        observe_store(opened, measures)
     tools = Tools(
         outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None
     )

@@ -31,7 +31,6 @@ from antiphon.storage.large_reads import shared_reads
 from antiphon.storage.open import open_store
 from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.store_metrics import observe_store
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.registry import ModelRegistry
 
@@ -74,7 +73,7 @@ async def build(
         if traces is not None:
             closing.push_async_callback(traces.close)
         reads = shared.add("reads", shared_reads())
-        store, keyring = await _open_store(settings, keys, reads, measures, closing)
+        store, keyring = await _open_store(settings, keys, reads, closing)
         listing = asyncio.create_task(models.refresh())
         await asyncio.wait({listing}, timeout=FIRST_POLL)
         base = Foundation(
@@ -133,11 +132,9 @@ async def _open_store(
     settings: Settings,
     keys: Sequence[bytes],
     reads: FairScheduler,
-    measures: Measures,
     closing: AsyncExitStack,
 ) -> tuple[Store, Keyring]:
     store = await open_store(settings.store, settings.store_connections, reads, is_written=True)
-    observe_store(store, measures)
     closing.push_async_callback(store.close)
     keyring = await open_keyring(store, keys)
     with suppress(StoreError):  # from the first request on, data expires by the store's clock

@@ -16,8 +16,21 @@ class Act(Struct, Generic[R]):
     clock: StoreClock
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
+    is_of_all: bool = True
+    """Whether its first argument says nothing of a tenant."""
     changed: list[str] = []
     """What the last attempt has changed: see `Changed`. Each attempt begins with nothing."""
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant whose rows it may see, by its first argument: the tenant, a record, or None
+        for all of them.
+        """
+        if self.is_of_all:
+            return None
+        first = self.args[0]
+        tenant: str | None = first if first is None or isinstance(first, str) else first.tenant
+        return tenant
 
     def answer(self, step: Now | Shift | Changed) -> float | None:
         """Return what is sent back for a step that needs no database."""

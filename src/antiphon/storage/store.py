@@ -8,9 +8,13 @@ transactions is a function over a store: `upkeep.py`, `chunk_writer.py`, `contai
 
 import time
 from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
@@ -24,8 +28,19 @@ from antiphon.storage.records.tenants import StoredReply
 if TYPE_CHECKING:
     from antiphon.storage.terms import TermThread
 
-Observer = Callable[[str, Literal["read", "write"], float, bool], None]
-"""Receives the name of an operation, its kind, the seconds that it took, and whether it failed."""
+Kind = Literal["read", "write"]
+
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
+"""Upper bounds of durations that are counted together: half a millisecond to 5 s."""
+
+
+class Durations(Struct):
+    """How long operations took, for metrics."""
+
+    counts: list[int]
+    """How many took how long, by `SECONDS`; the last number is of those above all bounds."""
+    total: float = 0.0
+    """Their seconds in sum."""
 
 
 class HeartbeatConnection(Protocol):
@@ -60,8 +75,13 @@ class Store(ABC):
         """The URL of the storage, as the operator wrote it, without user information."""
         self.clock = StoreClock(now)
         """This process's clock, corrected by that of the store: it decides what has expired."""
-        self.observer: Observer | None = None
-        """Receives whatever the store does, for metrics."""
+        self.durations: Mapping[Kind, Durations] = {
+            "read": Durations([0] * (len(SECONDS) + 1)),
+            "write": Durations([0] * (len(SECONDS) + 1)),
+        }
+        """How long whatever the store did took."""
+        self.failures: Counter[str] = Counter()
+        """How often it failed, by the names of operations."""
         self._listeners: list[Callable[[str], None]] = []
         self._measured: chains.Measured = {}
         self._term_thread: TermThread | None = None
@@ -71,19 +91,15 @@ class Store(ABC):
 
     async def read(self, operation: Read[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the result of an operation that only reads, in one snapshot of the storage."""
-        act = Act(operation.begin, self.clock, args, kwargs)
+        act = Act(operation.begin, self.clock, args, kwargs, operation.is_of_all)
         began = time.monotonic()
-        failed = False
         try:  # as in `_observed`, with a call fewer for each operation
-            return await self._perform_read(
-                act, None if operation.is_of_all else _tenant_of(args[0])
-            )
+            return await self._perform_read(act)
         except StoreError:
-            failed = True
+            self.failures[operation.name] += 1
             raise
         finally:
-            if self.observer is not None:
-                self.observer(operation.name, "read", time.monotonic() - began, failed)
+            self._count("read", began)
 
     async def write(self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the result of an operation that writes, in one transaction.
@@ -92,18 +108,15 @@ class Store(ABC):
 
         It completes even if the caller is cancelled.
         """
-        act = Act(operation.begin, self.clock, args, kwargs)
+        act = Act(operation.begin, self.clock, args, kwargs, operation.is_of_all)
         began = time.monotonic()
-        failed = False
         try:
-            tenant = None if operation.is_of_all else _tenant_of(args[0])
-            result = await self._perform_write(act, tenant, frees=operation.frees)
+            result = await self._perform_write(act, frees=operation.frees)
         except StoreError:
-            failed = True
+            self.failures[operation.name] += 1
             raise
         finally:
-            if self.observer is not None:
-                self.observer(operation.name, "write", time.monotonic() - began, failed)
+            self._count("write", began)
         for name in act.changed:
             self._announce(name)
         return result
@@ -235,14 +248,14 @@ class Store(ABC):
             await self._release()
 
     @abstractmethod
-    def _perform_read(self, act: Act[R], tenant: str | None) -> Awaitable[R]:
+    def _perform_read(self, act: Act[R]) -> Awaitable[R]:
         """Run an operation that only reads.
 
-        If the database supports row security, it sees only this tenant's rows.
+        If the database supports row security, it sees only the rows of its tenant.
         """
 
     @abstractmethod
-    def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> Awaitable[R]:
+    def _perform_write(self, act: Act[R], *, frees: bool) -> Awaitable[R]:
         """Run an operation that writes.
 
         It is durable when this returns, and sees the same rows as a read.
@@ -268,7 +281,7 @@ class Store(ABC):
 
     async def _try_to_write(self) -> None:
         await self._perform_write(
-            Act(health.try_to_write, self.clock, (token_bytes(8),)), None, frees=False
+            Act(health.try_to_write, self.clock, (token_bytes(8),)), frees=False
         )
 
     async def _search_room(self) -> bool:
@@ -283,22 +296,26 @@ class Store(ABC):
     async def _observed(
         self,
         name: str,
-        kind: Literal["read", "write"],
+        kind: Kind,
         act: Callable[P, Awaitable[R]],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
-        """Do what is not an operation, and report it to the observer as if it were one."""
+        """Do what is not an operation, and measure it as if it were one."""
         began = time.monotonic()
-        failed = False
         try:
             return await act(*args, **kwargs)
         except StoreError:
-            failed = True
+            self.failures[name] += 1
             raise
         finally:
-            if self.observer is not None:
-                self.observer(name, kind, time.monotonic() - began, failed)
+            self._count(kind, began)
+
+    def _count(self, kind: Kind, began: float) -> None:
+        took = time.monotonic() - began
+        durations = self.durations[kind]
+        durations.counts[bisect_left(SECONDS, took)] += 1
+        durations.total += took
 
     def _announce(self, changed: str) -> None:
         for listener in self._listeners:
@@ -307,10 +324,3 @@ class Store(ABC):
     def _refuse_closed(self) -> None:
         if self._closed:
             raise StoreError("The store is closed.")
-
-
-def _tenant_of(first: Any) -> str | None:
-    """Return the tenant of an operation by its first argument: the tenant, None for all of them, or
-    a record.
-    """
-    return first if first is None or isinstance(first, str) else first.tenant

@@ -26,9 +26,6 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import is_listed
 from antiphon.upstream.registry import ModelRegistry
 
-STORE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
-"""Buckets for a store's times: half a millisecond to 5 s."""
-
 STALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 """Buckets for the time that the event loop is blocked; above 20 ms clients notice."""
 
@@ -103,12 +100,6 @@ class Measures:
             "antiphon_background_jobs",
             "Background responses: claimed here, done here, or lost to another.",
             "outcome",
-        )
-        self.store = Histogram(
-            "antiphon_store_seconds", "Duration of store operations.", "kind", bounds=STORE_SECONDS
-        )
-        self.store_errors = Counter(
-            "antiphon_store_errors", "Failed store operations.", "operation"
         )
         self.loop_stalls = Histogram(
             "antiphon_loop_stall_seconds",

@@ -13,6 +13,7 @@ from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Family, ObservedNumbers, families
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
+from antiphon.telemetry.store_metrics import store_metrics
 from antiphon.upstream.registry import ModelRegistry
 
 
@@ -49,7 +50,8 @@ class Scrape:
         """Return the metrics of this process, labelled with its name."""
         read = known(self._models, lambda: len(self._runs), self._shared.usage)
         known_here = [*read, *code_metrics(self._code), *_upkeep_metrics(self._upkeep)]
-        return families([*self._measures.all(), *known_here, *process_metrics()], worker=worker)
+        counted = [*self._measures.all(), *store_metrics(self._store)]
+        return families([*counted, *known_here, *process_metrics()], worker=worker)
 
     async def backlog(self) -> list[Family]:
         """Return the metrics that all processes have in common, since they are in the store.

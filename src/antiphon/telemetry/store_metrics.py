@@ -1,15 +1,37 @@
-"""Times the operations of the store, and counts its failures."""
+"""Metrics of the store, which measures itself; read when they are scraped."""
 
-from antiphon.storage.store import Store
-from antiphon.telemetry.metrics import Measures
+from collections.abc import Iterator, Sequence
+
+from antiphon.storage.store import SECONDS, Store
+from antiphon.telemetry.kinds import Labels, Metric, ObservedNumbers, Sample
 
 
-def observe_store(store: Store, measures: Measures) -> None:
-    """Time every operation of a store, and count those that fail by their names."""
+def store_metrics(store: Store) -> list[Metric]:
+    """Return the durations of operations, and how many failed."""
+    errors = ObservedNumbers(
+        "antiphon_store_errors",
+        "Failed store operations.",
+        "operation",
+        poll_once=lambda: {(name,): count for name, count in store.failures.items()},
+        kind="counter",
+    )
+    return [StoreSeconds(store), errors]
 
-    def observe(name: str, kind: str, seconds: float, failed: bool) -> None:
-        if failed:
-            measures.store_errors.add(name)
-        measures.store.observe(seconds, kind)
 
-    store.observer = observe
+class StoreSeconds:
+    """The durations of a store's operations, by their kind."""
+
+    name = "antiphon_store_seconds"
+    kind = "histogram"
+    text = "Duration of store operations."
+    names: Labels = ("kind",)
+    bounds: Sequence[float] = SECONDS
+
+    def __init__(self, store: Store) -> None:
+        self._durations = store.durations
+
+    def samples(self) -> Iterator[Sample]:
+        """See `Metric.samples`."""
+        for kind, durations in self._durations.items():
+            if any(durations.counts):
+                yield Sample({"kind": kind}, durations.total, tuple(durations.counts))

@@ -13,6 +13,7 @@ from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Metric
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
+from antiphon.telemetry.store_metrics import store_metrics
 from tests.support.cases import each
 from tests.support.pages import table
 from tests.support.parts import scripted_parts
@@ -53,8 +54,10 @@ async def kinds(server: RunningServer) -> dict[str, str]:
 
 def counted() -> list[Metric]:
     """Every metric of a process."""
-    read = known(scripted_parts()[0].models, lambda: 0, dict)
-    return [*Measures().all(), *read, *code_metrics(lambda: None), *process_metrics()]
+    parts, _ = scripted_parts()
+    read = known(parts.models, lambda: 0, dict)
+    of_store = store_metrics(parts.store)
+    return [*Measures().all(), *of_store, *read, *code_metrics(lambda: None), *process_metrics()]
 
 
 def labels_of(query: str) -> set[str]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.act import Act
 from antiphon.storage.input_pages import input_page
@@ -52,10 +53,11 @@ def requested(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         requested[-1] += len(part)
         step.take(part)
 
-    def counting(act: Act[Any], tenant: str | None) -> Any:
-        return read(
-            Act(lambda: counted(act.operation(*act.args, **act.kwargs)), store.clock), tenant
-        )
+    def counting(act: Act[Any]) -> Any:
+        def operation(*args: Any, **kwargs: Any) -> Operation[Any]:
+            return counted(act.operation(*args, **kwargs))
+
+        return read(replace(act, operation=operation))
 
     monkeypatch.setattr(store, "_perform_read", counting)
     return requested

@@ -1,6 +1,7 @@
 """Whatever a store does is timed, and its failures are counted."""
 
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +12,7 @@ from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
-from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.store_metrics import observe_store
+from antiphon.telemetry.store_metrics import store_metrics
 from tests.store.check import check_store
 from tests.store.making import T, new_response
 
@@ -45,40 +45,48 @@ def test_every_method_of_a_store_with_a_query_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-async def test_it_is_timed_once_under_its_name(store_url: str, name: str) -> None:
-    seen: list[tuple[str, str, bool]] = []
+async def test_it_is_timed_once_as_its_kind(store_url: str, name: str) -> None:
     store = await open_store(store_url)
-    store.observer = lambda operation, kind, seconds, failed: seen.append((operation, kind, failed))
     kind, call = METHODS[name]
 
     await call(store)
-    assert seen == [(name, kind, False)]
+    assert counts_of(store) == {kind: 1}
+    assert failures_of(store) == {}
     await store.close()
 
 
 async def test_a_failure_is_counted_by_what_was_to_be_done(store_url: str) -> None:
     store = await open_store(store_url)
-    measures = Measures()
-    observe_store(store, measures)
     await store.close()
     for _, call in METHODS.values():
         with suppress(StoreError):
             await call(store)
-    counted = {name for name in METHODS if measures.store_errors.value(name) == 1}
+    counted = {name for name, count in failures_of(store).items() if count == 1}
     assert counted | {"inspect"} == METHODS.keys() - {"has_room"}
 
 
 @pytest.mark.wide
-async def test_an_observed_store_keeps_every_promise(tmp_path: Path) -> None:
-    measures = Measures()
+async def test_all_that_a_store_promises_is_counted(tmp_path: Path) -> None:
+    stores: list[Store] = []
 
     def opened() -> Store:
-        store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
-        observe_store(store, measures)
-        return store
+        stores.append(SqliteStore.open(f"sqlite://{tmp_path}/a.db"))
+        return stores[-1]
 
     await check_store(opened)
 
-    counts = {one.labels["kind"]: sum(one.counts) for one in measures.store.samples()}
+    counts = sum((counts_of(store) for store in stores), Counter[str]())
     assert min(counts["write"], counts["read"]) > 1000
-    assert measures.store_errors.value("load") == 1
+    assert sum((failures_of(store) for store in stores), Counter[str]())["load"] == 1
+
+
+def counts_of(store: Store) -> Counter[str]:
+    """How many operations the metrics have, by their kind."""
+    seconds, _ = store_metrics(store)
+    return Counter({one.labels["kind"]: sum(one.counts) for one in seconds.samples()})
+
+
+def failures_of(store: Store) -> Counter[str]:
+    """How many failures the metrics have, by the name of the operation."""
+    _, errors = store_metrics(store)
+    return Counter({one.labels["operation"]: int(one.value) for one in errors.samples()})

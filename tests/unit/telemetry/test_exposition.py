@@ -97,8 +97,8 @@ def test_a_family_that_travelled_between_processes_reads_the_same() -> None:
     import msgspec  # noqa: PLC0415
 
     measures = Measures()
-    measures.store.observe(0.1, "read")
-    sent = families([measures.store], worker="1")
+    measures.duration.observe(0.1, "m")
+    sent = families([measures.duration], worker="1")
     arrived = msgspec.json.decode(msgspec.json.encode(sent), type=list[Family])
 
     assert "".join(exposition(arrived)) == "".join(exposition(sent))

@@ -217,9 +217,8 @@ class PostgresStore(Store):
         new = await self._save_new(list(newest.values())) if _fitting(responses) else set()
         for known in newest.keys() - new:
             response = newest[known]
-            await self._in_transaction(
-                performing(Act(save_alone, self.clock, (response, False, None))), response.tenant
-            )
+            act = Act(save_alone, self.clock, (response, False, None))
+            await self._in_transaction(performing(act), response.tenant)
 
     async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
         tenants = {response.tenant for response in responses}
@@ -236,19 +235,20 @@ class PostgresStore(Store):
         saved: set[str] = await self._retrying(save)
         return saved
 
-    async def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> R:
+    async def _perform_write(self, act: Act[R], *, frees: bool) -> R:
         """Run an operation that completes even if its caller is cancelled."""
         self._refuse_closed()
-        return await asyncio.shield(self._save(self._in_transaction(performing(act), tenant)))
+        return await asyncio.shield(self._save(self._in_transaction(performing(act), act.tenant)))
 
-    async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
+    async def _perform_read(self, act: Act[R]) -> R:
         try:
-            return await self._read_by(performing(act, is_patient=False), tenant)
+            return await self._read_by(performing(act, is_patient=False), act.tenant)
         except LargeReadError:
-            return await self._read_much(act, tenant)
+            return await self._read_much(act)
 
-    async def _read_much(self, act: Act[R], tenant: str | None) -> R:
+    async def _read_much(self, act: Act[R]) -> R:
         """Wait for a turn without holding a connection, then read."""
+        tenant = act.tenant
         try:
             async with self._reads.slot(tenant or ""):
                 return await self._read_by(performing(act), tenant)

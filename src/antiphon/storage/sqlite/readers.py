@@ -33,11 +33,12 @@ class Readers:
         self._own = threading.local()
         self._open: list[sqlite3.Connection] = []
 
-    async def read(self, act: Act[R], tenant: str) -> R:
+    async def read(self, act: Act[R]) -> R:
         """Run an operation on a consistent snapshot of the database.
 
         Raises `sqlite3.Error` and `StoreError`.
         """
+        tenant = act.tenant or ""
         try:
             await self._reads.enter(tenant)
         except NoRoomError as error:

@@ -203,15 +203,13 @@ class SqliteStore(Store):
         """Compare the clocks. Other processes write their time into the file."""
         if self._reader is None:
             return 0.0
-        at, writer, requested = await self._perform_read(Act(clock.read, self.clock), None)
+        at, writer, requested = await self._perform_read(Act(clock.read, self.clock))
         now = self.clock.process_now()
         verdict = self._marks.judge((at, writer), requested, now, ticks())
         if verdict.writes:
-            await self._perform_write(
-                Act(clock.write, self.clock, (now, self._name)), None, frees=True
-            )
+            await self._perform_write(Act(clock.write, self.clock, (now, self._name)), frees=True)
         elif verdict.requests_time:
-            await self._perform_write(Act(clock.request, self.clock), None, frees=True)
+            await self._perform_write(Act(clock.request, self.clock), frees=True)
         if verdict.skew is not None:
             # It is unknown which clock is right, so nothing expires before both clocks agree that
             # it has.
@@ -236,30 +234,30 @@ class SqliteStore(Store):
             self._refuse_closed()
         return self._writer.submit(rows.save, response)
 
-    def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> Awaitable[R]:
+    def _perform_write(self, act: Act[R], *, frees: bool) -> Awaitable[R]:
         if self._closed:
             self._refuse_closed()
         return self._writer.submit(rows.perform, act, frees=frees)
 
-    async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
+    async def _perform_read(self, act: Act[R]) -> R:
         if self._closed:
             self._refuse_closed()
         if self._reader is None:
-            return await self._perform_write(act, tenant, frees=True)
+            return await self._perform_write(act, frees=True)
         try:
             with self._gate, self._reader:
                 self._reader.execute("BEGIN")
                 return rows.run(self._reader, act, is_patient=False)
         except LargeReadError:
-            return await self._read_much(act, tenant or "")
+            return await self._read_much(act)
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
-    async def _read_much(self, act: Act[R], tenant: str) -> R:
+    async def _read_much(self, act: Act[R]) -> R:
         if self._readers is None:
             raise AssertionError("a store in memory reads in its writing thread")
         try:
-            return await self._readers.read(act, tenant)
+            return await self._readers.read(act)
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 

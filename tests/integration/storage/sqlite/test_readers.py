@@ -145,7 +145,7 @@ async def test_the_connections_are_closed_after_the_last_read(
         return int(row[0])
 
     readers = Readers(connect, reads)
-    reading = asyncio.create_task(readers.read(act_of(count), T))
+    reading = asyncio.create_task(readers.read(act_of(count)))
     await until(lambda: reads.in_use)
     await readers.close()
     assert await reading == 1
@@ -164,7 +164,7 @@ async def test_the_failure_of_a_read_without_waiters_is_not_reported(reads: Fair
         yield from query_rows("no query has this name")
 
     readers = Readers(partial(sqlite3.connect, ":memory:", check_same_thread=False), reads)
-    left = asyncio.create_task(readers.read(act_of(fail), T))
+    left = asyncio.create_task(readers.read(act_of(fail)))
     await until(lambda: reads.in_use)
     left.cancel()
     await asyncio.wait([left])
