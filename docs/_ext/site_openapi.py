@@ -14,23 +14,16 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 GROUPS = (
-    ("Responses", r"/v1/responses"),
-    ("Conversations", r"/v1/conversations"),
     ("Chat completions", r"/v1/chat/"),
-    ("Models", r"/v1/models"),
-    ("Embeddings", r"/v1/embeddings"),
-    ("Images", r"/v1/images"),
     ("Files and uploads", r"/v1/(files|uploads)"),
-    ("Vector stores", r"/v1/vector_stores"),
-    ("Containers", r"/v1/containers"),
-    ("Prompts", r"/v1/prompts"),
     ("Webhooks", r"/v1/webhook"),
-    ("Usage", r"/v1/usage"),
     ("Administration", r"/admin/"),
     ("Console", r"/console"),
-    ("Health and metrics", r"/"),
+    ("Health and metrics", r"/(?!v1/)"),
 )
-"""Title and paths of each section; an endpoint is in the first that fits."""
+"""Title and paths of the sections that are not named after a path. `/v1/vector_stores` is in the
+section "Vector stores".
+"""
 FEW = 6
 """A union of more objects is shown by its size: the schema lists them."""
 
@@ -41,14 +34,18 @@ Json = dict[str, Any]
 
 def endpoints(document: Json) -> str:
     """Return every endpoint as Markdown, grouped by resource."""
-    groups: dict[str, list[str]] = {title: [] for title, _ in GROUPS}
+    groups: dict[str, list[str]] = {}
     for path, operations in document["paths"].items():
-        title = next(title for title, prefix in GROUPS if re.match(prefix, path))
+        lines = groups.setdefault(group_of(path), [])
         for method, operation in operations.items():
-            groups[title] += endpoint(method, path, operation, document)
-    return "\n".join(
-        line for title, lines in groups.items() if lines for line in (f"## {title}", "", *lines)
-    )
+            lines += endpoint(method, path, operation, document)
+    return "\n".join(line for title in groups for line in (f"## {title}", "", *groups[title]))
+
+
+def group_of(path: str) -> str:
+    """Return the title of the section of an endpoint."""
+    named = (title for title, prefix in GROUPS if re.match(prefix, path))
+    return next(named, None) or path.split("/")[2].replace("_", " ").capitalize()
 
 
 def endpoint(method: str, path: str, operation: Json, document: Json) -> Iterator[str]:

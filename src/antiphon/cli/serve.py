@@ -33,7 +33,7 @@ from antiphon.packages import load_optional, problem_with
 from antiphon.server.application import create_watch_app
 from antiphon.server.console import is_built
 from antiphon.server.limits import ServerLimits, hosts_of
-from antiphon.server.resources.operations import metrics_topic, status_topic
+from antiphon.server.resources.monitoring import metrics_topic, status_topic
 from antiphon.storage.open import creates_file, open_store
 from antiphon.storage.operations import api_keys
 from antiphon.upstream.backend_state import NOT_REQUESTED, BackendState

@@ -1,10 +1,11 @@
 """The ASGI application: any ASGI server can host it, and another application can mount it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from antiphon.gateway import Gateway, Webhooks
 from antiphon.http_server.asgi import AsgiApp
 from antiphon.http_server.workers import Workers
+from antiphon.server import resources as api
 from antiphon.server.admission import PAGES, Connections
 from antiphon.server.exchange import HttpExchange, RequestMiddleware
 from antiphon.server.limits import ServerLimits
@@ -14,8 +15,8 @@ from antiphon.server.resources import (
     conversations,
     home,
     models,
+    monitoring,
     openapi,
-    operations,
     responses,
     usage,
     webhooks,
@@ -23,6 +24,19 @@ from antiphon.server.resources import (
 from antiphon.server.routes import NONE, Later, Routes, upgrade_not_supported
 from antiphon.server.watchers import WatchAccess
 from antiphon.server.websocket import connection
+
+AT_START = (
+    responses,
+    conversations,
+    chat_completions,
+    models,
+    usage,
+    openapi,
+    webhooks,
+    home,
+    monitoring,
+)
+"""The resources that are loaded when a server starts; the first request for any other loads it."""
 
 
 def create_app(
@@ -52,7 +66,7 @@ def create_app(
         has_console=has_console,
     )
     later = {
-        **file_resources(gateway),
+        **later_resources(gateway),
         **(console_resources(gateway, workers) if has_console else NONE),
     }
     routes = Routes(parts, later)
@@ -73,7 +87,7 @@ def create_watch_app(
     """Return the application of the monitoring listener: every client that reaches it may read."""
     access = WatchAccess(is_listener=True)
     routes = Routes(
-        [operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
+        [monitoring.resources(gateway, workers, has_metrics=has_metrics, access=access)]
     )
     return RequestMiddleware(gateway, routes, {}, limits, Connections(limits.connections))
 
@@ -93,50 +107,17 @@ def resources(
     found.append(
         home.resources(gateway, has_metrics=has_metrics, access=access, has_console=has_console)
     )
-    return [*found, operations.resources(gateway, workers, has_metrics=has_metrics, access=access)]
+    return [*found, monitoring.resources(gateway, workers, has_metrics=has_metrics, access=access)]
 
 
-def file_resources(gateway: Gateway) -> Later:
-    """Return the endpoints of files, vector stores, containers, prompts and images."""
+def later_resources(gateway: Gateway) -> Later:
+    """Return the endpoints that are loaded later, by the beginning of their paths."""
 
-    def files() -> Sequence[Resources]:
-        from antiphon.server.resources import files  # noqa: PLC0415 - for requests with files alone
+    def loaded(name: str) -> Callable[[], Sequence[Resources]]:
+        return lambda: [api.load(name).resources(gateway)]
 
-        return [files.resources(gateway)]
-
-    def uploads() -> Sequence[Resources]:
-        from antiphon.server.resources import uploads  # noqa: PLC0415 - the same
-
-        return [uploads.resources(gateway)]
-
-    def vector_stores() -> Sequence[Resources]:
-        from antiphon.server.resources import vector_stores  # noqa: PLC0415 - the same
-
-        return [vector_stores.resources(gateway)]
-
-    def containers() -> Sequence[Resources]:
-        from antiphon.server.resources import containers  # noqa: PLC0415 - the same
-
-        return [containers.resources(gateway)]
-
-    def prompts() -> Sequence[Resources]:
-        from antiphon.server.resources import prompts  # noqa: PLC0415 - the same
-
-        return [prompts.resources(gateway)]
-
-    def images() -> Sequence[Resources]:
-        from antiphon.server.resources import images  # noqa: PLC0415 - for requests for images alone
-
-        return [images.resources(gateway)]
-
-    return {
-        "/v1/files": files,
-        "/v1/uploads": uploads,
-        "/v1/vector_stores": vector_stores,
-        "/v1/containers": containers,
-        "/v1/prompts": prompts,
-        "/v1/images/": images,
-    }
+    at_start = {module.__name__.rpartition(".")[2] for module in AT_START}
+    return {f"/v1/{name}": loaded(name) for name in api.names() if name not in at_start}
 
 
 def console_resources(gateway: Gateway, workers: Workers | None = None) -> Later:

@@ -52,11 +52,9 @@ class Routes:
         for pattern, route in self._patterns:
             if matched := pattern.fullmatch(request.path):
                 return route, matched.groupdict()
-        for prefix in self._later:
-            if request.path.startswith(prefix):
-                self._load(prefix)
-                found = self.fixed.get(request.path)
-                return (found, {}) if found else self.match(request)
+        if self._load(request.path):
+            found = self.fixed.get(request.path)
+            return (found, {}) if found else self.match(request)
         raise unknown_url(request, has_wrong_base=self.has_wrong_base(request.path))
 
     def has_wrong_base(self, path: str) -> bool:
@@ -67,18 +65,20 @@ class Routes:
         server = (f"{PREFIX}{end}" for end in (path, f"/{first}/{last}", f"/{last}"))
         return any(one != path and self._has(one) for one in server)
 
-    def _load(self, prefix: str) -> None:
-        """Load the routes below a prefix."""
-        for each in self._later[prefix]():
-            self._add_all(each)
-        del self._later[prefix]
+    def _load(self, path: str) -> bool:
+        """Load the routes that a path can be among; return whether there were any."""
+        for prefix, load in self._later.items():
+            if path.startswith(prefix):
+                for each in load():
+                    self._add_all(each)
+                del self._later[prefix]
+                return True
+        return False
 
     def _has(self, path: str) -> bool:
-        return (
-            path in self.fixed
-            or any(pattern.fullmatch(path) for pattern, _ in self._patterns)
-            or path.startswith(tuple(prefix for prefix in self._later if prefix.startswith(PREFIX)))
-        )
+        if path.startswith(PREFIX):
+            self._load(path)
+        return path in self.fixed or any(pattern.fullmatch(path) for pattern, _ in self._patterns)
 
     def _add_all(self, found: Resources) -> None:
         for path, methods in found.items():

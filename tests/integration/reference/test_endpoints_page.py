@@ -4,7 +4,7 @@ import json
 import re
 
 from antiphon.gateway import Gateway
-from antiphon.server.application import console_resources, file_resources, resources
+from antiphon.server.application import console_resources, later_resources, resources
 from antiphon.server.resources import openapi
 from tests.support.pages import table
 
@@ -14,7 +14,7 @@ LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it do
 def test_every_route_has_its_row_and_every_row_its_route(server) -> None:
     gateway = Gateway(server.parts)
     parts = [*resources(gateway, server.endpoints)]
-    later = {**file_resources(gateway), **console_resources(gateway)}
+    later = {**later_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]
     routes = {
         f"{method} {re.sub(':path', '', path)}"
@@ -31,7 +31,7 @@ def test_the_openapi_description_has_the_same_endpoints() -> None:
         for path, item in openapi.describe()["paths"].items()
         for method in item
     }
-    assert described == LISTED, "correct src/antiphon/server/resources/operations.py"
+    assert described == LISTED, "correct `described` of the resource in src/antiphon/server/"
 
 
 async def test_every_endpoint_answers(server) -> None:

@@ -110,6 +110,7 @@ async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(server):
         ("/v1/chat/completions/chat/completions", 404),
         ("/v1/v1/responses", 404),
         ("/api/v1/chat/completions", 404),
+        ("/images/edits", 404),  # of a resource that no request has loaded
     ],
 )
 async def test_a_base_url_that_does_not_end_in_v1_is_explained(server, path, status):
@@ -118,6 +119,13 @@ async def test_a_base_url_that_does_not_end_in_v1_is_explained(server, path, sta
         assert (await response.json())["error"]["message"].endswith(
             f"{path}. The base URL of the API ends in /v1."
         )
+
+
+@pytest.mark.parametrize("path", ["/images", "/v1/images", "/v1/filesystem"])
+async def test_a_path_that_only_begins_like_others_is_a_typo(server, path: str) -> None:
+    async with server.http.get(server.url.removesuffix("/v1") + path) as response:
+        assert response.status == 404
+        assert "Please check the URL" in (await response.json())["error"]["message"]
 
 
 async def test_every_reply_has_the_headers_of_the_api(server):

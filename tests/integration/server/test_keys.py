@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from antiphon.access import api_keys
 from antiphon.access.api_keys import Mint
 from antiphon.gateway import Gateway
-from antiphon.server.application import console_resources, create_app, file_resources, resources
+from antiphon.server.application import console_resources, create_app, later_resources, resources
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.store import Store
@@ -167,7 +167,7 @@ def routes_of(server: RunningServer) -> list[tuple[str, set[str]]]:
     """Every path that is served, with something in place of each name, and its methods."""
     gateway = Gateway(server.parts)
     parts = [*resources(gateway, server.endpoints)]
-    later = {**file_resources(gateway), **console_resources(gateway)}
+    later = {**later_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]
     paths = [
         (re.sub(r"{(\w+)(:path)?}", r"\1", path), set(methods))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from antiphon.server.resources.codex_catalog import INSTRUCTIONS
+from antiphon.server.codex_catalog import INSTRUCTIONS
 from tests.support import npm
 from tests.support.command import Done, antiphon
 from tests.system.clients import codex

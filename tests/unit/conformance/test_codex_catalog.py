@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.server.resources.codex_catalog import catalog
+from antiphon.server.codex_catalog import catalog
 from antiphon_verify.areas.responses.models import CODEX_FIELDS, is_codex_entry
 from antiphon_verify.replies.responses.models import CODEX_ENTRY
 

@@ -19,13 +19,23 @@ def test_every_endpoint_is_on_the_page() -> None:
     ] == []
 
 
-def test_every_endpoint_is_in_a_group_with_a_description() -> None:
-    text = pages.endpoints(DOCUMENT)
-    health = text.partition("## Health and metrics")[2]
+@pytest.mark.parametrize(
+    ("path", "group"),
+    [
+        ("/v1/responses/{response_id}", "Responses"),
+        ("/v1/vector_stores", "Vector stores"),
+        ("/v1/uploads/{upload_id}/parts", "Files and uploads"),
+        ("/v1/webhook_event_types", "Webhooks"),
+        ("/admin/v1/keys", "Administration"),
+        ("/", "Health and metrics"),
+        ("/openapi.json", "Health and metrics"),
+    ],
+)
+def test_a_group_is_named_after_the_path_or_in_the_table(path: str, group: str) -> None:
+    section = pages.endpoints(DOCUMENT).partition(f"## {group}\n")[2].partition("\n## ")[0]
 
-    assert health.count("\n### ") == len(
-        {"/", "/healthz", "/readyz", "/metrics", "/status", "/openapi.json"}
-    )
+    assert pages.group_of(path) == group
+    assert f" `{path}`\n" in section
 
 
 def test_every_schema_has_a_section_that_links_lead_to() -> None:

@@ -18,20 +18,23 @@ from antiphon.server.admin import (
 )
 from antiphon.server.reply import Resources
 
+MODULES = (
+    session,
+    responses,
+    figures,
+    keys,
+    webhook_deliveries,
+    conversations,
+    files,
+    containers,
+    reports,
+    backends,
+)
+
 
 def resources(gateway: Gateway, workers: Workers | None = None) -> Sequence[Resources]:
     """Return all endpoints under `/admin/v1`; `workers` are the processes that serve the same
     port.
     """
-    parts = (
-        session,
-        responses,
-        figures,
-        keys,
-        webhook_deliveries,
-        conversations,
-        files,
-        containers,
-        reports,
-    )
-    return [*(part.resources(gateway) for part in parts), backends.resources(gateway, workers)]
+    others = [part.resources(gateway) for part in MODULES if part is not backends]
+    return [*others, backends.resources(gateway, workers)]

@@ -2,14 +2,17 @@
 models.
 """
 
+from collections.abc import Sequence
+
 from msgspec import to_builtins
 
 from antiphon.gateway import Gateway, JsonObject
 from antiphon.http_server.workers import Workers
 from antiphon.server.admin.access import viewer
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
-from antiphon.server.resources.operations import status_topic
+from antiphon.server.resources.monitoring import status_topic
 
 FOR_READERS = (
     *(
@@ -43,3 +46,8 @@ def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:
         return Reply({"object": "backends", **status, "profiles": gateway.status.profiles()})
 
     return {"/admin/v1/backends": {"GET": get_backends}}
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (Described("get", "/admin/v1/backends", "Get the state of the backends"),)

@@ -2,11 +2,14 @@
 the files.
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ListContainersQuery, TenantQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit, audit_reading
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -20,6 +23,16 @@ def resources(gateway: Gateway) -> Resources:
         "/admin/v1/containers": {"GET": api.list},
         ONE: {"GET": api.retrieve, "DELETE": api.kill},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/admin/v1/containers"
+    return (
+        Described("get", path, "List containers", query=ListContainersQuery),
+        Described("get", ONE, "Get a container with its files", query=TenantQuery),
+        Described("delete", ONE, "Kill a container", query=TenantQuery),
+    )
 
 
 class _Containers:

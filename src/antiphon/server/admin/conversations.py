@@ -2,12 +2,15 @@
 their items.
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ConversationsQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import viewer
 from antiphon.server.admin.audit import audit_reading
 from antiphon.server.admin.lists import listed
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -25,3 +28,10 @@ def resources(gateway: Gateway) -> Resources:
         return Reply(displayed)
 
     return {"/admin/v1/conversations": {"GET": list_conversations}}
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (
+        Described("get", "/admin/v1/conversations", "List conversations", query=ConversationsQuery),
+    )

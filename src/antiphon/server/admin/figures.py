@@ -1,9 +1,12 @@
 """`/admin/v1/figures`: counts, tokens, cost and durations of responses."""
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import viewer
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -17,3 +20,10 @@ def resources(gateway: Gateway) -> Resources:
         return Reply(await gateway.console.figures(caller.tenant_of(query.tenant), query))
 
     return {"/admin/v1/figures": {"GET": get_figures}}
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (
+        Described("get", "/admin/v1/figures", "Get figures of responses", query=FiguresParameters),
+    )

@@ -2,6 +2,8 @@
 searches them.
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ListFilesQuery, ListStoresQuery, TenantQuery
 from antiphon.protocol.files import FilesQuery
@@ -10,6 +12,7 @@ from antiphon.protocol.validation.vector_stores import STORE, check_id
 from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit_reading
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -25,6 +28,17 @@ def resources(gateway: Gateway) -> Resources:
         ONE: {"GET": api.store},
         f"{ONE}/files": {"GET": api.store_files},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    stores = "/admin/v1/vector_stores"
+    return (
+        Described("get", "/admin/v1/files", "List files", query=ListFilesQuery),
+        Described("get", stores, "List vector stores", query=ListStoresQuery),
+        Described("get", ONE, "Get a vector store", query=TenantQuery),
+        Described("get", f"{ONE}/files", "List files with their names", query=ListStoresQuery),
+    )
 
 
 class _Lists:

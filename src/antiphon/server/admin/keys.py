@@ -2,6 +2,8 @@
 them.
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ChangeKey, CreateKey, RotateKey, TenantQuery
 from antiphon.protocol.validation.queries import decode_query
@@ -9,6 +11,7 @@ from antiphon.protocol.validation.validate import decode_body
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit
 from antiphon.server.admin.lists import listed
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -22,6 +25,18 @@ def resources(gateway: Gateway) -> Resources:
         one: {"POST": api.change, "DELETE": api.revoke},
         f"{one}/rotate": {"POST": api.rotate},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    one = "/admin/v1/keys/{key_id}"
+    return (
+        Described("get", "/admin/v1/keys", "List API keys", query=TenantQuery),
+        Described("post", "/admin/v1/keys", "Create an API key", CreateKey),
+        Described("post", one, "Change an API key", ChangeKey),
+        Described("delete", one, "Revoke an API key"),
+        Described("post", f"{one}/rotate", "Replace an API key", RotateKey),
+    )
 
 
 class _Keys:

@@ -2,12 +2,15 @@
 administrators see them.
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
-from antiphon.protocol.console import MatrixQuery
+from antiphon.protocol.console import MatrixQuery, SaveReport
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import Viewer, viewer
 from antiphon.server.admin.audit import audit
 from antiphon.server.admin.lists import listed
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -51,3 +54,17 @@ def resources(gateway: Gateway) -> Resources:
         "/admin/v1/reports/matrix": {"GET": get_matrix},
         "/admin/v1/reports/{report_id}": {"GET": get_report, "DELETE": delete_report},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/admin/v1/reports"
+    one = f"{path}/{{report_id}}"
+    changes = "Get a report, with the changes since the previous one"
+    return (
+        Described("get", path, "List reports of antiphon verify"),
+        Described("post", path, "Store a report of antiphon verify", SaveReport),
+        Described("get", f"{path}/matrix", "Compare reports side by side", query=MatrixQuery),
+        Described("get", one, changes),
+        Described("delete", one, "Delete a report"),
+    )

@@ -2,7 +2,7 @@
 of operators.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from time import monotonic
@@ -13,6 +13,7 @@ from antiphon.protocol.console import AdminResponsesQuery, EventsQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import Viewer, is_still, viewer
 from antiphon.server.admin.audit import audit_reading
+from antiphon.server.described import Described
 from antiphon.server.reply import Endpoint, FrameStream, Reply, Resources, encode_json
 from antiphon.server.request import HttpRequest
 from antiphon.sharing.scheduler import FairScheduler
@@ -45,6 +46,23 @@ def resources(gateway: Gateway) -> Resources:
         f"{ONE}/calls": {"GET": api.reading(console.calls)},
         f"{ONE}/events": {"GET": api.events},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/admin/v1/responses"
+    return (
+        Described("get", path, "List responses", query=AdminResponsesQuery),
+        Described(
+            "get", f"{path}/stream", "Follow responses as they change", query=AdminResponsesQuery
+        ),
+        Described("get", ONE, "Get a response's timeline, notes and chain"),
+        Described("get", f"{ONE}/body", "Get a stored response"),
+        Described("get", f"{ONE}/input_items", "List a response's own input items"),
+        Described("get", f"{ONE}/events", "List stored events", query=EventsQuery),
+        Described("get", f"{ONE}/request", "Get the client's request, reconstructed"),
+        Described("get", f"{ONE}/calls", "List the requests to the backend, reconstructed"),
+    )
 
 
 class _Responses:

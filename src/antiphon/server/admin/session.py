@@ -3,6 +3,7 @@ session, sign out.
 """
 
 import math
+from collections.abc import Sequence
 
 from antiphon.errors import ClientError
 from antiphon.gateway import ApiKey, Gateway, JsonObject, Role
@@ -23,6 +24,7 @@ from antiphon.server.admin.access import (
     viewer,
 )
 from antiphon.server.admin.audit import audit
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import REQUEST_FILE, HttpRequest, name_of
 from antiphon.version import __version__
@@ -37,6 +39,16 @@ def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path."""
     api = _Session(gateway)
     return {"/admin/v1/session": {"POST": api.sign_in, "GET": api.retrieve, "DELETE": api.sign_out}}
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/admin/v1/session"
+    return (
+        Described("post", path, "Sign in to the console", SignIn),
+        Described("get", path, "Describe the session"),
+        Described("delete", path, "Sign out"),
+    )
 
 
 class _Session:

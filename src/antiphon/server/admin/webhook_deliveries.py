@@ -1,11 +1,14 @@
 """`/admin/v1/webhook_deliveries`: deliveries that wait or have failed, and another attempt."""
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import DeliveriesQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.server.admin.access import viewer
 from antiphon.server.admin.audit import audit
 from antiphon.server.admin.lists import listed
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -35,3 +38,12 @@ def resources(gateway: Gateway) -> Resources:
         "/admin/v1/webhook_deliveries": {"GET": list_deliveries},
         "/admin/v1/webhook_deliveries/{delivery_id}/retry": {"POST": retry_delivery},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/admin/v1/webhook_deliveries"
+    return (
+        Described("get", path, "List webhook deliveries", query=DeliveriesQuery),
+        Described("post", f"{path}/{{delivery_id}}/retry", "Retry a webhook delivery"),
+    )

@@ -6,16 +6,18 @@ script except its own file.
 """
 
 import re
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from antiphon.gateway import Gateway
 from antiphon.http_server.asgi import RawHeaders
 from antiphon.server import console
+from antiphon.server.described import Described
+from antiphon.server.home_page import HEADERS as PLAIN_HEADERS
+from antiphon.server.home_page import STYLE
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
-from antiphon.server.resources.home_page import HEADERS as PLAIN_HEADERS
-from antiphon.server.resources.home_page import STYLE
 from antiphon.server.routes import unknown_url
 
 POLICY = (
@@ -74,6 +76,16 @@ def resources(gateway: Gateway) -> Resources:
         "/console/assets/{name}": {"GET": _asset},
         "/console/{path:path}": {"GET": _page},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (
+        Described("get", "/console", "Redirects to the page of the console"),
+        Described("get", "/console/", "The page of the console"),
+        Described("get", "/console/assets/{name}", "A file of the page"),
+        Described("get", "/console/{path}", "The page of the console"),
+    )
 
 
 async def _add_slash(http: HttpRequest) -> Reply:

@@ -4,7 +4,7 @@ byte for byte.
 With `store: true`, a completion is recorded, and can be retrieved.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,11 @@ from antiphon.gateway import (
     weight_of_chat,
 )
 from antiphon.http_server.asgi import RawHeaders
+from antiphon.protocol.resources import (
+    CompletionMessagesQuery,
+    CompletionsQuery,
+    UpdateChatCompletion,
+)
 from antiphon.protocol.validation.queries import (
     decode_completion_messages_query,
     decode_completions_query,
@@ -34,6 +39,7 @@ from antiphon.protocol.validation.validate import (
     decode_update_completion,
 )
 from antiphon.server.admission import acquire, decoded
+from antiphon.server.described import Described
 from antiphon.server.reply import (
     BACKEND,
     UNBUFFERED,
@@ -65,6 +71,38 @@ def resources(gateway: Gateway) -> Resources:
         f"{one}/messages": {"GET": stored.list_messages},
         "/v1/embeddings": {"POST": embeddings},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/v1/chat/completions"
+    one = f"{path}/{{completion_id}}"
+    chat = {
+        "type": "object",
+        "required": ["model", "messages"],
+        "properties": {
+            "model": {"type": "string"},
+            "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+            "stream": {"type": ["boolean", "null"]},
+            "store": {"type": ["boolean", "null"]},
+        },
+    }
+    embeddings = {
+        "type": "object",
+        "required": ["model", "input"],
+        "properties": {"model": {"type": "string"}, "input": {"type": ["string", "array"]}},
+    }
+    return (
+        Described("post", path, "Create a chat completion", chat),
+        Described("get", path, "List stored chat completions", query=CompletionsQuery),
+        Described("get", one, "Get a stored chat completion"),
+        Described("post", one, "Update a stored chat completion", UpdateChatCompletion),
+        Described("delete", one, "Delete a stored chat completion"),
+        Described(
+            "get", f"{one}/messages", "List messages of its request", query=CompletionMessagesQuery
+        ),
+        Described("post", "/v1/embeddings", "Create embeddings", embeddings),
+    )
 
 
 def _endpoint(

@@ -1,10 +1,17 @@
 """`/v1/containers` and the files in them (specification of hosted tools, section 6)."""
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from functools import partial
 
 from antiphon.gateway import Gateway, RequestIdentity, StoredContainer
 from antiphon.objects.files import Written
+from antiphon.protocol.containers import (
+    ContainerFilesQuery,
+    ContainersQuery,
+    CopyFile,
+    CreateContainer,
+)
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.containers import (
     CONTAINER,
@@ -15,6 +22,7 @@ from antiphon.protocol.validation.containers import (
 )
 from antiphon.protocol.validation.vector_stores import check_id
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
+from antiphon.server.described import CONTENT, Described, Form
 from antiphon.server.reply import Reply, Resources, encode_json
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import content_reply, filename_of, form_of
@@ -34,6 +42,32 @@ def resources(gateway: Gateway) -> Resources:
         FILE: {"GET": files.retrieve, "DELETE": files.delete},
         f"{FILE}/content": {"GET": files.content},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    files = f"{ONE}/files"
+    form = Form(["file"])
+    return (
+        Described("post", "/v1/containers", "Create a container", CreateContainer, takes_key=True),
+        Described("get", "/v1/containers", "List containers", query=ContainersQuery),
+        Described("get", ONE, "Get a container"),
+        Described("delete", ONE, "Delete a container with its files"),
+        Described(
+            "post",
+            files,
+            "Upload a file, or copy one by its ID",
+            CopyFile,
+            form=form,
+            takes_key=True,
+        ),
+        Described("get", files, "List its files", query=ContainerFilesQuery),
+        Described("get", FILE, "Get a file of a container"),
+        Described("delete", FILE, "Delete a file of a container"),
+        Described(
+            "get", f"{FILE}/content", "Get the content of a file of a container", media=CONTENT
+        ),
+    )
 
 
 class _Containers:

@@ -1,8 +1,18 @@
 """`/v1/conversations` and their items (specification section 1)."""
 
+from collections.abc import Sequence
+from typing import get_args
+
 from msgspec.structs import replace
 
 from antiphon.gateway import Gateway, RequestIdentity
+from antiphon.protocol.requests import Include
+from antiphon.protocol.resources import (
+    AddItems,
+    CreateConversation,
+    InputItemsQuery,
+    UpdateConversation,
+)
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.validate import (
     LARGE,
@@ -11,6 +21,7 @@ from antiphon.protocol.validation.validate import (
     decode_update_conversation,
 )
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
+from antiphon.server.described import Described, query_parameter
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -25,6 +36,27 @@ def resources(gateway: Gateway) -> Resources:
         f"{one}/items": {"GET": api.list_items, "POST": api.add_items},
         f"{one}/items/{{item_id}}": {"GET": api.retrieve_item, "DELETE": api.delete_item},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/v1/conversations"
+    one = f"{path}/{{conversation_id}}"
+    items = f"{one}/items"
+    item = f"{items}/{{item_id}}"
+    include = query_parameter(
+        "include[]", {"type": "array", "items": {"enum": list(get_args(Include))}}
+    )
+    return (
+        Described("post", path, "Create a conversation", CreateConversation, takes_key=True),
+        Described("get", one, "Get a conversation"),
+        Described("post", one, "Update a conversation", UpdateConversation),
+        Described("delete", one, "Delete a conversation"),
+        Described("get", items, "List items", query=InputItemsQuery),
+        Described("post", items, "Add items", AddItems, parameters=(include,)),
+        Described("get", item, "Get an item", parameters=(include,)),
+        Described("delete", item, "Delete an item"),
+    )
 
 
 class _Conversations:

@@ -3,7 +3,7 @@ client.
 """
 
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from urllib.parse import quote
@@ -13,9 +13,11 @@ from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.http_server.asgi import RawHeaders
 from antiphon.objects.files import Written
 from antiphon.protocol.filenames import clean_filename
+from antiphon.protocol.files import FileForm, FilesQuery
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
+from antiphon.server.described import CONTENT, Described, Form
 from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
 from antiphon.server.reply import DisconnectWatch, Reply, ReplySink, Resources, encode_json
 from antiphon.server.request import HttpRequest
@@ -32,6 +34,19 @@ def resources(gateway: Gateway) -> Resources:
         one: {"GET": api.retrieve, "DELETE": api.delete},
         f"{one}/content": {"GET": api.content},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    one = "/v1/files/{file_id}"
+    form = Form(["file"], FileForm)
+    return (
+        Described("get", "/v1/files", "List files", query=FilesQuery),
+        Described("post", "/v1/files", "Upload a file", form=form, takes_key=True),
+        Described("get", one, "Get a file"),
+        Described("delete", one, "Delete a file"),
+        Described("get", f"{one}/content", "Get the content of a file", media=CONTENT),
+    )
 
 
 def form_of(http: HttpRequest, most: int, reserved: int) -> AsyncGenerator[FormPart, None]:

@@ -5,8 +5,11 @@ key, and the address of a backend never. The page's code is loaded by the first 
 page.
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
 from antiphon.server import console
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.watchers import WatchAccess
@@ -41,7 +44,7 @@ def resources(
                 [(b"location", b"console/"), (b"vary", b"accept"), (b"cache-control", b"no-store")],
                 status=303,
             )
-        from antiphon.server.resources.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
+        from antiphon.server.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
 
         needs_key = await gateway.known_keys.are_needed()
         readiness = gateway.readiness
@@ -56,3 +59,8 @@ def resources(
         return Reply(body, HEADERS)
 
     return {"/": {"GET": get_home}}
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (Described("get", "/", "Show the start page"),)

@@ -4,7 +4,7 @@ returns as base64.
 An edit can be a form, which is forwarded unchanged except the model's name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from antiphon.gateway import Gateway, ImagesTally, JsonObject, Passing, UsageLea
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
+from antiphon.server.described import Described, Form
 from antiphon.server.multipart import FormParser, PartHead, boundary_of
 from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, ReplySink, Resources
 from antiphon.server.request import HttpRequest
@@ -28,6 +29,24 @@ def resources(gateway: Gateway) -> Resources:
         f"/v1{path}": {"POST": _endpoint(gateway, path)}
         for path in ("/images/generations", "/images/edits")
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    body = {
+        "type": "object",
+        "required": ["prompt"],
+        "properties": {
+            "prompt": {"type": "string"},
+            "model": {"type": ["string", "null"]},
+            "stream": {"type": ["boolean", "null"]},
+        },
+    }
+    form = Form(["image", "mask"], body, needs_files=False)
+    return (
+        Described("post", "/v1/images/generations", "Create images", body),
+        Described("post", "/v1/images/edits", "Edit images", body, form=form),
+    )
 
 
 def _endpoint(gateway: Gateway, path: str) -> Endpoint:

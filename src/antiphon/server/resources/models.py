@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, JsonObject
+from antiphon.server.described import Described, query_parameter
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -41,8 +42,19 @@ def resources(gateway: Gateway) -> Resources:
     return {"/v1/models": {"GET": list_models}, "/v1/models/{model:path}": one}
 
 
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    one = "/v1/models/{model}"
+    client_version = query_parameter("client_version", {"type": "string"})
+    return (
+        Described("get", "/v1/models", "List models", parameters=(client_version,)),
+        Described("get", one, "Get a model"),
+        Described("delete", one, "Delete a model (always rejected)"),
+    )
+
+
 def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:
-    from antiphon.server.resources.codex_catalog import catalog  # noqa: PLC0415 - only for Codex
+    from antiphon.server.codex_catalog import catalog  # noqa: PLC0415 - only for Codex
 
     found = {model: gateway.models.abilities(model) for model in models}
     verdicts = {model: one.verdict for model, one in found.items()}

@@ -2,7 +2,16 @@
 tools, section 9).
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway
+from antiphon.protocol.prompts import (
+    NewPromptVersion,
+    PromptQuery,
+    PromptsQuery,
+    PromptTemplate,
+    SetDefaultVersion,
+)
 from antiphon.protocol.validation.prompts import (
     decode_default_version,
     decode_new_version,
@@ -11,6 +20,7 @@ from antiphon.protocol.validation.prompts import (
     decode_prompts_query,
 )
 from antiphon.server.admission import acquire, decoded
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -26,6 +36,24 @@ def resources(gateway: Gateway) -> Resources:
         f"{ONE}/versions": {"GET": api.list_versions},
         f"{ONE}/default_version": {"POST": api.set_default},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (
+        Described("post", "/v1/prompts", "Create a prompt", PromptTemplate),
+        Described("get", "/v1/prompts", "List prompts", query=PromptsQuery),
+        Described("get", ONE, "Get a prompt", query=PromptQuery),
+        Described("post", ONE, "Add a version to a prompt", NewPromptVersion),
+        Described("delete", ONE, "Delete a prompt with all versions"),
+        Described("get", f"{ONE}/versions", "List the versions of a prompt", query=PromptsQuery),
+        Described(
+            "post",
+            f"{ONE}/default_version",
+            "Set the default version of a prompt",
+            SetDefaultVersion,
+        ),
+    )
 
 
 class _Prompts:

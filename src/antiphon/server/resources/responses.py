@@ -2,6 +2,8 @@
 (section 1).
 """
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from antiphon.gateway import (
@@ -14,7 +16,15 @@ from antiphon.gateway import (
     weight_of,
     weight_of_response,
 )
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CompactRequest, CreateResponse
+from antiphon.protocol.resources import (
+    CountInputTokens,
+    InputItemsQuery,
+    ResponsesQuery,
+    RetrieveQuery,
+    StreamQuery,
+)
+from antiphon.protocol.response import Response
 from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
 from antiphon.protocol.validation.queries import (
     decode_include,
@@ -38,6 +48,7 @@ from antiphon.server.admission import (
     reserve,
     with_cache,
 )
+from antiphon.server.described import Described, query_parameter
 from antiphon.server.exchange import EventStream
 from antiphon.server.reply import (
     DisconnectWatch,
@@ -63,6 +74,36 @@ def resources(gateway: Gateway) -> Resources:
         f"{one}/cancel": {"POST": api.cancel},
         f"{one}/input_items": {"GET": api.input_items},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    one = "/v1/responses/{response_id}"
+    stream = query_parameter("stream", {"type": "boolean"})
+    return (
+        Described("get", "/v1/responses", "List responses", query=ResponsesQuery),
+        Described(
+            "post",
+            "/v1/responses",
+            "Create a response",
+            CreateResponse,
+            takes_key=True,
+            reply=Response,
+        ),
+        Described("post", "/v1/responses/compact", "Compact a context", CompactRequest),
+        Described("post", "/v1/responses/input_tokens", "Count input tokens", CountInputTokens),
+        Described(
+            "get",
+            one,
+            "Get a response, or its events",
+            query=(RetrieveQuery, StreamQuery),
+            parameters=(stream,),
+            reply=Response,
+        ),
+        Described("delete", one, "Delete a response"),
+        Described("post", f"{one}/cancel", "Cancel a response", reply=Response),
+        Described("get", f"{one}/input_items", "List input items", query=InputItemsQuery),
+    )
 
 
 class _Responses:

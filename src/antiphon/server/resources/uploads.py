@@ -1,12 +1,15 @@
 """`/v1/uploads`: a file in parts of up to 64 MB, also in parallel, until it is completed."""
 
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.objects.uploads import PART
+from antiphon.protocol.files import CompleteUpload, CreateUpload
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import decode_complete_upload, decode_create_upload
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
+from antiphon.server.described import Described, Form
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import form_of
@@ -22,6 +25,17 @@ def resources(gateway: Gateway) -> Resources:
         f"{one}/complete": {"POST": api.complete},
         f"{one}/cancel": {"POST": api.cancel},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    one = "/v1/uploads/{upload_id}"
+    return (
+        Described("post", "/v1/uploads", "Begin an upload in parts", CreateUpload, takes_key=True),
+        Described("post", f"{one}/parts", "Add a part", form=Form(["data"])),
+        Described("post", f"{one}/complete", "Complete an upload", CompleteUpload),
+        Described("post", f"{one}/cancel", "Cancel an upload"),
+    )
 
 
 class _Uploads:

@@ -2,10 +2,13 @@
 of the tenant.
 """
 
+from collections.abc import Sequence
+
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, JsonObject, Role, UsageFound, usage_object
 from antiphon.protocol.resources import UsageQuery
 from antiphon.protocol.validation.queries import decode_usage_query
+from antiphon.server.described import Described
 from antiphon.server.reply import JSON, Reply, Resources, encode_json
 from antiphon.server.request import OPERATOR, HttpRequest
 
@@ -43,6 +46,11 @@ def resources(gateway: Gateway) -> Resources:
         return await _listed(gateway, http, found, {})
 
     return {"/v1/usage": {"GET": get_usage}}
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    return (Described("get", "/v1/usage", "List usage", query=UsageQuery),)
 
 
 def span(query: UsageQuery, now: float) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 and 4).
 """
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Gateway, JsonObject
 from antiphon.protocol.validation.vector_stores import (
     BATCH,
@@ -16,7 +18,18 @@ from antiphon.protocol.validation.vector_stores import (
     decode_update_vector_store,
     decode_vector_stores_query,
 )
+from antiphon.protocol.vector_stores import (
+    AttachFile,
+    CreateFileBatch,
+    CreateVectorStore,
+    SearchVectorStore,
+    StoreFilesQuery,
+    UpdateStoreFile,
+    UpdateVectorStore,
+    VectorStoresQuery,
+)
 from antiphon.server.admission import acquire, decoded
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -51,6 +64,31 @@ def resources(gateway: Gateway) -> Resources:
         f"{batch}/cancel": {"POST": batches.cancel},
         f"{batch}/files": {"GET": batches.list_files},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    file = f"{ONE}/files/{{file_id}}"
+    batch = f"{ONE}/file_batches/{{batch_id}}"
+    return (
+        Described("post", "/v1/vector_stores", "Create a vector store", CreateVectorStore),
+        Described("get", "/v1/vector_stores", "List vector stores", query=VectorStoresQuery),
+        Described("get", ONE, "Get a vector store"),
+        Described("post", ONE, "Update a vector store", UpdateVectorStore),
+        Described("delete", ONE, "Delete a vector store"),
+        Described("post", f"{ONE}/search", "Search a vector store", SearchVectorStore),
+        Described("post", f"{ONE}/reindex", "Ingest all files of a vector store again"),
+        Described("post", f"{ONE}/files", "Attach a file", AttachFile),
+        Described("get", f"{ONE}/files", "List the files of a vector store", query=StoreFilesQuery),
+        Described("get", file, "Get a file in a vector store"),
+        Described("post", file, "Replace its attributes", UpdateStoreFile),
+        Described("delete", file, "Remove a file from a vector store"),
+        Described("get", f"{file}/content", "Get its text"),
+        Described("post", f"{ONE}/file_batches", "Attach files together", CreateFileBatch),
+        Described("get", batch, "Get a batch"),
+        Described("post", f"{batch}/cancel", "Cancel a batch"),
+        Described("get", f"{batch}/files", "List the files of a batch", query=StoreFilesQuery),
+    )
 
 
 class _Part:

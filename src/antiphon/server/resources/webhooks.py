@@ -1,15 +1,19 @@
 """`/v1/webhook_endpoints` and `/v1/webhook_event_types` (specification section 12)."""
 
+from collections.abc import Sequence
+
 from antiphon.gateway import Webhooks
 from antiphon.protocol.resources import (
     EVENT_TYPES,
     CreateWebhookEndpoint,
+    EndpointsQuery,
     RotateSecret,
     SendTest,
     UpdateWebhookEndpoint,
 )
 from antiphon.protocol.validation.queries import decode_endpoints_query
 from antiphon.protocol.validation.validate import decode_body
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
@@ -54,6 +58,22 @@ def resources(endpoints: Webhooks) -> Resources:
         f"{one}/test": {"POST": send_test},
         "/v1/webhook_event_types": {"GET": list_event_types},
     }
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    path = "/v1/webhook_endpoints"
+    one = f"{path}/{{endpoint_id}}"
+    return (
+        Described("post", path, "Create a webhook endpoint", CreateWebhookEndpoint),
+        Described("get", path, "List webhook endpoints", query=EndpointsQuery),
+        Described("get", one, "Get a webhook endpoint"),
+        Described("post", one, "Update a webhook endpoint", UpdateWebhookEndpoint),
+        Described("delete", one, "Delete a webhook endpoint"),
+        Described("post", f"{one}/rotate_secret", "Rotate its secret", RotateSecret),
+        Described("post", f"{one}/test", "Send a test event", SendTest),
+        Described("get", "/v1/webhook_event_types", "List event types"),
+    )
 
 
 def _id(http: HttpRequest) -> str:

@@ -58,7 +58,7 @@ def migrations(database: Database) -> Sequence[str]:
 
 
 def _of(database: Database, script: str) -> str:
-    """Return the statements that a database executes of a script; empty if there are none."""
+    """Return the statements that a database executes of a script; empty without any."""
     own = _ONE_DATABASE.sub(lambda mark: mark[1] if mark[2] == database else mark[0], script)
     return "\n".join(
         line for line in own.splitlines() if line and not line.lstrip().startswith("--")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from antiphon import __version__
-from antiphon.server.resources.home_page import MOST_MODELS
+from antiphon.server.home_page import MOST_MODELS
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import issue
 from tests.support.replay import ReplayBackend

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.cli.launching.clients import CLIENTS, LaunchFacts, Profile
-from antiphon.server.resources.codex_catalog import catalog
+from antiphon.server.codex_catalog import catalog
 
 URL = "http://127.0.0.1:8321/v1"
 CATALOG = catalog([("qwen3:8b", 40_960, None), ("unsized", None, None)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.server.resources.codex_catalog import catalog
+from antiphon.server.codex_catalog import catalog
 
 REQUIRED = {
     *(

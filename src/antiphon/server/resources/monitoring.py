@@ -7,12 +7,14 @@ who can read the last two.
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
 from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import Gateway, Status
 from antiphon.http_server.workers import Workers, WorkerTopic
+from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.watchers import HOW, WatchAccess
@@ -33,13 +35,24 @@ def resources(
     access: WatchAccess | None = None,
 ) -> Resources:
     """Return the endpoints by path; `workers` are the processes that serve the same port."""
-    api = _Operations(gateway, workers, access or WatchAccess())
+    api = _Monitoring(gateway, workers, access or WatchAccess())
     paths = {
         "/healthz": {"GET": api.is_alive},
         "/readyz": {"GET": api.is_ready},
         "/status": {"GET": api.get_status},
     }
     return {**paths, "/metrics": {"GET": api.get_metrics}} if has_metrics else paths
+
+
+def described() -> Sequence[Described]:
+    """Return the rows of `/openapi.json`."""
+    status = "Get the status of the backends, and the tenants that store most"
+    return (
+        Described("get", "/healthz", "Check that the process is alive"),
+        Described("get", "/readyz", "Can it serve"),
+        Described("get", "/metrics", "Get metrics for Prometheus", media="text/plain"),
+        Described("get", "/status", status),
+    )
 
 
 def metrics_topic(gateway: Gateway, worker: str) -> WorkerTopic[list[Family]]:
@@ -52,7 +65,7 @@ def status_topic(gateway: Gateway) -> WorkerTopic[Status]:
     return WorkerTopic("status", Status, gateway.status.here)
 
 
-class _Operations:
+class _Monitoring:
     def __init__(self, gateway: Gateway, workers: Workers | None, access: WatchAccess) -> None:
         self._gateway = gateway
         self._workers = workers
