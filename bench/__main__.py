@@ -90,8 +90,8 @@ def measure_all(folder: Path, rounds: int, seconds: float, only: str | None) -> 
     program = find()
     if program is None:
         print(
-            "nginx is not installed, so nothing is measured beside it (Debian: apt-get install "
-            "nginx-light)."
+            "nginx is not installed, so nothing is measured beside it (Debian: "
+            "apt-get install nginx-light)."
         )
     with ExitStack() as stack:
         backend = stack.enter_context(module("bench.backend"))

@@ -112,8 +112,8 @@ def _size(path: Path) -> int:
     """Return the bytes of a database, without the pages that a purge has freed for new rows."""
     with closing(sqlite3.connect(path)) as connection:
         (used,) = connection.execute(
-            "SELECT (page_count - freelist_count) * page_size "
-            "FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+            "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, "
+            "pragma_freelist_count, pragma_page_size"
         ).fetchone()
     return int(used)
 

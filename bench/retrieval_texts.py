@@ -5,9 +5,8 @@ answers.
 PASSAGES: dict[str, tuple[str, ...]] = {
     # English
     (
-        "Mount Everest, on the border of Nepal and China, is the highest mountain above sea "
-        "level, at "
-        "8,849 metres."
+        "Mount Everest, on the border of Nepal and China, is the highest mountain above sea level, "
+        "at 8,849 metres."
     ): (
         "how high is Mount Everest",
         "highest mountain in the world",
@@ -34,8 +33,8 @@ PASSAGES: dict[str, tuple[str, ...]] = {
         "adenosine triphosphate",
     ),
     (
-        "Photosynthesis lets plants make sugar from carbon dioxide and water with the energy of "
-        "sunlight."
+        "Photosynthesis lets plants make sugar from carbon dioxide and water "
+        "with the energy of sunlight."
     ): (
         "how do plants make sugar",
         "photosynthetic energy from sunlight",
@@ -52,9 +51,8 @@ PASSAGES: dict[str, tuple[str, ...]] = {
         "Bernoulli numbers program Lovelace",
     ),
     (
-        "The Treaty of Westphalia ended the Thirty Years' War in 1648 and was signed in Münster "
-        "and "
-        "Osnabrück."
+        "The Treaty of Westphalia ended the Thirty Years' War in 1648 and was signed "
+        "in Münster and Osnabrück."
     ): (
         "treaty that ended the Thirty Years War",
         "signed in Munster and Osnabruck",
@@ -64,9 +62,8 @@ PASSAGES: dict[str, tuple[str, ...]] = {
         "how fast can a signal travel",
     ),
     (
-        "The Great Barrier Reef off Queensland is the largest reef system, built by billions of "
-        "coral "
-        "polyps."
+        "The Great Barrier Reef off Queensland is the largest reef system, "
+        "built by billions of coral polyps."
     ): (
         "largest coral reef",
         "reef off Queensland",
@@ -83,9 +80,8 @@ PASSAGES: dict[str, tuple[str, ...]] = {
         "mould that kills bacteria",
     ),
     (
-        "The employee handbook grants 28 days of paid leave a year. Unused days expire at the end "
-        "of "
-        "March."
+        "The employee handbook grants 28 days of paid leave a year. "
+        "Unused days expire at the end of March."
     ): (
         "how many vacation days of paid leave",
         "when do unused leave days expire",
@@ -98,9 +94,8 @@ PASSAGES: dict[str, tuple[str, ...]] = {
         "returned goods refund card",
     ),
     (
-        "The pump must be switched off before the filter is changed. Close valve V3, then release "
-        "the "
-        "pressure."
+        "The pump must be switched off before the filter is changed. Close valve V3, "
+        "then release the pressure."
     ): (
         "what to do before changing the filter",
         "close valve V3",
@@ -114,23 +109,22 @@ PASSAGES: dict[str, tuple[str, ...]] = {
     ),
     # German
     (
-        "Der Rhein entspringt in den Schweizer Alpen und mündet nach etwa 1230 Kilometern in die "
-        "Nordsee."
+        "Der Rhein entspringt in den Schweizer Alpen und mündet nach etwa 1230 Kilometern "
+        "in die Nordsee."
     ): (
         "wo mündet der Rhein",
         "Länge des Rheins in Kilometern",
     ),
     (
-        "Das Brandenburger Tor in Berlin wurde 1791 fertig und ist das bekannteste Wahrzeichen der "
-        "Stadt."
+        "Das Brandenburger Tor in Berlin wurde 1791 fertig und ist das bekannteste "
+        "Wahrzeichen der Stadt."
     ): (
         "bekanntes Wahrzeichen von Berlin",
         "wann wurde das Brandenburger Tor fertig",
     ),
     (
-        "Die Kündigungsfrist beträgt drei Monate zum Quartalsende, sofern der Vertrag nichts "
-        "anderes "
-        "bestimmt."
+        "Die Kündigungsfrist beträgt drei Monate zum Quartalsende, sofern der Vertrag "
+        "nichts anderes bestimmt."
     ): (
         "kundigungsfrist drei monate",
         "Frist für die Kündigung des Vertrags",
@@ -191,8 +185,7 @@ PASSAGES: dict[str, tuple[str, ...]] = {
     ),
     (
         "func (c *RetryClient) doWithBackoff(ctx context.Context, req *http.Request) "
-        "(*http.Response, "
-        "error) {"
+        "(*http.Response, error) {"
     ): (
         "RetryClient doWithBackoff",
         "http client with retry and backoff",
@@ -205,8 +198,8 @@ PASSAGES: dict[str, tuple[str, ...]] = {
         "sort_unstable spans",
     ),
     (
-        "class LruCache:\n    def __init__(self, capacity: int) -> None:\n        self._entries = "
-        "OrderedDict()"
+        "class LruCache:\n    def __init__(self, capacity: int) -> None:\n        "
+        "self._entries = OrderedDict()"
     ): (
         "LruCache capacity",
         "cache with an ordered dict",

@@ -56,9 +56,8 @@ def build_twice(root: Path, work: Path, console: str = "required") -> Built:
     different = [name for pair in zip(first, second, strict=True) for name in differences(*pair)]
     if different:
         raise ReleaseError(
-            f"Two builds of the same sources differ in: {', '.join(different)}. Find what wrote "
-            "the time, a path or "
-            "an order into these files, and remove it."
+            f"Two builds of the same sources differ in: {', '.join(different)}. "
+            "Find what wrote the time, a path or an order into these files, and remove it."
         )
     return first
 

@@ -31,16 +31,16 @@ def problems(version: str, tree: Tree) -> Iterator[str]:
         return
     if version != tree.declared:
         yield (
-            f"src/antiphon/version.py has {tree.declared}, not {version}: correct the file, or "
-            "VERSION."
+            f"src/antiphon/version.py has {tree.declared}, not {version}: "
+            "correct the file, or VERSION."
         )
     yield from _problems_of_changelog(version, sections(tree.changelog))
     if tree.uncommitted:
         named = ", ".join(tree.uncommitted[:MOST_NAMED])
         more = len(tree.uncommitted) - MOST_NAMED
         yield (
-            f"Not committed: {named}{f', and {more} more' if more > 0 else ''}. Commit or "
-            "remove these files."
+            f"Not committed: {named}{f', and {more} more' if more > 0 else ''}. "
+            "Commit or remove these files."
         )
 
 
@@ -58,8 +58,8 @@ def _problems_of_changelog(version: str, found: dict[str, str]) -> Iterator[str]
         )
     elif released[0] != version:
         yield (
-            f"The newest section of CHANGELOG.md is {released[0]}, not {version}: put the "
-            f"section of {version} first."
+            f"The newest section of CHANGELOG.md is {released[0]}, not {version}: "
+            f"put the section of {version} first."
         )
     elif not notes(version, found):
         yield f"The section {version} of CHANGELOG.md is empty: write what users must know."

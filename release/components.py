@@ -138,7 +138,6 @@ def check_complete(components: Iterable[Component], pinned: Iterable[str], pytho
     if missing:
         raise ReleaseError(
             f"Python {python} does not install {', '.join(missing)}, so the licence is unknown. "
-            "Release with the "
-            "oldest supported Python: `make clean`, then `make release PYTHON=python3.11 "
-            "VERSION=…`."
+            "Release with the oldest supported Python: `make clean`, "
+            "then `make release PYTHON=python3.11 VERSION=…`."
         )

@@ -104,9 +104,8 @@ def unpinned(pins: Iterable[Pin], constraints: str) -> Iterator[str]:
 def page(pins: Iterable[Pin], version: str, pythons: list[str]) -> str:
     """Return the requirements file."""
     return (
-        f"# What Antiphon {version} needs with all extras, for Python {pythons[0]} to "
-        f"{pythons[-1]} on Linux and "
-        "macOS:\n"
+        f"# What Antiphon {version} needs with all extras, for Python {pythons[0]} "
+        f"to {pythons[-1]} on Linux and macOS:\n"
         f"#   pip install --require-hashes -r antiphon-{version}-requirements.txt\n"
         f"#   pip install --no-deps antiphon-{version}-py3-none-any.whl "
         f"antiphon_verify-{version}-py3-none-any.whl\n"

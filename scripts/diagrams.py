@@ -368,8 +368,8 @@ def draw_sequence(diagram: Diagram) -> tuple[list[str], int]:
         away = 1 if end > start else -1
         if (words := max(text_width(row, STEP) for row in rows)) > abs(end - start) - 8:
             raise ValueError(
-                f"'{step.label}' is too wide for its lanes: {words:g} of {abs(end - start) - 8:g} "
-                "pixels"
+                f"'{step.label}' is too wide for its lanes: "
+                f"{words:g} of {abs(end - start) - 8:g} pixels"
             )
         at = (start + end) / 2
         drawn += [

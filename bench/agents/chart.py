@@ -50,8 +50,7 @@ def drawn(title: str, description: str, panels: Sequence[Panel], names: dict[str
     height = TOP + HEIGHT + BELOW
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" '
-        'role="img" aria-labelledby="title description">',
+        f'height="{height}" role="img" aria-labelledby="title description">',
         f'<title id="title">{escape(title)}</title>',
         f'<desc id="description">{escape(description)}</desc>',
         f"<style>{STYLE}</style>",

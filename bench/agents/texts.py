@@ -16,10 +16,9 @@ STEP = 7_919
 
 _WORDS = (
     "a the this each another file line test value name list table number result error change "
-    "reason place of in from "
-    "with before after between without and or but because reads writes returns calls needs keeps "
-    "holds begins ends "
-    "first last new empty small large same other only again still already here then — …"
+    "reason place of in from with before after between without and or but because reads writes "
+    "returns calls needs keeps holds begins ends first last new empty small large same other only "
+    "again still already here then — …"
 )
 
 _LINES = (

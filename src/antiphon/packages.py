@@ -130,9 +130,9 @@ def _explained(error: Exception, module: str) -> str:
     if not package:
         return f"{at_fault.partition('.')[0]} cannot be loaded: {reason}. Install it."
     return (
-        f"{package} {number} cannot be loaded: {reason}. Reinstall it (pip install "
-        f"--force-reinstall {package}), or "
-        f"install an older version (pip install '{package}<{number.partition('+')[0]}')."
+        f"{package} {number} cannot be loaded: {reason}. "
+        f"Reinstall it (pip install --force-reinstall {package}), or install an older version (pip "
+        f"install '{package}<{number.partition('+')[0]}')."
     )
 
 

@@ -173,8 +173,8 @@ def _to_unicode(codes: Mapping[str, str]) -> bytes:
         f"<{code}> <{letter.encode('utf-16-be').hex()}>" for letter, code in codes.items()
     )
     return (
-        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType "
-        "2 def\n"
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 "
+        "def\n"
         "1 begincodespacerange <0000> <ffff> endcodespacerange\n"
         f"{len(codes)} beginbfchar\n{lines}\nendbfchar endcmap end end"
     ).encode()

@@ -63,8 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "rotating: `make test-system` runs a third of a file's rotating tests, `make "
-        "test-nightly` all",
+        "rotating: `make test-system` runs a third of a file's rotating tests, "
+        "`make test-nightly` all",
     )
     if config.option.level is None:
         config.option.level = _intended(config)

@@ -328,8 +328,8 @@ async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(
             await server.stop(signal.SIGTERM)
 
     assert printed == (
-        "The code printed: 12\n\nIt made [prices.png](sandbox:/mnt/data/prices.png).\nSaved "
-        "prices.png\n"
+        "The code printed: 12\n\nIt made "
+        "[prices.png](sandbox:/mnt/data/prices.png).\nSaved prices.png\n"
     )
     assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")
     assert by_the_agent == "The code printed: 42\n"

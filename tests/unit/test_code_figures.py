@@ -96,8 +96,8 @@ def test_comments_are_counted_except_those_for_tools(tmp_path: Path) -> None:
     "code",
     [
         "def f(self, a):\n    '''Doc.'''\n    return self._files.load(a)",
-        "async def f(self, a, *more, key, **rest):\n    await g(self._store, a.b, *more, key=key, "
-        "**rest)",
+        "async def f(self, a, *more, key, **rest):\n    await g(self._store, a.b, "
+        "*more, key=key, **rest)",
         "def f(a):\n    from antiphon.b import g\n\n    return g(a)",
         "async def f(self, a):\n    return await self._read(lambda: load(a, self._now()), a.tenant)",  # noqa: E501 - one text, or a row of a table
         "def f(self, a):\n    return self._operations().load(a, None)",

@@ -10,9 +10,8 @@ from tests.unit.test_layers import SOURCE
 
 REASONS: dict[str, tuple[str, ...]] = {
     (
-        "it names a call that its module makes with values of the object, in several places or as "
-        "a "
-        "callback"
+        "it names a call that its module makes with values of the object, "
+        "in several places or as a callback"
     ): (
         "access.api_keys.Mint._digest",
         "access.unseal.Unsealer.token",

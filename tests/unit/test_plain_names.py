@@ -66,8 +66,8 @@ def found(path: Path, text: str) -> list[tuple[int, str, str]]:
         ("test_z.py", "def test_streams_keep_their_order(): ...\n", []),
         (
             "page.tsx",
-            "// const told = 1\nconst { shown, kept: stored } = x;\nfunction ask() {}\nlet good = "
-            "given;\n",
+            "// const told = 1\nconst { shown, kept: stored } = x;\nfunction ask() {}\nlet "
+            "good = given;\n",
             [(2, "shown", "shown"), (3, "ask", "ask")],
         ),
         (

@@ -30,8 +30,8 @@ PRIVATE = {
     ),
     "integration/storage/test_heartbeat.py": (
         ("_connection", "_loop", "_writer"),
-        "a connection that stops in the middle, and a writer that is busy for as long as the test "
-        "wants",
+        "a connection that stops in the middle, and a writer that is busy for as long "
+        "as the test wants",
     ),
     "integration/upstream/http1/test_connections.py": (
         ("_inflate",),

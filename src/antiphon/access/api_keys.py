@@ -105,9 +105,8 @@ MOST = 10_000
 
 
 LOST = (
-    "Every request is rejected: this server requires API keys, and its store has none. Restore "
-    "the store, or create a "
-    "key with `antiphon keys create`."
+    "Every request is rejected: this server requires API keys, and its store has none. "
+    "Restore the store, or create a key with `antiphon keys create`."
 )
 
 COMPLAIN_EVERY = 60.0

@@ -130,9 +130,8 @@ class Tariff:
 def _price(target: ModelTarget) -> Prices:
     if target.prices is None:
         raise ClientError(
-            f"The model '{target.name[:100]}' has no price, and this API key or its tenant has a "
-            "budget. Set "
-            "`prices` for the model in the server's settings, or use another model.",
+            f"The model '{target.name[:100]}' has no price, and this API key or its tenant has "
+            "a budget. Set `prices` for the model in the server's settings, or use another model.",
             code="model_has_no_price",
             param="model",
         )
@@ -155,9 +154,8 @@ async def warn_of_unpriced(store: Store, models: ModelRegistry) -> None:
     ]
     if unpriced:
         log.warning(
-            "API keys with a budget cannot use %d of %d models, such as '%s': these have no "
-            "price. Set `prices` in "
-            "their tables of `models`.",
+            "API keys with a budget cannot use %d of %d models, such as '%s': these have no price. "
+            "Set `prices` in their tables of `models`.",
             len(unpriced),
             len(names),
             unpriced[0],

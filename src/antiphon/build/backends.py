@@ -138,8 +138,7 @@ def _keep_alive(configured: BackendConfig) -> str | int | None:
     if value and not DURATION.fullmatch(value):
         raise ConfigError(
             f"The backend {configured.url} has '{value}' as `keep_alive`. Write a duration such "
-            "as `30m` or `1h30m`, a "
-            "number of seconds, or `-1` to keep models in memory."
+            "as `30m` or `1h30m`, a number of seconds, or `-1` to keep models in memory."
         )
     return value or None
 

@@ -85,8 +85,8 @@ async def open_sandbox(
     problem = await _tried(sandbox)
     if problem:
         log.warning(
-            "The sandbox '%s' does not work, so the tools code_interpreter and shell are "
-            "disabled: %s",
+            "The sandbox '%s' does not work, so the tools code_interpreter and shell "
+            "are disabled: %s",
             settings.code_sandbox,
             problem,
         )
@@ -127,9 +127,9 @@ def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> "Sandbox":
     key = clean_key(environment, name) if name else ""
     if name and not key:
         raise ConfigError(
-            f"The sandbox 'e2b' needs the key in {name}, which is not set. Set that variable, or "
-            "name another one in "
-            "code_e2b_key_env. For a service without keys, set code_e2b_key_env to an empty value."
+            f"The sandbox 'e2b' needs the key in {name}, which is not set. "
+            "Set that variable, or name another one in code_e2b_key_env. "
+            "For a service without keys, set code_e2b_key_env to an empty value."
         )
     e2b = require_module("antiphon.sandbox.e2b", "The sandbox 'e2b'")
     sandbox: Sandbox = e2b.E2B(settings.code_e2b_url, key, settings.code_e2b_template)

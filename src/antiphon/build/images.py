@@ -28,8 +28,7 @@ def check_images(settings: Settings) -> None:
     if settings.images_backend and not settings.images_model:
         raise ConfigError(
             "images_backend is set, and images_model is not. Set images_model to a model of that "
-            "server. The model "
-            "that a client names in the tool is ignored."
+            "server. The model that a client names in the tool is ignored."
         )
 
 
@@ -42,8 +41,8 @@ def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
     key = clean_key(environment, name) if name else ""
     if name and not key:
         raise ConfigError(
-            f"images_key_env names the variable {name}, which is not set. Set it, or remove the "
-            "setting."
+            f"images_key_env names the variable {name}, which is not set. "
+            "Set it, or remove the setting."
         )
     return key
 

@@ -26,8 +26,8 @@ def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> No
     for one in models:
         if not one.name:
             raise ConfigError(
-                "A table of `models` has an empty `name`. Name the model, or write `*` for every "
-                "model."
+                "A table of `models` has an empty `name`. Name the model, "
+                "or write `*` for every model."
             )
         if one.backend and one.backend not in backends:
             raise ConfigError(

@@ -22,8 +22,8 @@ def named_prompts(prompts: Mapping[str, PromptConfig]) -> dict[str, SettingsProm
 def _named(prompt_id: str, config: PromptConfig) -> SettingsPrompt:
     if not _ID.fullmatch(prompt_id):
         raise ConfigError(
-            f"prompts has the id '{prompt_id}', which is not valid. Use letters, digits, '_' and "
-            "'-'."
+            f"prompts has the id '{prompt_id}', which is not valid. Use letters, digits, "
+            "'_' and '-'."
         )
     fields = {
         name: value

@@ -118,9 +118,8 @@ def web_search_of(
     key = clean_key(environment, key_env) if key_env else ""
     if key_env and not key:
         raise ConfigError(
-            f"The web search takes its key from {key_env}, which is not set. Set it, or name "
-            "another variable as "
-            "web_search_key_env."
+            f"The web search takes its key from {key_env}, which is not set. "
+            "Set it, or name another variable as web_search_key_env."
         )
     place = settings.web_search_url or (settings.web_search if is_url else "")
     shared = shared or SharedResources()

@@ -258,8 +258,8 @@ class Lookup:
         adjusted: Sequence[str],
     ) -> bytes | None:
         """Return the answer if it can be cached: a complete answer of the requested model."""
-        # As it was at the time of the request: since then the backend's name can have changed
-        # (SIGHUP).
+        # As it was at the time of the request: since then the backend's name can
+        # have changed (SIGHUP).
         origin = next((origin for origin, known in self._targets.items() if known is target), None)
         if self._reported is None or response.status != "completed" or origin is None:
             return None

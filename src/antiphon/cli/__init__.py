@@ -46,8 +46,8 @@ def _command() -> int:
     from antiphon.cli.quick import serve_flags  # noqa: PLC0415
 
     flags = serve_flags(sys.argv[1:])
-    # what is imported stays: to look for garbage among it takes an eighth of the CPU time of a
-    # start
+    # what is imported stays: to look for garbage among it takes an eighth of the CPU time
+    # of a start
     gc.disable()
     if flags is None:
         from antiphon.cli.main import run as run_command  # noqa: PLC0415

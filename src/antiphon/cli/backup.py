@@ -84,8 +84,8 @@ def restore(
     to = _path("restore", url, file)
     if blobs_next_to(path).exists() and blobs_next_to(to).exists() and not replace:
         raise ConfigError(
-            f"{blobs_next_to(to)} already exists. Use --replace to replace it. Nothing was "
-            "restored."
+            f"{blobs_next_to(to)} already exists. Use --replace to replace it. "
+            "Nothing was restored."
         )
     stored = copies.restore(path, to, replaces=replace)
     print_result(f"Restored {url} from {file}.")
@@ -107,9 +107,8 @@ def _path(command: str, url: str, file: Path) -> Path:
         without_user = redacted(url).replace("…@", "", 1)
         line = POSTGRES[command].format(file=shlex.quote(str(file)), url=shlex.quote(without_user))
         raise ConfigError(
-            f"`antiphon {command}` supports SQLite only. Set PGUSER and PGPASSWORD, and use the "
-            "command of PostgreSQL: "
-            f"{line}"
+            f"`antiphon {command}` supports SQLite only. Set PGUSER and PGPASSWORD, "
+            f"and use the command of PostgreSQL: {line}"
         )
     from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - for SQLite only
 

@@ -37,8 +37,8 @@ def console(
         raise ConfigError("The console is disabled in the settings. Set `console = true`.")
     if settings.store == "sqlite://":
         raise ConfigError(
-            "The store is in memory, so only the server's own process can read a link. Set "
-            "`store` to a file."
+            "The store is in memory, so only the server's own process can read a link. "
+            "Set `store` to a file."
         )
     server = (url or _address(settings)).rstrip("/").removesuffix("/v1")
 

@@ -58,8 +58,8 @@ def demo_backend(
     if unknown := next((name for name in refuse or () if name not in REFUSALS), None):
         names = ", ".join(sorted(REFUSALS))
         raise ConfigError(
-            f"--refuse does not know '{unknown}'.{did_you_mean(unknown, REFUSALS)} Names are: "
-            f"{names}."
+            f"--refuse does not know '{unknown}'.{did_you_mean(unknown, REFUSALS)} "
+            f"Names are: {names}."
         )
     backend = (
         RefusingDemoBackend(refuse) if refuse else WeakDemoBackend() if weak else DemoBackend()

@@ -171,8 +171,7 @@ def _learned(one: StoredLesson) -> Finding:
     stated = f" It said: {one.stated}" if one.stated else ""
     text = (
         f"{redacted(one.place)} refused requests{recipient} for the model '{one.model}': "
-        f"{one.name} is "
-        f"adjusted.{stated}"
+        f"{one.name} is adjusted.{stated}"
     )
     return Finding(
         "lessons",

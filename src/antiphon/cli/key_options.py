@@ -146,6 +146,6 @@ class KeyChange:
         for name in self.unset:
             if getattr(self, fields.get(name, name.value.replace("-", "_"))) is not None:
                 raise ConfigError(
-                    f"`--unset {name.value}` and a new value contradict each other. Use one of "
-                    "them."
+                    f"`--unset {name.value}` and a new value contradict each other. "
+                    "Use one of them."
                 )

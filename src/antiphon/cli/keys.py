@@ -267,6 +267,6 @@ async def _find(store: Store, key_id: str) -> ApiKey:
 def _show(key: str, stored_key: ApiKey, store: Store) -> None:
     print_result(key)
     notice(
-        f"{stored_key.id} of the tenant {stored_key.tenant}, in {store.url}. The key is not shown "
-        "again."
+        f"{stored_key.id} of the tenant {stored_key.tenant}, in {store.url}. "
+        "The key is not shown again."
     )

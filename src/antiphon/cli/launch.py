@@ -34,9 +34,9 @@ from antiphon.extras import require
 from antiphon.upstream.probing.measurement import TOO_WEAK
 
 HINT = (
-    f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. To use your "
-    "own model, start its "
-    "server and restart Antiphon, or set the URL of your model server with --backend."
+    f"{SCRIPTED} is Antiphon's scripted model, because the server found no backend. "
+    "To use your own model, start its server and restart Antiphon, or set the URL of your model "
+    "server with --backend."
 )
 
 
@@ -175,8 +175,8 @@ def _server(
         url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
         if not runs(url):
             text = (
-                f"No Antiphon server responds at {url}. Start it with `antiphon serve`, or "
-                "omit --base-url."
+                f"No Antiphon server responds at {url}. Start it with `antiphon serve`, "
+                "or omit --base-url."
             )
             raise AntiphonError(text)
         yield LaunchedServer(url)

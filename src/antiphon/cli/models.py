@@ -172,8 +172,8 @@ def forget(
 def _no_profile(model: str | None) -> str:
     what = f" of the model '{model}'" if model else ""
     return (
-        f"No profile{what} is stored for these backends. `antiphon models probe "
-        f"{model or 'MODEL'}` measures one."
+        f"No profile{what} is stored for these backends. "
+        f"`antiphon models probe {model or 'MODEL'}` measures one."
     )
 
 

@@ -232,8 +232,8 @@ async def probe(
         for target in found:
             if target not in chosen:
                 console.print(
-                    f"Not probed: {target.state.name} ({target.backend.url}) may cost money. Pass "
-                    "--paid.",
+                    f"Not probed: {target.state.name} ({target.backend.url}) may cost money. "
+                    "Pass --paid.",
                     soft_wrap=True,
                 )
         if not chosen:
@@ -300,11 +300,9 @@ async def _probe(
         )
     if measures:
         console.print(
-            f"Measuring the context window sends {state.name} up to {MOST_STEPS + 1} long "
-            "prompts. Each has up to "
-            f"{LARGEST:,} tokens, or as many as the window that the backend states. This can take "
-            "minutes, and a paid "
-            "backend charges for every token.",
+            f"Measuring the context window sends {state.name} up to {MOST_STEPS + 1} long prompts. "
+            f"Each has up to {LARGEST:,} tokens, or as many as the window that the backend states. "
+            "This can take minutes, and a paid backend charges for every token.",
             soft_wrap=True,
         )
     with console.status(f"Probing {target.model} at {state.name}…") as status:
@@ -314,8 +312,8 @@ async def _probe(
         found = await interview.run(measures_window=measures)
     await store_measurement(store, state.backend, target.model, found, time.time)
     console.print(
-        f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} "
-        "tokens.",
+        f"Probed {target.model} at {state.name}: {found.requests} requests, "
+        f"{found.tokens:,} tokens.",
         soft_wrap=True,
     )
     records = StoredModels(

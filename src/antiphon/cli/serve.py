@@ -131,9 +131,8 @@ async def _has_keys(url: str) -> bool:
 def _check_shared(settings: Settings) -> None:
     if settings.store in MEMORY:
         raise ConfigError(
-            "Several workers need a shared store, but the store is in memory. Set `store` to a "
-            "file or a PostgreSQL "
-            "database."
+            "Several workers need a shared store, but the store is in memory. "
+            "Set `store` to a file or a PostgreSQL database."
         )
 
 

@@ -56,16 +56,14 @@ NEARLY_FULL = 0.9
 
 DISK_FULL = (
     "The disk of the store is full: requests that store something fail. With SQLite, deletions, "
-    "changes of keys, and "
-    "`antiphon purge` still work. Free space, or enlarge the disk."
+    "changes of keys, and `antiphon purge` still work. Free space, or enlarge the disk."
 )
 
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 ALLOW = (
     "A server with API keys shows its status only to requests with the key of `metrics_key_env`, "
-    "from "
-    "`metrics_networks`, or at `metrics_listen`. Set one of them, here and on the server."
+    "from `metrics_networks`, or at `metrics_listen`. Set one of them, here and on the server."
 )
 
 _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -163,8 +161,8 @@ def _read(address: str, key: str) -> Status:
 def view_of(address: str, status: Status) -> Group:
     """Return the tables and lines that show the status of the server at this address."""
     whole = (Column(name, no_wrap=True) for name in WHOLE)
-    # Without padding, the headings are not split on 80 columns, even with a name such as
-    # 127.0.0.1:11434.
+    # Without padding, the headings are not split on 80 columns, even with a name
+    # such as 127.0.0.1:11434.
     table = Table(*whole, *(Column(name, overflow="fold") for name in FOLDED), padding=0)
     for backend in status.backends:
         table.add_row(*_row(backend))
@@ -221,8 +219,8 @@ def _prompts(one: BackendStatus) -> Text:
     break.
     """
     reused = (
-        f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts "
-        "repeated the previous prompt"
+        f"{one.name}: {one.prompt_reused_bytes / one.prompt_bytes:.0%} of its prompts repeated "
+        "the previous prompt"
     )
     if not one.prompt_breaks:
         return Text(reused)

@@ -179,8 +179,8 @@ def reindex(
                 f"The vector store {target.id} has expired, so its files cannot be ingested again."
             )
         print_result(
-            f"Files to ingest again: {count}. `antiphon stores list` shows how many are in "
-            "progress."
+            f"Files to ingest again: {count}. `antiphon stores list` shows how many "
+            "are in progress."
         )
 
     _with_parts(read_settings(config, store=store), act, ingests=False)
@@ -239,8 +239,8 @@ async def _found(parts: Parts, tenant: str, name: str) -> StoredVectorStore:
     store = await _find(parts, tenant, name)
     if store is None:
         raise ConfigError(
-            f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector "
-            "stores."
+            f"The vector store '{name}' does not exist. `antiphon stores list` lists "
+            "the vector stores."
         )
     return store
 
@@ -264,8 +264,8 @@ def _report(store: StoredVectorStore, result: Added) -> None:
     for name, reason in result.failed:
         notice(f"{name}: {reason}")
     print_result(
-        f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} "
-        "failed."
+        f"{store.id}: {result.added} added, {result.unchanged} unchanged, "
+        f"{len(result.failed)} failed."
     )
     if result.failed:
         raise typer.Exit(1)

@@ -56,9 +56,8 @@ def key_of(backend: BackendConfig, environment: Mapping[str, str] | None = None)
     key = clean_key(os.environ if environment is None else environment, backend.key_env)
     if not key:
         raise ConfigError(
-            f"The backend {backend.url} needs a key from the variable {backend.key_env}, which is "
-            "not set. Set the "
-            "variable, or remove `key_env`."
+            f"The backend {backend.url} needs a key from the variable {backend.key_env}, "
+            "which is not set. Set the variable, or remove `key_env`."
         )
     return key
 
@@ -109,9 +108,8 @@ def listen_address(text: str) -> tuple[str, int]:
     )
     if not is_one or int(port) > MOST_PORT:
         raise ConfigError(
-            f"metrics_listen is '{text}', which is not an address with a port. Write it as "
-            "127.0.0.1:9321 or "
-            "[::1]:9321."
+            f"metrics_listen is '{text}', which is not an address with a port. "
+            "Write it as 127.0.0.1:9321 or [::1]:9321."
         )
     return host, int(port)
 
@@ -135,9 +133,8 @@ def check_url(url: str, server: str = "backend") -> None:
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(
-            f"The URL of the {server} must not contain a key, a password or a query. Name the "
-            "variable that holds the "
-            f"key with {KEY_SETTINGS.get(server, '--key-env')}."
+            f"The URL of the {server} must not contain a key, a password or a query. "
+            f"Name the variable that holds the key with {KEY_SETTINGS.get(server, '--key-env')}."
         )
 
 
@@ -150,9 +147,8 @@ def check_collector(url: str, name: str) -> None:
     parts = _parts(url)
     if parts is None or parts.query or parts.fragment:
         raise ConfigError(
-            f"{name} is '{redacted(url)}', which is not the URL of a collector. Write it as "
-            "http://127.0.0.1:4318, and "
-            "put keys in OTEL_EXPORTER_OTLP_HEADERS."
+            f"{name} is '{redacted(url)}', which is not the URL of a collector. "
+            "Write it as http://127.0.0.1:4318, and put keys in OTEL_EXPORTER_OTLP_HEADERS."
         )
 
 
@@ -175,9 +171,8 @@ def _check_connection(backend: BackendConfig) -> None:
         )
     if "@" in backend.proxy:
         raise ConfigError(
-            f"The proxy URL of the backend {backend.url} must not contain a password. Set the "
-            "proxy in the variable "
-            "HTTPS_PROXY or HTTP_PROXY instead."
+            f"The proxy URL of the backend {backend.url} must not contain a password. "
+            "Set the proxy in the variable HTTPS_PROXY or HTTP_PROXY instead."
         )
 
 
@@ -185,9 +180,8 @@ def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
     for server in servers:
         if not _LABEL.fullmatch(server.label):
             raise ConfigError(
-                f"mcp_servers has the label '{server.label}', which is not valid. Use 1 to 64 "
-                "letters, digits, '_' and "
-                "'-'."
+                f"mcp_servers has the label '{server.label}', which is not valid. "
+                "Use 1 to 64 letters, digits, '_' and '-'."
             )
         if bool(server.url) == bool(server.command):
             raise ConfigError(
@@ -203,9 +197,8 @@ def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
             )
         if server.url and (server.args or server.env):
             raise ConfigError(
-                f"The MCP server '{server.label}' has a `url`, and `args` and `env` apply to a "
-                "`command` only. Remove "
-                "them."
+                f"The MCP server '{server.label}' has a `url`, and `args` and `env` apply "
+                "to a `command` only. Remove them."
             )
     for name, provided in (
         ("label", [one.label for one in servers]),
@@ -226,8 +219,7 @@ def _check_web_search(settings: Settings) -> None:
     if name and name not in WEB_SEARCHES:
         raise ConfigError(
             f"web_search is '{redacted(name)}', which is not a provider. Set it to brave, tavily, "
-            "or the URL of a "
-            "SearXNG instance, such as http://127.0.0.1:8888."
+            "or the URL of a SearXNG instance, such as http://127.0.0.1:8888."
         )
     if name == "searxng" and not place:
         raise ConfigError(
@@ -236,8 +228,7 @@ def _check_web_search(settings: Settings) -> None:
     if place and (not _is_url(place) or "?" in place):
         raise ConfigError(
             f"The URL of the web search '{redacted(place)}' is not valid. Use a URL without a "
-            "password and a query, "
-            "and name the variable that holds the key in web_search_key_env."
+            "password and a query, and name the variable that holds the key in web_search_key_env."
         )
 
 
@@ -247,9 +238,9 @@ def _check_file_storage(settings: Settings) -> None:
     is_bucket = place.startswith("s3://")
     if is_bucket and not _BUCKET.fullmatch(place):
         raise ConfigError(
-            f"file_storage is '{redacted(place)}', which is not a bucket. Write s3://bucket or "
-            "s3://bucket/prefix, and "
-            "set the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+            f"file_storage is '{redacted(place)}', which is not a bucket. "
+            "Write s3://bucket or s3://bucket/prefix, and set the credentials in AWS_ACCESS_KEY_ID "
+            "and AWS_SECRET_ACCESS_KEY."
         )
     if place and not is_bucket and not place.startswith(("/", "~/")):
         raise ConfigError(
@@ -259,9 +250,8 @@ def _check_file_storage(settings: Settings) -> None:
         )
     if endpoint and (not _is_url(endpoint) or "?" in endpoint):
         raise ConfigError(
-            f"file_storage_endpoint '{redacted(endpoint)}' is not valid. Set the service's URL "
-            "without a key, such as "
-            "http://127.0.0.1:9000."
+            f"file_storage_endpoint '{redacted(endpoint)}' is not valid. "
+            "Set the service's URL without a key, such as http://127.0.0.1:9000."
         )
 
 
@@ -270,21 +260,19 @@ def _check_code(settings: Settings) -> None:
     if settings.code_python and not settings.code_python.startswith(("/", "~/")):
         raise ConfigError(
             f"code_python is '{redacted(settings.code_python)}', which is not an absolute path. "
-            "Set it to the path of "
-            "the Python of a virtual environment, such as /opt/code/bin/python."
+            "Set it to the path of the Python of a virtual environment, "
+            "such as /opt/code/bin/python."
         )
     place = settings.code_e2b_url
     if settings.code_sandbox == "e2b" and not place:
         raise ConfigError(
-            "code_sandbox is 'e2b' without a URL. Set code_e2b_url to the base URL of the "
-            "service's API, such as "
-            "https://api.e2b.app."
+            "code_sandbox is 'e2b' without a URL. Set code_e2b_url to the base URL "
+            "of the service's API, such as https://api.e2b.app."
         )
     if place and (not _is_url(place) or "?" in place):
         raise ConfigError(
             f"code_e2b_url '{redacted(place)}' is not valid. Set it to the service's base URL "
-            "without a key, and name "
-            "the variable that holds the key in code_e2b_key_env."
+            "without a key, and name the variable that holds the key in code_e2b_key_env."
         )
 
 
@@ -312,9 +300,9 @@ def _parts(url: str) -> SplitResult | None:
 def _check_mcp_url(server: McpServerConfig) -> None:
     if not _is_url(server.url):
         raise ConfigError(
-            f"The `url` of the MCP server '{server.label}' is not valid. Write it as "
-            "https://example.com/mcp without "
-            "credentials, and name the variable that holds the key in `key_env`."
+            f"The `url` of the MCP server '{server.label}' is not valid. "
+            "Write it as https://example.com/mcp without credentials, and name the variable that "
+            "holds the key in `key_env`."
         )
 
 
@@ -322,8 +310,8 @@ def _check_names(settings: Settings) -> None:
     for host in settings.allowed_hosts:
         if not _HOST.fullmatch(host):
             raise ConfigError(
-                f"allowed_hosts has '{host}', which is not a host name. Write it without a "
-                "scheme, port and path."
+                f"allowed_hosts has '{host}', which is not a host name. Write it without a scheme, "
+                "port and path."
             )
     for origin in settings.allowed_origins:
         if not _ORIGIN.fullmatch(origin):
@@ -341,7 +329,6 @@ def _check_network(name: str, network: str) -> None:
         ip_network(network)
     except ValueError as error:
         raise ConfigError(
-            f"{name} has '{network}', which is not a network. Write it as 10.1.0.0/16, with zeros "
-            "after the prefix, or "
-            "as a single address."
+            f"{name} has '{network}', which is not a network. Write it as 10.1.0.0/16, "
+            "with zeros after the prefix, or as a single address."
         ) from error

@@ -144,8 +144,8 @@ def _wrong_value(
     kind, bounds = _type_at(steps)
     if not displayed:  # a value in a list of tables is not a table
         return (
-            f"{prefix}it must be a table, not "
-            f"{_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
+            f"{prefix}it must be a table, "
+            f"not {_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
         )
     place = _place(displayed)
     if is_key:
@@ -155,8 +155,8 @@ def _wrong_value(
         )
     if not in_table and steps[0] in _TABLES:
         return (
-            f"`{place}` must be a list of tables, not "
-            f"{_written(value)}.{_table_advice(place) if is_file else ''}"
+            f"`{place}` must be a list of tables, "
+            f"not {_written(value)}.{_table_advice(place) if is_file else ''}"
         )
     if (choices := _choices(kind)) and isinstance(value, str):
         near = closest_name(value, choices)

@@ -273,9 +273,8 @@ class ConsoleReader:
         stored = await self._store.read(responses.load, facts.tenant, facts.id)
         if stored is None:
             raise ClientError(
-                f"The content of the response '{facts.id[:100]}' is not stored: its request had "
-                "`store: false`, it "
-                "has not ended, or it was deleted.",
+                f"The content of the response '{facts.id[:100]}' is not stored: "
+                "its request had `store: false`, it has not ended, or it was deleted.",
                 status=404,
                 code="not_stored",
             )

@@ -121,8 +121,8 @@ def stored_report(body: bytes) -> StoredReport:
     text = encode(report)
     if len(text) > MOST_BYTES:
         raise ClientError(
-            f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are "
-            "allowed."
+            f"The report has {len(text)} bytes without its exchanges. "
+            f"At most {MOST_BYTES} are allowed."
         )
     return StoredReport(
         f"report_{sha256(text).hexdigest()[:32]}",

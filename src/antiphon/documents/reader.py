@@ -176,7 +176,6 @@ def _failed(error: ChildError, limits: DocumentLimits) -> DocumentError:
         )
     return DocumentError(
         "invalid_file",
-        f"Reading the file needs more than {limits.memory // 1024 // 1024} MB of memory or "
-        f"{limits.cpu} seconds of CPU "
-        "time, or the file is damaged.",
+        f"Reading the file needs more than {limits.memory // 1024 // 1024} MB of memory "
+        f"or {limits.cpu} seconds of CPU time, or the file is damaged.",
     )

@@ -57,9 +57,8 @@ class Bounds:
         if amount > most:
             raise ClientError(
                 f"Your input exceeds the context window: its history has {amount} {kind} or more, "
-                "and this server "
-                f"loads at most {most}. Start a new chain, and compact it before it grows this "
-                "long.",
+                f"and this server loads at most {most}. Start a new chain, "
+                "and compact it before it grows this long.",
                 code="context_length_exceeded",
                 param=param,
             )
@@ -71,8 +70,7 @@ class Bounds:
         if size > self.history_bytes:
             raise ClientError(
                 "Your input exceeds the context window: this server loads at most "
-                f"{self.history_bytes} bytes of the "
-                "items that an input refers to.",
+                f"{self.history_bytes} bytes of the items that an input refers to.",
                 code="context_length_exceeded",
                 param="input",
             )
@@ -87,9 +85,8 @@ class Bounds:
         ):
             if amount > most:
                 raise ClientError(
-                    f"The conversation is full: it would have {amount} {kind}, and the limit is "
-                    f"{most}. Delete items, "
-                    "or continue in a new conversation.",
+                    f"The conversation is full: it would have {amount} {kind}, "
+                    f"and the limit is {most}. Delete items, or continue in a new conversation.",
                     code="conversation_too_large",
                     param="conversation",
                 )

@@ -146,8 +146,8 @@ async def load_context(
     # In this order: see the module.
     try:
         await loading.load_history(recalled)
-        # A chain can be continued without a new input; a conversation without items has nothing to
-        # continue.
+        # A chain can be continued without a new input; a conversation without items has
+        # nothing to continue.
         is_bare = (
             not loading.provided and request.previous_response_id is None and not context.history
         )
@@ -230,8 +230,8 @@ class _Loading:
             )
             sent, items, content_parts = await reading
             await self._intake.add(weight(0, content_parts))
-            # The known beginning was checked with that request, and has its messages: only the rest
-            # is new.
+            # The known beginning was checked with that request, and has its messages:
+            # only the rest is new.
             if sent is not None:
                 context.input = items
                 context.opened = sent.opened
@@ -261,8 +261,8 @@ class _Loading:
             context.input.append(item if is_whole else await refers.resolve(item))
             if type(item) in SIGNABLE:
                 await refers.recall_signature(item)
-        # The translated turns of a chain are shared with other requests, so a thread builds its
-        # own.
+        # The translated turns of a chain are shared with other requests, so a thread
+        # builds its own.
         prefix = None if context.is_large else context.prefix
         context.items = ModelConversation([*context.history, *context.input], prefix)
         # With a prefix, the items before it are already translated, so their number does not count.
@@ -334,8 +334,8 @@ def conversation_locked() -> ClientError:
     13).
     """
     return ClientError(
-        "Another process is currently operating on this conversation. Please retry in a few "
-        "seconds.",
+        "Another process is currently operating on this conversation. "
+        "Please retry in a few seconds.",
         code="conversation_locked",
         param="conversation",
         headers={"retry-after": "2"},
@@ -395,8 +395,7 @@ def _check_new(items: Sequence[InputItem], context: Context, *, may_refer: bool)
 def _request_outside_history() -> ClientError:
     return ClientError(
         "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history "
-        "already has each "
-        "'mcp_approval_request'. Send only the 'mcp_approval_response'.",
+        "already has each 'mcp_approval_request'. Send only the 'mcp_approval_response'.",
         code="invalid_value",
         param="input",
     )
@@ -414,8 +413,7 @@ async def _chain(
             raise previous_not_found(response_id)
         raise ClientError(
             f"Invalid 'previous_response_id': response '{response_id}' has status "
-            f"'{parent.status}', "
-            "and only a completed or incomplete response can be followed.",
+            f"'{parent.status}', and only a completed or incomplete response can be followed.",
             code="invalid_value",
             param="previous_response_id",
         )

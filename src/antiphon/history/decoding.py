@@ -99,8 +99,8 @@ async def in_slices(
                 yield part
     except NoRoomError as error:
         text = (
-            "The server is overloaded: too many long histories are being loaded. Please try "
-            "again later."
+            "The server is overloaded: too many long histories are being loaded. "
+            "Please try again later."
         )
         raise AntiphonError.overloaded(text) from error
 

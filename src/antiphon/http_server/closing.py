@@ -180,8 +180,8 @@ class ClosingConnection(asyncio.Protocol):
         if too_many <= 0:
             self._set_deadline()
         elif too_many <= MAX_LEAVING:
-            # The error follows the client's first request: a client does not read an earlier one as
-            # its answer.
+            # The error follows the client's first request: a client does not read an earlier one
+            # as its answer.
             self._is_one_too_many = True
             self._abort_in(LAST_WORDS)
         else:

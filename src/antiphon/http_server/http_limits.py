@@ -365,8 +365,8 @@ class HttpConnection(ClosingConnection):
         if codings.lower() != b"chunked" or self._parser.get_http_version() == "1.0":
             raise self._refusal(
                 400,
-                "The request's Transfer-Encoding is not supported. Send 'chunked', or a "
-                "Content-Length.",
+                "The request's Transfer-Encoding is not supported. Send 'chunked', "
+                "or a Content-Length.",
             )
 
     def _check_size(self) -> None:

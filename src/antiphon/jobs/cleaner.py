@@ -110,17 +110,16 @@ class Cleaner(Periodic):
 def differs(skew: float) -> str:
     """Return a sentence about a clock that differs from the store's."""
     return (
-        f"This server's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the "
-        "store's."
+        f"This server's clock is {abs(skew):.0f} s "
+        f"{'ahead of' if skew > 0 else 'behind'} the store's."
     )
 
 
 def too_large(size: PurgeSize, fraction: float) -> str:
     """Return a sentence about a purge that would delete too much."""
     return (
-        f"At least {size.expired:,} of about {size.total:,} stored responses have expired, more "
-        "than the "
-        f"{fraction:.0%} that one purge can delete (setting purge_fraction)."
+        f"At least {size.expired:,} of about {size.total:,} stored responses have expired, "
+        f"more than the {fraction:.0%} that one purge can delete (setting purge_fraction)."
     )
 
 

@@ -162,8 +162,8 @@ async def _write(
         )
     count = 0
     with await parts.quota.reserve(file.tenant, len(text)):
-        # Part by part, so that neither all chunks nor all vectors of a large file are in memory at
-        # once.
+        # Part by part, so that neither all chunks nor all vectors of a large file are
+        # in memory at once.
         async for part in _parts(parts, ingestion, text):
             # A slow embedding server must not make a large file fail.
             with _untimed(limit):

@@ -148,8 +148,8 @@ class ProfileKeeper(Periodic):
             measured={name: profile for name, profile in state.measured.items() if name != key[1]}
         )
         log.warning(
-            "The model '%s' at the backend '%s' has changed since it was probed; its profile is "
-            "no longer used. %s",
+            "The model '%s' at the backend '%s' has changed since it was probed; "
+            "its profile is no longer used. %s",
             key[1],
             state.name,
             "It is probed again." if self._probes else f"Run `antiphon models probe {key[1]}`.",

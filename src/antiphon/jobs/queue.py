@@ -350,9 +350,8 @@ def _origin_of(parts: JobParts, job: Job, model: str) -> ResponseOrigin | None:
 def credentials_not_stored() -> ClientError:
     """Return the error for credentials of other servers, which workers would not have."""
     return ClientError(
-        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not stored, so a "
-        "background response "
-        "would run without them. Send the request without 'background'.",
+        "Unsupported value: the 'authorization' and 'headers' of 'mcp' tools are not stored, "
+        "so a background response would run without them. Send the request without 'background'.",
         code="unsupported_value",
         param="tools",
     )
@@ -361,9 +360,8 @@ def credentials_not_stored() -> ClientError:
 def queue_full(most: int) -> ClientError:
     """Return the error for a background response if the tenant's queue is full: 429."""
     return ClientError(
-        f"Too many background responses are waiting: the limit is {most}. Try again after some "
-        "have ended, or cancel "
-        "some.",
+        f"Too many background responses are waiting: the limit is {most}. "
+        "Try again after some have ended, or cancel some.",
         status=429,
         type="requests",
         code="background_queue_full",

@@ -74,8 +74,8 @@ class Worker:
     """What this worker owns in the store without knowing of it, with the time of detection."""
 
     def __post_init__(self) -> None:
-        # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims
-        # nothing.
+        # A capacity of 0 would mean no limit there; with a concurrency of 0,
+        # `_claim` claims nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
         self._slots = self.parts.shared.add("background_jobs", slots)
         idle = FairScheduler(
@@ -136,8 +136,8 @@ class Worker:
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
-        # Jobs in idle slots do not count: they return to the queue as soon as another one needs
-        # their slot.
+        # Jobs in idle slots do not count: they return to the queue as soon as another one
+        # needs their slot.
         while self._slots.in_use < self.concurrency:
             here = int(
                 SHARE * (self.concurrency - self._slots.in_use)

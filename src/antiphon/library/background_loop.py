@@ -16,14 +16,12 @@ T = TypeVar("T")
 
 FORKED = (
     "This client was used before the process forked, and its thread and its connections stayed "
-    "behind. Create a client "
-    "in each process, after the fork."
+    "behind. Create a client in each process, after the fork."
 )
 
 INSIDE = (
     "A synchronous client was called from code that it runs itself, such as a backend or a tool, "
-    "and would wait for "
-    "itself. Use AsyncAntiphon there."
+    "and would wait for itself. Use AsyncAntiphon there."
 )
 
 

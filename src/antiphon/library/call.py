@@ -42,7 +42,7 @@ def _plain(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if dump is None:
         raise TypeError(
-            f"A parameter holds a value of the type '{type(value).__name__}', which JSON cannot "
-            "represent."
+            f"A parameter holds a value of the type '{type(value).__name__}', "
+            "which JSON cannot represent."
         )
     return dump(mode="json", exclude_unset=True, warnings=False)

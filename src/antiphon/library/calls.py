@@ -183,8 +183,8 @@ class Calls:
                             ]
             if not has_events:
                 raise BackendError(
-                    "The backend returned images without a stream. Send the request without "
-                    "`stream`."
+                    "The backend returned images without a stream. "
+                    "Send the request without `stream`."
                 )
 
         stream = AsyncStream(source())

@@ -36,8 +36,8 @@ class Form:
             yield f"{self._head(name)}\r\n\r\n{value}\r\n".encode()
         for name, filename, content, kind in self._files:
             yield (
-                f'{self._head(name)}; filename="{_escaped(filename)}"\r\ncontent-type: '
-                f"{kind}\r\n\r\n"
+                f"{self._head(name)}; "
+                f'filename="{_escaped(filename)}"\r\ncontent-type: {kind}\r\n\r\n'
             ).encode()
             async for piece in _pieces(content):
                 yield piece
@@ -64,8 +64,8 @@ def form_fields(parameters: Mapping[str, Any]) -> dict[str, str]:
             fields[name] = str(value)
         elif value is not None:
             raise TypeError(
-                f"`{name}` is a {type(value).__name__}. Pass a text, a number, a bool or a "
-                "dictionary."
+                f"`{name}` is a {type(value).__name__}. Pass a text, a number, "
+                "a bool or a dictionary."
             )
     return fields
 
@@ -82,8 +82,8 @@ def _parts_of(name: str, file: FileInput) -> tuple[str, FileContent, str]:
         getattr(content, "read", None)
     ):
         text = (
-            "Pass bytes, a path, an object that was opened for reading bytes, or a tuple of a "
-            "name and one of them."
+            "Pass bytes, a path, an object that was opened for reading bytes, "
+            "or a tuple of a name and one of them."
         )
         raise TypeError(f"`{name}` is a {type(content).__name__}. {text}")
     if any(mark in kind for mark in "\r\n\0"):

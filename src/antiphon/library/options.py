@@ -107,8 +107,8 @@ def _positive(name: str, value: object, unit: str, otherwise: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(
-            f"`{name}` is a {type(value).__name__}. Pass {unit} as a number, or None for "
-            f"{otherwise}."
+            f"`{name}` is a {type(value).__name__}. Pass {unit} as a number, "
+            f"or None for {otherwise}."
         )
     if not value > 0:
         raise ValueError(

@@ -51,10 +51,9 @@ IN_APPLICATIONS = (*LISTENING, *LOGGING)
 CLOSED = "This {what} is closed. Create another one."
 
 ANOTHER_LOOP = (
-    "This {what} was first used in another event loop. Each event loop, and so each thread, needs "
-    "an object of its "
-    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in "
-    "every thread."
+    "This {what} was first used in another event loop. Each event loop, "
+    "and so each thread, needs an object of its own: create it there, and close it there. "
+    "`Antiphon`, the synchronous client, can be used in every thread."
 )
 
 
@@ -162,8 +161,8 @@ def _resolved(
     _check_types(settings, backend)
     if key and not isinstance(backend, str):
         raise ConfigError(
-            "`key` was passed without the URL of a `backend`. Pass both, or set `key_env` in "
-            "settings."
+            "`key` was passed without the URL of a `backend`. Pass both, "
+            "or set `key_env` in settings."
         )
     if settings is None:
         settings = Settings(store=MEMORY)

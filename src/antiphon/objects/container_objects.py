@@ -70,9 +70,9 @@ def no_such_file(container_id: str, file_id: str) -> ClientError:
 def container_full(quota: ContainerQuota) -> ClientError:
     """Return the error for files that do not fit into their container."""
     return ClientError(
-        f"The container has no room for this: it can hold at most {quota.files} files with "
-        f"{quota.size} bytes in "
-        "total. Delete files that you no longer need, or use another container.",
+        f"The container has no room for this: it can hold at most {quota.files} files "
+        f"with {quota.size} bytes in total. Delete files that you no longer need, "
+        "or use another container.",
         code="container_full",
     )
 
@@ -80,9 +80,8 @@ def container_full(quota: ContainerQuota) -> ClientError:
 def too_many_containers(quota: ContainerQuota) -> ClientError:
     """Return the error for a tenant that has reached its limit of running containers."""
     return ClientError(
-        f"You exceeded your quota of containers: {quota.containers} can exist at once. Delete "
-        "containers that you no "
-        "longer need, or wait until one expires.",
+        f"You exceeded your quota of containers: {quota.containers} can exist at once. "
+        "Delete containers that you no longer need, or wait until one expires.",
         status=429,
         type="insufficient_quota",
         code="container_quota_exceeded",

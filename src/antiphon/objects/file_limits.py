@@ -81,17 +81,17 @@ def too_large(most: int, param: str) -> ClientError:
 def over_quota(use: FileUse, quota: FileQuota) -> ClientError:
     """Return the error for a tenant that has reached its file quota."""
     return _over(
-        f"{use.files} files with {use.size} bytes are stored, and {quota.files} files with "
-        f"{quota.size} bytes are "
-        "allowed: the new file does not fit. Delete files that you no longer need."
+        f"{use.files} files with {use.size} bytes are stored, and {quota.files} "
+        f"files with {quota.size} bytes are allowed: the new file does not fit. "
+        "Delete files that you no longer need."
     )
 
 
 def over_storage(stored: int, most: int) -> ClientError:
     """Return the error for a tenant that has reached its storage limit."""
     return _over(
-        f"{stored} bytes are stored, and {most} are allowed. Delete files, responses or "
-        "conversations."
+        f"{stored} bytes are stored, and {most} are allowed. Delete files, "
+        "responses or conversations."
     )
 
 

@@ -45,8 +45,8 @@ class FileTexts:
             document = await self._read(file)
         if document.is_cut:
             text = (
-                f"The file has more than {INGESTION.longest // 1_000_000} MB of text. Split "
-                "the file."
+                f"The file has more than {INGESTION.longest // 1_000_000} MB of text. "
+                "Split the file."
             )
             raise DocumentError("invalid_file", text)
         return document.text

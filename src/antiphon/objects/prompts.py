@@ -240,8 +240,8 @@ class Prompts:
     def _check_stored(self, prompt_id: str) -> None:
         if prompt_id in self._named:
             text = (
-                f"The prompt '{prompt_id}' is defined in the settings of this server. Change "
-                "it there."
+                f"The prompt '{prompt_id}' is defined in the settings of this server. "
+                "Change it there."
             )
             raise ClientError(text, code="read_only_prompt")
 
@@ -282,8 +282,8 @@ def _encoded(template: PromptTemplate) -> bytes:
     """
     if carries_credentials(CreateResponse(model="", input="", **defaults_of(template))):
         text = (
-            "The 'authorization' and 'headers' of 'mcp' tools are not stored. Send such tools "
-            "in each request."
+            "The 'authorization' and 'headers' of 'mcp' tools are not stored. "
+            "Send such tools in each request."
         )
         raise ClientError(text, code="unsupported_value", param="defaults.tools")
     return msgspec.json.encode(template)
@@ -291,7 +291,7 @@ def _encoded(template: PromptTemplate) -> bytes:
 
 def _full() -> ClientError:
     text = (
-        f"This project has {MOST_VERSIONS:,} versions of prompts, which is the limit. Delete "
-        "some prompts."
+        f"This project has {MOST_VERSIONS:,} versions of prompts, which is the limit. "
+        "Delete some prompts."
     )
     return ClientError(text, status=429, type="requests", code="prompts_limit_reached")

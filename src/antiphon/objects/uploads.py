@@ -147,10 +147,9 @@ class Uploads:
         try:
             if request.md5 is not None and digest.hexdigest() != request.md5.lower():
                 raise ClientError(
-                    f"The MD5 of the uploaded bytes is {digest.hexdigest()}, not the one in "
-                    "'md5'. The upload is still "
-                    "pending: upload the damaged parts again, then complete it with the new part "
-                    "IDs.",
+                    f"The MD5 of the uploaded bytes is {digest.hexdigest()}, not the one in 'md5'. "
+                    "The upload is still pending: upload the damaged parts again, "
+                    "then complete it with the new part IDs.",
                     code="invalid_value",
                     param="md5",
                 )
@@ -210,9 +209,9 @@ def _chosen(
     size = sum(part.size for part in chosen)
     if size != upload.size:
         raise ClientError(
-            f"The parts have {size} bytes together, but the upload was announced with "
-            f"{upload.size}. The upload is "
-            "still pending: upload the missing parts, or list all part IDs.",
+            f"The parts have {size} bytes together, but the upload was announced "
+            f"with {upload.size}. The upload is still pending: upload the missing parts, "
+            "or list all part IDs.",
             code="invalid_value",
             param="part_ids",
         )

@@ -142,8 +142,8 @@ class Webhooks:
             answered = await self.courier.test(endpoint, self.new_id("wh"), event.body)
         except NoRoomError as error:
             raise ClientError(
-                "Too many of your webhook deliveries are waiting. Try again after they have been "
-                "sent.",
+                "Too many of your webhook deliveries are waiting. "
+                "Try again after they have been sent.",
                 status=429,
                 type="requests",
                 code="rate_limit_exceeded",

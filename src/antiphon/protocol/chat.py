@@ -74,11 +74,11 @@ KNOWN_CODES = {
 OVERFLOWS = (
     # OpenAI, Azure, Groq: their code. Z.ai and gateways: its relatives.
     r"context[_ ](?:length|window)[_ ]exceeded",
-    # OpenAI, Azure, DeepSeek, vLLM, Mistral, OpenRouter: fast-agent#621, vllm#20409,
-    # OpenHands#9937.
+    # OpenAI, Azure, DeepSeek, vLLM, Mistral, OpenRouter: fast-agent#621,
+    # vllm#20409, OpenHands#9937.
     r"maximum context (?:length|limit)",
-    # OpenAI's Responses API; llama-cpp-python: its issue 416; Anthropic with its output:
-    # claude-code#408.
+    # OpenAI's Responses API; llama-cpp-python: its issue 416; Anthropic with its
+    # output: claude-code#408.
     r"exceeds? (?:the )?(?:model's )?context (?:length|window|limit)",
     # Azure and OpenAI since GPT-4.1: litellm's tests quote it.
     r"input tokens exceed the configured limit",

@@ -126,8 +126,8 @@ class _Slices:
         for begin, end, string in runs(body):
             if opened and end - self._begin >= SLICE:
                 comma = _TO_COMMA.match(body, begin, string if end - string > LONG else end)
-                # If only whitespace precedes it in this stretch, a member ends there or the comma
-                # is wrong.
+                # If only whitespace precedes it in this stretch, a member ends there
+                # or the comma is wrong.
                 if comma is not None and (comma[0][:-1].strip() or body[begin - 1] in _ENDING):
                     self._take(comma.end() - 1)
             if end - string > LONG:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     OutputItems = list[OutputItem]
     TextOfMessages = str
 else:
-    # msgspec does not check the items of a response that it reads, so items of unknown types
-    # survive.
+    # msgspec does not check the items of a response that it reads, so items
+    # of unknown types survive.
     OutputItems = list[Any]
     TextOfMessages = str | UnsetType
 

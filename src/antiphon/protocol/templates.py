@@ -80,15 +80,15 @@ def _check_names(template: PromptTemplate, variables: Variables) -> None:
     if unknown := [refusals.quoted(name) for name in variables if name not in places]:
         known = f"It has {refusals.listed(places)}." if places else "It has no variables."
         words = (
-            f"Unknown prompt variables: {refusals.listed(unknown[:10])}. The prompt does not "
-            f"have them. {known}"
+            f"Unknown prompt variables: {refusals.listed(unknown[:10])}. "
+            f"The prompt does not have them. {known}"
         )
         raise ClientError(words, code=refusals.UNKNOWN_PARAMETER, param=PATH)
     sizes = {name: _size(value) for name, value in variables.items()}
     if sum((places[name] - 1) * size for name, size in sizes.items()) > MOST_GROWTH:
         words = (
-            f"the prompt would repeat them in more than {MOST_GROWTH:,} characters. Send "
-            "shorter variables."
+            f"the prompt would repeat them in more than {MOST_GROWTH:,} characters. "
+            "Send shorter variables."
         )
         raise refusals.invalid(PATH, words)
 

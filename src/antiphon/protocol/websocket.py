@@ -106,8 +106,7 @@ def take_lane(data: dict[str, Any]) -> str | None:
     if lane is not None and not (isinstance(lane, str) and _STREAM_ID.fullmatch(lane)):
         raise ClientError(
             "The 'stream_id' field must be a non-empty string with at most 256 characters and may "
-            "only contain "
-            "letters, numbers, underscores, hyphens, and periods.",
+            "only contain letters, numbers, underscores, hyphens, and periods.",
             code="invalid_stream_id",
             param="stream_id",
         )

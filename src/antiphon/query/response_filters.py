@@ -170,9 +170,8 @@ def _condition(name: str, value: str) -> Condition:
     read = READERS.get(name)
     if read is None:
         raise FilterError(
-            f"Unknown filter '{name}'. The filters are: {', '.join(NAMES)}. To search for text "
-            "with a colon, write "
-            f'"{name}:{value}" in double quotes.'
+            f"Unknown filter '{name}'. The filters are: {', '.join(NAMES)}. "
+            f'To search for text with a colon, write "{name}:{value}" in double quotes.'
         )
     return read(name, value)
 
@@ -206,8 +205,8 @@ def _compare(name: str, value: str) -> Compare:
         example = "tokens:>20k" if name == "tokens" else f"{name}:>10s"
         known = ", ".join(unit for unit in units if unit)
         raise FilterError(
-            f"'{name}' cannot be '{value}'. Write a comparison such as {example}; units are "
-            f"{known}."
+            f"'{name}' cannot be '{value}'. Write a comparison such as {example}; "
+            f"units are {known}."
         )
     factor = units[found[3]] * (1 if name == "tokens" else 1_000)
     return Compare(name, cast("Comparison", found[1]), round(float(found[2]) * factor))
@@ -226,8 +225,8 @@ def _time(name: str, value: str, now: float) -> int:
     if found is None or seconds is None:
         raise FilterError(
             f"'{name}' cannot be '{value}'. Write how long ago, such as {name}:1h "
-            f"({', '.join(AGES)}), or a time such "
-            f"as {name}:2026-11-22T12:00 (UTC unless it has an offset)."
+            f"({', '.join(AGES)}), or a time such as {name}:2026-11-22T12:00 (UTC unless it "
+            "has an offset)."
         )
     sign, hours, minutes = found.groups()[6:]
     offset = 0 if sign is None else int(f"{sign}1") * (int(hours) * 3_600 + int(minutes) * 60)

@@ -116,8 +116,8 @@ class IdempotencyKeys:
                 )
             except StoreError as trouble:
                 text = (
-                    "Cannot release the Idempotency-Key of the failed response %s until the "
-                    "store works again: %s"
+                    "Cannot release the Idempotency-Key of the failed response %s until the store "
+                    "works again: %s"
                 )
                 log.warning(text, identity.response_id, trouble)
             raise

@@ -216,8 +216,8 @@ class ForegroundRecorder:
         except StoreError as error:
             # The worker releases it when the store is available again.
             text = (
-                "Cannot release the conversation or key of the failed response %s until the "
-                "store works again: %s"
+                "Cannot release the conversation or key of the failed response %s until the store "
+                "works again: %s"
             )
             log.warning(text, self.identity.response_id, error)
 

@@ -67,8 +67,8 @@ class StorageQuota:
         """
         if not self.bounds.stored_bytes:
             return StorageReservation(self._reserved, tenant, 0)
-        # Earlier requests can be stored meanwhile and then count twice: never counting them would
-        # be worse.
+        # Earlier requests can be stored meanwhile and then count twice:
+        # never counting them would be worse.
         before = self._reserved.get(tenant, 0)
         reservation = StorageReservation(self._reserved, tenant, COPIES * size + OUTPUT)
         try:

@@ -60,8 +60,8 @@ async def containers_of(
     if behind is None or not tools:
         return {}
     if target.api_for(request, items) != "chat":
-        # The backend runs them. If a Chat backend has to replace it, the first call reports an
-        # invalid container.
+        # The backend runs them. If a Chat backend has to replace it, the first call reports
+        # an invalid container.
         new = parts.new_id("cntr")
         return {_kind_of(tool): named_container(tool) or new for tool in tools}
     return await _found(behind, tools, tenant, newest_container(items, resume))

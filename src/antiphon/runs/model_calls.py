@@ -224,8 +224,8 @@ class ModelCaller:
         """
         route = self._route
         plan = self._plan
-        # The turn built the body for one target, which was paused meanwhile: another one may need
-        # another body.
+        # The turn built the body for one target, which was paused meanwhile:
+        # another one may need another body.
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
@@ -257,8 +257,8 @@ class ModelCaller:
             body = encode_body(step.body)
         else:
             body = await self._offload.run(context.tenant, encode_large_body, step.body)
-        # What the backend's prefix cache can reuse of the prompt before: compared once the answer
-        # is complete.
+        # What the backend's prefix cache can reuse of the prompt before:
+        # compared once the answer is complete.
         self._prompt = None
         if route.target.dialect.prefix_cache and self._prompts is not None:
             self._prompt = await prompt_of(step, plan, self._offload)

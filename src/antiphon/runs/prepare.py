@@ -251,8 +251,8 @@ def _plan_of(
         request = replace(
             request, prompt_cache_options=forwarded_options(request.prompt_cache_options)
         )
-    # A warm-up has no output to store. Else the request or a backend's settings must want the
-    # cache.
+    # A warm-up has no output to store. Else the request or a backend's settings must
+    # want the cache.
     uses_cache = uses_cache and not warms and (request.antiphon is not None or candidates.caches)
     cache = parts.cache.lookup(request, items, tenant, candidates) if uses_cache else None
     # A backend that has the beginning of this prompt in its own cache is preferred.

@@ -95,8 +95,8 @@ class Refusals:
         mine = lessons.by_tenant.get(builder.tenant, NOTHING) | (
             simplified.lessons if simplified else NOTHING
         )
-        # A parameter that the client wrote for the backend itself is refused by the backend, and
-        # not here.
+        # A parameter that the client wrote for the backend itself is refused by the backend,
+        # and not here.
         return lessons.refused | mine.difference(own_parameters(builder.request))
 
     def adapt(

@@ -48,8 +48,8 @@ class Run(StepLoop):
 
     def __init__(self, plan: RunPlan, parts: RunParts) -> None:
         self._recorder = plan.recorder
-        # No reference from these back to the run: all of a request is freed when it ends, without
-        # garbage collection.
+        # No reference from these back to the run: all of a request is freed when it ends,
+        # without garbage collection.
         route = plan.route
         tenant = plan.context.tenant
         keyring = parts.keyring
@@ -240,8 +240,8 @@ class Run(StepLoop):
     async def _end(self, step: FinishRun | None) -> list[Event]:
         """Store the response, then emit its end: as the turn decided, unless it has failed."""
         if step is not None:
-            # Nothing was sent: the failure is the HTTP reply, and nothing of the response is
-            # stored.
+            # Nothing was sent: the failure is the HTTP reply, and nothing
+            # of the response is stored.
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
                 raise step.ending.error
             # Both add to the response object, so they come before its last snapshot.
@@ -249,8 +249,8 @@ class Run(StepLoop):
                 self._note_removed(step)
             if self.plan.diagnoses:
                 await self._diagnose(step)
-            # A turn can end without a call of the model, after too many repetitions: the stream
-            # still begins.
+            # A turn can end without a call of the model, after too many repetitions:
+            # the stream still begins.
             if self.is_stream and self.phase is Phase.PENDING:
                 self._start()
             conclude(self._writer, step.ending)
@@ -258,8 +258,8 @@ class Run(StepLoop):
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
         writer = self._writer
-        # The end can be taken back to this number: its events are not sent before the store has
-        # them.
+        # The end can be taken back to this number: its events are not sent before
+        # the store has them.
         before = writer.take()
         number = writer.next_number
         if self._cache is not None:
@@ -267,15 +267,15 @@ class Run(StepLoop):
         writer.end()
         batch = [*before, *writer.take()] if writer.has_reader else before
         if self._recorder is not None:
-            # In the same transaction as the response, so that lists and figures never contradict
-            # it.
+            # In the same transaction as the response, so that lists and figures
+            # never contradict it.
             if self.origin is not None:
                 self._note_facts(self._recorder)
             try:
                 await self._recorder.save(writer.response, writer.sealed, batch)
             except AntiphonError as error:
-                # The client must not receive `completed` for a response that it cannot retrieve: it
-                # fails instead.
+                # The client must not receive `completed` for a response that it cannot retrieve:
+                # it fails instead.
                 await self._recorder.drop()
                 if not is_announced:
                     raise

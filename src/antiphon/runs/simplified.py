@@ -47,9 +47,8 @@ class Simplified(Struct):
             self.trial = None
             return
         log.warning(
-            "The backend '%s' refused a request for the model '%s' without a known reason, and "
-            "accepted its plainest "
-            "form. It said: %s",
+            "The backend '%s' refused a request for the model '%s' without a known reason, "
+            "and accepted its plainest form. It said: %s",
             self.target.state.backend.name,
             self.target.name,
             self.stated,

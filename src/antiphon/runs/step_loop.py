@@ -117,8 +117,8 @@ class StepLoop(ABC):
         self.stop_cause: Stop | None = None
         self._parts = parts
         self._cache = plan.cache
-        # A recorder that needs no events, or receives them elsewhere, is not on the path of a
-        # batch.
+        # A recorder that needs no events, or receives them elsewhere, is not on the path
+        # of a batch.
         self._frames = (
             plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         )
@@ -157,8 +157,8 @@ class StepLoop(ABC):
 
     async def result(self) -> Response:
         """Run the response and return it. Raises `AntiphonError` if it failed."""
-        # The request has `stream`, but its caller wants the response alone: the same path, without
-        # a reader.
+        # The request has `stream`, but its caller wants the response alone: the same path,
+        # without a reader.
         if self.is_stream:
             async with aclosing(self.events()) as batches:
                 async for _ in batches:
@@ -183,8 +183,8 @@ class StepLoop(ABC):
                 await self._close_step()
                 self._fail(error)
                 step = None
-            # Not inside: if the end cannot be stored, no step has failed, and `_end` knows what
-            # follows.
+            # Not inside: if the end cannot be stored, no step has failed, and `_end`
+            # knows what follows.
             await self._end(step)
         finally:
             await self._close()
@@ -202,8 +202,8 @@ class StepLoop(ABC):
         self._begin()
         try:
             try:
-                # Only a response that was queued has events before its first step: it was announced
-                # then.
+                # Only a response that was queued has events before its first step:
+                # it was announced then.
                 if self._writer.pending:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
@@ -350,8 +350,8 @@ class StepLoop(ABC):
             # failure and a failover.
             answer.is_broken = True
             answer.reader.fail(error)
-        # The end releases the text that was held back, so it can be as much work as all parts
-        # together.
+        # The end releases the text that was held back, so it can be as much work
+        # as all parts together.
         self._answer = None
         if answer.is_checked and answer.size > LARGE_ANSWER:
             self._is_small = False

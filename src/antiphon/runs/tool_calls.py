@@ -151,8 +151,8 @@ class ToolExecutor:
         # that it may have run.
         await self._save(checkpoint)
         self._sources = sources_of(self._seen(), self._unseal)
-        # What the conversation contains before these calls: no call can extend what another one may
-        # do.
+        # What the conversation contains before these calls: no call can extend what another
+        # one may do.
         was_provided = provenance_of(self._request, self._seen(), self._unseal)
         places = asyncio.Semaphore(SIDE_BY_SIDE)
         tasks = [
@@ -164,8 +164,8 @@ class ToolExecutor:
                 one.call.run()
             yield
             reports = any(one.note.kind in REPORTING for one in calls)
-            # A result is durable before its event is sent, and so before a client or the model can
-            # use it.
+            # A result is durable before its event is sent, and so before a client or the model
+            # can use it.
             async for is_ended in ended(tasks, self._progress if reports else None):
                 if is_ended:
                     await self._save(checkpoint)
@@ -347,16 +347,16 @@ class ToolExecutor:
         # At most once: a call with side effects that a dead worker may have sent is not repeated.
         if one.was_begun and not self._is_repeatable(one.note):
             return _failed(kind, INTERRUPTED)
-        # From here on, every failure is a result: the model reads it and can react, and the
-        # response continues.
+        # From here on, every failure is a result: the model reads it and can react,
+        # and the response continues.
         arguments = one.call.use()
         if arguments is None:
             return _failed(kind, one.call.unreadable)
         tool = one.call.offer.tool
         behind = self._toolset.of(kind)
         if tool is None or behind is None:
-            # A tool that was offered before, or an invention of the model: only the latter can
-            # correct itself.
+            # A tool that was offered before, or an invention of the model:
+            # only the latter can correct itself.
             was_there = one.was_begun or one.call.offer.approval_request_id
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
         use = Use(
@@ -386,8 +386,8 @@ class ToolExecutor:
         except Exception as error:
             reportable(error)  # logs it; the response continues
             return _failed(kind, BROKEN)
-        # The numbers by which a model cites grow with each result, so a number never changes its
-        # meaning.
+        # The numbers by which a model cites grow with each result, so a number never
+        # changes its meaning.
         first = len(self._sources)
         self._sources.update(outcome.sources)
         stated = outcome.stated

@@ -343,8 +343,8 @@ def _server_of(request: McpApprovalRequest, servers: Mapping[str, McpTool]) -> M
     if server is None:
         raise ClientError(
             f"The approved call of '{request.name}' is for the MCP server "
-            f"'{request.server_label}', which is not "
-            "among the tools. Send the same tools as in the previous request.",
+            f"'{request.server_label}', which is not among the tools. "
+            "Send the same tools as in the previous request.",
             code="invalid_value",
             param="tools",
         )

@@ -89,8 +89,8 @@ def checked(name: str) -> str:
         or len(os.fsencode(name)) > LONGEST_NAME
     ):
         raise ValueError(
-            f"{name!r} is not the name of a file: it must be one path component of at most 255 "
-            "bytes."
+            f"{name!r} is not the name of a file: it must be one path component of at "
+            "most 255 bytes."
         )
     return name
 

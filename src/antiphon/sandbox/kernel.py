@@ -264,8 +264,8 @@ class Kernel:
             MemoryError,
         ) as error:  # too many processes, a NUL byte, too little memory
             return {"stdout": "", "stderr": f"sh: {error}\n", "exit_code": 126, "timed_out": False}
-        # Both pipes are read together: a command that fills one while the other is read would wait
-        # forever.
+        # Both pipes are read together: a command that fills one while the other is read
+        # would wait forever.
         with process:
             assert process.stdout is not None and process.stderr is not None  # noqa: S101 - both are pipes
             stored = {
@@ -366,8 +366,8 @@ def limit(options: dict[str, Any]) -> None:
         os.nice(options["nice"])
     for name, amount in options["limits"].items():
         for process in (os.getpid(), 1):
-            # Code can write to the memory of the first process, unless root started it; this
-            # prevents that.
+            # Code can write to the memory of the first process, unless root started it;
+            # this prevents that.
             with contextlib.suppress(PermissionError):
                 resource.prlimit(process, getattr(resource, name), (amount, amount))
 

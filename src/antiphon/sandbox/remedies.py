@@ -17,34 +17,29 @@ PROCESSOR = f"bubblewrap machines need one of these processor types: {', '.join(
 NO_SETPRIV = "A server that runs as root needs `setpriv`. Install it: apt-get install util-linux."
 OLD = "This version of bubblewrap is too old. Install version 0.8 or newer."
 IN_CONTAINER = (
-    "The server runs in a container, and the container's profile forbids new namespaces and "
-    "mounts. Run the container "
-    "as an unprivileged user with `--security-opt seccomp=unconfined --security-opt "
-    "apparmor=unconfined --security-opt "
-    "systempaths=unconfined`, or set `code_sandbox` to `e2b`."
+    "The server runs in a container, and the container's profile forbids new namespaces "
+    "and mounts. Run the container as an unprivileged user with `--security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined`, "
+    "or set `code_sandbox` to `e2b`."
 )
 APPARMOR = (
-    "AppArmor forbids user namespaces on this host (Ubuntu 24.04 and newer). Allow them for "
-    "bwrap: write the profile "
-    "`/etc/apparmor.d/bwrap` with `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) "
-    "{ userns, }`, then "
-    "run `systemctl reload apparmor`."
+    "AppArmor forbids user namespaces on this host (Ubuntu 24.04 and newer). Allow them for bwrap: "
+    "write the profile `/etc/apparmor.d/bwrap` with `abi <abi/4.0>, profile bwrap /usr/bin/bwrap "
+    "flags=(unconfined) { userns, }`, then run `systemctl reload apparmor`."
 )
 IN_UNIT = (
-    "The server is a systemd unit that forbids namespaces and mounts. Allow them: `systemctl edit "
-    "antiphon` with "
-    "`[Service]`, `RestrictNamespaces=false`, `ProtectKernelTunables=false`, "
-    "`ProtectKernelLogs=false`, "
-    "`ProtectProc=default` and `SystemCallFilter=@mount @privileged`."
+    "The server is a systemd unit that forbids namespaces and mounts. Allow them: `systemctl "
+    "edit antiphon` with `[Service]`, `RestrictNamespaces=false`, `ProtectKernelTunables=false`, "
+    "`ProtectKernelLogs=false`, `ProtectProc=default` and `SystemCallFilter=@mount @privileged`."
 )
 NAMESPACES = (
-    "This host forbids user namespaces to unprivileged users. Allow them: `sysctl -w "
-    "user.max_user_namespaces=10000`, "
-    "on old kernels of Debian also `sysctl -w kernel.unprivileged_userns_clone=1`."
+    "This host forbids user namespaces to unprivileged users. Allow them: "
+    "`sysctl -w user.max_user_namespaces=10000`, on old kernels of Debian also "
+    "`sysctl -w kernel.unprivileged_userns_clone=1`."
 )
 ELSE = (
-    "Run `bwrap --unshare-all --ro-bind / / true` as the server's user to see whether "
-    "bubblewrap works at all."
+    "Run `bwrap --unshare-all --ro-bind / / true` as the server's user to see whether bubblewrap "
+    "works at all."
 )
 
 

@@ -91,8 +91,8 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
 """Their numbers on x86_64 and aarch64."""
 
 UNCOUNTED: dict[str, tuple[int | None, int | None]] = {
-    # Memory of the kernel that neither a process nor a file system shows: only a control group
-    # counts it.
+    # Memory of the kernel that neither a process nor a file system shows:
+    # only a control group counts it.
     "socket": (41, 198),
     "socketpair": (53, 199),
     "inotify_init": (253, None),

@@ -34,8 +34,8 @@ _PARTS = 4
 _CJK = re.compile(
     "[\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
-# It begins only at the first mark of a run, without backtracking: a line of dots must not take
-# quadratic time.
+# It begins only at the first mark of a run, without backtracking: a line of dots must not
+# take quadratic time.
 _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+\s++|[。！？；]+[”’」』）]*|\n+"  # noqa: RUF001 - fullwidth on purpose
 )

@@ -96,8 +96,8 @@ def _entry(
         "support_verbosity": False,
         "shell_type": "unified_exec",
         "apply_patch_tool_type": "freeform",
-        # Subagents and MCP tools are found by a search: half of the tokens that their definitions
-        # take.
+        # Subagents and MCP tools are found by a search: half of the tokens
+        # that their definitions take.
         "supports_search_tool": True,
         "supports_parallel_tool_calls": True,
         "experimental_supported_tools": [],

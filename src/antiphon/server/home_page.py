@@ -23,8 +23,8 @@ code { font-family: ui-monospace, monospace; }
 
 POLICY = (
     "default-src 'none'; style-src "
-    f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 
 HEADERS: RawHeaders = [

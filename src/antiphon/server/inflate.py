@@ -116,8 +116,8 @@ def coding_of(header: bytes) -> str | None:
     if len(names) > 1 or names[0] not in CODINGS:
         named = ", ".join(names)[:100]
         text = (
-            f"The body's Content-Encoding '{named}' is not supported. Send it as gzip or zstd, "
-            "or plain."
+            f"The body's Content-Encoding '{named}' is not supported. "
+            "Send it as gzip or zstd, or plain."
         )
         headers = {"accept-encoding": "gzip, zstd"}
         raise ClientError(text, status=415, code="unsupported_media_type", headers=headers)

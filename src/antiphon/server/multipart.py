@@ -101,8 +101,8 @@ class FormParser:
         if not self.is_over:
             raise _malformed("it ends before its last boundary")
 
-    # Each state returns an event, `NOTHING` after bytes that are no event, or None if it needs more
-    # bytes.
+    # Each state returns an event, `NOTHING` after bytes that are no event, or None if it
+    # needs more bytes.
 
     def _skip(self) -> Event | None:
         """Skip the bytes before the first boundary."""

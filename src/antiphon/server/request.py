@@ -414,8 +414,7 @@ def _check_page(origin: bytes, host: bytes | None, limits: ServerLimits) -> None
         return
     if origin.decode("latin-1") not in limits.origins:
         text = (
-            "This page may not ask: its origin is not this server's. If it should be able to, the "
-            "server's operator "
-            "names its origin in `allowed_origins`."
+            "This page may not ask: its origin is not this server's. If it should be able to, "
+            "the server's operator names its origin in `allowed_origins`."
         )
         raise ClientError(text, status=403, code="origin_not_allowed")

@@ -22,8 +22,7 @@ FORWARDED = frozenset(
 
 HOW = (
     "Send the key that `metrics_key_env` names, as 'Authorization: Bearer', send the request from "
-    "one of the "
-    "`metrics_networks` without a proxy, or use the address of `metrics_listen`."
+    "one of the `metrics_networks` without a proxy, or use the address of `metrics_listen`."
 )
 """Advice for a client without access."""
 

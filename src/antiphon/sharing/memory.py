@@ -110,8 +110,7 @@ class Memory:
         if size > most:
             return ClientError(
                 f"This request needs about {size // MEBIBYTE + 1} MiB of memory with its history, "
-                "and this server "
-                f"allows {most // MEBIBYTE} MiB. Send less, or start a new chain.",
+                f"and this server allows {most // MEBIBYTE} MiB. Send less, or start a new chain.",
                 status=413,
                 code="request_too_large",
             )

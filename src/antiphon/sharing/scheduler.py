@@ -237,8 +237,8 @@ class FairScheduler:
             asyncio.get_running_loop().create_future(), tenant, cost, is_patient, self._clock()
         )
         if tenant not in self._queues:
-            # No credit for the time without operations, but what was received beyond the share
-            # still counts.
+            # No credit for the time without operations, but what was received beyond
+            # the share still counts.
             tag = max(self._now, self._tags.pop(tenant, 0.0))
             self._queues[tenant] = _Queue(tag, tenant.startswith(DEFERRED))
         queue = self._queues[tenant]
@@ -248,8 +248,8 @@ class FairScheduler:
         try:
             await place.turn
         except asyncio.CancelledError:
-            # The task is cancelled while it waits, or in the moment in which it got a slot, or was
-            # dropped.
+            # The task is cancelled while it waits, or in the moment in which it got a slot,
+            # or was dropped.
             if place.turn.cancelled():
                 self._give_up(place)
             elif place.turn.exception() is None:

@@ -56,8 +56,7 @@ async def open_store(
     named = f" '{scheme}:…'" if "://" in url else ""
     raise ConfigError(
         f"The store URL{named} is not supported. Use sqlite:///path/to/file.db, "
-        "postgresql://user@host/database, "
-        "or sqlite:// for memory."
+        "postgresql://user@host/database, or sqlite:// for memory."
     )
 
 

@@ -3,8 +3,8 @@ unchanged.
 """
 
 EARLIER = (
-    "was created before Antiphon's first release (0.1.0), and no release upgrades it; it is "
-    "unchanged"
+    "was created before Antiphon's first release (0.1.0), and no release upgrades it; "
+    "it is unchanged"
 )
 """The reason for a file from before the first release: its migrations had other numbers."""
 

@@ -72,8 +72,8 @@ class LoopWatchdog:
     def _measure(self, loop: asyncio.AbstractEventLoop) -> None:
         self._answered.clear()
         if self._ended.is_set():
-            # the answer that `close` gave may have been cleared, and the loop's thread waits in
-            # `close`
+            # the answer that `close` gave may have been cleared, and the loop's thread
+            # waits in `close`
             return
         self._took = 0.0
         requested = time.monotonic()

@@ -155,8 +155,8 @@ def _read_strings(text: str) -> list[str] | None:
         is_string = bool(atom[1])
         if '"' in gap or "'" in gap:
             return None
-        # Between two strings, a comma can be missing; any other text at a quote is the text of a
-        # string.
+        # Between two strings, a comma can be missing; any other text at a quote is the text
+        # of a string.
         if end and not _SEPARATOR.search(gap) and not (is_string and was_string and gap):
             return None
         if is_string or _COLON.match(text, atom.end()):

@@ -96,8 +96,8 @@ class EventDecoder:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Add bytes; return the data of each event that they complete."""
-        # `find`, because `in` raises and clears an error internally for bytes: it takes twice the
-        # time.
+        # `find`, because `in` raises and clears an error internally for bytes:
+        # it takes twice the time.
         has_return = data.find(b"\r") >= 0 or self._ended_in_return
         line_feed = data.find(b"\n")
         size = len(data)

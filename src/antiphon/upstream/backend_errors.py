@@ -23,8 +23,7 @@ TOO_LONG = (
 )
 NO_IMAGES = (
     "This model does not accept images. Send the request without them, or have the server's "
-    "operator name a model that "
-    "describes images (setting `vision`)."
+    "operator name a model that describes images (setting `vision`)."
 )
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
 
@@ -98,11 +97,9 @@ def beyond_window(model: str, window: int) -> ClientError:
     truncate it.
     """
     text = (
-        f"Your input exceeds the context window of '{model}', which is {window:,} tokens, and its "
-        "backend would cut it "
-        "silently. Shorten the input. If the window has grown since it was measured, have the "
-        "server's operator run "
-        "`antiphon models probe` again."
+        f"Your input exceeds the context window of '{model}', which is {window:,} tokens, "
+        "and its backend would cut it silently. Shorten the input. If the window has grown since "
+        "it was measured, have the server's operator run `antiphon models probe` again."
     )
     return ClientError(text, code="context_length_exceeded", param="input")
 

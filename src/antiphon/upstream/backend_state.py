@@ -407,8 +407,8 @@ class ModelTarget:
         """
         self.lessons.learn(lesson, text, tenant)
         log.info(
-            "The backend '%s' refused a request for the model '%s'. Requests are adjusted from "
-            "now on: %s.",
+            "The backend '%s' refused a request for the model '%s'. "
+            "Requests are adjusted from now on: %s.",
             self.state.backend.name,
             self.name,
             lesson,

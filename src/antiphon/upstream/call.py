@@ -173,8 +173,8 @@ async def attempt(
             upstream.reply = reply = await target.backend.post(path, body)
             upstream.has_reply = True
         except AntiphonError as error:
-            # No answer at all. The route moves if it can; else this error is the last, and the
-            # client's.
+            # No answer at all. The route moves if it can; else this error is the last,
+            # and the client's.
             record.error = error
             if not route.fail_over(unanswered(error), error):
                 raise
@@ -194,8 +194,8 @@ async def attempt(
         if not route.fail_over(
             rejected(refusal.status, refusal.headers, refusal.error), refusal.error
         ):
-            # Some backends reject what their own model generated, and quote it: this answer is the
-            # reply then.
+            # Some backends reject what their own model generated, and quote it:
+            # this answer is the reply then.
             answer = on_refusal(refusal)
             if answer is not None:
                 await reply.close()

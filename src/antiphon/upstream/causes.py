@@ -39,8 +39,8 @@ ERRNO: dict[int, tuple[str, str]] = {
 """The reason for an error number, and the advice."""
 
 AUTHORITY = (
-    "If its certificate is from a private authority, set `ca_file` to that authority's "
-    "certificate file."
+    "If its certificate is from a private authority, set `ca_file` to that "
+    "authority's certificate file."
 )
 SCHEME = "Check whether its URL must begin with http:// or https://."
 

@@ -293,10 +293,9 @@ async def speaks_natively(backend: Backend) -> bool | None:
 def too_small(limit: int) -> str:
     """Return the message for a prompt that does not fit the largest window."""
     return (
-        f"The prompt has more tokens than the model's window, which is {limit:,} at most. Shorten "
-        "the input, or "
-        "raise `num_ctx` of this backend in the server's settings if the model supports a larger "
-        "window."
+        f"The prompt has more tokens than the model's window, which is {limit:,} at most. "
+        "Shorten the input, or raise `num_ctx` of this backend in the server's settings if "
+        "the model supports a larger window."
     )
 
 

@@ -68,9 +68,8 @@ def check_permitted(model: str, what: str, param: str | None = None) -> None:
     """
     if not is_permitted(model):
         text = (
-            f"{what} is not available to this API key, which is restricted to certain models. Do "
-            "without it, or have "
-            "the server's operator add its model to the key."
+            f"{what} is not available to this API key, which is restricted to certain models. "
+            "Do without it, or have the server's operator add its model to the key."
         )
         raise ClientError(text, code="model_not_found", param=param)
 
@@ -89,8 +88,7 @@ def redirected(name: str, reason: str) -> ClientError:
     """
     return ClientError(
         f"Unsupported parameter: '{name}' is not available to this API key, which {reason}. "
-        "Remove the parameter, "
-        "or use a key without that restriction.",
+        "Remove the parameter, or use a key without that restriction.",
         code="unsupported_parameter",
         param=name,
     )

@@ -49,8 +49,8 @@ REPORTING = "llamacpp"
 """The family with a report that decides how the first request is sent: see `probing.reports`."""
 
 NO_TOOLS = (
-    "The chat template of the model '%s' at the backend '%s' renders no tools, so the "
-    "prompt describes them."
+    "The chat template of the model '%s' at the backend '%s' renders no tools, "
+    "so the prompt describes them."
 )
 
 NO_ANSWER = frozenset({401, 403, 408, 429})

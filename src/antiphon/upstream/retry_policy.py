@@ -59,8 +59,8 @@ def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> F
     in its stream.
     """
     is_rate = status in {413, 429} or error.code == "rate_limit_exceeded"
-    # llama.cpp rejects an image with 500: the error that is parsed from such an answer shows the
-    # real cause.
+    # llama.cpp rejects an image with 500: the error that is parsed from such an answer shows
+    # the real cause.
     is_caused = error.status == 400 or error.code in _OF_REQUEST
     is_own = is_about_request(error.message) if is_rate else status >= 500 and is_caused
     # `str(error)` is the backend's text; `message` can have a wait that is only for the client.
@@ -125,8 +125,8 @@ def _failed(failure: Failure) -> FailureVerdict:
 
 ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], FailureVerdict]], ...] = (
     (lambda failure: failure.code == "model_not_found", lambda _: FailureVerdict(moves=True)),
-    # A failure that may concern this one request does not affect others: `rate_limits.py` has the
-    # wordings.
+    # A failure that may concern this one request does not affect others:
+    # `rate_limits.py` has the wordings.
     (lambda failure: failure.is_about_request, lambda _: FailureVerdict(moves=True)),
     (lambda failure: failure.code == "insufficient_quota", _without_quota),
     # A rejected key: a gateway in front of the backend may have rejected only this request.

@@ -103,8 +103,8 @@ class Route:
         """`defers_for` is the number of seconds for which the response uses idle slots only."""
         self._router = router
         self._candidates = candidates
-        # Most servers have one backend for a model: then nothing is ranked, remembered or selected
-        # again.
+        # Most servers have one backend for a model: then nothing is ranked, remembered
+        # or selected again.
         self._has_others = len(candidates) > 1
         self._chains = chains
         self._warm = router.warm_for(chains) if chains and self._has_others else ""
@@ -128,8 +128,8 @@ class Route:
         self.target: ModelTarget = candidates[0]
         self.is_settled = not (self._has_others or is_late)
         """The selection is final: there is only one target, or a backend rejected the request."""
-        # Selected at once only if there is something to decide, or a reason to reject the request
-        # now.
+        # Selected at once only if there is something to decide, or a reason to reject
+        # the request now.
         state = self.target.state
         if (
             self._has_others
@@ -194,15 +194,15 @@ class Route:
         # Only the first attempt earns retries: a retry that earned others would defeat the budget.
         if self._router.budgets and not self._tried:
             self._router.earn(self._tenant)
-        # The slot is held, so the request is certainly sent: only now it counts for the backend's
-        # turn.
+        # The slot is held, so the request is certainly sent: only now it counts
+        # for the backend's turn.
         state.requested += 1
         if self._has_others:
             state.turn = self._next_turn(state)
         else:
             state.turn += 1 / state.options.weight
-        # It can be the probe of an ejected backend, or of a pause: then others wait for its
-        # outcome.
+        # It can be the probe of an ejected backend, or of a pause: then others wait
+        # for its outcome.
         if state.health.probe_at is not None:
             state.health.requested(self._since)
         if state.health.pauses:

@@ -10,8 +10,8 @@ from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta,
 
 UNAVAILABLE = "http://127.0.0.1:9/v1"
 REFUSED = (
-    f"Backend '127.0.0.1:9' ({UNAVAILABLE}) is unreachable: connection refused. Check that "
-    "it is running."
+    f"Backend '127.0.0.1:9' ({UNAVAILABLE}) is unreachable: connection refused. "
+    "Check that it is running."
 )
 
 

@@ -113,8 +113,8 @@ async def test_each_finding_has_its_line_and_the_last_line_counts_the_problems(
 
     assert done.code == 1
     refused = (
-        f"Backend 'gpu' ({UNAVAILABLE}) is unreachable: connection refused. Check that it "
-        "is running."
+        f"Backend 'gpu' ({UNAVAILABLE}) is unreachable: connection refused. "
+        "Check that it is running."
     )
     assert f"problem  backends  {refused}\n" in done.out
     assert done.out.endswith("\n1 problem found.\n")

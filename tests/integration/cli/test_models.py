@@ -51,8 +51,8 @@ async def test_a_probe_prints_and_stores_what_it_found(folder: Path) -> None:
     )
 
     verdict = (
-        "Too weak for coding agents: its context window of 8,192 tokens is too small for "
-        "their requests.\n"
+        "Too weak for coding agents: its context window of 8,192 tokens is too small "
+        "for their requests.\n"
     )
     assert done.out.endswith(verdict)
 

@@ -50,8 +50,8 @@ async def test_names_health_and_errors_are_whole_on_a_narrow_screen(
         [cell.strip() for cell in line.split("│")[1:4]] for line in resources.splitlines()
     ]
     stated = (
-        "Backend 'gone' (http://127.0.0.1:9/v1) is unreachable: connection refused. Check "
-        "that it is running."
+        "Backend 'gone' (http://127.0.0.1:9/v1) is unreachable: connection refused. "
+        "Check that it is running."
     )
     assert f"{stated} (" in " ".join(output.out.split())
 
@@ -80,8 +80,8 @@ async def test_the_table_and_the_json_show_what_the_server_knows(
     assert (output.code, reported.code, output.err) == (0, 0, "")
     assert (status["workers"], near["asked"], near["concurrency"]) == (1, 6, 3)
     assert removed["error"] == (
-        f"Backend 'gone' ({UNAVAILABLE}) is unreachable: connection refused. Check that it is "
-        "running."
+        f"Backend 'gone' ({UNAVAILABLE}) is unreachable: connection refused. "
+        "Check that it is running."
     )
     shared = {one["name"]: one for one in status["shared"]}
     assert shared["responses"] == {

@@ -23,8 +23,8 @@ from tests.unit.translation.from_chat.test_recorded_shapes import created_by_a_m
 
 SEEN_IN_NO_RECORDING = "no recording has one"
 LATER_FIELD = (
-    "a field of OpenAI's schema that is newer than the recordings; null where it is "
-    "empty, as others are"
+    "a field of OpenAI's schema that is newer than the recordings; null where it is empty, "
+    "as others are"
 )
 FLAT_ERROR = (
     "the specification's event is flat, and SDKs read that; the two that were recorded are nested"

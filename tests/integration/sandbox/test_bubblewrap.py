@@ -50,8 +50,8 @@ async def test_it_keeps_the_contract() -> None:
 
 async def test_printed_and_errors_keep_their_order(machine: Machine) -> None:
     code = (
-        "import os, sys\nprint(1)\nsys.stderr.write('2\\n')\nos.system('echo 3; echo 4 "
-        ">&2')\nprint(5)"
+        "import os, sys\nprint(1)\nsys.stderr.write('2\\n')\nos.system('echo 3; "
+        "echo 4 >&2')\nprint(5)"
     )
     assert (await run(machine, code)).printed == "1\n2\n3\n4\n5\n"
 

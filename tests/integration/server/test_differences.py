@@ -360,8 +360,8 @@ async def test_a_cached_answer_reports_its_adjustments(
 @pytest.mark.parametrize(
     "words",
     [
-        "This model only support stream mode, please enable the stream parameter to access the "
-        "model. ",
+        "This model only support stream mode, please enable the stream parameter "
+        "to access the model. ",
         "parameter.enable_thinking must be set to false for non-streaming calls",
     ],
 )

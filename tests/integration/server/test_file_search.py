@@ -133,8 +133,8 @@ async def test_an_unknown_store_is_a_404_in_every_form_of_request(
         ),
         (
             "vs_1",
-            "Invalid type for 'tools[0].vector_store_ids': expected an array of strings, but got "
-            "a string instead.",
+            "Invalid type for 'tools[0].vector_store_ids': expected an array of strings, "
+            "but got a string instead.",
             "invalid_type",
         ),
     ],

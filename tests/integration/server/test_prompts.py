@@ -317,9 +317,8 @@ async def test_a_text_is_never_read_as_template(
                 "variables": {**VARIABLES, "customer": {"type": "input_image", "image_url": PNG}},
             },
             *(400, "invalid_value", "prompt.variables.customer"),
-            "Invalid 'prompt.variables.customer': the prompt's instructions can contain only "
-            "text, and this is an "
-            "'input_image'.",
+            "Invalid 'prompt.variables.customer': the prompt's instructions can contain only text, "
+            "and this is an 'input_image'.",
         ),
     ],
 )

@@ -66,8 +66,8 @@ def writes(arguments: str, finish: str) -> Any:
                 assert isinstance(json.loads(call["function"]["arguments"]), dict)
             except (ValueError, AssertionError):
                 return refused(
-                    "invalid params, invalid function arguments json string, tool_call_id: "
-                    f"{call['id']}"
+                    "invalid params, invalid function arguments json string, "
+                    f"tool_call_id: {call['id']}"
                 )
         if request["messages"][-1]["role"] == "tool":
             return hello(request)

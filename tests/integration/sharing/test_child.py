@@ -55,8 +55,8 @@ async def test_a_program_that_never_ends_is_killed() -> None:
 async def test_a_program_is_ended_with_the_request_that_needs_it(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     code = (
-        f"import os, pathlib, time; pathlib.Path({str(begun)!r}).write_text(str(os.getpid())); "
-        "time.sleep(60)"
+        "import os, pathlib, time; "
+        f"pathlib.Path({str(begun)!r}).write_text(str(os.getpid())); time.sleep(60)"
     )
     running = asyncio.create_task(child(code).run(b""))
     await until(lambda: begun.exists() and begun.read_text())

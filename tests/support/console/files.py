@@ -121,12 +121,12 @@ def store_files() -> list[Json]:
 def hits() -> list[Json]:
     """Return what a search finds."""
     text = (
-        "TLS sessions can be resumed behind a proxy again. The update of the library to 3.6.1 is "
-        "enough. "
+        "TLS sessions can be resumed behind a proxy again. The update of the library "
+        "to 3.6.1 is enough. "
     ) * 9
     blockers = (
-        "Two issues block 2.4: the resumption of TLS sessions (#418), and the length of "
-        "the queue (#431)."
+        "Two issues block 2.4: the resumption of TLS sessions (#418), and the length "
+        "of the queue (#431)."
     )
     found = [
         ("release-notes-2.4.pdf", 0.9132, {"version": "2.4", "year": 2026}, text),

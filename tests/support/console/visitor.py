@@ -47,8 +47,8 @@ class Visitor:
     async def choose(self, text: str) -> None:
         """Click the button or link with a text, once it is there."""
         find = (
-            "[...document.querySelectorAll('button, a')].find(each => each.innerText?.trim() "
-            f"=== {text!r})"
+            "[...document.querySelectorAll('button, a')].find(each => "
+            f"each.innerText?.trim() === {text!r})"
         )
         await self.page.wait_for(f"{find} && ({find}.click(), true)")
 

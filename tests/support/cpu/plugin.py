@@ -185,8 +185,8 @@ class Report(Meter):
             f"{kind} {factor:.2f}" for kind, factor in spent.calibration.factors().items()
         )
         yield (
-            f"{text} ({spent.seconds:.0f} s on this machine, which is {slowness:.2f} times "
-            "slower than the reference)"
+            f"{text} ({spent.seconds:.0f} s on this machine, which is {slowness:.2f} times slower "
+            "than the reference)"
         )
         yield f"How many times slower, by kind of work: {factors}"
         if self._lost:

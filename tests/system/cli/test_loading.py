@@ -256,8 +256,8 @@ def test_every_flag_of_serve_is_known() -> None:
 
 def test_a_server_loads_nothing_of_what_judges_servers() -> None:
     code = (
-        "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon_verify' in "
-        "sys.modules)"
+        "import sys, antiphon.cli.main, antiphon.cli.serve; "
+        "sys.exit('antiphon_verify' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -285,8 +285,8 @@ def test_the_sdk_is_not_loaded_before_it_is_needed() -> None:
 
 def test_without_a_collector_its_code_is_not_loaded() -> None:
     code = (
-        "import sys, antiphon.cli.serve; sys.exit(any(m.startswith('opentelemetry') for m in "
-        "sys.modules))"
+        "import sys, antiphon.cli.serve; sys.exit(any(m.startswith('opentelemetry') "
+        "for m in sys.modules))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -193,8 +193,8 @@ async def test_the_playground_streams_code_and_partial_images(console: Console) 
 async def choose_option(console: Console, label: str, value: str) -> None:
     """Choose a value in the field with a label."""
     find = (
-        "[...document.querySelectorAll('dialog label')].find(each => each.innerText.trim() "
-        f"=== {label!r}).control"
+        "[...document.querySelectorAll('dialog label')].find(each => "
+        f"each.innerText.trim() === {label!r}).control"
     )
     change = (
         f"field.value = {value!r}, field.dispatchEvent(new Event('change', {{bubbles: "

@@ -130,9 +130,9 @@ def _figures(
     kinds = ", ".join(f"{count} {kind}" for kind, count in faults.items())
     slowest = f"the slowest in {max(times):.1f} s" if times else "none"
     return (
-        f"seed {seed}: {kinds}; {record.facts} acknowledged facts, {len(record.jobs)} background "
-        "responses, "
-        f"{len(times)} calls made again, {slowest}; at rest {settled:.1f} s after the end"
+        f"seed {seed}: {kinds}; {record.facts} acknowledged facts, "
+        f"{len(record.jobs)} background responses, {len(times)} calls made again, {slowest}; "
+        f"at rest {settled:.1f} s after the end"
     )
 
 

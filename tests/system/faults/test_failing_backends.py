@@ -80,8 +80,8 @@ async def test_of_two_backends_that_fail_now_and_then_the_client_sees_next_to_no
         await asyncio.gather(*(client(two.server) for _ in range(AT_ONCE)))
     with capsys.disabled():
         print(
-            f"\n{REQUESTS} requests, seed {SEED}: backends {dict(backends)}, clients "
-            f"{dict(clients)}"
+            f"\n{REQUESTS} requests, seed {SEED}: "
+            f"backends {dict(backends)}, clients {dict(clients)}"
         )
 
     assert backends["failed"] > 0

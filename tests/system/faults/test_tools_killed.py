@@ -192,11 +192,9 @@ async def test_no_call_runs_twice_however_often_its_worker_is_killed(
     ]
     with capsys.disabled():
         print(
-            f"\nseed {SEED}: {len(killer.killed)} workers killed after a call, "
-            f"{len(till.charged)} calls, none twice; "
-            f"of those killed for, {len(killer.killed) - len(lost)} went on with what the call "
-            f"gave, {len(lost)} "
-            f"without; everything ended after {took:.1f} s"
+            f"\nseed {SEED}: {len(killer.killed)} workers killed after a call, {len(till.charged)} "
+            f"calls, none twice; of those killed for, {len(killer.killed) - len(lost)} went on "
+            f"with what the call gave, {len(lost)} without; everything ended after {took:.1f} s"
         )
 
     assert len(killer.killed) == KILLS

@@ -40,8 +40,8 @@ async def begin(url: str) -> asyncio.StreamWriter:
     parts = urlsplit(url)
     _, writer = await asyncio.open_connection(parts.hostname, parts.port)
     head = (
-        "POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: multipart/form-data; "
-        "boundary=b\r\n"
+        "POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: "
+        "multipart/form-data; boundary=b\r\n"
     )
     writer.write(
         f"{head}content-length: {100 * MEGABYTE}\r\n\r\n".encode() + HEAD + bytes(8 * MEGABYTE)

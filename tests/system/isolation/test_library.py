@@ -68,10 +68,9 @@ print(*sorted(outcomes), sep="\\n")
 """
 
 RULE = (
-    "This client was first used in another event loop. Each event loop, and so each thread, needs "
-    "an object of its "
-    "own: create it there, and close it there. `Antiphon`, the synchronous client, can be used in "
-    "every thread."
+    "This client was first used in another event loop. Each event loop, "
+    "and so each thread, needs an object of its own: create it there, and close it there. "
+    "`Antiphon`, the synchronous client, can be used in every thread."
 )
 
 FORKED = """

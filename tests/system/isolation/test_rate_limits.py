@@ -14,8 +14,7 @@ REQUESTS = 60
 
 TOO_LARGE = (
     "Request too large for gpt-4o in organization org-2itO on tokens per min (TPM): Limit 30000, "
-    "Requested 36278. The "
-    "input or output tokens must be reduced in order to run successfully."
+    "Requested 36278. The input or output tokens must be reduced in order to run successfully."
 )
 
 

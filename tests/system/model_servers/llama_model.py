@@ -21,8 +21,8 @@ HEADS = 4
 INNER = 128
 CONTEXT = 4096
 WORDS = (
-    "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt the "
-    "tide under with"
+    "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt "
+    "the tide under with"
 )
 TEMPLATE = (
     "{% if tools %}<|tools|>{{ tools | tojson }}\n{% endif %}"

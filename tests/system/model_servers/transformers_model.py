@@ -27,8 +27,8 @@ HEADS = 4
 INNER = 128
 CONTEXT = 2048
 WORDS = (
-    "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt the "
-    "tide under with"
+    "a and bright calm deep ebb far gull harbour in it low moon of over quay rope salt "
+    "the tide under with"
 )
 END = "<|im_end|>"
 START = "<|im_start|>"

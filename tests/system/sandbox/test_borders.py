@@ -158,8 +158,8 @@ async def test_the_first_process_is_out_of_reach_or_as_limited_as_the_code(
     machine: Machine,
 ) -> None:
     reach = (
-        "try:\n    reached = bool(open('/proc/1/mem', 'r+b'))\nexcept OSError:\n    reached = "
-        "False\nreached"
+        "try:\n    reached = bool(open('/proc/1/mem', 'r+b'))\nexcept OSError:\n    "
+        "reached = False\nreached"
     )
     if await value(machine, reach) == "True":
         first, own = [

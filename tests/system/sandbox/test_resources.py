@@ -95,8 +95,8 @@ async def test_files_without_content_count_as_memory() -> None:
     "code",
     [
         "import os; os.memfd_create('hidden')",
-        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.shmget(0, 4096, 0o1600) >= 0 or "
-        "1 / 0",
+        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.shmget(0, 4096, "
+        "0o1600) >= 0 or 1 / 0",
         "open('/dev/shm/large', 'wb').write(b'x' * 70_000_000)",
         "open('/tmp/large', 'wb').write(b'x' * 70_000_000)",
     ],
@@ -180,8 +180,8 @@ async def test_a_command_with_endless_output_ends_alone(machine: Machine) -> Non
 
 async def test_output_between_calls_costs_the_server_nothing(machine: Machine) -> None:
     endless = (
-        "import threading, os\nthreading.Thread(target=lambda: [os.write(1, b'x' * 999) for "
-        "_ in iter(int, 1)])"
+        "import threading, os\nthreading.Thread(target=lambda: [os.write(1, "
+        "b'x' * 999) for _ in iter(int, 1)])"
     )
     await run(machine, f"{endless}.start()")
     await asyncio.sleep(0)

@@ -64,8 +64,8 @@ WRONG = {
     ("keys",): "`antiphon keys` requires a command: ",
     ("ask",): "The argument TEXT is missing. `antiphon ask --help` shows the usage.",
     ("keys", "create", "--role", "x"): (
-        "--role must be one of 'use', 'read', 'admin'. `antiphon keys create --help` shows the "
-        "usage."
+        "--role must be one of 'use', 'read', 'admin'. `antiphon keys create --help` "
+        "shows the usage."
     ),
     (
         "serve",

@@ -451,8 +451,8 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ),
         (
             "backends = [3]",
-            ": backend 1: it must be a table, not a number. Begin each table with a line "
-            "[[backends]]",
+            ": backend 1: it must be a table, not a number. "
+            "Begin each table with a line [[backends]]",
         ),
         (
             "backends = 'http://b/v1'",
@@ -460,8 +460,8 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ),
         (
             "[models]\nname = 'm'",
-            "`models` must be a list of tables, not a table. Begin each table with a line "
-            "[[models]]",
+            "`models` must be a list of tables, not a table. "
+            "Begin each table with a line [[models]]",
         ),
         (
             "[backend]\nurl = 'http://b/v1'",
@@ -520,8 +520,8 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         ),
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
-            "backend 1 ('x'): `api` is 'c', which is not allowed. Allowed: auto, chat, responses, "
-            "ollama.",
+            "backend 1 ('x'): `api` is 'c', which is not allowed. Allowed: "
+            "auto, chat, responses, ollama.",
         ),
     ],
 )

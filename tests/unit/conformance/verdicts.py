@@ -318,9 +318,8 @@ VERDICTS: dict[str, Verdicts] = {
         (searched.streamed(searched.SEARCH | {"status": "failed"}, MESSAGE), "failed"),
     ),
     (
-        "a window was accepted only if the response shows it, which OpenAI's type of a response "
-        "does "
-        "not"
+        "a window was accepted only if the response shows it, which OpenAI's type "
+        "of a response does not"
     ): Verdicts(
         background.work_can_wait,
         "responses:background:window",

@@ -36,9 +36,8 @@ OVERFLOWS: dict[str, tuple[int, Any]] = {
         400,
         openai(
             "This model's maximum context length is 128000 tokens. However, your messages "
-            "resulted in 128994 tokens "
-            "(128242 in the messages, 752 in the functions). Please reduce the length of the "
-            "messages or functions.",
+            "resulted in 128994 tokens (128242 in the messages, 752 in the functions). "
+            "Please reduce the length of the messages or functions.",
             "context_length_exceeded",
         ),
     ),
@@ -137,9 +136,9 @@ OVERFLOWS: dict[str, tuple[int, Any]] = {
     "vllm, no room for the answer": (
         400,
         openai(
-            "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum "
-            "context length is 4096 "
-            "tokens and your request has 2104 input tokens (2000 > 4096 - 2104)."
+            "'max_tokens' or 'max_completion_tokens' is too large: 2000. "
+            "This model's maximum context length is 4096 tokens and your request has 2104 input "
+            "tokens (2000 > 4096 - 2104)."
         ),
     ),
     "sglang": (
@@ -170,8 +169,8 @@ OVERFLOWS: dict[str, tuple[int, Any]] = {
     "deepseek": (
         400,
         openai(
-            "This model's maximum context length is 131072 tokens. However, you requested 131134 "
-            "tokens.",
+            "This model's maximum context length is 131072 tokens. "
+            "However, you requested 131134 tokens.",
             "invalid_request_error",
         ),
     ),
@@ -207,8 +206,7 @@ OVERFLOWS: dict[str, tuple[int, Any]] = {
         400,
         openai(
             "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: "
-            "80125 `inputs` tokens "
-            "and 4096 `max_new_tokens`"
+            "80125 `inputs` tokens and 4096 `max_new_tokens`"
         ),
     ),
     "fireworks": (400, openai("The prompt is too long: 9210, model maximum context length: 8191")),
@@ -317,8 +315,7 @@ OTHERS: dict[str, tuple[int, Any]] = {
         429,
         openai(
             "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. "
-            "The input or output "
-            "tokens must be reduced in order to run successfully.",
+            "The input or output tokens must be reduced in order to run successfully.",
             "rate_limit_exceeded",
         ),
     ),
@@ -335,9 +332,8 @@ OTHERS: dict[str, tuple[int, Any]] = {
     "openai, too long an answer wanted": (
         400,
         openai(
-            "max_tokens is too large: 200000. This model supports at most 16384 completion "
-            "tokens, whereas you "
-            "provided 200000.",
+            "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, "
+            "whereas you provided 200000.",
             "invalid_value",
             param="max_tokens",
         ),

@@ -201,8 +201,7 @@ COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
 READING = (
     (
         "JSON labelled as a stream, a stream labelled as JSON, either of them as text or without "
-        "a label, or the form "
-        "that was not requested",
+        "a label, or the form that was not requested",
         "recognises the form by its first byte",
         "nenya#17, 9router#3492, openclaw#96497",
     ),
@@ -236,9 +235,8 @@ READING = (
         "BrowserOS#167, lmstudio#2013, open-webui#16856",
     ),
     (
-        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle of a "
-        "stream, in an answer "
-        "without an end",
+        "an error in `base_resp`, in `code` and `msg` at the top, or as JSON in the middle "
+        "of a stream, in an answer without an end",
         "reports its cause; an account without credit is `insufficient_quota`",
         "llmgateway PR#3616",
     ),
@@ -326,9 +324,8 @@ QUOTED_INSIDE = (
         "litellm#25492, sglang PR#21900, recordings of Groq",
     ),
     (
-        "`invalid_request_error`, `BadRequestError`, `INVALID_ARGUMENT`, `InvalidParameter` or "
-        "the like as its type, "
-        "status or code",
+        "`invalid_request_error`, `BadRequestError`, `INVALID_ARGUMENT`, `InvalidParameter` "
+        "or the like as its type, status or code",
         "400",
         "CodexPlusPlus#267, documentation of OpenAI, Gemini and Alibaba",
     ),
@@ -340,8 +337,7 @@ QUOTED_INSIDE = (
     ("the code 2013, 1210, 1213, 1214 or 1215", "400", "pi#5468, error pages of MiniMax and Z.ai"),
     (
         "a code or type of a key, an account, a rate limit, a load or a missing model, or a text "
-        "that begins with "
-        "words such as `Too many requests` or `Your credit balance is too low`",
+        "that begins with words such as `Too many requests` or `Your credit balance is too low`",
         "no refusal of the request: another backend is called",
         "error pages of Anthropic and Gemini, which send status 400 with such texts",
     ),

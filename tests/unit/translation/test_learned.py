@@ -46,8 +46,8 @@ SWAP = (
     "'max_completion_tokens' instead."
 )
 ONLY_DEFAULT = (
-    "Unsupported value: 'temperature' does not support 0.7 with this model. Only the "
-    "default (1) value is supported."
+    "Unsupported value: 'temperature' does not support 0.7 with this model. "
+    "Only the default (1) value is supported."
 )
 
 

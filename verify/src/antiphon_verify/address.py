@@ -22,9 +22,8 @@ def check_base_url(url: str) -> str:
     parts = _parts(url)
     if any(mark in url for mark in "@?#"):
         raise VerifyError(
-            "The URL of the server must not contain a key, a password or a query. Name the "
-            "variable that holds the "
-            "key with --key-env."
+            "The URL of the server must not contain a key, a password or a query. "
+            "Name the variable that holds the key with --key-env."
         )
     if parts is None:
         scheme, separator, _ = url.partition("://")

@@ -24,8 +24,8 @@ def under(places: Iterable[str]) -> set[str]:
         ids = {one for one in REQUIREMENTS if is_under(one, place)}
         if not ids:
             raise VerifyError(
-                f"'{place}' is neither a requirement nor an area. 'antiphon-verify list' shows "
-                "them."
+                f"'{place}' is neither a requirement nor an area. "
+                "'antiphon-verify list' shows them."
             )
         found |= ids
     return found

@@ -170,8 +170,8 @@ def _decode(name: str, data: bytes) -> Report:
         ) from error
     if report.format > FORMAT:
         raise VerifyError(
-            f"{name} has format {report.format}; this antiphon-verify {__version__} reads up to "
-            f"{FORMAT}."
+            f"{name} has format {report.format}; this antiphon-verify {__version__} reads "
+            f"up to {FORMAT}."
         )
     return report
 

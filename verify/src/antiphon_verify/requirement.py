@@ -34,9 +34,8 @@ SECTIONS = {
 """The sections of the Responses API's specification that a `spec` source names by number."""
 
 SOURCES = {
-    "spec": "The Responses API as of November 2026: the types of the official SDKs, OpenAI's "
-    "documentation, and what "
-    "was observed of OpenAI's server.",
+    "spec": "The Responses API as of November 2026: the types of the official SDKs, "
+    "OpenAI's documentation, and what was observed of OpenAI's server.",
     "chat-api": "OpenAI's reference of the Chat Completions API, with the types of the official "
     "SDKs.",
     "open-responses": "The rules of the Open Responses specification.",

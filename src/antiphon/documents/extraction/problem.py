@@ -44,8 +44,8 @@ def without_text(what: str, hint: str = "", pages: int = 0) -> Problem:
 def not_loaded(what: str) -> Problem:
     """Return the problem of a file that needs a package that is installed and cannot be loaded."""
     message = (
-        f"This server cannot read {what}, because a package cannot be loaded. On the "
-        "server, run: antiphon doctor."
+        f"This server cannot read {what}, because a package cannot be loaded. "
+        "On the server, run: antiphon doctor."
     )
     return Problem(message, "unsupported_file")
 
@@ -53,7 +53,7 @@ def not_loaded(what: str) -> Problem:
 def not_installed(what: str) -> Problem:
     """Return the problem of a file that needs a package that is not installed."""
     message = (
-        f"This server cannot read {what}, because a package is missing. On the server, run: "
-        f"{INSTALL}."
+        f"This server cannot read {what}, because a package is missing. "
+        f"On the server, run: {INSTALL}."
     )
     return Problem(message, "unsupported_file")

@@ -61,9 +61,8 @@ def check_file(part: InputFile, path: str) -> None:
     if len(provided) > 1:
         names = " or ".join(f"'{name}'" for name in provided)
         raise ClientError(
-            f"Mutually exclusive parameters: {refusals.listed(provided)}. Ensure you are only "
-            "providing one of: "
-            f"{names}.",
+            f"Mutually exclusive parameters: {refusals.listed(provided)}. "
+            f"Ensure you are only providing one of: {names}.",
             code="mutually_exclusive_parameters",
             param=path,
         )
@@ -95,8 +94,8 @@ def _check_image_data(url: str, path: str) -> None:
     if media_type not in IMAGE_TYPES:
         supported = refusals.listed(sorted(IMAGE_TYPES))
         words = (
-            f"unsupported image type '{refusals.quoted(media_type)}'. Supported types are: "
-            f"{supported}."
+            f"unsupported image type '{refusals.quoted(media_type)}'. "
+            f"Supported types are: {supported}."
         )
         raise refusals.invalid(path, words, "unsupported_image_media_type")
     if begin == len(url):

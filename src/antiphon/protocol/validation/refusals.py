@@ -134,8 +134,8 @@ def number_out_of_range(path: str, kind: str, side: str, bound: float, value: fl
     """
     extreme, sign = ("minimum", ">=") if side == "below" else ("maximum", "<=")
     words = (
-        f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got "
-        f"{quoted(value)} instead."
+        f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, "
+        f"but got {quoted(value)} instead."
     )
     return invalid(path, words, f"{kind}_{side}_{extreme[:3]}_value")
 
@@ -144,8 +144,8 @@ def too_long(path: str, kind: str, bound: int, length: int) -> ClientError:
     """A string or an array has too many members."""
     noun = _with_article(kind)
     words = (
-        f"{kind} too long. Expected {noun} with maximum length {bound}, but got {noun} with "
-        f"length {length} instead."
+        f"{kind} too long. Expected {noun} with maximum length {bound}, "
+        f"but got {noun} with length {length} instead."
     )
     return invalid(path, words, f"{kind}_above_max_length")
 

@@ -225,8 +225,8 @@ def check_items(items: list[Any], param: str = "input") -> None:
 def _check_beginning(value: str, prefix: str, path: str) -> None:
     if not value.startswith(prefix):
         raise ClientError(
-            f"Invalid '{path}': '{refusals.quoted(value)}'. Expected an ID that begins with "
-            f"'{prefix}'.",
+            f"Invalid '{path}': '{refusals.quoted(value)}'. "
+            f"Expected an ID that begins with '{prefix}'.",
             code="invalid_value",
             param=path,
         )

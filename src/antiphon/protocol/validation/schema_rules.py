@@ -173,9 +173,8 @@ def _check_strict_object(place: Place, node: dict[str, Any]) -> None:
     missing = next((name for name in _members(node, "properties") if name not in required), None)
     if missing is not None:
         raise _SchemaError(
-            f"{_at(place)}'required' is required to be supplied and to be an array including "
-            "every key in "
-            f"properties. Missing '{quoted(missing)}'."
+            f"{_at(place)}'required' is required to be supplied and to be an array including every "
+            f"key in properties. Missing '{quoted(missing)}'."
         )
 
 

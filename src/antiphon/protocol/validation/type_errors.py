@@ -199,8 +199,8 @@ class Fields:
     def _class_of(self, value: dict[str, Any], path: str) -> type[Struct]:
         first = self.classes[0]
         tag_field = first.__struct_config__.tag_field
-        # A single class needs no tag to distinguish it: msgspec accepts it without one, and so does
-        # the walk.
+        # A single class needs no tag to distinguish it: msgspec accepts it without one,
+        # and so does the walk.
         if tag_field is None or (len(self.classes) == 1 and tag_field not in value):
             return first
         by_tag = {str(cls.__struct_config__.tag): cls for cls in self.classes}

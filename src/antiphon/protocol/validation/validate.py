@@ -364,10 +364,9 @@ def _add_type(item: dict[str, Any]) -> None:
 def _check_presence(data: dict[str, Any]) -> None:
     if "messages" in data:
         raise ClientError(
-            "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to "
-            "'input'. Try again "
-            "with the new parameter. See the API documentation for more information: "
-            "https://platform.openai.com/docs/api-reference/responses/create.",
+            "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved "
+            "to 'input'. Try again with the new parameter. See the API documentation for more "
+            "information: https://platform.openai.com/docs/api-reference/responses/create.",
             code="unsupported_parameter",
         )
     if "model" not in data:

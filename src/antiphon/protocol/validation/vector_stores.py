@@ -101,8 +101,7 @@ def check_id(value: str, name: str, prefix: str) -> str:
         raise refusals.invalid(
             name,
             f"'{refusals.quoted(value)}'. Expected an ID that contains letters, numbers, "
-            "underscores, or dashes, but "
-            "this value contained additional characters.",
+            "underscores, or dashes, but this value contained additional characters.",
         )
     return value
 

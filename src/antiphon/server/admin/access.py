@@ -31,9 +31,8 @@ SESSION = "antiphon.session"
 """The key in a scope under which a request has its session."""
 
 ADVICE = (
-    "This server has no API key, so only programs on its own machine may use the console. Open "
-    "the link that "
-    "`antiphon console` prints, or create a key with `antiphon keys create --role admin`."
+    "This server has no API key, so only programs on its own machine may use the console. Open the "
+    "link that `antiphon console` prints, or create a key with `antiphon keys create --role admin`."
 )
 
 
@@ -99,9 +98,8 @@ async def _caller(http: HttpRequest, gateway: Gateway) -> Viewer:
         return _of_key(key)
     if TENANT in http.scope:
         raise ClientError(
-            "The application in front of this server sets the tenant of its requests, and no "
-            "role. The console "
-            "accepts API keys and its own sessions only.",
+            "The application in front of this server sets the tenant of its requests, and no role. "
+            "The console accepts API keys and its own sessions only.",
             status=403,
             code="not_allowed",
         )
@@ -199,8 +197,8 @@ def lacks(role: Role, key_id: str, param: str | None = None) -> ClientError:
     """Return the error for a key that lacks a role."""
     command = f"antiphon keys update {key_id} --role {role.value}"
     text = (
-        f"This needs an API key with the role `{role.value}`. To give this key the role: "
-        f"`{command}`."
+        f"This needs an API key with the role `{role.value}`. "
+        f"To give this key the role: `{command}`."
     )
     return ClientError(text, status=403, code="not_allowed", param=param)
 

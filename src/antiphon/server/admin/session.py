@@ -179,8 +179,8 @@ def _cookie_name(http: HttpRequest) -> bytes:
         return SECURE_COOKIE
     if not limits.is_local(name_of(http.headers.get(b"host", b""))) and not is_here(http):
         text = (
-            "Sign in by HTTPS, or at http://localhost: others could read your session on the "
-            "way. An SSH tunnel works."
+            "Sign in by HTTPS, or at http://localhost: others could read your session on the way. "
+            "An SSH tunnel works."
         )
         raise ClientError(text, status=403, code="https_required")
     return COOKIE

@@ -31,8 +31,7 @@ def resources(gateway: Gateway) -> Resources:
         name = (await gateway.models.retrieve(http.path_params["model"], http.key))["id"]
         raise ClientError(
             f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models "
-            "of your own "
-            "organization can. Its operator can remove it from its backend.",
+            "of your own organization can. Its operator can remove it from its backend.",
             status=403,
             code="insufficient_permissions",
             param="model",

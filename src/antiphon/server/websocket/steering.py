@@ -44,8 +44,8 @@ MESSAGES = {
     "response_not_active": "The response has ended.",
     "steering_not_supported": "A response in a conversation, or with automatic compaction, cannot "
     "be steered.",
-    "too_many_pending_steers": "Too many inputs wait for this response. Send more after it has "
-    "ended.",
+    "too_many_pending_steers": "Too many inputs wait for this response. "
+    "Send more after it has ended.",
 }
 
 

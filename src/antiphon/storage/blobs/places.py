@@ -53,7 +53,6 @@ class Places:
         if place is None:
             raise StoreError(
                 "The file's content is in a directory or a bucket that the settings no longer "
-                "name: set file_storage "
-                "to its value at the time when the file was stored."
+                "name: set file_storage to its value at the time when the file was stored."
             )
         return place

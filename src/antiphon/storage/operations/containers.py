@@ -318,8 +318,8 @@ def _put_files(
     Blobs are locked in sorted order, to avoid deadlocks.
     """
     for file in sorted(files, key=lambda file: file.blob):
-        # Files that code creates are not deduplicated by digest: they change too often for it to be
-        # worth it.
+        # Files that code creates are not deduplicated by digest: they change too often for it
+        # to be worth it.
         if not (yield from query_rows("take_blob", file.blob, tenant, b"")):
             raise StoreError(
                 "The content of a file was deleted before the file was stored. Try again."

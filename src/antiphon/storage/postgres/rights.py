@@ -45,9 +45,7 @@ async def check_rights(connection: Any, displayed: str) -> None:
         role = await connection.fetchval("SELECT current_user")
         raise ConfigError(
             f"store: {displayed} cannot be used: the role '{role}' lacks privileges: "
-            f"{'; '.join(lacks)}. Grant "
-            "them, or "
-            "use a role that has them."
+            f"{'; '.join(lacks)}. Grant them, or use a role that has them."
         )
 
 

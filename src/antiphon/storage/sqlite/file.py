@@ -133,8 +133,8 @@ def path_of(url: str) -> Path | None:
         or set(rest) & {"?", "\0"}
     ):
         raise ConfigError(
-            f"store: {redacted(url)} is not a valid store URL; use sqlite:///absolute/path, or "
-            "sqlite://"
+            f"store: {redacted(url)} is not a valid store URL; "
+            "use sqlite:///absolute/path, or sqlite://"
         )
     if rest in ("", "/:memory:"):
         return None
@@ -245,8 +245,8 @@ def connect(name: str, busy_timeout: float = 0.0) -> sqlite3.Connection:
 
     It waits so many seconds for other programs.
     """
-    # Opened in one thread and used in another. The caller ensures that only one thread at a time
-    # uses it.
+    # Opened in one thread and used in another. The caller ensures that only one thread at
+    # a time uses it.
     connection = sqlite3.connect(
         name,
         timeout=busy_timeout,
@@ -267,8 +267,8 @@ def make_file(path: Path) -> None:
         raise _refused(path, "is a folder; use the path of a file in it")
     for folder in reversed(path.parents):
         folder.mkdir(mode=0o700, exist_ok=True)
-    # Never open an existing file: closing any of its descriptors drops the locks of other stores of
-    # this process.
+    # Never open an existing file: closing any of its descriptors drops the locks of other stores
+    # of this process.
     if not path.exists():
         path.touch(mode=0o600)
 

@@ -162,8 +162,8 @@ def _insert(connection: sqlite3.Connection, query: str, rows: Sequence[tuple[Any
     start = 0
     while start < len(rows):
         most = _PARAMETERS_AT_ONCE // len(rows[0])
-        # A power of two, so that the statements of all sizes stay in the cache of prepared
-        # statements.
+        # A power of two, so that the statements of all sizes stay in the cache
+        # of prepared statements.
         size = 1 << min(most, len(rows) - start).bit_length() - 1
         connection.execute(
             _of_many_rows(query, size, len(rows[0])),

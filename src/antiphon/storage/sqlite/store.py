@@ -211,8 +211,8 @@ class SqliteStore(Store):
         elif verdict.requests_time:
             await self._perform_write(Act(clock.request, self.clock), frees=True)
         if verdict.skew is not None:
-            # It is unknown which clock is right, so nothing expires before both clocks agree that
-            # it has.
+            # It is unknown which clock is right, so nothing expires before both clocks agree
+            # that it has.
             self.clock.correct(verdict.skew, min(0.0, -verdict.skew))
         return verdict.skew
 

@@ -23,8 +23,8 @@ REMOVE_SECONDS = 10.0
 FULL = "the container has no room for it. Delete files in /mnt/data that are no longer needed."
 CHANGING = "a process of the container deleted or replaced it while it was read."
 NO_ROOM = (
-    "The new files were not kept: the container has no room for them. Delete files that are "
-    "no longer needed."
+    "The new files were not kept: the container has no room for them. "
+    "Delete files that are no longer needed."
 )
 
 
@@ -114,8 +114,8 @@ class MachineFiles:
                 )
             except ValueError:
                 log.warning(
-                    "Code cannot read the file %s of its container: the file's name is not valid "
-                    "there.",
+                    "Code cannot read the file %s of its container: "
+                    "the file's name is not valid there.",
                     file.id,
                 )
                 continue

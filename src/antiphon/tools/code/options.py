@@ -103,9 +103,7 @@ def _checked_id(container_id: str, path: str) -> str:
         raise refusals.invalid(
             path,
             f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, "
-            "but this value "
-            "contained "
-            "additional characters.",
+            "but this value contained additional characters.",
         )
     return container_id
 

@@ -51,8 +51,7 @@ NAME = "auto"
 
 LOST_VARIABLES = (
     "Before this call, the variables and imports of earlier calls were lost, since their process "
-    "had ended. The files "
-    "in /mnt/data are the same. Define again what you still need."
+    "had ended. The files in /mnt/data are the same. Define again what you still need."
 )
 _STORED = "All variables and imports are lost. The files in /mnt/data are kept."
 _ENDINGS = {
@@ -62,11 +61,10 @@ _ENDINGS = {
     "lost": "The process of the container ended during the call. " + _STORED,
 }
 PAUSED = (
-    "During the call, its processes were paused for {paused:.0f} s in all: the code of this "
-    "tenant used more than its "
-    "share of the CPU ({cpu:.0f} CPU seconds in this call). Use fewer processes at once, or do "
-    "less in one call. The "
-    "operator of the server sets the share by code_cores_per_tenant."
+    "During the call, its processes were paused for {paused:.0f} s in all: "
+    "the code of this tenant used more than its share of the CPU ({cpu:.0f} CPU "
+    "seconds in this call). Use fewer processes at once, or do less in one call. "
+    "The operator of the server sets the share by code_cores_per_tenant."
 )
 FILES_LOST = (
     "Files that this call changed could not be read any more: their earlier content is kept."
@@ -74,13 +72,13 @@ FILES_LOST = (
 OVERLOADED = "The call was not run: too many calls are waiting on this server. Try again later."
 BUSY = "The call was not run: other calls used its container for too long. Try again later."
 EXPIRED = (
-    "The call was not run: its container has expired or was deleted. The next response gets "
-    "a new container."
+    "The call was not run: its container has expired or was deleted. "
+    "The next response gets a new container."
 )
 NO_CONTAINERS = (
-    "The call was not run: no container could be created, because the limit of running containers "
-    "is reached, or the "
-    "files of the tool are too large for one. Delete containers that are no longer needed."
+    "The call was not run: no container could be created, because the limit of running "
+    "containers is reached, or the files of the tool are too large for one. "
+    "Delete containers that are no longer needed."
 )
 LOST_HOLD = "The call was ended: its container was deleted or has expired. Its files were deleted."
 NO_STORE = (

@@ -71,9 +71,7 @@ def _check_id(store_id: str, path: str) -> None:
         raise refusals.invalid(
             path,
             f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, "
-            "but this value "
-            "contained "
-            "additional characters.",
+            "but this value contained additional characters.",
         )
 
 

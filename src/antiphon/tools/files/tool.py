@@ -24,9 +24,8 @@ BY_KEYWORDS = (
     "Only keywords could be matched now, not meanings. Search for words that the files contain."
 )
 HOW_TO_CITE = (
-    "When you use a passage, cite it right behind what you take from it, before the full stop, by "
-    "its number in "
-    "brackets, as in [1]. Write no list of sources."
+    "When you use a passage, cite it right behind what you take from it, before the full stop, "
+    "by its number in brackets, as in [1]. Write no list of sources."
 )
 
 
@@ -106,8 +105,8 @@ def _left_out(count: int) -> str:
     if not count:
         return ""
     return (
-        f"{count} more passages were found, but there is no room for them. Search more "
-        "precisely to read them."
+        f"{count} more passages were found, but there is no room for them. "
+        "Search more precisely to read them."
     )
 
 

@@ -70,8 +70,8 @@ def inspect(data: bytes) -> Picture:
         raise NotAnImageError("is an image without pixels")
     if width * height > MOST_PIXELS:
         raise NotAnImageError(
-            f"is an image of {width} by {height} pixels, more than the limit of {MOST_PIXELS} "
-            "pixels"
+            f"is an image of {width} by {height} pixels, more than the limit "
+            f"of {MOST_PIXELS} pixels"
         )
     return Picture(data, form, width, height)
 

@@ -174,8 +174,8 @@ def _source(arguments: Mapping[str, Any], action: str, seen: Sequence[Seen]) -> 
     there = [one for one in seen if has_image(one)]
     if not there:
         text = (
-            "There is no image to edit: the conversation has none. Make a new image with "
-            "action `generate`."
+            "There is no image to edit: the conversation has none. "
+            "Make a new image with action `generate`."
         )
         raise ImageError(text, "invalid_request_error", param="action")
     if number is None:
@@ -212,8 +212,8 @@ def _report(
         "kept": stored_image,
     }
     text = (
-        f"Made image {number} ({created.picture.format}, {fields['size']}). The user already "
-        "sees it."
+        f"Made image {number} ({created.picture.format}, {fields['size']}). "
+        "The user already sees it."
     )
     return ToolResult(text, fields)
 

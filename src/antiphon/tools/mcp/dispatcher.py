@@ -109,8 +109,8 @@ class Dispatcher(JSONRPCDispatcher):
         answer = await super().send_raw_request(method, *args, **kwargs)
         raw = answer.raw if isinstance(answer, UnreadResult) else msgspec.json.encode(answer)
         if isinstance(answer, UnreadResult):
-            # The SDK holds a message until the next one arrives: megabytes, while the session is
-            # open.
+            # The SDK holds a message until the next one arrives: megabytes,
+            # while the session is open.
             answer.raw = b""
         exchange = exchanging.get() or McpExchange()
         if method == "tools/list":

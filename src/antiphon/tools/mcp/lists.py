@@ -79,8 +79,8 @@ class Standing:
             )
         if found.is_circular and not known[1]:
             words = (
-                "The MCP server '%s' returned a circular cursor in its list of tools. The %d "
-                "tools so far are used."
+                "The MCP server '%s' returned a circular cursor in its list of tools. "
+                "The %d tools so far are used."
             )
             log.log(level, words, target.label, len(found.tools))
 

@@ -131,8 +131,8 @@ class Targets:
         """Return the server for a request's tool. Raises `ClientError` (400) with the remedy."""
         if tool.tunnel_id:
             raise _refused(
-                "Tunnels of OpenAI ('tunnel_id') are not supported. Set the server's 'server_url' "
-                "instead."
+                "Tunnels of OpenAI ('tunnel_id') are not supported. "
+                "Set the server's 'server_url' instead."
             )
         if tool.server_url and tool.connector_id:
             raise _refused("Set either 'server_url' or 'connector_id' for an MCP server, not both.")
@@ -143,27 +143,24 @@ class Targets:
             return self._credentials_for(self._named(tool), tool)
         if tool.server_url:
             raise _refused(
-                f"'{tool.server_label}' is the label of a server in this server's settings. Omit "
-                "'server_url' "
-                "to use that one, or set another 'server_label'."
+                f"'{tool.server_label}' is the label of a server in this server's settings. "
+                "Omit 'server_url' to use that one, or set another 'server_label'."
             )
         return self._credentials_for(configured, tool)
 
     def _of_connector(self, connector: str) -> McpTarget:
         if connector not in self._connectors:
             raise _refused(
-                f"No server is configured for the connector '{connector}'. The operator can set "
-                "it as 'connector' in "
-                "'mcp_servers'; or set a 'server_url'."
+                f"No server is configured for the connector '{connector}'. "
+                "The operator can set it as 'connector' in 'mcp_servers'; or set a 'server_url'."
             )
         return self._connectors[connector]
 
     def _named(self, tool: McpTool) -> McpTarget:
         if not tool.server_url:
             raise _refused(
-                f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', or use "
-                "the label of one of "
-                "'mcp_servers' in this server's settings."
+                f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', "
+                "or use the label of one of 'mcp_servers' in this server's settings."
             )
         try:
             url = read_url(tool.server_url)
@@ -175,9 +172,8 @@ class Targets:
         host = url.raw_host or ""
         if is_address(host) and not self._reach.admits(host):
             raise _refused(
-                f"The 'server_url' of '{tool.server_label}' is a private address, which the "
-                "setting "
-                f"'{self._reach.setting}' does not permit."
+                f"The 'server_url' of '{tool.server_label}' is a private address, "
+                f"which the setting '{self._reach.setting}' does not permit."
             )
         if url.scheme == "http" and is_address(host) and not self._reach.lists(host):
             raise _refused(f"The 'server_url' of '{tool.server_label}' must begin with https://.")
@@ -195,15 +191,15 @@ class Targets:
             )
         if shared and target.command:
             raise _refused(
-                f"'{target.label}' is a program in this server's settings: it does not accept "
-                "headers."
+                f"'{target.label}' is a program in this server's settings: "
+                "it does not accept headers."
             )
         for name, value in shared.items():
             if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
                 displayed = name if _HEADER.fullmatch(name) else "…"
                 raise _refused(
-                    f"The header '{displayed}' of '{tool.server_label}' cannot be sent to an MCP "
-                    "server."
+                    f"The header '{displayed}' of '{tool.server_label}' cannot be sent "
+                    "to an MCP server."
                 )
         return (
             replace(target, headers={**target.headers, **shared}, has_request_headers=True)

@@ -3,9 +3,8 @@
 from antiphon.protocol.sources import SourceNumbers
 
 HOW_TO_CITE = (
-    "When you use this, cite it right where you do: a Markdown link to the URL, as in "
-    "([example.com](https://…)), "
-    "or the number in brackets, as in [1]."
+    "When you use this, cite it right where you do: a Markdown link to the URL, "
+    "as in ([example.com](https://…)), or the number in brackets, as in [1]."
 )
 
 

@@ -137,8 +137,8 @@ class SearchEngine:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # Searches have had their turn: aiohttp's own limit would be one queue for all
-                # tenants.
+                # Searches have had their turn: aiohttp's own limit would be one queue
+                # for all tenants.
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 trust_env=False,

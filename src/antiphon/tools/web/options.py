@@ -208,8 +208,8 @@ def _domain(value: Any, path: str) -> str:
     except ValueError as error:
         raise refusals.invalid(
             path,
-            f"'{refusals.quoted(value)}'. Expected a domain without scheme and path, such as "
-            "'example.com'.",
+            f"'{refusals.quoted(value)}'. Expected a domain without scheme and path, "
+            "such as 'example.com'.",
         ) from error
 
 

@@ -217,10 +217,8 @@ def _address(use: Use, provided: str) -> str:
     if not any(one in use.sources or use.was_provided(one) for one in _spellings(text)):
         raise PageError(
             "its address is in none of the texts that you received, neither from the user nor "
-            "from a search or a page. "
-            "Only an address from these can be opened, word for word, since an invented one could "
-            "leak what you "
-            "know. Search for the page instead"
+            "from a search or a page. Only an address from these can be opened, word for word, "
+            "since an invented one could leak what you know. Search for the page instead"
         )
     return read
 

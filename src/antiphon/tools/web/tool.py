@@ -55,8 +55,8 @@ def _queries(arguments: Mapping[str, Any]) -> list[str]:
 async def _found(
     engine: SearchEngine, query: str, count: int, options: WebSearchOptions, tenant: str
 ) -> Found:
-    # A provider may ignore the domains and the number: results are filtered, and surplus ones
-    # dropped.
+    # A provider may ignore the domains and the number: results are filtered,
+    # and surplus ones dropped.
     wanted = MOST_RESULTS if options.domains != Domains() else count
     try:
         hits = await engine.search(
@@ -137,9 +137,8 @@ def _notes(options: WebSearchOptions, engine: SearchEngine) -> list[str]:
     notes = []
     if str(options.location) and not engine.knows_places:
         notes.append(
-            f"The user is near {options.location}. This search does not know places: name the "
-            "place in the query where "
-            "it matters."
+            f"The user is near {options.location}. This search does not know places: "
+            "name the place in the query where it matters."
         )
     if not options.is_live:
         notes.append("Pages cannot be fetched for this request: use what was found.")

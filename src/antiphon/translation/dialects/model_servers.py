@@ -140,13 +140,13 @@ MODEL_SERVERS = (
     Dialect(
         # vllm#38488: only `reasoning` is read back, `reasoning_content` is dropped silently;
         # unknown keys are ignored; vllm#42407: templates require the system message first.
-        # Recordings of its Responses API: a forced call streams as text and becomes a call only at
-        # the end; a result without a user message after it is a 400. `reasoning_effort` sets the
-        # template's `enable_thinking` only since vllm#43401; Mistral's tokenizer rejects
-        # `chat_template_kwargs`, which is learned. Its page "OpenAI-Compatible Server" lists the
-        # extra parameters. vllm#46863, #39056: a `--tool-call-parser` for another format leaves the
-        # model's calls in the content, and every parser leaves calls in reasoning that was not
-        # closed.
+        # Recordings of its Responses API: a forced call streams as text and becomes
+        # a call only at the end; a result without a user message after it is a 400.
+        # `reasoning_effort` sets the template's `enable_thinking` only since vllm#43401;
+        # Mistral's tokenizer rejects `chat_template_kwargs`, which is learned.
+        # Its page "OpenAI-Compatible Server" lists the extra parameters. vllm#46863, #39056:
+        # a `--tool-call-parser` for another format leaves the model's calls in the content,
+        # and every parser leaves calls in reasoning that was not closed.
         "vllm",
         prefix_cache=True,
         checks_answers=True,

@@ -31,8 +31,8 @@ SERVICES = (
         hosts=("api.openai.com", ".api.openai.com"),
     ),
     Dialect(
-        # Recordings (o4-mini, gpt-5-mini): `system`, `max_completion_tokens` and `reasoning_effort`
-        # pass.
+        # Recordings (o4-mini, gpt-5-mini): `system`, `max_completion_tokens`
+        # and `reasoning_effort` pass.
         "azure",
         refusal_field=True,
         max_tokens="max_completion_tokens",
@@ -166,8 +166,8 @@ SERVICES = (
         owners=("google",),
     ),
     Dialect(
-        # Its pages: `reasoning` or `reasoning_content` by model, `reasoning_effort` on reasoning
-        # models.
+        # Its pages: `reasoning` or `reasoning_content` by model, `reasoning_effort`
+        # on reasoning models.
         "together",
         effort="reasoning_effort",
         reasoning="reasoning",
@@ -210,8 +210,8 @@ SERVICES = (
         owners=("moonshot",),
     ),
     Dialect(
-        # Recordings: `thinking` and `reasoning_effort` in, `reasoning_content` back with tool
-        # turns.
+        # Recordings: `thinking` and `reasoning_effort` in, `reasoning_content` back
+        # with tool turns.
         "zai",
         accepts=TOOLS | SAMPLING | {"response_format", "stream_options"},
         effort="thinking",
@@ -243,8 +243,8 @@ SERVICES = (
         ),
     ),
     Dialect(
-        # A router over providers that differ. Recordings: text parts, images, `stream_options`,
-        # `tool_choice` pass.
+        # A router over providers that differ. Recordings: text parts, images,
+        # `stream_options`, `tool_choice` pass.
         "huggingface",
         effort="reasoning_effort",
         hosts=(
@@ -265,8 +265,8 @@ SERVICES = (
         hosts=(".snowflakecomputing.com",),
     ),
     Dialect(
-        # continue#12936: `json: unknown field "stream_options"`. Recordings: usage is in every
-        # chunk.
+        # continue#12936: `json: unknown field "stream_options"`. Recordings:
+        # usage is in every chunk.
         "databricks",
         accepts=SAMPLING | LOGPROBS | {"tools", "tool_choice", "response_format"},
         effort="reasoning_effort",
@@ -275,9 +275,9 @@ SERVICES = (
         servers=("databricks",),
     ),
     Dialect(
-        # Claude behind LiteLLM and similar gateways: `thinking_blocks` have signatures and must be
-        # sent back unchanged with tool turns; unsigned reasoning has no field. Tool results can
-        # contain images.
+        # Claude behind LiteLLM and similar gateways: `thinking_blocks` have signatures
+        # and must be sent back unchanged with tool turns; unsigned reasoning has no field.
+        # Tool results can contain images.
         "anthropic",
         accepts=SAMPLING
         | {

@@ -15,8 +15,8 @@ _ROWS = (
     *MODEL_SERVERS,
     *SERVICES,
     Dialect(
-        # Our own scripted model. It reads no files, so that it shows what most models receive: the
-        # text.
+        # Our own scripted model. It reads no files, so that it shows what most models
+        # receive: the text.
         "demo",
         accepts=USUAL | OPENAI_ONLY,
         effort="reasoning_effort",

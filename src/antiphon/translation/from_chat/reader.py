@@ -330,8 +330,8 @@ class ChatStream:
         self._calls.open_named()
         content.close(status)
         self._calls.close(status)
-        # Signatures can arrive last. They matter if calls are answered; nothing may follow a
-        # truncated item.
+        # Signatures can arrive last. They matter if calls are answered; nothing may follow
+        # a truncated item.
         if content.state and self._calls and status == "completed":
             content.close_state(status)
         buffered: Sequence[StreamingCall | StreamingMessage] = self._calls.retained

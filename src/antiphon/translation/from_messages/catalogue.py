@@ -369,8 +369,8 @@ def _toolset(tool: ToolParam, path: str) -> Allowed:
     for name, config in configs.items():
         if config.get("enabled") is False:
             words = (
-                "Single tools cannot be disabled here. Disable all in `default_config`, and "
-                "enable those you need."
+                "Single tools cannot be disabled here. Disable all in `default_config`, "
+                "and enable those you need."
             )
             raise refusal(f"{path}.configs.{name}.enabled", words, "unsupported_value")
     return None, default.get("defer_loading") is True

@@ -45,9 +45,8 @@ _LINE: Schema = {
 BASH = FunctionTool(
     name="bash",
     description=(
-        "Runs a command in a bash session on the user's machine and returns its output. The "
-        "session keeps its state "
-        "between calls. Set `restart` to start a new session."
+        "Runs a command in a bash session on the user's machine and returns its output. "
+        "The session keeps its state between calls. Set `restart` to start a new session."
     ),
     parameters=_object(
         [],
@@ -68,9 +67,9 @@ _EDITOR_FIELDS: dict[str, Schema] = {
     "view_range": _RANGE,
 }
 _EDITOR = (
-    "Views, creates and edits files on the user's machine: `view` shows a file with line numbers "
-    "or lists a folder, "
-    "`create` writes a new file, `str_replace` replaces a text, `insert` adds a text after a line."
+    "Views, creates and edits files on the user's machine: `view` shows a file with line "
+    "numbers or lists a folder, `create` writes a new file, `str_replace` replaces a text, "
+    "`insert` adds a text after a line."
 )
 
 
@@ -85,11 +84,9 @@ MEMORY = FunctionTool(
     name="memory",
     description=(
         "Reads and writes files in the folder /memories, which is kept between conversations. "
-        "`view` lists a folder or "
-        "shows a file, `create` writes a file, `str_replace` replaces a text, `insert` adds a "
-        "text at a line, `delete` "
-        "removes and `rename` moves a file or folder. View /memories first: it can hold what you "
-        "need for the task."
+        "`view` lists a folder or shows a file, `create` writes a file, `str_replace` replaces "
+        "a text, `insert` adds a text at a line, `delete` removes and `rename` moves a file "
+        "or folder. View /memories first: it can hold what you need for the task."
     ),
     parameters=_object(
         ["command"],

@@ -136,15 +136,15 @@ class ConversationReader:
         call_id = block.tool_use_id
         if call_id in answered:
             words = (
-                "each tool_use must have a single result. Found multiple `tool_result` "
-                f"blocks with id: {call_id}"
+                "each tool_use must have a single result. Found multiple `tool_result` blocks "
+                f"with id: {call_id}"
             )
             raise refusal(path, words)
         if self.answers.pending.pop(call_id, None) is None and not self._is_lenient:
             words = (
-                f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. Each "
-                "`tool_result` block must "
-                "have a corresponding `tool_use` block in the previous message."
+                f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block "
+                "in the previous message."
             )
             raise refusal(path, words)
         answered.add(call_id)
@@ -158,8 +158,8 @@ class ConversationReader:
             (message, _) = next(iter(pending.values()))
             words = (
                 "`tool_use` ids were found without `tool_result` blocks immediately after: "
-                f"{ids}. Each `tool_use` "
-                "block must have a corresponding `tool_result` block in the next message."
+                f"{ids}. Each `tool_use` block must have a corresponding `tool_result` block "
+                "in the next message."
             )
             raise refusal(f"messages.{message}", words)
         pending.clear()

@@ -90,8 +90,8 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     if kind is None:
         displayed = str(name)[:64]
         log.warning(
-            "Dropped an item from a backend's answer: its type %r cannot be input of a later "
-            "request.",
+            "Dropped an item from a backend's answer: its type %r cannot be input "
+            "of a later request.",
             displayed,
         )
         return None

@@ -177,9 +177,9 @@ class NativeAnswer:
 def window_is_full(read: int) -> str:
     """Return the message for a prompt that was truncated to the window."""
     return (
-        f"The prompt filled the model's whole window of {read} tokens, so the server has cut it "
-        "or had no room for an "
-        "answer. Shorten the input, or raise `num_ctx` of this backend in the server's settings."
+        f"The prompt filled the model's whole window of {read} tokens, "
+        "so the server has cut it or had no room for an answer. Shorten the input, "
+        "or raise `num_ctx` of this backend in the server's settings."
     )
 
 

@@ -73,11 +73,10 @@ def is_cut(body: Mapping[str, Any], reported: int, window: int | None) -> bool:
 def message_of(model: str, reported: int, estimate: int) -> str:
     """Return the error message for a truncated prompt."""
     return (
-        f"The backend read only {reported:,} of about {estimate:,} tokens of the prompt: the "
-        f"window of '{model}' is "
-        "smaller, and the backend cuts longer prompts silently. The answer is not based on the "
-        "whole input. Shorten "
-        "the input, or have the server's operator give the model a larger window."
+        f"The backend read only {reported:,} of about {estimate:,} tokens of the prompt: "
+        f"the window of '{model}' is smaller, and the backend cuts longer prompts silently. "
+        "The answer is not based on the whole input. Shorten the input, or have the server's "
+        "operator give the model a larger window."
     )
 
 

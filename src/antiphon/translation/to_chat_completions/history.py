@@ -87,8 +87,8 @@ def visible(
             if type(item) in RETOLD
             else None
         )
-        # Something that the model did not say ends its answer: the outputs that waited come before
-        # it.
+        # Something that the model did not say ends its answer: the outputs that waited
+        # come before it.
         if behind and server is None and not _is_model_output(item):
             displayed += behind
             behind = []
@@ -170,8 +170,8 @@ def _not_replaced(items: Sequence[InputItem]) -> Iterator[Placed]:
 def summary(text: str) -> Message:
     """Return the message with the text of a compaction."""
     stated = (
-        "[What happened so far, in short. The messages before this one are kept as they "
-        f"were.]\n{text}"
+        "[What happened so far, in short. The messages before this one are kept "
+        f"as they were.]\n{text}"
     )
     return Message(role="user", content=stated)
 

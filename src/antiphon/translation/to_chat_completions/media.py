@@ -163,10 +163,9 @@ def _with_remedy(error: ClientError, dialect: Dialect) -> ClientError:
 def _remedy(dialect: Dialect) -> str:
     """Return which settings of the backend let other files through."""
     return (
-        f"Its backend has the dialect '{dialect.name}', which does not accept files. If the model "
-        "reads them, the "
-        "server's operator sets `dialect` of this backend to one with a file part, or `api` to "
-        '"responses".'
+        f"Its backend has the dialect '{dialect.name}', which does not accept files. "
+        "If the model reads them, the server's operator sets `dialect` of this backend to one "
+        'with a file part, or `api` to "responses".'
     )
 
 

@@ -367,8 +367,8 @@ class Messages(list[dict[str, Any]]):
         rest = self[self._known.stop :]
         if not (rest and self._length):
             return b"".join((before, encode(list(self)), behind))
-        # A copy: a thread can add to the JSON meanwhile, which is not possible while it is
-        # exported.
+        # A copy: a thread can add to the JSON meanwhile, which is not possible while
+        # it is exported.
         known = self._json[: self._length]
         return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
 

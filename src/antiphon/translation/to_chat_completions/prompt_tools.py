@@ -33,21 +33,19 @@ Format = Any
 """A request's `text.format`."""
 
 _REQUESTED = (
-    "You can call functions. Each of these lines is the definition of one, with the JSON "
-    "Schema of its arguments:"
+    "You can call functions. Each of these lines is the definition of one, "
+    "with the JSON Schema of its arguments:"
 )
 _IN_BLOCKS = (
     "To call a function, end your answer with a block like this one, or with several of them. "
-    "Write the function's "
-    "name, and its arguments as a JSON object:\n"
+    "Write the function's name, and its arguments as a JSON object:\n"
     '<tool_call>\n{"name": "…", "arguments": {…}}\n</tool_call>\n'
-    "Write nothing behind the blocks. You then receive the output of each call in a "
-    "<tool_response> block."
+    "Write nothing behind the blocks. You then receive the output of each call "
+    "in a <tool_response> block."
 )
 _IN_JSON = (
     "To call a function, answer with one JSON object and nothing else. Write the function's name, "
-    "and its arguments as "
-    'a JSON object:\n{"name": "…", "arguments": {…}}\n'
+    'and its arguments as a JSON object:\n{"name": "…", "arguments": {…}}\n'
     "You then receive the output of the call in a <tool_response> block."
 )
 _IN_JSON_ALONE = (

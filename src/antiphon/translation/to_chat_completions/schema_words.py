@@ -49,8 +49,8 @@ def rule(keywords: Schema, reading: SchemaReading) -> str:
     if len(written) <= LONGEST:
         return f"The arguments must fit {written}."
     return (
-        f"The arguments must also fit the tool's rules for {_listed(keywords)}, which are too "
-        "long to be shown here."
+        f"The arguments must also fit the tool's rules for {_listed(keywords)}, "
+        "which are too long to be shown here."
     )
 
 

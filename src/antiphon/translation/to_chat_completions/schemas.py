@@ -89,15 +89,15 @@ GROUPS = (
     # "failed to parse grammar" for a pattern inside a list (llama.cpp#25895).
     # Ollama: "invalid JSON schema in format" (ollama#8185, #12726).
     Group("pattern", frozenset({"pattern"}), r"\bregex\b|regular expression"),
-    # Smaller bounds multiply where they nest (amd-strix-halo-toolboxes#70). vLLM: `uniqueItems`
-    # (xgrammar).
+    # Smaller bounds multiply where they nest (amd-strix-halo-toolboxes#70). vLLM:
+    # `uniqueItems` (xgrammar).
     Group("bounds", _BOUNDS, r"repetitions?\b|sane defaults"),
-    # llama.cpp knows a few formats; strict modes and vLLM's llguidance name the ones that they do
-    # not know.
+    # llama.cpp knows a few formats; strict modes and vLLM's llguidance name the ones that they
+    # do not know.
     Group("format", frozenset({"format"}), r"unknown format|unsupported format|not a valid format"),
-    # "Unimplemented keys: ["propertyNames"]" (club-3090#45, llguidance). vllm#30390 leaves these
-    # two unsupported in xgrammar, and llguidance#265 accepts `patternProperties` and breaks the
-    # answer.
+    # "Unimplemented keys: ["propertyNames"]" (club-3090#45, llguidance).
+    # vllm#30390 leaves these two unsupported in xgrammar, and llguidance#265 accepts
+    # `patternProperties` and breaks the answer.
     Group(
         "names",
         frozenset(

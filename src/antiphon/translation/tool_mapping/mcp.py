@@ -99,10 +99,9 @@ def too_many(tool: McpTool, definitions: Sequence[Definition]) -> str:
     if tool.defer_loading is True or len(definitions) <= MOST:
         return ""
     return (
-        f"The server has {len(definitions)} tools, more than the {MOST} that can be offered to a "
-        "model at once. List "
-        "the tools that you need in 'allowed_tools', or set 'defer_loading' and add a "
-        "'tool_search' tool."
+        f"The server has {len(definitions)} tools, more than the {MOST} that can be "
+        "offered to a model at once. List the tools that you need in 'allowed_tools', "
+        "or set 'defer_loading' and add a 'tool_search' tool."
     )
 
 

@@ -230,8 +230,7 @@ def _json(raw: bytes) -> Any:
 def _unanswered(state: BackendState, model: str, answer: ProbeAnswer) -> BackendError:
     reason = f"answered with status {answer.status}" if answer.status else "did not answer"
     return BackendError(
-        f"The backend '{state.name}' ({state.backend.url}) {reason} for the model '{model}', so "
-        "the "
-        "model was not probed. Check that the backend runs and serves this model.",
+        f"The backend '{state.name}' ({state.backend.url}) {reason} for the model '{model}', "
+        "so the model was not probed. Check that the backend runs and serves this model.",
         status=503,
     )

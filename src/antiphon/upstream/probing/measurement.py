@@ -58,8 +58,8 @@ def verdict(profile: ModelProfile) -> str:
     faults = [MISSING[one] for one in profile.weaknesses]
     if profile.context_window is not None and profile.context_window < ROOM:
         faults.append(
-            f"its context window of {profile.context_window:,} tokens is too small for their "
-            "requests"
+            f"its context window of {profile.context_window:,} tokens is too small "
+            "for their requests"
         )
     if faults:
         return f"{TOO_WEAK}: {_listed(faults)}."

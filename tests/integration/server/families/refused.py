@@ -334,8 +334,8 @@ REFUSED: dict[str, Family] = {
         {"alibaba": "alone chain", "generic": "alone failover", "fireworks": "conversation"},
         refuses=refusing(
             lambda sent: not sent.get("stream"),
-            "This model only support stream mode, please enable the stream parameter to access "
-            "the model. ",
+            "This model only support stream mode, please enable the stream parameter "
+            "to access the model. ",
         ),
         sent={"stream": True},
         guards=("streamed",),
@@ -345,8 +345,8 @@ REFUSED: dict[str, Family] = {
         {"temperature": 0.1, "top_p": 0.9},
         refusing(
             lambda sent: "temperature" in sent and "top_p" in sent,
-            "`temperature` and `top_p` cannot both be specified for this model. Please use only "
-            "one.",
+            "`temperature` and `top_p` cannot both be specified for this model. "
+            "Please use only one.",
         ),
         sent={"temperature": 0.1, "top_p": ABSENT},
         answer={**STATED, "temperature": 0.1, "top_p": None},

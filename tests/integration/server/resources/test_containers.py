@@ -330,8 +330,8 @@ async def test_every_call_on_a_container_is_a_use(server: RunningServer, path: s
             },
             "network_policy.type",
             "unsupported_value",
-            "Unsupported value: 'allowlist' is not supported by this server. Supported values "
-            "are: 'disabled'.",
+            "Unsupported value: 'allowlist' is not supported by this server. "
+            "Supported values are: 'disabled'.",
         ),
         (
             {"name": "n", "skills": [{"type": "skill_reference", "skill_id": "s"}]},

@@ -19,8 +19,8 @@ from tests.support.postgres import Postgres
 from tests.support.waiting import PATIENCE, eventually
 
 WAITING = (
-    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
-    "wait_event_type = 'Lock'"
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND wait_event_type = 'Lock'"
 )
 
 R = TypeVar("R")

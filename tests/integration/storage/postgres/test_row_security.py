@@ -222,8 +222,8 @@ async def test_each_transaction_behind_a_pooler_sets_its_tenant(url: str) -> Non
 @pytest.mark.wide
 async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
     found = await connection.fetch(
-        "SELECT relname, relrowsecurity AND relforcerowsecurity FROM pg_class "
-        "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+        "SELECT relname, relrowsecurity AND relforcerowsecurity FROM pg_class WHERE relkind = 'r' "
+        "AND relnamespace = 'public'::regnamespace"
     )
     assert {name for name, is_walled in found if is_walled} == WALLED
     assert {name for name, is_walled in found if not is_walled} == WITHOUT.keys()
@@ -265,8 +265,8 @@ async def test_a_statement_for_a_tenant_sees_no_session_of_the_console(connectio
 @pytest.mark.wide
 async def test_a_statement_changes_no_foreign_row_and_makes_none(connection: Any) -> None:
     make = (
-        "INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES "
-        "('c', 'other', 1, '', 0)"
+        "INSERT INTO conversations (id, tenant, created_at, metadata, next_position) VALUES ('c', "
+        "'other', 1, '', 0)"
     )
     await see(connection, "=one")
     assert await connection.execute("UPDATE conversations SET metadata = ''") == "UPDATE 1"

@@ -188,8 +188,8 @@ async def test_an_image_that_no_server_makes_is_logged_with_its_cause(
         await create(server.sdk)
 
     assert (
-        f"Cannot generate an image: Backend 'images' ({removed.url}) is unreachable: connection "
-        "refused."
+        f"Cannot generate an image: Backend 'images' ({removed.url}) is "
+        "unreachable: connection refused."
     ) in caplog.text
 
 

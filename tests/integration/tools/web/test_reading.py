@@ -43,8 +43,7 @@ async def test_a_link_that_leads_to_what_is_not_the_web_is_only_its_text(url: st
 async def test_links_within_the_page_become_text_and_footnotes_are_removed() -> None:
     stated = await read(
         "<h2><a href='#tides'>§</a>Tides</h2><p>High<sup><a href='b#note-1'>[1]</a></sup> at <a "
-        "href='#n'>nine</a>, "
-        "<a href='/c#x' title='Low water'>low</a> later."
+        "href='#n'>nine</a>, <a href='/c#x' title='Low water'>low</a> later."
     )
     assert stated.text == "## Tides\n\nHigh at nine, [low](https://e.example/c#x) later.\n"
 

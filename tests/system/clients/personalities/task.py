@@ -25,8 +25,8 @@ FILES: Mapping[str, str] = {
     + "".join(f"- {hour:02}:{minute:02} to Dover\n" for hour in range(24) for minute in range(60)),
     "fares.py": '"""Fares."""\n\n\ndef fare(age):\n    """Return "12" or "0"."""\n    return 12\n',
     "test_fares.py": (
-        "from fares import fare\n\nassert fare(4) == 0\nassert fare(5) == 12\nprint('OK: 2 "
-        "fares')\n"
+        "from fares import fare\n\nassert fare(4) == 0\nassert fare(5) == "
+        "12\nprint('OK: 2 fares')\n"
     ),
 }
 """Quotes and line breaks are what models break JSON with. The README has 6,000 tokens, which fill a

@@ -62,8 +62,8 @@ def test_a_closed_schema_may_be_strict(schema: dict[str, Any]) -> None:
 
 
 REQUIRED = (
-    "'required' is required to be supplied and to be an array including every key in "
-    "properties. Missing"
+    "'required' is required to be supplied and to be an array including every key in properties. "
+    "Missing"
 )
 CLOSED = "'additionalProperties' is required to be supplied and to be false."
 NOT_STRICT = {

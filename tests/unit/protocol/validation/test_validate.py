@@ -112,13 +112,12 @@ SUPPORTED_PARTS = "'input_text', 'input_image', 'input_file', 'output_text', and
 SUPPORTED_INCLUDES = (
     "'file_search_call.results', 'web_search_call.results', 'web_search_call.action.sources', "
     "'message.input_image.image_url', 'computer_call_output.output.image_url', "
-    "'code_interpreter_call.outputs', "
-    "'reasoning.encrypted_content', and 'message.output_text.logprobs'"
+    "'code_interpreter_call.outputs', 'reasoning.encrypted_content', "
+    "and 'message.output_text.logprobs'"
 )
 MESSAGES_MOVED = (
-    "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to "
-    "'input'. Try again with the "
-    "new parameter. See the API documentation for more information: "
+    "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. "
+    "Try again with the new parameter. See the API documentation for more information: "
     "https://platform.openai.com/docs/api-reference/responses/create."
 )
 NO_VALUE = (
@@ -172,8 +171,8 @@ def unsupported(path: str) -> tuple[str, str, str]:
 
 def unsupported_value(param: str, value: str, supported: str) -> tuple[str, str, str]:
     message = (
-        f"Unsupported value: '{value}' is not supported by this server. Supported values "
-        f"are: {supported}."
+        f"Unsupported value: '{value}' is not supported by this server. "
+        f"Supported values are: {supported}."
     )
     return "unsupported_value", param, message
 
@@ -363,8 +362,7 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
             "object_above_max_properties",
             "metadata",
             "Invalid 'metadata': too many properties. Expected an object with at most 16 "
-            "properties, "
-            "but got an object with 17 properties instead.",
+            "properties, but got an object with 17 properties instead.",
         ),
     ),
     "56 metadata key of 65": (
@@ -439,8 +437,7 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
             "invalid_value",
             "previous_response_id",
             "Invalid 'previous_response_id': '@x.y'. Expected an ID that contains letters, "
-            "numbers, underscores, or "
-            "dashes, but this value contained additional characters.",
+            "numbers, underscores, or dashes, but this value contained additional characters.",
         ),
     ),
     # What the API has and this server has not
@@ -611,8 +608,8 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         (
             "invalid_type",
             "input[0].tools[0].name",
-            "Invalid type for 'input[0].tools[0].name': expected a string, but got an array "
-            "instead.",
+            "Invalid type for 'input[0].tools[0].name': expected a string, "
+            "but got an array instead.",
         ),
     ),
     "92 mcp label twice": (
@@ -621,8 +618,8 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         (
             "invalid_value",
             "tools[1].server_label",
-            "Invalid 'tools[1].server_label': 's' is the name of another tool. Expected unique "
-            "names.",
+            "Invalid 'tools[1].server_label': 's' is the name of another tool. "
+            "Expected unique names.",
         ),
     ),
     **{
@@ -631,8 +628,8 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
             (
                 "invalid_value",
                 "tools[0].server_url",
-                "Invalid 'tools[0].server_url': expected an HTTP address without a user's name in "
-                "it.",
+                "Invalid 'tools[0].server_url': expected an HTTP address without a user's "
+                "name in it.",
             ),
         )
         for url in (
@@ -747,8 +744,8 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         (
             None,
             "input",
-            "Duplicate item found with id msg_1. Remove duplicate items from your input and try "
-            "again.",
+            "Duplicate item found with id msg_1. Remove duplicate items from your input "
+            "and try again.",
         ),
     ),
     # Tools
@@ -795,8 +792,7 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         strict(type="object", properties={"a": {"type": "string"}}, additionalProperties=False),
         bad_function(
             "In context=(), 'required' is required to be supplied and to be an array including "
-            "every key in "
-            "properties. Missing 'a'."
+            "every key in properties. Missing 'a'."
         ),
     ),
     "85 parameters of an array": (
@@ -836,8 +832,7 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
             "invalid_json_schema",
             "text.format.schema",
             "Invalid schema for response_format 'n': In context=(), 'additionalProperties' is "
-            "required to be supplied "
-            "and to be false.",
+            "required to be supplied and to be false.",
         ),
     ),
     "89 choice of an absent tool": (

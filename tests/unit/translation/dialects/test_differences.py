@@ -36,8 +36,8 @@ KNOWN = [
     # DashScope, Fireworks, and servers that speak like them.
     (
         400,
-        "This model only support stream mode, please enable the stream parameter to access the "
-        "model. ",
+        "This model only support stream mode, please enable the stream parameter "
+        "to access the model. ",
         "stream.always",
     ),
     (
@@ -62,8 +62,8 @@ KNOWN = [
     (400, "invalid top_p: only 1 or 0.95 are allowed", "top_p"),
     (
         400,
-        "Unsupported value: 'temperature' does not support 0.2 with this model. Only the "
-        "default (1) value is supported.",
+        "Unsupported value: 'temperature' does not support 0.2 with this model. "
+        "Only the default (1) value is supported.",
         "temperature",
     ),
     (400, "temperature must be 1 for models that reason", "temperature"),
@@ -85,8 +85,8 @@ KNOWN = [
     (500, "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.", "calls.ids"),
     (
         400,
-        "Jinja Exception: Tool call IDs should be alphanumeric strings with length 9! tool call "
-        "id ... length of 9",
+        "Jinja Exception: Tool call IDs should be alphanumeric strings with length 9! "
+        "tool call id ... length of 9",
         "calls.ids",
     ),
     # Gemini behind gateways.
@@ -197,10 +197,9 @@ def test_other_refusals_teach_none_of_them(stated: str) -> None:
     "stated",
     [
         "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` "
-        "param specified. Pass "
-        "`tools=` param OR set `litellm.modify_params = True`",
-        "litellm.BadRequestError: Anthropic doesn't support tool calling without `tools=` param "
-        "specified.",
+        "param specified. Pass `tools=` param OR set `litellm.modify_params = True`",
+        "litellm.BadRequestError: Anthropic doesn't support tool calling without "
+        "`tools=` param specified.",
         "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
         "Requests which include `tool_use` or `tool_result` blocks must define tools",
     ],

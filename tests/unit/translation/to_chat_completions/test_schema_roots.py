@@ -332,8 +332,8 @@ RETAINED: dict[str, tuple[Schema, Schema, str]] = {
     "a rule that is long": (
         {"not": {"const": "x" * 2000}},
         EMPTY,
-        "The arguments must also fit the tool's rules for `not`, which are too long to be shown "
-        "here.",
+        "The arguments must also fit the tool's rules for `not`, which are too long "
+        "to be shown here.",
     ),
     "descriptions of values": (
         {

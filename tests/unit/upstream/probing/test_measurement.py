@@ -68,14 +68,14 @@ LAZY = "Too weak for coding agents: it calls no tool unless it is forced to."
         ({"weaknesses": ("calls",)}, LAZY),
         (
             {"weaknesses": (), "context_window": 8192},
-            "Too weak for coding agents: its context window of 8,192 tokens is too small for "
-            "their requests.",
+            "Too weak for coding agents: its context window of 8,192 tokens is too small "
+            "for their requests.",
         ),
         (
             {"weaknesses": ("instructions", "calls"), "context_window": 4096},
-            "Too weak for coding agents: it does not follow instructions, it calls no tool unless "
-            "it is forced to and "
-            "its context window of 4,096 tokens is too small for their requests.",
+            "Too weak for coding agents: it does not follow instructions, "
+            "it calls no tool unless it is forced to and its context window of 4,096 tokens is too "
+            "small for their requests.",
         ),
     ],
 )

@@ -48,8 +48,8 @@ def settle_output(events: list[Event]) -> None:
             each["response"]["output"] = done_items(events)
 
 
-# Ways to change a stream. A type is written without `response.`; `nth` counts events of that type
-# from 0.
+# Ways to change a stream. A type is written without `response.`; `nth` counts events
+# of that type from 0.
 
 
 def find(events: list[Event], type: str, nth: int = 0) -> int:

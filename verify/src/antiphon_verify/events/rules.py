@@ -81,9 +81,8 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "stream:opening-order",
-            "`response.created`, `response.queued` if the response waits, and "
-            "`response.in_progress` are sent once "
-            "each, in this order, before anything else.",
+            "`response.created`, `response.queued` if the response waits, "
+            "and `response.in_progress` are sent once each, in this order, before anything else.",
             "section 9, 16",
             fault=Mutation("cut", drop("in_progress")),
         ),
@@ -539,8 +538,8 @@ RULES: dict[str, Rule] = {
         ),
         Rule(
             "mcp:call-error",
-            "An MCP call's error is an object: of the protocol, of the tool's execution, or of "
-            "HTTP.",
+            "An MCP call's error is an object: of the protocol, of the tool's execution, "
+            "or of HTTP.",
             "section 5",
             "should",
             fault=Mutation("mcp", put(DONE, "item.error", "boom", 3)),

@@ -106,8 +106,8 @@ FORMATS = (
         stray="</seed:tool_call>",
     ),
     Format(
-        # GLM-4.5 to 5: sglang#19925 without a parser, vllm-mlx#797; sglang#15333: a tool without
-        # arguments.
+        # GLM-4.5 to 5: sglang#19925 without a parser, vllm-mlx#797; sglang#15333:
+        # a tool without arguments.
         "glm",
         ("<tool_call>NAME<arg_key>", "<tool_call>NAME</tool_call>"),
         xml_calls.pairs,
@@ -128,8 +128,8 @@ FORMATS = (
         re.compile(r"</[｜‖|]{1,2}DSML[｜‖|]{1,2}invoke>"),
     ),
     Format(
-        # MiniMax-M2.5#10, open-webui#24291; the other sections are Claude's form, which models
-        # know.
+        # MiniMax-M2.5#10, open-webui#24291; the other sections are Claude's form,
+        # which models know.
         "invoke",
         tuple(
             f'<{section}><invokename="NAME"'
@@ -192,8 +192,8 @@ FORMATS = (
         token_calls.mistral,
     ),
     Format(
-        # Llama 3.1: Rapid-MLX#700; unsloth#5620: several, between `;`. Llama 4: vllm#16214 with
-        # `<|python_start|>`.
+        # Llama 3.1: Rapid-MLX#700; unsloth#5620: several, between `;`. Llama 4:
+        # vllm#16214 with `<|python_start|>`.
         "llama",
         _each("<|python_tag|>", "<|python_start|>"),
         json_calls.marked(r"<\|python_(?:tag|start)\|>", "<|python_end|>"),
@@ -219,8 +219,8 @@ FORMATS = (
         re.compile(r"<tool_call\|>|<end_function_call>"),
     ),
     Format(
-        # Gemma 3's model card shows no token; common prompts request ```tool_code, with or without
-        # `print`.
+        # Gemma 3's model card shows no token; common prompts request
+        # ```tool_code, with or without `print`.
         "tool-code",
         tuple(
             f"```tool_code{before}NAME("
@@ -230,8 +230,8 @@ FORMATS = (
         stand="line",
     ),
     Format(
-        # Gemma's guide "Function calling" and Llama 3.2's and 4's cards request it, with no other
-        # text (vllm#22917).
+        # Gemma's guide "Function calling" and Llama 3.2's and 4's cards request it,
+        # with no other text (vllm#22917).
         "pythonic",
         ("[NAME(",),
         python_calls.bare,

@@ -15,8 +15,8 @@ from antiphon.translation.from_chat.text_calls.values import decode_at, typed_ar
 _FUNCTION = re.compile(
     r"(?:<(?:seed:)?tool_call>)?\s*<function=([^<>\s]+)>(.*)</function>", re.DOTALL
 )
-# A value ends where the next parameter or the call's end follows: it can contain `</parameter>`
-# itself.
+# A value ends where the next parameter or the call's end follows:
+# it can contain `</parameter>` itself.
 _PARAMETER = re.compile(
     r"\s*<parameter=([^<>\s]+)>(.*?)</parameter>(?=\s*(?:<parameter=|$))", re.DOTALL
 )

@@ -75,8 +75,8 @@ def is_usage(usage: Any) -> bool:
         must(
             "chat:answer:content",
             "chat-api object",
-            "The `content` of a message is a string, or null with tool calls, a refusal or "
-            "reasoning.",
+            "The `content` of a message is a string, or null with tool calls, "
+            "a refusal or reasoning.",
             fault=[replies.PARIS.patched(*replies.CHOICE, "message", "content", to=None)],
         ),
         must(

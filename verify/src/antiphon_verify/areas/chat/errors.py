@@ -315,8 +315,8 @@ CASES = (
         should(
             "chat:errors:tool-choice-absent",
             API,
-            "A chat `tool_choice` that names a function missing from `tools` is rejected with a "
-            "4xx.",
+            "A chat `tool_choice` that names a function missing from `tools` is rejected "
+            "with a 4xx.",
         ),
         TOOL_CHOICE_ABSENT,
     ),

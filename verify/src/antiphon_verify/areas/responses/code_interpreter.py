@@ -152,15 +152,15 @@ def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
     should(
         "responses:code-interpreter:value",
         "spec 5",
-        "Printed text is one `logs` output, followed by another with the value of the last "
-        "expression.",
+        "Printed text is one `logs` output, followed by another with the value "
+        "of the last expression.",
         fault=[replies.with_output(replies.VALUED | {"outputs": replies.logs("P1\nP2\n42")})],
     ),
     should(
         "responses:code-interpreter:outputs-later",
         "spec 10",
-        "A GET with the `include` shows the outputs of a stored call, and a GET without it does "
-        "not.",
+        "A GET with the `include` shows the outputs of a stored call, and a GET without "
+        "it does not.",
         fault=[replies.with_output(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.HIDDEN],
     ),
     good=[replies.with_output(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.LATER],
@@ -263,8 +263,8 @@ def code_continues(trial: Trial) -> Steps:
     must(
         "responses:code-interpreter:made-file",
         "spec 6",
-        "A file written by code is a file of the container with the source `assistant`, and can "
-        "be downloaded.",
+        "A file written by code is a file of the container with the source `assistant`, "
+        "and can be downloaded.",
         fault=[
             replies.citing(),
             replies.WRITTEN.patched("data", 0, "source", to="user"),
@@ -282,8 +282,8 @@ def code_continues(trial: Trial) -> Steps:
     must(
         "responses:code-interpreter:citation",
         "spec 5",
-        "A file citation has the container, id and filename, and spans the `sandbox:` path in the "
-        "text.",
+        "A file citation has the container, id and filename, and spans the `sandbox:` path "
+        "in the text.",
         fault=[replies.citing(start_index=0), replies.WRITTEN, replies.BYTES],
     ),
     good=[replies.citing(), replies.WRITTEN, replies.BYTES],

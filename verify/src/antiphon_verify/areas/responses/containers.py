@@ -58,8 +58,8 @@ def ids_of(page: Exchange) -> list[Any]:
     must(
         "responses:containers:object",
         SOURCE,
-        "A container has `name`, `created_at` and `last_active_at`, and an id that begins with "
-        "`cntr_`.",
+        "A container has `name`, `created_at` and `last_active_at`, and an id that "
+        "begins with `cntr_`.",
         fault=replaced(replies.LIFE, 0, replies.CREATED.patched("id", to="box_1")),
     ),
     should(

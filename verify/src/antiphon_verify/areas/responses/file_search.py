@@ -228,8 +228,8 @@ def _judge_citations(trial: Trial, response: Any) -> None:
     should(
         "responses:file-search:results-later",
         "spec 10",
-        "A GET with `include` returns the results of a stored search, and a GET without it does "
-        "not.",
+        "A GET with `include` returns the results of a stored search, and a GET without "
+        "it does not.",
         fault=[
             *replies.STOCKED,
             replies.with_output(replies.FOUND, replies.citing()),
@@ -297,8 +297,8 @@ def the_model_names_another_store(trial: Trial) -> Steps:
     should(
         "responses:file-search:echoed",
         "spec 6",
-        "The tool is echoed with its stores, the number of results (20 by default) and the "
-        "ranking options.",
+        "The tool is echoed with its stores, the number of results (20 by default) "
+        "and the ranking options.",
         fault=[
             *replies.STOCKED,
             replies.with_output(MESSAGE, tools=[replies.ECHO]),

@@ -237,8 +237,8 @@ def _is_edited(exchange: Exchange) -> bool:
     should(
         "responses:image-generation:edit-nothing",
         "spec 6",
-        "With `action: edit` and no image in the conversation, the request is rejected or the "
-        "call fails.",
+        "With `action: edit` and no image in the conversation, the request is rejected "
+        "or the call fails.",
         fault=[replies.DRAWN],
     ),
     good=[replies.REJECTED],

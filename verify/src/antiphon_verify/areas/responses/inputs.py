@@ -225,8 +225,8 @@ CASES = (
         must(
             "responses:inputs:absent-output",
             "client agents-sdk",
-            "An `apply_patch_call_output` without `output` is accepted, also if the same call is "
-            "repeated.",
+            "An `apply_patch_call_output` without `output` is accepted, also if the same "
+            "call is repeated.",
         ),
         input=[HELLO, *patched(1), *patched(2)],
         tools=[{"type": "apply_patch"}],

@@ -122,8 +122,8 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
     must(
         "responses:limits:nothing-dropped",
         "open-responses 9",
-        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or "
-        "the response fails.",
+        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, "
+        "or the response fails.",
         fault=[states(RESPONSE).patched("usage", "input_tokens", to=4096)],
     ),
     should(

@@ -202,8 +202,8 @@ DEFERRED = WEATHER | {"defer_loading": True}
     should(
         "responses:tools:search-call",
         "client codex",
-        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and "
-        "arguments.",
+        "A tool search by the client is a `tool_search_call` with `execution`, "
+        "a `call_id` and arguments.",
         fault=[replies.with_output(replies.SEARCH | {"arguments": '{"goal": "the weather"}'})],
     ),
     should(

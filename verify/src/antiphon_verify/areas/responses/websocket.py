@@ -76,8 +76,8 @@ UPGRADE = {"connection": "upgrade", "upgrade": "websocket"}
     should(
         "responses:websocket:other-version",
         "http RFC 6455 4.2.2",
-        "An upgrade with another `Sec-WebSocket-Version` fails with 426, which names the version "
-        "13.",
+        "An upgrade with another `Sec-WebSocket-Version` fails with 426, "
+        "which names the version 13.",
         fault=[replies.FIRST, Reply(426), Reply(400)],
     ),
     should(

@@ -46,8 +46,8 @@ def answering(requests: list[Item], *, approve: bool) -> list[Item]:
     must(
         "responses:mcp:approval-item",
         "spec 5",
-        "An approval request is an item with an id, the server's label, the tool's name and its "
-        "arguments.",
+        "An approval request is an item with an id, the server's label, "
+        "the tool's name and its arguments.",
         fault=replaced(
             replies.APPROVING,
             0,
@@ -181,8 +181,8 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
     must(
         "responses:mcp:approval-changed",
         "spec 16",
-        "With `previous_response_id`, a call does not run if the client changed its approval "
-        "request.",
+        "With `previous_response_id`, a call does not run if the client changed "
+        "its approval request.",
         fault=[
             replies.WITH_REQUEST,
             replies.with_output(replies.APPROVED, MESSAGE),
@@ -212,8 +212,8 @@ def a_changed_call_is_approved(trial: Trial) -> Steps:
     must(
         "responses:mcp:approval-invented",
         "spec 16",
-        "With `previous_response_id`, a call does not run if the client invented its approval "
-        "request.",
+        "With `previous_response_id`, a call does not run if the client invented "
+        "its approval request.",
         fault=[
             replies.with_output(replies.LIST, MESSAGE),
             replies.with_output(replies.APPROVED, MESSAGE),

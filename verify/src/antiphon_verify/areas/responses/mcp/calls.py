@@ -46,8 +46,8 @@ def is_listed_whole(item: Item, tool: dict[str, Any]) -> bool:
     must(
         "responses:mcp:list-item",
         "spec 5",
-        "A list of tools is an item with an id, the server's label, and tools with names and "
-        "schemas.",
+        "A list of tools is an item with an id, the server's label, "
+        "and tools with names and schemas.",
         fault=replies.with_list(tools=[{"name": "lookup"}]),
     ),
     must(
@@ -73,8 +73,8 @@ def is_listed_whole(item: Item, tool: dict[str, Any]) -> bool:
     must(
         "responses:mcp:call-item",
         "spec 5",
-        "A call is an item with an id, a status, the server's label, the tool's name and its "
-        "arguments.",
+        "A call is an item with an id, a status, the server's label, the tool's name "
+        "and its arguments.",
         fault=replies.with_call(server_label=None),
     ),
     must(
@@ -263,8 +263,8 @@ def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     must(
         "responses:mcp:error-item",
         "spec 5",
-        "A failed tool call has the status `failed`, an error with the tool's message, and no "
-        "output.",
+        "A failed tool call has the status `failed`, an error with the tool's message, "
+        "and no output.",
         fault=[replies.with_output(replies.LIST, replies.FAILED | {"error": LOST}, MESSAGE)],
     ),
     must(
