@@ -39,9 +39,8 @@ async def test_a_role_has_its_privileges_or_the_missing_ones_are_reported(
         f"{right} on {', '.join(sorted(needed()[right]))}"
         for right in ("INSERT", "UPDATE", "DELETE")
     )
-    assert await refusal(is_written=True) == (
-        f"the role 'guest' lacks privileges: {lacks}. Grant them, or use a role that has them."
-    )
+    lacking = await refusal(is_written=True)
+    assert lacking.startswith(f"the role 'guest' lacks privileges: {lacks}. ")
     await (await PostgresStore.open(url)).close()  # a command that only reads
     for right, tables in needed().items():
         await owner.execute(f"GRANT {right} ON {', '.join(tables)} TO guest")
