@@ -224,8 +224,16 @@ def _http(
         environment=environment,
         label=label,
         key_env=configured.key_env,
+        speaks_messages=_speaks_messages(url, configured),
         **timeouts,
     )
+
+
+def _speaks_messages(url: str, configured: BackendConfig) -> bool:
+    """Whether a backend is called by Anthropic's Messages API."""
+    if configured.api != "auto":
+        return configured.api == "messages"
+    return find_dialect(url, set(), "", configured.dialect or None).api == "messages"
 
 
 def _free_name(name: str, backends: Sequence[Backend]) -> str:

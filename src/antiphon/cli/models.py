@@ -223,7 +223,7 @@ def _rows(one: BackendState) -> Sequence[tuple[str, ...]]:
     place = (
         one.backend.name,
         one.dialect.name,
-        "ollama" if one.native else one.api,
+        "ollama" if one.native else "messages" if one.messages else one.api,
         one.backend.url or "in this process",
     )
     names = offered(one)

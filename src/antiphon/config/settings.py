@@ -34,10 +34,11 @@ class BackendConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     """[Dialect](dialects.md) of the backend: the differences between its API and OpenAI's. Default:
     detected from the URL and the list of models.
     """
-    api: Literal["auto", "chat", "responses", "ollama"] = "auto"
+    api: Literal["auto", "chat", "responses", "messages", "ollama"] = "auto"
     """API with which Antiphon [calls the
     backend](../operate/route-across-backends.md#use-backends-with-a-responses-api): `chat` for Chat
-    Completions, `responses` for the backend's own Responses API, `ollama` for Ollama's [native
+    Completions, `responses` for the backend's own Responses API, `messages` for Anthropic's
+    [Messages API](../guides/use-claude-as-a-backend.md), `ollama` for Ollama's [native
     API](../guides/run-local-models.md#ollama). `auto` chooses by the [dialect](dialects.md), or
     checks what the backend supports.
     """

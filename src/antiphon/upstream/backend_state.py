@@ -13,7 +13,7 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.dialects.model_families import for_model
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
-from antiphon.translation.dialects.table import GENERIC
+from antiphon.translation.dialects.table import CLAUDE, DIALECTS, GENERIC, MESSAGES
 from antiphon.translation.ollama.request import CHAT, PASSTHROUGH
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults, combined
 from antiphon.translation.to_responses.request import extras
@@ -25,6 +25,7 @@ from antiphon.upstream.options import ANY, LATEST, BackendOptions, ModelOptions,
 from antiphon.upstream.prices import Prices
 
 if TYPE_CHECKING:
+    from antiphon.upstream.messages import MessagesBackend
     from antiphon.upstream.ollama import OllamaBackend
 
 NOT_REQUESTED = "not queried yet"
@@ -85,7 +86,7 @@ class BackendState:
     api: Api
     """The API in which it is called: as configured, else of its family, else as a probe found."""
     caller: Backend
-    """The object that calls its models: the backend, or `native`."""
+    """The object that calls its models: the backend, `native` or `messages`."""
     chat_path: str
     """The path of Chat requests at `caller`."""
     passthrough: frozenset[str]
@@ -109,6 +110,8 @@ class BackendState:
         """Whether the server has Ollama's native API, None until it has answered."""
         self.native: OllamaBackend | None = None
         """The backend through that API, if it is used."""
+        self.messages: MessagesBackend | None = None
+        """The backend through Anthropic's Messages API, if it is used."""
         self.models: list[dict[str, Any]] = []
         """The models that it listed last."""
         self.stated: Mapping[str, ModelProfile] = {}
@@ -168,6 +171,7 @@ class BackendState:
             self.probed = None
             self.speaks_natively = None
             self.native = None
+            self.messages = None
             self.stated = {}
             self.stated_for = None
         self._family = dialect or self._family
@@ -191,25 +195,24 @@ class BackendState:
 
     def _compute(self) -> None:
         options = self.options
-        dialect = self._family
+        dialect = _family_for(options.api, self._family)
         if options.check_answers is not None and options.check_answers != dialect.checks_answers:
             dialect = replace(dialect, checks_answers=options.check_answers)
         self.dialect = dialect
         is_native = options.api == "ollama" or (self.may_be_native and bool(self.speaks_natively))
-        wanted = (
-            "chat"
-            if options.api == "ollama"
-            else dialect.api
-            if options.api == "auto"
-            else options.api
-        )
+        wanted = dialect.api if options.api == "auto" else options.api
         self.native = (self.native or self._natively()) if is_native else None
-        self.caller = self.native or self.backend
+        self.messages = (self.messages or self._by_messages()) if wanted == "messages" else None
+        self.caller = self.native or self.messages or self.backend
         self.chat_path = CHAT if self.native else CHAT_COMPLETIONS
         self.name = self.backend.name
         self.label = options.label or self.name
         self.is_probed = wanted == "probe"
-        self.api = (self.probed or "chat") if wanted == "probe" else wanted
+        self.api = (
+            "responses"
+            if wanted == "responses" or (self.is_probed and self.probed == "responses")
+            else "chat"
+        )
         known = PASSTHROUGH if is_native else dialect.passthrough
         self.passthrough = known if options.passthrough is None else options.passthrough
         concurrency = 1 if dialect.one_at_a_time else options.concurrency
@@ -238,6 +241,17 @@ class BackendState:
             self.configured_window,
             self.reported_window,
         )
+
+    def _by_messages(self) -> "MessagesBackend":
+        from antiphon.upstream.messages import MessagesBackend  # noqa: PLC0415 - for servers of Messages alone
+
+        return MessagesBackend(self.backend, self.listed)
+
+    def listed(self, model: str) -> Mapping[str, Any]:
+        """Return the object of a model in the list of models, by the backend's name; empty if it
+        is not there.
+        """
+        return next((one for one in self.models if is_listed(model, [str(one.get("id"))])), {})
 
     def configured_window(self, model: str) -> int | None:
         """Return the window that the operator configured for a model, by the backend's name of
@@ -312,6 +326,15 @@ class BackendState:
             {"id": name} for name in (*self.options.aliases, *sorted(named)) if name not in listed
         ]
         return [*listed.values(), *more]
+
+
+def _family_for(api: str, family: Dialect) -> Dialect:
+    """Return the dialect of a backend that is called by this API: all servers of Messages have one,
+    and their Chat Completions API, where they have one, has another.
+    """
+    if api == "messages":
+        return DIALECTS[MESSAGES]
+    return DIALECTS[CLAUDE] if api == "chat" and family.name == MESSAGES else family
 
 
 class ModelTarget:

@@ -4,11 +4,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from antiphon.upstream.backend_state import BackendState
-from antiphon.upstream.options import is_listed
 
-STATED_AS = ("max_model_len", "context_length", "context_window", "max_context_length")
+STATED_AS = (
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_input_tokens",
+)
 """Fields of a listed model that contain its window: vLLM and SGLang, OpenRouter and Together, Groq,
-Mistral.
+Mistral, Anthropic.
 """
 
 META = "meta"
@@ -25,10 +30,7 @@ def context_window(state: BackendState, model: str, name: str) -> int | None:
         return state.native.largest(model)
     if (known := state.profile_of(model, name).context_window) is not None:
         return known
-    listed: dict[str, Any] = next(
-        (one for one in state.models if is_listed(model, [one["id"]])), {}
-    )
-    return next((window for _, window in stated_windows(listed)), None)
+    return next((window for _, window in stated_windows(state.listed(model))), None)
 
 
 def stated_windows(listed: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

@@ -41,6 +41,21 @@ MAX_LISTING = 64 * 1024 * 1024
 
 NO_FILES = TlsFiles()
 
+ANTHROPIC = "api.anthropic.com"
+"""The host that gets its key in `x-api-key` alone; gateways with its API read either header."""
+
+MESSAGES_VERSION = "2023-06-01"
+"""The version of the Messages API that all servers have, and that accepts `temperature`."""
+
+ALL_MODELS = "/models?limit=1000"
+"""The list of models of a Messages API, which has 20 by default."""
+
+
+def messages_base(url: str) -> str:
+    """Return the base URL of a Messages API, ending in `/v1`, also for one without it."""
+    url = url.rstrip("/").removesuffix("/messages")
+    return url if url.endswith("/v1") else f"{url}/v1"
+
 
 class HttpReply(Reply, eq=False):
     """A reply over HTTP. An exchange reads a whole body without splitting it into parts."""
@@ -65,7 +80,9 @@ class HttpBackend:
     Times are in seconds. `key` is sent as a bearer token, and masked if the backend repeats it;
     `key_env` is the variable that contains it, for errors. `label` is the backend's name in errors
     for clients, by default its name. `proxy` is the URL of a proxy, `none`, or empty for the proxy
-    in `environment`. Redirects are not followed: a prompt goes only to the configured server.
+    in `environment`. Redirects are not followed: a prompt goes only to the configured server. A
+    server that `speaks_messages`, Anthropic's API, gets its headers and a base URL that ends in
+    `/v1`.
     Raises `ConfigError` for a URL, key, proxy or file that cannot be used.
     """
 
@@ -90,9 +107,11 @@ class HttpBackend:
         environment: Mapping[str, str] | None = None,
         label: str = "",
         key_env: str = "",
+        speaks_messages: bool = False,
     ) -> None:
         self.name = name
-        self.url = url.rstrip("/")
+        self._speaks_messages = speaks_messages
+        self.url = messages_base(url) if speaks_messages else url.rstrip("/")
         self.identity = BackendIdentity(name, self.url, label or name, key_env)
         """Its identity in errors."""
         self._key = key.encode()
@@ -126,7 +145,14 @@ class HttpBackend:
             self._idle_timeout,
             self._list_timeout,
         )
-        return (self.identity, self._key, patience, self._proxy, self._tls)
+        return (
+            self.identity,
+            self._key,
+            patience,
+            self._proxy,
+            self._tls,
+            self._speaks_messages,
+        )
 
     def __repr__(self) -> str:
         return f"HttpBackend({self.name!r}, {redacted(self.url)!r})"
@@ -171,7 +197,7 @@ class HttpBackend:
 
         Ollama, llama.cpp and others answer `{"data": […]}`, Together a bare list.
         """
-        exchange = await self._get("/models")
+        exchange = await self._get(ALL_MODELS if self._speaks_messages else "/models")
         try:
             status = exchange.response.status
             if status != 200:
@@ -275,7 +301,10 @@ class HttpBackend:
             ("accept-encoding", "identity"),
             ("user-agent", f"antiphon/{__version__}"),
         ]
-        if key:
+        if self._speaks_messages:
+            fields.append(("anthropic-version", MESSAGES_VERSION))
+            fields += [("x-api-key", key)] if key else []
+        if key and not (self._speaks_messages and self._origin.host == ANTHROPIC):
             fields.append(("authorization", f"Bearer {key}"))
         field_lines(fields)
         return fields

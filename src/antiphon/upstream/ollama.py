@@ -5,7 +5,7 @@ truncated.
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ from antiphon.translation.ollama.request import (
 )
 from antiphon.translation.to_chat_completions.cut_prompts import is_longer
 from antiphon.upstream.backend import Backend, Listing, Reply
+from antiphon.upstream.native import MAX_ERROR, MUCH, once, read_error, refusal, translated
 
 SHOW = "/../api/show"
 PS = "/../api/ps"
@@ -41,14 +42,8 @@ FORGET_AFTER = 300.0
 then unloads it.
 """
 
-MUCH = 256 * 1024
-"""Bytes of a request above which it is translated in a thread."""
-
 MAX_STATED = 16 * 1024 * 1024
 """Bytes of the server's report about a model; `/api/show` includes the license and the template."""
-
-MAX_ERROR = 1024 * 1024
-"""Bytes of an error that are read."""
 
 OVERFLOW = "context_length_exceeded"
 
@@ -69,18 +64,6 @@ class _ChatRequest(Struct, frozen=True):
     body: dict[str, Any]
     needed: int
     """Tokens of a window that fits it and its answer, without thinking."""
-
-
-class NativeReply(Reply, kw_only=True, eq=False):
-    """A reply in the format of Chat Completions, translated from `native`."""
-
-    native: Reply
-
-    async def close(self) -> None:
-        """See `Reply.close`."""
-        self.native.has_begun = _always  # `native` refers to this reply
-        await super().close()
-        await self.native.close()
 
 
 class OllamaBackend:
@@ -156,7 +139,7 @@ class OllamaBackend:
         limit = self._limit(name, known.model)
         needed = max(requested.needed + known.model.thoughts, requested_window(requested.body))
         if needed > limit and not known.model.is_remote and is_longer(requested.body, limit):
-            return _refusal(too_small(limit), OVERFLOW)
+            return refusal(too_small(limit), OVERFLOW)
         while True:
             before = max(known.window, self._reported(name))
             num_ctx = None if known.model.is_remote else next_window(needed, before, limit)
@@ -164,14 +147,14 @@ class OllamaBackend:
             try:
                 native = await self._encoded(requested.body, known.model, num_ctx, len(body))
             except ClientError as error:
-                return _refusal(error.message, error.code, error.param)
+                return refusal(error.message, error.code, error.param)
             reply = await self.backend.post(CHAT, native)
             if reply.status < 400:
                 return self._translated(reply, requested.body, num_ctx)
-            failure = await _read_error(reply)
+            failure = await read_error(reply)
             if num_ctx is None or num_ctx >= limit or not _is_overflow(failure):
                 self._failed(name, known, before, reply.status)
-                return Reply(reply.status, reply.headers, _once(failure))
+                return Reply(reply.status, reply.headers, once(failure))
             needed = num_ctx + 1
 
     def _failed(self, name: str, known: _Known, before: int, status: int) -> None:
@@ -211,19 +194,7 @@ class OllamaBackend:
         answer = NativeAnswer(
             f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), num_ctx, with_usage=usage
         )
-        headers = {
-            **reply.headers,
-            "content-type": "text/event-stream" if is_stream else "application/json",
-        }
-        chat = NativeReply(
-            status=reply.status,
-            headers=headers,
-            body=_body(reply, answer, is_stream=is_stream),
-            idle_timeout=reply.idle_timeout,
-            native=reply,
-        )
-        reply.has_begun = lambda: chat.has_begun()
-        return chat
+        return translated(reply, answer, is_stream=is_stream)
 
     async def _resolve(self, name: str) -> _Known:
         """Return the facts about a model; they are requested once, and again after the model was
@@ -304,49 +275,8 @@ def _read_request(body: bytes) -> _ChatRequest:
     return _ChatRequest(request, enough(request))
 
 
-async def _body(
-    reply: Reply, answer: NativeAnswer, *, is_stream: bool
-) -> AsyncGenerator[bytes, None]:
-    if not is_stream:
-        yield answer.whole(await reply.read())
-        return
-    async for part in reply.body:
-        if events := answer.feed(part):
-            yield events
-    if events := answer.finish():
-        yield events
-
-
-async def _read_error(reply: Reply) -> bytes:
-    """Return the body of an error; empty if it is incomplete or endless, since the status is
-    enough.
-    """
-    try:
-        return await reply.read(MAX_ERROR)
-    except BackendError:
-        return b""
-    finally:
-        await reply.close()
-
-
 def _is_overflow(body: bytes) -> bool:
     try:
         return error_code(msgspec.json.decode(body)) == OVERFLOW
     except (ValueError, RecursionError):
         return False
-
-
-def _refusal(message: str, code: str | None, param: str | None = "messages") -> Reply:
-    """Return the answer to a request that is not sent to the server."""
-    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
-    return Reply(
-        400, {"content-type": "application/json"}, _once(msgspec.json.encode({"error": error}))
-    )
-
-
-async def _once(body: bytes) -> AsyncIterator[bytes]:
-    yield body
-
-
-def _always() -> bool:
-    return True

@@ -66,7 +66,7 @@ class BackendOptions:
     """The backend's name in responses to clients; empty for its own name."""
     key_env: str = ""
     """The environment variable that contains its key; empty if it has none."""
-    api: Literal["auto", "chat", "responses", "ollama"] = "chat"
+    api: Literal["auto", "chat", "responses", "messages", "ollama"] = "chat"
     """The API in which it is called; `auto` selects it by family, or by a probe."""
     num_ctx: int = NUM_CTX
     """Tokens of the largest window that Ollama loads models with."""

@@ -521,7 +521,7 @@ def test_a_wrong_file_is_refused_by_name(text: str, words: str) -> None:
         (
             "[[backends]]\nurl = 'http://b/v1'\nname = 'x'\napi = 'c'",
             "backend 1 ('x'): `api` is 'c', which is not allowed. Allowed: "
-            "auto, chat, responses, ollama.",
+            "auto, chat, responses, messages, ollama.",
         ),
     ],
 )

@@ -56,7 +56,8 @@ SECTIONS: dict[str, str] = {
     "Detection and API": """\
 **API** is the API that `api = "auto"` selects. *Responses*: the family's own Responses API offers more than
 Antiphon's translation from Chat Completions (its reasoning, the tools that it runs). *Chat*: that API offers less, or
-is unknown. *tested*: Antiphon sends one empty request to `/responses`; a reply that reports a missing model (400,
+is unknown. *Messages*: Anthropic's own API, to which Antiphon translates a request in the form of Chat Completions.
+*tested*: Antiphon sends one empty request to `/responses`; a reply that reports a missing model (400,
 422) shows that the backend has this API. See [how to
 choose](../operate/route-across-backends.md#use-backends-with-a-responses-api). The other tables concern Chat
 Completions.
@@ -142,7 +143,12 @@ TOOLS: dict[str, list[str]] = {
     "schema": ["tools in the prompt, JSON"],
 }
 REPLAYS = {"tool_turns": "of turns with calls", "always": "of every turn"}
-APIS = {"chat": "Chat", "responses": "Responses", "probe": "tested"}
+APIS = {
+    "chat": "Chat",
+    "responses": "Responses",
+    "messages": "[Messages](../guides/use-claude-as-a-backend.md)",
+    "probe": "tested",
+}
 CHOICES = {
     "full": "all",
     "named": "modes, a function",

@@ -317,3 +317,32 @@ def test_the_window_that_a_server_reported_is_of_a_loaded_model_by_its_name_or_a
     one.load = LoadReport(windows={"m:latest": 8_192})
 
     assert [one.reported_window(name) for name in ("m", "m:latest", "x")] == [8_192, 8_192, 0]
+
+
+@pytest.mark.parametrize(
+    ("family", "api", "is_translated", "dialect"),
+    [
+        ("messages", "auto", True, "messages"),
+        ("generic", "messages", True, "messages"),
+        ("anthropic", "messages", True, "messages"),
+        ("messages", "chat", False, "anthropic"),
+        ("anthropic", "auto", False, "anthropic"),
+        ("messages", "responses", False, "messages"),
+    ],
+)
+def test_a_messages_api_is_called_by_translated_chat_requests(
+    family: str, api: Any, is_translated: bool, dialect: str
+) -> None:
+    one = BackendState(listed("c"), DIALECTS[family], BackendOptions(api=api))
+    model = one.target("m", "m")
+
+    assert (one.messages is not None, model.backend is one.messages) == (is_translated,) * 2
+    assert (one.dialect.name, model.dialect.name) == (dialect, dialect)
+    assert model.api == ("responses" if api == "responses" else "chat")
+    assert model.chat_path == "/chat/completions"
+
+
+def test_the_object_of_a_model_is_that_of_its_list() -> None:
+    one = running(BackendOptions(), "m:latest")
+
+    assert [one.listed(name) for name in ("m", "x")] == [{"id": "m:latest"}, {}]

@@ -22,6 +22,11 @@ _SENTENCES = {
     "missing_required_parameter": "Field required",
     "unknown_parameter": "Extra inputs are not permitted",
 }
+FAILED = "Error:"
+"""The first line of a failed call's output that does not mention an error: the Responses API has no
+field for that.
+"""
+
 _COMPARED = {">=": "greater than or equal to", "<=": "less than or equal to"}
 
 

@@ -223,8 +223,9 @@ class Dialect:
     """Whether a call can be forced at all; otherwise an instruction asks for it."""
     thinking_switch: EffortForm = ""
     """The form that switches thinking off, if it is not that of the effort."""
-    api: Api | Literal["probe"] = "chat"
+    api: Api | Literal["messages", "probe"] = "chat"
     """The API to use if the configuration does not set it; `probe` queries the server itself.
+    `messages` is Anthropic's, called by a translated Chat request.
 
     `chat` if the family's own Responses API is known to do less than this server does over Chat, or
     is unknown.

@@ -292,10 +292,31 @@ SERVICES = (
         replay="tool_turns",
         file_part="file",
         tool_parts=True,
-        hosts=("api.anthropic.com",),
         ports=(4000,),
         owners=("anthropic",),
         servers=("litellm",),
+    ),
+    Dialect(
+        # Anthropic's Messages API, by a Chat request that `translation.to_messages_api` translates.
+        # Its pages: a model that thinks cannot be forced to call a tool, and recent models reject
+        # both samplings together. Signed thinking of every turn goes back, which keeps the prompt
+        # cache. `strict` tools are limited to 20, so they are not sent.
+        "messages",
+        accepts=SAMPLING
+        | TOOLS
+        | {"response_format", "user", "safety_identifier", "service_tier", "stream_options"}
+        | {"prompt_cache_retention"},
+        effort="reasoning_effort",
+        replay="always",
+        json_formats=frozenset({"json_schema"}),
+        both_samplings=False,
+        forced_thinking=False,
+        file_part="file",
+        file_urls=True,
+        tool_parts=True,
+        api="messages",
+        passthrough=frozenset({"stop", "thinking", "top_k"}),
+        hosts=("api.anthropic.com",),
     ),
 )
 """Usually detected by the host of the base URL."""

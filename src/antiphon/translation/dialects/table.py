@@ -8,6 +8,12 @@ from antiphon.translation.dialects.dialect import OPENAI_ONLY, USUAL, Dialect
 from antiphon.translation.dialects.model_servers import MODEL_SERVERS
 from antiphon.translation.dialects.services import SERVICES
 
+MESSAGES = "messages"
+"""The family of all servers of Anthropic's Messages API."""
+
+CLAUDE = "anthropic"
+"""The family of Claude behind a Chat Completions API."""
+
 GENERIC = "generic"
 """The family of unknown servers."""
 

@@ -6,14 +6,10 @@ from typing import Any
 from antiphon.protocol.items.content import MAX_CALL_ID, SEALED_CALL, InputText
 from antiphon.protocol.items.messages import FunctionCallOutput
 from antiphon.protocol.messages.blocks import TextBlock, ToolReference, ToolResultBlock
+from antiphon.protocol.messages.wording import FAILED
 from antiphon.translation.from_messages.catalogue import Catalogue
 from antiphon.translation.from_messages.content import PARTS, Parts, simplest
 from antiphon.translation.signed_calls import shortened
-
-FAILED = "Error:"
-"""The first line of a failed call's output that does not mention an error: the Responses API has no
-field for that.
-"""
 
 
 def call_id_of(block_id: str) -> str:

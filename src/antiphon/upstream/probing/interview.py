@@ -14,7 +14,6 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.learned import refused_parameter
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import CHAT_COMPLETIONS, BackendState
-from antiphon.upstream.options import is_listed
 from antiphon.upstream.probing import descriptions, reports, window
 from antiphon.upstream.probing.answers import ProbeAnswer
 from antiphon.upstream.probing.descriptions import Description, describe
@@ -67,8 +66,7 @@ async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
         question.key: await reports.run_probe(state.backend, question, model)
         for question in descriptions.QUESTIONS.get(state.dialect.name, ())
     }
-    listed = next((one for one in state.models if is_listed(model, [str(one.get("id"))])), {})
-    found = describe(state.dialect.name, model, listed, answers)
+    found = describe(state.dialect.name, model, state.listed(model), answers)
     return found, state.dialect.name == "ollama" and descriptions.is_remote(model, answers)
 
 

@@ -16,6 +16,7 @@ from antiphon.translation.dialects.table import DIALECTS, find_dialect
         ("https://generativelanguage.googleapis.com/v1beta/openai", {"google"}, "", "gemini"),
         ("https://acme.snowflakecomputing.com/api/v2/cortex/v1", set(), "", "snowflake"),
         ("https://adb-1.azuredatabricks.net/serving-endpoints", set(), "databricks", "databricks"),
+        ("https://api.anthropic.com", set(), "", "messages"),
         ("http://127.0.0.1:11434/v1", {"library"}, "", "ollama"),
         ("http://gpu.example:9999/v1", {"library"}, "", "ollama"),
         ("http://gpu.example:9999/v1", {"vllm"}, "uvicorn", "vllm"),

@@ -1,0 +1,1 @@
+"""Translates answers and errors of Anthropic's Messages API into those of Chat Completions."""

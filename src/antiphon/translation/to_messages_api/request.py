@@ -1,0 +1,214 @@
+"""Translates a Chat Completions request into a request of the Messages API.
+
+| Chat | Messages |
+|---|---|
+| `max_tokens`, `max_completion_tokens` | `max_tokens`, which is required |
+| `stop`, `user` or `safety_identifier` | `stop_sequences`, `metadata.user_id` |
+| `tools`, `tool_choice`, `parallel_tool_calls` | `tools`, `tool_choice` with `disable_parallel_tool_use` |
+| `response_format` | `output_config.format` |
+| `reasoning_effort` | `thinking`, and `output_config.effort` if it is adaptive |
+| `thinking_blocks` of an answer | its blocks of thinking, in their places |
+| `prompt_cache_retention: "24h"` | `ttl: "1h"` of the markers |
+"""  # noqa: E501 - a table, a diagram or an example
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.json import encode
+
+from antiphon.errors import ClientError
+from antiphon.translation.to_chat_completions.request import output_cap
+from antiphon.translation.to_chat_completions.schemas import projected
+from antiphon.translation.to_messages_api.caching import mark
+from antiphon.translation.to_messages_api.conversation import Conversation
+from antiphon.translation.to_messages_api.form import MessagesForm
+
+Body = dict[str, Any]
+
+BUDGETS: Mapping[str, int] = {
+    "minimal": 1_024,
+    "low": 2_048,
+    "medium": 8_192,
+    "high": 16_384,
+    "xhigh": 24_576,
+    "max": 31_999,
+}
+"""Tokens of thinking for each effort, for models that accept a budget; at least 1,024."""
+
+ANSWER = 1_024
+"""Tokens of the limit that are left for the answer behind the thinking."""
+
+_CHOICES: Mapping[str, str] = {"auto": "auto", "required": "any", "none": "none"}
+
+_TIERS: Mapping[str, str] = {"auto": "auto", "default": "standard_only"}
+"""The tiers that the API has; others are omitted."""
+
+_WITH_THINKING = ("temperature", "top_k", "top_p")
+"""Parameters that are rejected while a model thinks."""
+
+JSON_WORDS = "Answer with one JSON object, and nothing else."
+"""The instruction for the format `json_object`, which the API does not have."""
+
+UNFIT = frozenset({"bounds", "large", "logic", "names", "numbers"})
+"""Groups of keywords that the API rejects in the schema of an answer; see
+`to_chat_completions.schemas`.
+"""
+
+_UNCALLABLE = {"type": "object", "properties": {}}
+"""The schema of a tool that was called before and is not offered any more."""
+
+
+def messages_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
+    """Return the request that is equivalent to a Chat request.
+
+    Raises `ClientError` (400) for content that the API does not have, and for `n` above 1.
+    """
+    if chat.get("n") not in (None, 1):
+        raise ClientError(
+            "This model's backend returns one answer: 'n' must be 1.",
+            code="unsupported_value",
+            param="n",
+        )
+    conversation = Conversation(chat.get("messages") or (), with_thinking=form.with_thinking)
+    answer_format = _format(chat.get("response_format"))
+    if isinstance(answer_format, str):
+        conversation.system.append({"type": "text", "text": answer_format})
+    body: Body = {
+        "model": chat.get("model"),
+        "max_tokens": output_cap(chat) or form.cap,
+        "messages": conversation.messages,
+        "stream": chat.get("stream") is True,
+    }
+    if conversation.system:
+        body["system"] = conversation.system
+    body |= _tools(chat, conversation.called) | _parameters(chat)
+    body |= _thinking(chat, form, body["max_tokens"], can_think=conversation.thinks)
+    if isinstance(answer_format, dict):
+        body["output_config"] = {**body.get("output_config", {}), "format": answer_format}
+    if "thinking" in body and body["thinking"].get("type") != "disabled":
+        for name in _WITH_THINKING:
+            body.pop(name, None)
+    mark(body, chat.get("prompt_cache_retention"))
+    return body
+
+
+def _parameters(chat: Mapping[str, Any]) -> Body:
+    """Return the parameters that are plain values."""
+    body = {
+        name: chat[name]
+        for name in ("temperature", "top_p", "top_k", "cache_control")
+        if chat.get(name) is not None
+    }
+    if "temperature" in body:
+        body["temperature"] = min(body["temperature"], 1)
+    if stop := chat.get("stop"):
+        stops = [stop] if isinstance(stop, str) else stop
+        body["stop_sequences"] = [one for one in stops if isinstance(one, str) and one.strip()]
+    if user := chat.get("safety_identifier") or chat.get("user"):
+        body["metadata"] = {"user_id": user}
+    if (tier := _TIERS.get(str(chat.get("service_tier")))) is not None:
+        body["service_tier"] = tier
+    return body
+
+
+def _tools(chat: Mapping[str, Any], called: Sequence[str]) -> Body:
+    """Return the tools and the choice among them.
+
+    A conversation with calls must have tools, so those that were called stand for absent ones.
+    """
+    tools = [_tool(tool) for tool in chat.get("tools") or () if isinstance(tool, dict)]
+    if not tools:
+        offered = [{"name": name, "input_schema": _UNCALLABLE} for name in called]
+        return {"tools": offered, "tool_choice": {"type": "none"}} if offered else {}
+    choice = _choice(chat.get("tool_choice"))
+    if chat.get("parallel_tool_calls") is False:
+        choice = choice or {"type": "auto"}
+        if choice["type"] != "none":
+            choice["disable_parallel_tool_use"] = True
+    return {"tools": tools, "tool_choice": choice} if choice else {"tools": tools}
+
+
+def _tool(tool: Mapping[str, Any]) -> Body:
+    """Return a function; a tool of another type is the API's own, and stays as it is."""
+    function = tool.get("function")
+    if not isinstance(function, dict):
+        return dict(tool)
+    own: Body = {"name": function.get("name")}
+    if description := function.get("description"):
+        own["description"] = description
+    schema = function.get("parameters") or {}
+    own["input_schema"] = {"type": "object", **schema}
+    for name, value in (("strict", function.get("strict")), *_marker(tool)):
+        if value:
+            own[name] = value
+    return own
+
+
+def _marker(tool: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [("cache_control", tool.get("cache_control"))]
+
+
+def _choice(choice: Any) -> Body | None:
+    if isinstance(choice, str):
+        return {"type": _CHOICES[choice]} if choice in _CHOICES else None
+    function = choice.get("function") if isinstance(choice, dict) else None
+    return {"type": "tool", "name": function.get("name")} if isinstance(function, dict) else None
+
+
+def _format(stated: Any) -> Body | str | None:
+    """Return the format of the answer; an instruction for one that the API does not have."""
+    if not isinstance(stated, dict):
+        return None
+    described = stated.get("json_schema")
+    schema = described.get("schema") if isinstance(described, dict) else None
+    if stated.get("type") == "json_object" or isinstance(schema, bool):
+        return JSON_WORDS
+    if not isinstance(schema, dict):
+        return None
+    if _is_open(schema):
+        return f"{JSON_WORDS} It matches this JSON Schema:\n{encode(schema).decode()}"
+    return {"type": "json_schema", "schema": _closed(projected(schema, UNFIT))}
+
+
+def _is_open(schema: Any) -> bool:
+    """Whether an object can have members that the schema does not name."""
+    if isinstance(schema, list):
+        return any(map(_is_open, schema))
+    if not isinstance(schema, dict):
+        return False
+    return schema.get("additionalProperties") not in (None, False) or any(
+        map(_is_open, schema.values())
+    )
+
+
+def _closed(schema: Any) -> Any:
+    """Return a schema in which each object excludes other members, as the API requires."""
+    if isinstance(schema, list):
+        return [_closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: _closed(value) for name, value in schema.items()}
+    kind = closed.get("type")
+    is_object = kind == "object" or (isinstance(kind, list) and "object" in kind)
+    return {**closed, "additionalProperties": False} if is_object else closed
+
+
+def _thinking(
+    chat: Mapping[str, Any], form: MessagesForm, max_tokens: int, *, can_think: bool
+) -> Body:
+    """Return how the model thinks: as the client says, else for the effort; nothing without one."""
+    if isinstance(own := chat.get("thinking"), dict):
+        return {"thinking": own}
+    effort = str(chat.get("reasoning_effort"))
+    if effort == "none":
+        return {"thinking": {"type": "disabled"}}
+    if effort not in BUDGETS:
+        return {}
+    if form.thinking == "adaptive":
+        level = "low" if effort == "minimal" else effort
+        thinking = {"type": "adaptive", "display": "summarized"}
+        return {"thinking": thinking, "output_config": {"effort": level}}
+    budget = min(BUDGETS[effort], max_tokens - ANSWER)
+    if budget < BUDGETS["minimal"] or not can_think:
+        return {}
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}

@@ -1,0 +1,106 @@
+"""A server of Anthropic's Messages API, as a Chat Completions backend."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from antiphon.errors import ClientError
+from antiphon.translation.from_messages_api.answer import MessagesAnswer
+from antiphon.translation.from_messages_api.errors import chat_rejection, message_in
+from antiphon.translation.to_messages_api.form import MessagesForm, after_rejection, form_of
+from antiphon.translation.to_messages_api.request import messages_request
+from antiphon.upstream.backend import Backend, Listing, Reply
+from antiphon.upstream.native import MUCH, once, read_error, refusal, translated
+
+CHAT = "/chat/completions"
+MESSAGES = "/messages"
+
+JSON = "application/json"
+STREAM = "text/event-stream"
+
+MOST_FORMS = 1_000
+"""Models with a form of their own; clients can invent names for a gateway that accepts any."""
+
+MOST_TRIES = 4
+"""Requests for one answer: a backend that rejects more forms has another problem."""
+
+
+class MessagesBackend:
+    """The Messages API of a server, as a Chat Completions backend.
+
+    All paths but `CHAT`, and the list of models, go to `backend`, the same server by its base URL.
+    `listed` returns the object of a model in the backend's list, empty if it is not there. What a
+    rejection teaches about the form of requests to a model is kept.
+    """
+
+    def __init__(self, backend: Backend, listed: Callable[[str], Mapping[str, Any]]) -> None:
+        self.name = backend.name
+        self.url = backend.url
+        self.backend = backend
+        self._listed = listed
+        self._forms: dict[str, MessagesForm] = {}
+        """The forms that rejections taught, by the names of models."""
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        """See `Backend.post`."""
+        return await self._chat(body) if path == CHAT else await self.backend.post(path, body)
+
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`."""
+        return await self.backend.get(path)
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return await self.backend.list_models()
+
+    async def close(self) -> None:
+        """See `Backend.close`."""
+        await self.backend.close()
+
+    async def _chat(self, body: bytes) -> Reply:
+        """Call the model; send the request in another form while the backend rejects the form."""
+        chat: dict[str, Any] = await _heavy(len(body), msgspec.json.decode, body)
+        name = str(chat.get("model"))
+        form = self._forms.get(name) or form_of(name, self._listed(name))
+        for left in reversed(range(MOST_TRIES)):
+            try:
+                sent = await _heavy(len(body), messages_request, chat, form)
+            except ClientError as error:
+                return refusal(error.message, error.code, error.param)
+            encoded = await _heavy(len(body), msgspec.json.encode, sent)
+            reply = await self.backend.post(MESSAGES, encoded)
+            if reply.status < 400:
+                return _translated(reply, chat)
+            failure = await read_error(reply)
+            after = (
+                after_rejection(form, message_in(failure), chat, sent)
+                if reply.status == 400 and left
+                else None
+            )
+            if after is None:
+                break
+            form = after
+            self._save(name, after.lasting)
+        return Reply(reply.status, reply.headers, once(chat_rejection(failure)))
+
+    def _save(self, name: str, form: MessagesForm) -> None:
+        if len(self._forms) >= MOST_FORMS:
+            self._forms.clear()
+        self._forms[name] = form
+
+
+async def _heavy(size: int, work: Callable[..., Any], *values: Any) -> Any:
+    """Return the result of work on a request of this many bytes: of a large one, from a thread."""
+    return await asyncio.to_thread(work, *values) if size > MUCH else work(*values)
+
+
+def _translated(reply: Reply, chat: Mapping[str, Any]) -> Reply:
+    usage = bool((chat.get("stream_options") or {}).get("include_usage"))
+    answer = MessagesAnswer(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), with_usage=usage)
+    kind = reply.content_type
+    is_stream = kind == STREAM or (bool(chat.get("stream")) and kind != JSON)
+    return translated(reply, answer, is_stream=is_stream)

@@ -1,0 +1,98 @@
+"""What backends with an API of their own have in common: an answer of that API as one of Chat
+Completions, while it arrives.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Protocol
+
+import msgspec
+
+from antiphon.errors import BackendError
+from antiphon.upstream.backend import Reply
+
+MUCH = 256 * 1024
+"""Bytes of a request above which it is translated in a thread."""
+
+MAX_ERROR = 1024 * 1024
+"""Bytes of an error that are read."""
+
+
+class AnswerTranslator(Protocol):
+    """Translates the bytes of one answer into those of Chat Completions."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Add bytes of a stream; return the events that they complete."""
+
+    def finish(self) -> bytes:
+        """End the stream; return its last events."""
+
+    def whole(self, data: bytes) -> bytes:
+        """Return a non-streamed answer as a completion."""
+
+
+class NativeReply(Reply, kw_only=True, eq=False):
+    """A reply in the format of Chat Completions, translated from `native`."""
+
+    native: Reply
+
+    async def close(self) -> None:
+        """See `Reply.close`."""
+        self.native.has_begun = _always  # `native` refers to this reply
+        await super().close()
+        await self.native.close()
+
+
+def translated(reply: Reply, answer: AnswerTranslator, *, is_stream: bool) -> Reply:
+    """Return an answer of the other API in the format of Chat Completions."""
+    kind = "text/event-stream" if is_stream else "application/json"
+    chat = NativeReply(
+        status=reply.status,
+        headers={**reply.headers, "content-type": kind},
+        body=_body(reply, answer, is_stream=is_stream),
+        idle_timeout=reply.idle_timeout,
+        native=reply,
+    )
+    reply.has_begun = lambda: chat.has_begun()
+    return chat
+
+
+async def read_error(reply: Reply) -> bytes:
+    """Return the body of an error; empty if it is incomplete or endless, since the status is
+    enough.
+    """
+    try:
+        return await reply.read(MAX_ERROR)
+    except BackendError:
+        return b""
+    finally:
+        await reply.close()
+
+
+def refusal(message: str, code: str | None, param: str | None = "messages") -> Reply:
+    """Return the answer to a request that is not sent to the server."""
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return Reply(
+        400, {"content-type": "application/json"}, once(msgspec.json.encode({"error": error}))
+    )
+
+
+async def once(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a body that is complete."""
+    yield body
+
+
+def _always() -> bool:
+    return True
+
+
+async def _body(
+    reply: Reply, answer: AnswerTranslator, *, is_stream: bool
+) -> AsyncGenerator[bytes, None]:
+    if not is_stream:
+        yield answer.whole(await reply.read())
+        return
+    async for part in reply.body:
+        if events := answer.feed(part):
+            yield events
+    if events := answer.finish():
+        yield events

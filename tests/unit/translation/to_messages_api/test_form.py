@@ -1,0 +1,78 @@
+"""The form in which a model accepts requests: by its name, then by its errors."""
+
+from typing import Any
+
+import pytest
+
+from antiphon.translation.to_messages_api.form import MessagesForm, after_rejection, form_of
+from antiphon.translation.to_messages_api.request import messages_request
+
+HI = {"role": "user", "content": "Hi"}
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking"),
+    [
+        ("claude-opus-4-6", "adaptive"),
+        ("claude-opus-5-5", "adaptive"),
+        ("anthropic/claude-sonnet-4.6", "adaptive"),
+        ("claude-haiku-5", "adaptive"),
+        ("claude-sonnet-4-5-20250929", "budget"),
+        ("claude-sonnet-4-20250514", "budget"),
+        ("claude-haiku-4-5", "budget"),
+        ("claude-3-7-sonnet-latest", "budget"),
+        ("kimi-k2", "budget"),
+    ],
+)
+def test_recent_models_think_adaptively(model: str, thinking: str) -> None:
+    assert form_of(model, {}).thinking == thinking
+
+
+@pytest.mark.parametrize(("listed", "cap"), [({}, 32_000), ({"max_tokens": 4_096}, 4_096)])
+def test_the_default_limit_is_within_that_of_the_model(listed: dict[str, Any], cap: int) -> None:
+    assert form_of("m", listed).cap == cap
+    assert form_of("m", {**listed, "max_tokens": True}).cap == 32_000
+
+
+def after(form: MessagesForm, words: str, **chat: Any) -> MessagesForm | None:
+    body = {"model": "m", "messages": [HI], **chat}
+    return after_rejection(form, words, body, messages_request(body, form))
+
+
+def test_another_limit_follows_from_the_error() -> None:
+    form = form_of("m", {})
+    most = "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens"
+    room = "input length and `max_tokens` exceed context limit: 180000 + 32000 > 200000, decrease"
+
+    lower, fitting = after(form, most), after(form, room)
+
+    assert (lower and lower.cap, fitting and fitting.cap) == (8_192, 20_000)
+    assert after(form, most, max_tokens=32_000) is None
+
+
+def test_the_other_form_of_thinking_is_tried_once() -> None:
+    form = form_of("claude-opus-4-6", {})
+    words = "thinking.adaptive: Input should be a valid dictionary"
+
+    other = after(form, words, reasoning_effort="high")
+
+    assert other is not None
+    assert other.thinking == "budget"
+    assert after(other, "budget_tokens: no", reasoning_effort="high") is None
+    assert after(form, words, thinking={"type": "adaptive"}) is None
+
+
+def test_rejected_signatures_are_omitted_from_this_request_alone() -> None:
+    signed = {"type": "thinking", "thinking": "So.", "signature": "s"}
+    stated = {"role": "assistant", "content": "Yes.", "thinking_blocks": [signed]}
+    form = form_of("m", {})
+
+    other = after(form, "Invalid `signature` in `thinking` block", messages=[HI, stated, HI])
+
+    assert other is not None
+    assert not other.with_thinking
+    assert other.lasting.with_thinking
+
+
+def test_any_other_error_changes_nothing() -> None:
+    assert after(form_of("m", {}), "messages: Field required") is None
