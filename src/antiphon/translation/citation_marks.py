@@ -1,9 +1,8 @@
-"""The marks by which a model cites in a text: numbers in brackets, links, URLs, ids of files."""
+"""The marks by which a model cites in a text: numbers in brackets, links, ids of files."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import SplitResult, unquote, urlsplit
 
 LONGEST = 2_000
 """Characters of a citation; a bracket that stays open for longer opens none."""
@@ -18,14 +17,9 @@ MARK = re.compile(
     rf"\\[^\n]|`{{1,{RUN}}}|~{{3,{RUN}}}|[\[\]()【】\n]|https?://|<\|file-[A-Za-z0-9_-]{{1,64}}\|>"
 )
 FENCE_MARK = re.compile(rf"`{{3,{RUN}}}|~{{3,{RUN}}}|\n")
-URL_END = re.compile(
-    r"[\s<>\"`\[\]()【】|\\^{}\u3001\u3002\u300d\u300f\uff01\uff09\uff0c\uff1b\uff1f]"
-)
 _FILE_CUT = r"<(?:\|(?:f(?:i(?:l(?:e(?:-[A-Za-z0-9_-]{0,64}\|?)?)?)?)?)?)?"
-_CUT = (
-    rf"(?P<cut>(?:\\|`{{1,{RUN - 1}}}|~{{1,"
-    rf"{RUN - 1}}}|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|{_FILE_CUT})\Z)|"
-)
+_URL_CUT = r"h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?"
+_CUT = rf"(?P<cut>(?:\\|`{{1,{RUN - 1}}}|~{{1,{RUN - 1}}}|{_URL_CUT}|{_FILE_CUT})\Z)|"
 """An end of the text that further characters can turn into something else."""
 MARK_OR_CUT, FENCE_MARK_OR_CUT = (re.compile(_CUT + mark.pattern) for mark in (MARK, FENCE_MARK))
 LINK = re.compile(r"\s*<?(https?://[^\s<>]+)>?(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^)]*\)))?\s*")
@@ -39,10 +33,8 @@ _BEGIN = r"\s*(?:\d{1,4}(?:\s*[,;\u3001\uff0c]\s*\d{1,4})*\s*(?:[,;\u3001\uff0c]
 NUMBERS_BEGIN = {"[": re.compile(_BEGIN), "【": re.compile(_BEGIN + "(?:†[^】]*)?")}
 """Texts that further characters can turn into such numbers."""
 CLOSED_BY = {"]": "[", "】": "【"}
-AFTER_URL = ".,;:!?'*_~"
 LINE_BEGIN = " \t\r>-*+0123456789."
 """What can precede a fence on its line: marks of quotes and lists."""
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Kind = Literal["[", "【", "(", "`"]
 
@@ -71,17 +63,3 @@ class Frame:
     """Citations that count only if the frame comes to nothing."""
     depth: int = 0
     """The number of parentheses in a destination, or of backquotes of a code span."""
-
-
-def normal_url(url: str) -> str:
-    """Return a key that is the same for URLs that lead to the same page."""
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".")
-        port = parts.port
-    except ValueError:
-        return url
-    if port and port != _DEFAULT_PORTS.get(parts.scheme):
-        host = f"{host}:{port}"
-    query = "&".join(each for each in parts.query.split("&") if not each.lower().startswith("utm_"))
-    return SplitResult(parts.scheme, host, unquote(parts.path).rstrip("/"), query, "").geturl()

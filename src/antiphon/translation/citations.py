@@ -10,7 +10,7 @@ citations.
 A scanner moves through the text from mark to mark (`citation_marks.py`), in one of three modes:
 
     prose ── ``` or ~~~ at the beginning of a line ──> code block ── a line with the same fence ──> prose
-    prose ── http:// or https:// ──> URL ── a character that ends it ──> prose
+    prose ── http:// or https:// ──> URL (`cited_urls.py`) ── a character that ends it ──> prose
 
 In prose, a stack of frames has the constructs that are open: the text of a link after `[`, numbers
 after `【`, the destination of a link after `](`, a code span after backquotes. Only the end of a
@@ -49,7 +49,6 @@ from typing import Any
 
 from antiphon.protocol.sources import CitedFile, Source, Sources
 from antiphon.translation.citation_marks import (
-    AFTER_URL,
     CLOSED_BY,
     DEEPEST,
     FENCE_MARK,
@@ -63,11 +62,10 @@ from antiphon.translation.citation_marks import (
     MARK_OR_CUT,
     NUMBERS,
     NUMBERS_BEGIN,
-    URL_END,
     FoundCitation,
     Frame,
-    normal_url,
 )
+from antiphon.translation.cited_urls import URL_END, cited_urls, normal_url
 
 
 class Citations:
@@ -402,12 +400,8 @@ class Citations:
         end = self._offset + self._at
         if start is None or end - start > LONGEST:
             return
-        url = self._between(start, end)
-        for one in (url, url.rstrip(AFTER_URL)):
-            number = self._number_of(one)
-            if number is not None:
-                self._save([FoundCitation(start, start + len(one), (number,))])
-                return
+        for url in cited_urls(self._between(start, end), self._number_of):
+            self._save([FoundCitation(start + url.start, start + url.end, (url.number,))])
 
     def _number_of(self, url: str) -> int | None:
         return self._numbers.get(normal_url(url))

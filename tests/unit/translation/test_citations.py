@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from antiphon.translation.citation_marks import DEEPEST, LONGEST
 from antiphon.translation.citations import Citations
+from tests.support.cases import each
 from tests.support.recordings import MISSING, recorded
 
 TIDES = "https://tides.example/brest"
@@ -61,6 +62,53 @@ def test_a_citation_is_found_in_each_of_its_forms(
     text: str, expected: list[tuple[str, str]]
 ) -> None:
     assert cited(text) == expected
+
+
+TRACKED = f"{TIDES}?utm_source=x"
+
+
+@each(
+    ("text", "expected"),
+    [
+        # A parenthesis, which can also belong to a URL.
+        (f"{TRACKED}(at nine)", [TRACKED]),
+        (f"{TRACKED}(", [TRACKED]),
+        (f"{TRACKED}([1])", [TRACKED, "[1]"]),
+        (f"{TRACKED}&utm_medium=y(z", [f"{TRACKED}&utm_medium=y"]),
+        (f"{TRACKED}({WIKI}).", [TRACKED, WIKI]),
+        (f"{TRACKED}(2026).", [f"{TRACKED}(2026)"]),
+        (f"{TIDES}(at nine)", [TIDES]),
+        (f"{TIDES}/(note)", [f"{TIDES}/"]),
+        (f"{TIDES}#days_(all)", [f"{TIDES}#days_(all)"]),
+        (f"{TIDES}_(Brest)", []),
+        (f"{WIKI}(note)", [WIKI]),
+        (f"{WIKI}?utm_source=x(", [f"{WIKI}?utm_source=x"]),
+        (f"({TRACKED}).", [TRACKED]),
+        # Other brackets, quotes and punctuation.
+        *((f"{TRACKED}{mark}", [TRACKED]) for mark in "]}>|\"'.,;:!?*~`…"),
+        (f"“{TRACKED}”", [TRACKED]),
+        (f"„{TRACKED}“", [TRACKED]),
+        (f"\u2018{TRACKED}\u2019 and «{TRACKED}»", [TRACKED, TRACKED]),
+        # Punctuation of languages without spaces, and their text.
+        *(
+            (f"潮は{TRACKED}{mark}次", [TRACKED])
+            for mark in "\uff08\uff09「」『』《》〈〉\u3014\u3015【】｣”\u2019"
+        ),
+        *((f"潮は{TRACKED}{mark}次", [TRACKED]) for mark in "：\uff1b\uff0c。、！？\uff0e｡､…"),
+        (f"潮は{TIDES}と{WIKI}の", [TIDES, WIKI]),
+        (f"{TIDES}\uff08{WIKI}\uff09", [TIDES, WIKI]),
+        # Markdown.
+        (f"[a]({TRACKED})", [f"[a]({TRACKED})"]),
+        (f"([a]({TRACKED}(1)))", [f"([a]({TRACKED}(1)))"]),
+        (f"[a]({TRACKED}(", [TRACKED]),
+        (f"[{TRACKED}]", [TRACKED]),
+        (f"**{TRACKED}**(note)", [TRACKED]),
+        (f"https://archive.example/{TIDES}", []),
+    ],
+)
+def test_a_bare_url_ends_before_what_does_not_belong_to_it(text: str, expected: list[str]) -> None:
+    assert [place for place, _ in cited(text)] == expected
+    assert annotations(text, list(range(len(text)))) == annotations(text)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +229,10 @@ PIECES = [
         f"[a]({TIDES})",
         f"([a]({WIKI}))",
         f"{PORTS}&utm_source=x",
+        f"{TIDES}?utm_source=x(",
         "https://no.example/(a)",
     ),
+    *("\uff08", "」", "。", "\u2019", "是"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
