@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from antiphon.access.keyring import Keyring
 from antiphon.access.unseal import Unsealer
 from antiphon.build.foundation import Foundation
-from antiphon.build.parts import Tools, parts_of
+from antiphon.build.parts import ToolParts, parts_of
 from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.errors import BackendError
@@ -101,7 +101,7 @@ def foundation(
 
 def parts_with(base: Foundation, toolset: Toolset | None = None) -> Parts:
     """Parts that run these hosted tools, by default none."""
-    parts = parts_of(base, Tools(outside_tools_of(base.settings, {})))
+    parts = parts_of(base, ToolParts(outside_tools_of(base.settings, {})))
     parts.run.toolset = toolset or Toolset()
     return parts
 

@@ -19,7 +19,7 @@ from antiphon.build.application import Application, assemble
 from antiphon.build.code import open_sandbox
 from antiphon.build.foundation import Foundation
 from antiphon.build.observers import observers_of
-from antiphon.build.parts import Tools, parts_of
+from antiphon.build.parts import ToolParts, parts_of
 from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.gateway.parts import Parts
@@ -62,7 +62,7 @@ class RunningServer:
         base = copy(self.base)
         base.settings = settings
         return parts_of(
-            base, Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {}))
+            base, ToolParts(outside_tools_of(settings, {}), await open_sandbox(settings, {}))
         )
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
@@ -144,7 +144,7 @@ async def serve(
     )
     base.memory = Memory(memory, bounds.body)
     base.retention = retention
-    tools = Tools(
+    tools = ToolParts(
         outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None
     )
     listing = asyncio.create_task(let_others_run())

@@ -41,7 +41,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "storage.postgres.store.PostgresStore._receive",
         "tools.mcp.target.McpTarget.secrets",
         "translation.from_chat.annotations.Annotations.add",
-        "translation.from_messages.answers.AnswerReader._add_redacted",
+        "translation.from_messages.answers.TurnReader._add_redacted",
         "translation.writer.ResponseWriter.keepalive",
         "upstream.call.UpstreamReply.succeeded",
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from antiphon.build.foundation import Foundation
 from antiphon.build.live_backends import LiveBackends
-from antiphon.build.parts import Tools, parts_of
+from antiphon.build.parts import ToolParts, parts_of
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs.cleaner import Cleaner
@@ -93,7 +93,7 @@ class Application:
 
 def assemble(
     base: Foundation,
-    tools: Tools,
+    tools: ToolParts,
     backends: Sequence[Backend],
     listing: asyncio.Task[None],
     traces: "Traces | None",

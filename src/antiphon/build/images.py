@@ -62,11 +62,11 @@ def image_tool_of(
 
 def _open_tool(base: Foundation, files: FileParts, router: Lazy[Router]) -> HostedTool:
     from antiphon.build.routed_images import RoutedImages  # noqa: PLC0415 - for requests with the tool alone
-    from antiphon.objects.images import Images  # noqa: PLC0415 - the same
+    from antiphon.objects.images import StoredImages  # noqa: PLC0415 - the same
     from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
 
     turns = base.shared.add("images", image_turns(base.settings.images_running))
-    store = Images(base.store, files.files.get)
+    store = StoredImages(base.store, files.files.get)
     fetch = partial(_fetch, files.attachments)
     return ImageGeneration(
         RoutedImages(base, router), store, fetch, turns, base.settings.images_timeout

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class Tools:
+class ToolParts:
     """What calls of tools use that is not in this process."""
 
     outside: OutsideTools
@@ -41,7 +41,7 @@ class Tools:
     """The key of the server that generates images; empty for none."""
 
 
-def parts_of(base: Foundation, tools: Tools) -> Parts:
+def parts_of(base: Foundation, tools: ToolParts) -> Parts:
     """Return all parts of a process.
 
     Nothing is opened: the first request that needs a file or a search does that.
@@ -68,7 +68,7 @@ def parts_of(base: Foundation, tools: Tools) -> Parts:
 
 
 def _toolset(
-    base: Foundation, tools: Tools, files: FileParts, search: SearchParts, images: ImageParts
+    base: Foundation, tools: ToolParts, files: FileParts, search: SearchParts, images: ImageParts
 ) -> Toolset:
     code = tools.sandbox.tools(base, files) if tools.sandbox is not None else None
     return toolset_of(

@@ -17,7 +17,7 @@ from antiphon.build.foundation import Foundation
 from antiphon.build.images import check_images, images_key
 from antiphon.build.keys import open_keyring
 from antiphon.build.observers import observers_of
-from antiphon.build.parts import Tools
+from antiphon.build.parts import ToolParts
 from antiphon.build.tools import outside_tools_of
 from antiphon.build.tracing import tracing_of
 from antiphon.config import Settings
@@ -111,7 +111,7 @@ async def _open_tools(
     shared: SharedResources,
     resolve: Resolve,
     measures: Measures,
-) -> Tools:
+) -> ToolParts:
     """Return the programs and servers that tools use.
 
     Raises `ConfigError` before a store is opened.
@@ -119,7 +119,7 @@ async def _open_tools(
     sandbox = await _open_sandbox(settings, environment) if settings.code_sandbox else None
     check_images(settings)
     outside = outside_tools_of(settings, environment, shared, resolve, measures)
-    return Tools(outside, sandbox, images_key(settings, environment))
+    return ToolParts(outside, sandbox, images_key(settings, environment))
 
 
 async def _open_sandbox(settings: Settings, environment: Mapping[str, str]) -> "CodeSandbox | None":

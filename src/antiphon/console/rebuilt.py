@@ -21,7 +21,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.parts import RunParts
 from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
-from antiphon.runs.translated import Translated, translated
+from antiphon.runs.translated import BackendRequest, translated
 from antiphon.sharing.memory import Account, weight
 from antiphon.storage.operations import conversations
 from antiphon.storage.records.facts import STREAM, Facts
@@ -214,7 +214,7 @@ def _rounds(output: Sequence[StoredItem]) -> list[Sequence[StoredItem]]:
     return [output[:place] for place in (provided, *places)][:MOST_CALLS]
 
 
-def _encoded_call(created: Translated) -> bytes:
+def _encoded_call(created: BackendRequest) -> bytes:
     target = created.target
     request = {"model": target.model, **redacted(created.body)}
     call = {

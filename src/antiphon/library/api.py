@@ -12,7 +12,7 @@ import msgspec
 from antiphon.errors import AntiphonError, APITimeoutError, BackendError, ClientError
 from antiphon.library.asgi_app import AsgiApplication
 from antiphon.library.call import ApiCall, encoded
-from antiphon.library.forms import Form
+from antiphon.library.forms import MultipartForm
 from antiphon.library.in_process import (
     BrokenOff,
     InProcessExchange,
@@ -106,7 +106,7 @@ def _request(
         b"host": b"localhost"
     }
     body: bytes | AsyncGenerator[bytes, None] = b""
-    if isinstance(call.body, Form):
+    if isinstance(call.body, MultipartForm):
         headers |= {
             b"content-type": call.body.content_type.encode(),
             b"transfer-encoding": b"chunked",

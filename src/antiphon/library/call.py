@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 if TYPE_CHECKING:
-    from antiphon.library.forms import Form
+    from antiphon.library.forms import MultipartForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ApiCall:
     method: str
     path: str
     query: Mapping[str, list[str]] = field(default_factory=dict)
-    body: "Mapping[str, Any] | Form | None" = None
+    body: "Mapping[str, Any] | MultipartForm | None" = None
 
 
 def path(pattern: str, *ids: str) -> str:

@@ -22,7 +22,7 @@ UNNAMED = "upload"
 """The name of a file that has none: bytes, or an object without a name."""
 
 
-class Form:
+class MultipartForm:
     """A form with text fields and files. `content_type` belongs to its body."""
 
     def __init__(self, fields: Mapping[str, str], files: Sequence[tuple[str, FileInput]]) -> None:

@@ -28,7 +28,7 @@ JSON.
 TYPE = b'"image_generation_call"'
 
 
-class ImageParts(Protocol):
+class StoredImageParts(Protocol):
     """What reading stored images needs."""
 
     @property
@@ -47,7 +47,7 @@ class ImageParts(Protocol):
         ...
 
 
-class Images:
+class StoredImages:
     """Stores the images of all tenants.
 
     An `ImageStore`. `open_files` returns the storage of their content.
@@ -92,7 +92,7 @@ async def _load(
     )
 
 
-async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
+async def with_images(parts: StoredImageParts, tenant: str, value: Object) -> Object:
     """Return a response, an event, an item or a list of items with its images inserted.
 
     Other objects are unchanged.
@@ -117,7 +117,7 @@ async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
     return created
 
 
-async def event_with_images(parts: ImageParts, tenant: str, event: bytes) -> bytes:
+async def event_with_images(parts: StoredImageParts, tenant: str, event: bytes) -> bytes:
     """Return a server-sent event with its images inserted."""
     head, mark, data = event.partition(b"data: ")
     if TYPE not in data or b'"kept:' not in data:

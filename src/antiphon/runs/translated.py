@@ -20,7 +20,7 @@ from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.upstream.backend_state import ModelTarget
 
 
-class Translated(Struct):
+class BackendRequest(Struct):
     """A request in the API of its backend, without the model's name."""
 
     target: ModelTarget
@@ -30,7 +30,7 @@ class Translated(Struct):
 
 async def translated(
     parts: RunParts, request: CreateResponse, context: Context, target: ModelTarget
-) -> Translated:
+) -> BackendRequest:
     """Return a request for this target; a large one is translated in a thread.
 
     Raises `ClientError`.
@@ -68,7 +68,7 @@ async def translated(
                 parts.attachments.get(), request, context, context.items, files, step
             )
         else:
-            return Translated(target, api, body)
+            return BackendRequest(target, api, body)
 
 
 def _to_responses(

@@ -13,7 +13,7 @@ CONTENT = "application/octet-stream"
 """The media type of the content of a file. A client can request a range of it."""
 
 
-class Form(NamedTuple):
+class DescribedForm(NamedTuple):
     """A body as `multipart/form-data`: files, and fields as text."""
 
     files: Sequence[str]
@@ -30,7 +30,7 @@ class Described(NamedTuple):
     body: type[Struct] | Schema | None = None
     """A body as JSON."""
     query: type[Struct] | Sequence[type[Struct]] = ()
-    form: Form | None = None
+    form: DescribedForm | None = None
     """The body, or another form of it."""
     parameters: Sequence[Schema] = ()
     """Parameters that no type has."""

@@ -1,8 +1,8 @@
 """Forms of `multipart/form-data` (RFC 7578), read as they arrive: a part is never held in memory as
 a whole.
 
-`FormParser` has no I/O: it accepts the body in pieces of any size and returns their parts. `Form`
-reads the parts of a request with it.
+`FormParser` has no I/O: it accepts the body in pieces of any size and returns their parts.
+`parts_of` reads the parts of a request with it.
 """
 
 import re

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from antiphon.access.keyring import Keyring
-from antiphon.build.parts import Tools, parts_of
+from antiphon.build.parts import ToolParts, parts_of
 from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
@@ -100,7 +100,7 @@ class Dies:
             KEYRING,
             lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}",
         )
-        self.parts = parts_of(base, Tools(outside_tools_of(base.settings, {})))
+        self.parts = parts_of(base, ToolParts(outside_tools_of(base.settings, {})))
         files = FileSearch(shelves or Shelves())
         self.parts.run.toolset = Toolset(
             mcp=servers,

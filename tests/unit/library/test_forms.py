@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from antiphon.library.forms import PIECE, FileInput, Form, form_fields
+from antiphon.library.forms import PIECE, FileInput, MultipartForm, form_fields
 from antiphon.server.multipart import FormParser, PartHead, boundary_of
 from tests.support.cases import each
 
 
-async def parts_of(form: Form) -> list[tuple[str, str | None, bytes]]:
+async def parts_of(form: MultipartForm) -> list[tuple[str, str | None, bytes]]:
     """The parts as the server reads them: name, filename and content."""
     parser = FormParser(boundary_of(form.content_type.encode()))
     found = list[tuple[str, str | None, bytes]]()
@@ -45,7 +45,7 @@ class Named(io.BytesIO):
 async def test_a_file_arrives_with_its_name_and_its_content(
     file: FileInput, filename: str, content: bytes
 ) -> None:
-    assert await parts_of(Form({"purpose": "assistants"}, [("file", file)])) == [
+    assert await parts_of(MultipartForm({"purpose": "assistants"}, [("file", file)])) == [
         ("purpose", None, b"assistants"),
         ("file", filename, content),
     ]
@@ -53,24 +53,26 @@ async def test_a_file_arrives_with_its_name_and_its_content(
 
 async def test_a_path_is_read(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_bytes(b"abc")
-    assert await parts_of(Form({}, [("file", tmp_path / "b.txt")])) == [("file", "b.txt", b"abc")]
+    assert await parts_of(MultipartForm({}, [("file", tmp_path / "b.txt")])) == [
+        ("file", "b.txt", b"abc")
+    ]
 
 
 @each("file", ["text", None, 3, ("a.txt", "text"), {"a": 1}])
 def test_what_is_no_file_is_rejected_at_once(file: Any) -> None:
     with pytest.raises(TypeError, match="file"):
-        Form({}, [("file", file)])
+        MultipartForm({}, [("file", file)])
 
 
 async def test_a_file_that_was_opened_for_text_is_rejected() -> None:
     text: Any = io.StringIO("abc")
     with pytest.raises(TypeError, match="rb"):
-        await parts_of(Form({}, [("file", text)]))
+        await parts_of(MultipartForm({}, [("file", text)]))
 
 
 async def test_a_media_type_adds_no_header() -> None:
     with pytest.raises(ValueError, match="file"):
-        Form({}, [("file", ("a", b"b", "text/plain\r\nx: y"))])
+        MultipartForm({}, [("file", ("a", b"b", "text/plain\r\nx: y"))])
 
 
 def test_values_become_text_fields_and_an_object_one_for_each_entry() -> None:

@@ -10,7 +10,7 @@ from antiphon.library.file_parameters import (
     ContainerPageParameters,
     NewContainer,
 )
-from antiphon.library.forms import FileInput, Form
+from antiphon.library.forms import FileInput, MultipartForm
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncPages
 from antiphon.library.parameters import CallOptions, without_options
@@ -96,7 +96,7 @@ class AsyncContainerFiles:
         """
         if (file is None) == (file_id is None):
             raise TypeError("Pass either `file` or `file_id`.")
-        body = {"file_id": file_id} if file is None else Form({}, [("file", file)])
+        body = {"file_id": file_id} if file is None else MultipartForm({}, [("file", file)])
         call = ApiCall("POST", path(f"{ONE}/files", container_id), body=body)
         return await self._calls.send(ContainerFile, call, Options.of(options))
 

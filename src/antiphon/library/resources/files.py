@@ -6,7 +6,7 @@ from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
 from antiphon.library.contents import BinaryContent
 from antiphon.library.file_parameters import FilePageParameters, NewFile
-from antiphon.library.forms import FileInput, Form, form_fields
+from antiphon.library.forms import FileInput, MultipartForm, form_fields
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncPages
 from antiphon.library.parameters import CallOptions, without_options
@@ -37,7 +37,7 @@ class AsyncFiles:
         >>> asyncio.run(main())
         tides.txt High at noon.
         """  # noqa: E501 - a table, a diagram or an example
-        form = Form(form_fields(without_options(parameters)), [("file", file)])
+        form = MultipartForm(form_fields(without_options(parameters)), [("file", file)])
         return await self._calls.send(
             FileObject, ApiCall("POST", "/files", body=form), Options.of(parameters)
         )

@@ -5,7 +5,7 @@ from typing import Literal, Unpack, overload
 from antiphon.library.call import ApiCall
 from antiphon.library.calls import Calls
 from antiphon.library.file_parameters import ImageEditParameters, NewImageParameters
-from antiphon.library.forms import FileInput, Form, form_fields
+from antiphon.library.forms import FileInput, MultipartForm, form_fields
 from antiphon.library.options import Options
 from antiphon.library.parameters import with_extra
 from antiphon.library.signatures import spelled_out
@@ -85,7 +85,7 @@ class AsyncImages:
         files += [
             (name, named.pop(name)) for name in ("mask", "markup") if named.get(name) is not None
         ]
-        call = ApiCall("POST", "/images/edits", body=Form(form_fields(named), files))
+        call = ApiCall("POST", "/images/edits", body=MultipartForm(form_fields(named), files))
         options = Options.of(parameters)
         if stream:
             return await self._calls.image_events(call, options)

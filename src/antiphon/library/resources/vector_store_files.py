@@ -13,7 +13,7 @@ from antiphon.library.file_parameters import (
     NewStoreFile,
     StoreFilePageParameters,
 )
-from antiphon.library.forms import FileInput, Form
+from antiphon.library.forms import FileInput, MultipartForm
 from antiphon.library.options import Options, pause_of
 from antiphon.library.pages import AsyncPages
 from antiphon.library.parameters import CallOptions, without_options
@@ -34,7 +34,7 @@ BATCHES = "/vector_stores/{}/file_batches"
 
 async def upload(calls: Calls, file: FileInput, options: Options) -> str:
     """Upload a file for a vector store; return its id."""
-    form = Form({"purpose": "assistants"}, [("file", file)])
+    form = MultipartForm({"purpose": "assistants"}, [("file", file)])
     return (await calls.send(FileObject, ApiCall("POST", "/files", body=form), options)).id
 
 

@@ -22,7 +22,7 @@ from antiphon.protocol.validation.containers import (
 )
 from antiphon.protocol.validation.vector_stores import check_id
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
-from antiphon.server.described import CONTENT, Described, Form
+from antiphon.server.described import CONTENT, Described, DescribedForm
 from antiphon.server.reply import Reply, Resources, encode_json
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import content_reply, filename_of, form_of
@@ -47,7 +47,7 @@ def resources(gateway: Gateway) -> Resources:
 def described() -> Sequence[Described]:
     """Return the rows of `/openapi.json`."""
     files = f"{ONE}/files"
-    form = Form(["file"])
+    form = DescribedForm(["file"])
     return (
         Described("post", "/v1/containers", "Create a container", CreateContainer, takes_key=True),
         Described("get", "/v1/containers", "List containers", query=ContainersQuery),

@@ -17,7 +17,7 @@ from antiphon.protocol.files import FileForm, FilesQuery
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
-from antiphon.server.described import CONTENT, Described, Form
+from antiphon.server.described import CONTENT, Described, DescribedForm
 from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
 from antiphon.server.reply import DisconnectWatch, Reply, ReplySink, Resources, encode_json
 from antiphon.server.request import HttpRequest
@@ -39,7 +39,7 @@ def resources(gateway: Gateway) -> Resources:
 def described() -> Sequence[Described]:
     """Return the rows of `/openapi.json`."""
     one = "/v1/files/{file_id}"
-    form = Form(["file"], FileForm)
+    form = DescribedForm(["file"], FileForm)
     return (
         Described("get", "/v1/files", "List files", query=FilesQuery),
         Described("post", "/v1/files", "Upload a file", form=form, takes_key=True),

@@ -13,7 +13,7 @@ from antiphon.gateway import Gateway, ImagesTally, JsonObject, Passing, UsageLea
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
-from antiphon.server.described import Described, Form
+from antiphon.server.described import Described, DescribedForm
 from antiphon.server.multipart import FormParser, PartHead, boundary_of
 from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, ReplySink, Resources
 from antiphon.server.request import HttpRequest
@@ -42,7 +42,7 @@ def described() -> Sequence[Described]:
             "stream": {"type": ["boolean", "null"]},
         },
     }
-    form = Form(["image", "mask"], body, needs_files=False)
+    form = DescribedForm(["image", "mask"], body, needs_files=False)
     return (
         Described("post", "/v1/images/generations", "Create images", body),
         Described("post", "/v1/images/edits", "Edit images", body, form=form),

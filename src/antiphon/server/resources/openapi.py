@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from antiphon.gateway import Gateway, JsonObject
 from antiphon.server import resources as api
-from antiphon.server.described import CONTENT, Described, Form, Schema
+from antiphon.server.described import CONTENT, Described, DescribedForm, Schema
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.version import __version__
@@ -130,7 +130,7 @@ def _schema(found: type[Struct] | Schema) -> Schema:
     return {"$ref": REF.format(name=found.__name__)} if isinstance(found, type) else found
 
 
-def _form(form: Form, components: Components) -> Schema:
+def _form(form: DescribedForm, components: Components) -> Schema:
     fields = form.fields or {"properties": {}, "required": []}
     known: Schema = components[fields.__name__] if isinstance(fields, type) else fields
     files = {name: {"type": "string", "contentMediaType": CONTENT} for name in form.files}

@@ -9,7 +9,7 @@ from antiphon.protocol.files import CompleteUpload, CreateUpload
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import decode_complete_upload, decode_create_upload
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
-from antiphon.server.described import Described, Form
+from antiphon.server.described import Described, DescribedForm
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.files import form_of
@@ -32,7 +32,7 @@ def described() -> Sequence[Described]:
     one = "/v1/uploads/{upload_id}"
     return (
         Described("post", "/v1/uploads", "Begin an upload in parts", CreateUpload, takes_key=True),
-        Described("post", f"{one}/parts", "Add a part", form=Form(["data"])),
+        Described("post", f"{one}/parts", "Add a part", form=DescribedForm(["data"])),
         Described("post", f"{one}/complete", "Complete an upload", CompleteUpload),
         Described("post", f"{one}/cancel", "Cancel an upload"),
     )

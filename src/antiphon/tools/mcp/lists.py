@@ -15,7 +15,7 @@ import msgspec
 from antiphon.errors import log
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import ToolListing
-from antiphon.tools.mcp.result import ServerError, Tools
+from antiphon.tools.mcp.result import ListedTools, ServerError
 from antiphon.tools.mcp.sessions import Key
 from antiphon.tools.mcp.slices import in_slices, reading_turns
 from antiphon.tools.mcp.target import McpTarget
@@ -58,7 +58,7 @@ class Standing:
             del self._failing[target.label]
             log.info("The MCP server '%s' works again.", target.label)
 
-    def listed(self, target: McpTarget, found: Tools) -> None:
+    def listed(self, target: McpTarget, found: ListedTools) -> None:
         """Log what is wrong with a list that can be used, once until that changes."""
         count = sum(found.left_out.values())
         known = self._left_out.pop(target.key, (0, False))

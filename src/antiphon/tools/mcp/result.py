@@ -117,7 +117,7 @@ def _values(named: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class ListedTools:
     """The tools of a server."""
 
     tools: Sequence[Mapping[str, Any]]

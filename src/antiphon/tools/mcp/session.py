@@ -30,7 +30,7 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.dispatcher import MAX_TOOLS, Dispatcher, PageReader, drop_unsent
 from antiphon.tools.mcp.messages import install
 from antiphon.tools.mcp.refusals import refuses_session
-from antiphon.tools.mcp.result import ServerError, Tools, refused, without
+from antiphon.tools.mcp.result import ListedTools, ServerError, refused, without
 from antiphon.tools.mcp.server_log import Spoken
 from antiphon.tools.mcp.target import McpTarget
 from antiphon.tools.mcp.validation import clean
@@ -139,12 +139,12 @@ class McpSession:
             if not self.is_alive:
                 await self.close()
 
-    async def list_tools(self) -> Tools:
+    async def list_tools(self) -> ListedTools:
         """Return all tools of the server. Raises `ServerError`."""
         exchange = self._exchange(MAX_LIST)
         try:
             tools, is_circular = await self._pages(exchange)
-            return Tools(tools, exchange.left_out, is_circular)
+            return ListedTools(tools, exchange.left_out, is_circular)
         except Exception as error:
             raise await self._failed(error, exchange) from error
         finally:

@@ -58,7 +58,7 @@ _TEXTS = frozenset({TextBlock, DocumentBlock})
 _SERVER = frozenset({ServerToolUseBlock, McpToolUseBlock})
 
 
-class AnswerReader(Struct):
+class TurnReader(Struct):
     """Reads turns of the model into `placed`."""
 
     placed: PlacedItems
@@ -194,16 +194,16 @@ class AnswerReader(Struct):
         """Drop a block that is part of another, or that means nothing here."""
 
 
-_ANSWERS: Mapping[type, Callable[[AnswerReader, Any, int, int], None]] = {
-    TextBlock: AnswerReader._add_text,
-    DocumentBlock: AnswerReader._add_document,
-    ToolUseBlock: AnswerReader._add_call,
-    ThinkingBlock: AnswerReader._add_thinking,
-    RedactedThinkingBlock: AnswerReader._add_redacted,
-    CompactionBlock: AnswerReader._add_compaction,
-    ServerToolUseBlock: AnswerReader._add_server,
-    McpToolUseBlock: AnswerReader._add_mcp,
-    McpToolListing: AnswerReader._add_listing,
+_ANSWERS: Mapping[type, Callable[[TurnReader, Any, int, int], None]] = {
+    TextBlock: TurnReader._add_text,
+    DocumentBlock: TurnReader._add_document,
+    ToolUseBlock: TurnReader._add_call,
+    ThinkingBlock: TurnReader._add_thinking,
+    RedactedThinkingBlock: TurnReader._add_redacted,
+    CompactionBlock: TurnReader._add_compaction,
+    ServerToolUseBlock: TurnReader._add_server,
+    McpToolUseBlock: TurnReader._add_mcp,
+    McpToolListing: TurnReader._add_listing,
     **dict.fromkeys(
         (
             WebSearchResult,
@@ -214,9 +214,9 @@ _ANSWERS: Mapping[type, Callable[[AnswerReader, Any, int, int], None]] = {
             ToolSearchResult,
             AdvisorResult,
         ),
-        AnswerReader._skip,
+        TurnReader._skip,
     ),
-    **dict.fromkeys((McpToolResultBlock, ContainerUpload, FallbackBlock), AnswerReader._skip),
+    **dict.fromkeys((McpToolResultBlock, ContainerUpload, FallbackBlock), TurnReader._skip),
 }
 """What becomes of each block of a turn."""
 

@@ -20,7 +20,7 @@ from antiphon.protocol.messages.blocks import (
 )
 from antiphon.protocol.messages.requests import Effort, MessageParam
 from antiphon.protocol.messages.wording import block_path, refusal
-from antiphon.translation.from_messages.answers import THINKING, AnswerReader
+from antiphon.translation.from_messages.answers import THINKING, TurnReader
 from antiphon.translation.from_messages.catalogue import Catalogue
 from antiphon.translation.from_messages.content import PARTS, simplest
 from antiphon.translation.from_messages.placed_items import (
@@ -54,7 +54,7 @@ class ConversationReader:
         thinking_turns: int | None = None,
     ) -> None:
         self.placed = PlacedItems()
-        self.answers = AnswerReader(self.placed, catalogue, messages)
+        self.answers = TurnReader(self.placed, catalogue, messages)
         self.effort: Effort | None = None
         """The effort that the last system message sets."""
         self.is_prefilled = False
