@@ -19,6 +19,7 @@ from antiphon.runs.parts import RunParts
 from antiphon.runs.translated import translated
 from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat_completions.tokens import (
+    COUNTS_MEDIA,
     PRIMING,
     WAYS,
     Way,
@@ -147,18 +148,16 @@ async def _count(parts: RunParts, request: CreateResponse, context: Context) -> 
 
     found = await translated(parts, request, context, await parts.models.find(request.model))
     target = found.target
-    body = found.body
+    body = {**found.body, "model": target.model}
     if found.api == "responses":
-        count = await _count_at(
-            target.backend, encoded, by_responses, body | {"model": target.model}
-        )
+        count = await _count_at(target.backend, encoded, by_responses, body)
         if count is not None:
             return Count(count, is_exact=True)
         return await parts.offload.run(tenant, _worked_out, countable(body), target)
     for way in WAYS.get(target.dialect.name, ()):
         count = await _count_at(target.backend, encoded, way, body)
         if count is not None:
-            media = media_tokens(body)
+            media = 0 if target.dialect.name in COUNTS_MEDIA else media_tokens(body)
             return Count(count + media, not media)
     return await parts.offload.run(tenant, _worked_out, body, target)
 

@@ -111,6 +111,7 @@ class HttpBackend:
     ) -> None:
         self.name = name
         self._speaks_messages = speaks_messages
+        self._root = MESSAGES_ROOT if speaks_messages else ROOT
         self.url = messages_base(url) if speaks_messages else url.rstrip("/")
         self.identity = BackendIdentity(name, self.url, label or name, key_env)
         """Its identity in errors."""
@@ -204,12 +205,14 @@ class HttpBackend:
                 raise self._no_list(status)
             value = msgspec.json.decode(await exchange.read(MAX_LISTING) or b"")
         except (ValueError, RecursionError) as error:
-            raise self.identity.error("did not return JSON for its list of models", ROOT) from error
+            raise self.identity.error(
+                "did not return JSON for its list of models", self._root
+            ) from error
         finally:
             await exchange.aclose()
         listed = value.get("data") if isinstance(value, dict) else value
         if not isinstance(listed, list):
-            raise self.identity.error("did not return a list of models", ROOT)
+            raise self.identity.error("did not return a list of models", self._root)
         models = [model for model in listed if isinstance(model, dict)]
         return Listing(models, exchange.response.headers.get("server", ""))
 
@@ -234,7 +237,8 @@ class HttpBackend:
         """Return the error for a status other than 200 instead of the list of models."""
         if status == 401:
             return self.identity.refused_key(status, answer=status)
-        advice = ROOT if status == 404 and not self.url.endswith("/v1") else ""
+        is_doubtful = status == 404 and (self._speaks_messages or not self.url.endswith("/v1"))
+        advice = self._root if is_doubtful else ""
         text = f"returned status {status} for its list of models"
         return self.identity.error(text, advice, status=status if 400 <= status < 500 else 502)
 
@@ -311,6 +315,11 @@ class HttpBackend:
 
 
 ROOT = "Check that its URL is the base URL of a Chat Completions server, which usually ends in /v1."
+
+MESSAGES_ROOT = (
+    "Check that its URL is the base URL of a Messages API. If that has no list of models, name "
+    "them with the setting `models`."
+)
 
 JSON = "application/json"
 CONTENT_TYPE = b"content-type: %b\r\n"

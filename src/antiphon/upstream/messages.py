@@ -11,13 +11,15 @@ import msgspec
 from antiphon.errors import ClientError
 from antiphon.translation.from_messages_api.answer import MessagesAnswer
 from antiphon.translation.from_messages_api.errors import chat_rejection, message_in
+from antiphon.translation.to_chat_completions.tokens import COUNTING
 from antiphon.translation.to_messages_api.form import MessagesForm, after_rejection, form_of
-from antiphon.translation.to_messages_api.request import messages_request
+from antiphon.translation.to_messages_api.request import count_request, messages_request
 from antiphon.upstream.backend import Backend, Listing, Reply
 from antiphon.upstream.native import MUCH, once, read_error, refusal, translated
 
 CHAT = "/chat/completions"
 MESSAGES = "/messages"
+COUNT = "/messages/count_tokens"
 
 JSON = "application/json"
 STREAM = "text/event-stream"
@@ -32,9 +34,9 @@ MOST_TRIES = 4
 class MessagesBackend:
     """The Messages API of a server, as a Chat Completions backend.
 
-    All paths but `CHAT`, and the list of models, go to `backend`, the same server by its base URL.
-    `listed` returns the object of a model in the backend's list, empty if it is not there. What a
-    rejection teaches about the form of requests to a model is kept.
+    All paths but `CHAT` and `COUNTING`, and the list of models, go to `backend`, the same server by
+    its base URL. `listed` returns the object of a model in the backend's list, empty if it is not
+    there. What a rejection teaches about the form of requests to a model is kept.
     """
 
     def __init__(self, backend: Backend, listed: Callable[[str], Mapping[str, Any]]) -> None:
@@ -47,7 +49,9 @@ class MessagesBackend:
 
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
-        return await self._chat(body) if path == CHAT else await self.backend.post(path, body)
+        if path == CHAT:
+            return await self._chat(body)
+        return await (self._counted(body) if path == COUNTING else self.backend.post(path, body))
 
     async def get(self, path: str) -> Reply:
         """See `Backend.get`."""
@@ -65,7 +69,7 @@ class MessagesBackend:
         """Call the model; send the request in another form while the backend rejects the form."""
         chat: dict[str, Any] = await _heavy(len(body), msgspec.json.decode, body)
         name = str(chat.get("model"))
-        form = self._forms.get(name) or form_of(name, self._listed(name))
+        form = self._form(name)
         for left in reversed(range(MOST_TRIES)):
             try:
                 sent = await _heavy(len(body), messages_request, chat, form)
@@ -86,6 +90,21 @@ class MessagesBackend:
             form = after
             self._save(name, after.lasting)
         return Reply(reply.status, reply.headers, once(chat_rejection(failure)))
+
+    async def _counted(self, body: bytes) -> Reply:
+        """Count the tokens of a request."""
+
+        def counting() -> bytes:
+            chat: dict[str, Any] = msgspec.json.decode(body)
+            return msgspec.json.encode(count_request(chat, self._form(str(chat.get("model")))))
+
+        try:
+            return await self.backend.post(COUNT, await _heavy(len(body), counting))
+        except ClientError as error:
+            return refusal(error.message, error.code, error.param)
+
+    def _form(self, name: str) -> MessagesForm:
+        return self._forms.get(name) or form_of(name, self._listed(name))
 
     def _save(self, name: str, form: MessagesForm) -> None:
         if len(self._forms) >= MOST_FORMS:

@@ -14,6 +14,7 @@ import pytest
 
 from antiphon.build.backends import backends_of
 from antiphon.config import BackendConfig, Settings
+from antiphon.errors import BackendError
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
@@ -27,7 +28,8 @@ from tests.support.messages_backend import (
     thinking,
     tool_use,
 )
-from tests.support.replay import Answer, ReplayBackend, Script
+from tests.support.raw_http import received, speaking
+from tests.support.replay import JSON, Answer, ReplayBackend, Script
 from tests.support.server import RunningServer, serve
 
 TOOL = {
@@ -404,3 +406,28 @@ async def test_its_models_are_listed() -> None:
 
         assert status == 200
         assert [one["id"] for one in listing["data"]] == ["m"]
+
+
+async def test_tokens_are_counted_by_the_backend() -> None:
+    def script(request: dict[str, Any]) -> Answer:
+        return Answer([b'{"input_tokens": 42}'], JSON)
+
+    async with serving(script) as claude:
+        request = {"model": "m", "input": "Hi", "instructions": "Be kind.", "tools": [TOOL]}
+        status, counted = await claude.server.post("/responses/input_tokens", json=request)
+
+        assert (status, counted["input_tokens"]) == (200, 42)
+        assert claude.backend.heads[-1].startswith(b"POST /v1/messages/count_tokens ")
+        assert claude.sent.keys() == {"model", "messages", "system", "tools"}
+
+
+async def test_a_list_of_models_that_is_missing_has_its_advice() -> None:
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await received(reader)
+        writer.write(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n")
+
+    async with speaking(speak) as url:
+        backend = HttpBackend("c", url, speaks_messages=True)
+        with pytest.raises(BackendError, match="`models`"):
+            await backend.list_models()
+        await backend.close()

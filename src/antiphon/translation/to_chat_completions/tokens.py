@@ -44,9 +44,12 @@ ALONGSIDE = "/.."
 """Precedes the path of an endpoint that is next to `/v1` and not below it."""
 
 
+COUNTING = "/chat/completions/input_tokens"
+
+
 def by_counting(body: Body) -> Steps:
     """Request the count itself."""
-    return _number((yield Question("/chat/completions/input_tokens", body)), "input_tokens")
+    return _number((yield Question(COUNTING, body)), "input_tokens")
 
 
 def by_responses(body: Body) -> Steps:
@@ -89,12 +92,17 @@ WAYS: Mapping[str, tuple[Way, ...]] = {
     # vllm/entrypoints/serve/tokenize/protocol.py: `TokenizeChatRequest` and the `count` of
     # `TokenizeResponse`. The effort goes into the template as it does for chat completions.
     "vllm": (by_messages,),
+    # `/v1/messages/count_tokens`, for which `upstream.messages` translates the request.
+    "messages": (by_counting,),
     # Ours: it counts words, and bills by the same count.
     "demo": (by_counting,),
 }
 """Family -> its ways, best first. SGLang's `/tokenize` tokenizes a prompt but renders none; others
 have nothing.
 """
+
+COUNTS_MEDIA = frozenset({"messages"})
+"""The families that count images and files too."""
 
 
 def _number(answer: Any, name: str) -> int | None:

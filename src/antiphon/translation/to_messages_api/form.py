@@ -74,7 +74,7 @@ def after_rejection(
             return replace(form, cap=cap)
     if form.with_thinking and _OF_SIGNATURES.search(message) and _has_thoughts(sent):
         return replace(form, with_thinking=False)
-    is_derived = "thinking" in sent and "thinking" not in chat
+    is_derived = "thinking" in sent and sent["thinking"] != chat.get("thinking")
     if is_derived and not form.is_taught and _OF_THINKING.search(message):
         other: Any = "budget" if form.thinking == "adaptive" else "adaptive"
         return replace(form, thinking=other, is_taught=True)

@@ -58,6 +58,16 @@ _UNCALLABLE = {"type": "object", "properties": {}}
 """The schema of a tool that was called before and is not offered any more."""
 
 
+COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking", "output_config")
+"""The parameters of a request that only counts its tokens."""
+
+
+def count_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
+    """Return the request that counts the tokens of a Chat request. Raises as `messages_request`."""
+    body = messages_request(chat, form)
+    return {name: body[name] for name in COUNTED if name in body}
+
+
 def messages_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
     """Return the request that is equivalent to a Chat request.
 
@@ -193,13 +203,19 @@ def _closed(schema: Any) -> Any:
     return {**closed, "additionalProperties": False} if is_object else closed
 
 
+def is_described(thinking: Any) -> bool:
+    """Whether a client describes the thinking as the API does: other APIs only switch it on."""
+    return isinstance(thinking, dict) and thinking != {"type": "enabled"}
+
+
 def _thinking(
     chat: Mapping[str, Any], form: MessagesForm, max_tokens: int, *, can_think: bool
 ) -> Body:
     """Return how the model thinks: as the client says, else for the effort; nothing without one."""
-    if isinstance(own := chat.get("thinking"), dict):
+    own = chat.get("thinking")
+    if is_described(own):
         return {"thinking": own}
-    effort = str(chat.get("reasoning_effort"))
+    effort = str(chat.get("reasoning_effort") or ("medium" if own else None))
     if effort == "none":
         return {"thinking": {"type": "disabled"}}
     if effort not in BUDGETS:

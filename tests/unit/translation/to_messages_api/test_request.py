@@ -218,3 +218,11 @@ def test_a_budget_needs_the_thinking_of_the_calls_that_are_answered() -> None:
     assert "thinking" not in built(BUDGET, messages=bare, reasoning_effort="low")
     assert "thinking" in built(BUDGET, messages=whole, reasoning_effort="low")
     assert "thinking" in built(ADAPTIVE, messages=bare, reasoning_effort="low")
+
+
+@pytest.mark.parametrize("form", [ADAPTIVE, BUDGET])
+def test_thinking_that_is_only_switched_on_has_an_effort(form: MessagesForm) -> None:
+    bare = {"type": "enabled"}
+
+    assert built(form, thinking=bare, reasoning_effort="low") == built(form, reasoning_effort="low")
+    assert built(form, thinking=bare) == built(form, reasoning_effort="medium")
