@@ -23,6 +23,7 @@ from antiphon.recording.completion_recorder import CompletionRecorder
 from antiphon.recording.idempotency import ReplayLog, check_key
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.input_tokens import Count
+from antiphon.runs.phases import Phase
 from antiphon.runs.run import KEEPALIVE_AFTER, Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.status.status import Status
@@ -56,6 +57,7 @@ __all__ = [
     "LargeObject",
     "Passing",
     "PassthroughSink",
+    "Phase",
     "Queued",
     "ReplayLog",
     "RequestIdentity",

@@ -94,7 +94,9 @@ class RequestCycle:
         self.event: asyncio.Event | None = None
         self._is_chunked = self._is_until_close = False
         self._head = b""
-        """The head of a complete reply: it is sent with the body, in one write."""
+        """The head of the reply: it is sent with the first part of the body, in one write, as ASGI
+        allows.
+        """
         self._left = 0
 
     def wake(self) -> None:
@@ -240,11 +242,7 @@ class RequestCycle:
             if self._is_chunked:
                 lines.append(b"transfer-encoding: chunked\r\n")
         lines.append(b"\r\n")
-        head = b"".join(lines)
-        if length is None:
-            self.connection.transport.write(head)
-        else:
-            self._head = head
+        self._head = b"".join(lines)
 
     async def _send_fault(self) -> None:
         headers = [

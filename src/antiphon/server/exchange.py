@@ -22,6 +22,7 @@ from antiphon.gateway import (
     CutOff,
     Gateway,
     LargeObject,
+    Phase,
     Run,
     encode,
     encode_large,
@@ -264,17 +265,20 @@ class EventStream:
             DisconnectWatch(sink.receive, self._tick, GRACE - LATE),
             aclosing(self._run.events()) as batches,
         ):
+            last: Sequence[Event] = ()
             async for batch in batches:
                 if self._filling is not None:
                     await self._filling.wait()
+                if self._run.phase is Phase.FINISHING:
+                    last = batch  # it is sent with the end of the body, in one write
+                    continue
                 self._is_sending = True
                 await self._send_events(batch)
                 self._is_sending = False
             if self._filling is not None:
                 await self._filling.wait()
-            if not self._is_open:
-                await self._open()
-            await sink.write(b"", more_body=False)
+            self._is_sending = True
+            await self._send_events(last, more_body=False)
 
     async def _tick(self) -> float:
         """Send a keepalive if the stream is silent; return the seconds until the next check."""
@@ -296,13 +300,13 @@ class EventStream:
             self._last_sent = now
             await self._sink.write(COMMENT)
 
-    async def _send_events(self, batch: Sequence[Event]) -> None:
-        if batch:
+    async def _send_events(self, batch: Sequence[Event], *, more_body: bool = True) -> None:
+        if batch or not more_body:
             if not self._is_open:
                 await self._open()
             self._last_event = self._last_sent = self._loop.time()
             await self._sink.send(
-                {"type": "http.response.body", "body": encode(batch), "more_body": True}
+                {"type": "http.response.body", "body": encode(batch), "more_body": more_body}
             )
 
     async def _open(self) -> None:

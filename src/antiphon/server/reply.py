@@ -203,6 +203,7 @@ class FrameStream:
         """See `ReplyStream`."""
         self._sink = sink
         await sink.start(200, self._headers)
+        await sink.write(b"")  # sends the head: the first event can be late
         async with (
             DisconnectWatch(sink.receive, self._tick, COMMENT_AFTER),
             aclosing(self._frames) as frames,
