@@ -23,7 +23,12 @@ from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import SIGNED_ID
 from antiphon.translation.from_chat.calls import StreamingCalls, read_call
 from antiphon.translation.from_chat.content import CallSearch, StreamingContent, before_sign
-from antiphon.translation.from_chat.decode import decode_answer, decode_chunk, decode_text
+from antiphon.translation.from_chat.decode import (
+    decode_answer,
+    decode_chunk,
+    decode_text,
+    decode_texts,
+)
 from antiphon.translation.from_chat.failed_generation import UNPARSED, answer_in, text_of
 from antiphon.translation.from_chat.finish_reasons import FINISH_REASONS, end_error, native_outcome
 from antiphon.translation.from_chat.reasoning import is_shallow
@@ -40,6 +45,9 @@ WATCHED = 512
 
 MOST_AT_ONCE = 256
 """Chunks of which the texts are added in one step."""
+
+MANY = 8
+"""Chunks that are decoded together."""
 
 WITHOUT_SIGNS = 64
 """Texts without a sign of a call after which signs are searched in all of a step at once."""
@@ -122,7 +130,7 @@ class ChatStream:
         self._mark = ""
         self._search: CallSearch | None = None
         self._has_signs = False
-        """Whether the newest texts had signs of calls."""
+        """Whether the newest texts had signs of calls, or the mark."""
         """What a text chunk must not have in it if the answer can contain calls."""
         self.error: BackendError | None = None
         self.is_over = False
@@ -202,22 +210,28 @@ class ChatStream:
         text = self._text
         mark = self._mark
         firsts, has_sign, unread = self._search or ("", None, None)
-        polls_at_each = has_sign if self._has_signs else None
+        looks_at_each = self._has_signs
         texts: list[str] = []
         if text is not None and self.error is None:
+            end = min(start + MOST_AT_ONCE, len(events))
+            if end - start >= MANY and not looks_at_each:
+                texts = decode_texts(events[start:end])
+                if mark and mark in "".join(texts):
+                    texts = before_sign(texts, lambda text: mark in text)
+                    self._has_signs = True
             try:
-                for place in range(start, min(start + MOST_AT_ONCE, len(events))):
+                for place in range(start, start if texts else end):
                     content = decode_text(events[place]).choices[0].delta.content
                     if (
                         not content
                         or (mark and mark in content)
-                        or (polls_at_each and polls_at_each(content))
+                        or (looks_at_each and has_sign and has_sign(content))
                     ):
                         break
                     texts.append(content)
             except (ValueError, RecursionError):
                 pass  # `decode_chunk` reads the event that is not such a chunk
-            if polls_at_each:
+            if looks_at_each:
                 self._has_signs = len(texts) < WITHOUT_SIGNS
             elif has_sign:
                 content = "".join(texts)
