@@ -119,26 +119,23 @@ def decode_texts(chunks: Sequence[bytes]) -> list[str]:
         text = _encode(decode_text(chunks[0]).choices[0].delta.content)
         before, _, behind = chunks[0].rpartition(text)
         another = decode_text(b"".join((before, _encode(_ANOTHER), behind)))
-        if another.choices[0].delta.content == _ANOTHER:
-            return _texts_between(before + b'"', b'"' + behind, chunks)
+        if another.choices[0].delta.content != _ANOTHER:
+            return []
+        before += b'"'
+        behind = b'"' + behind
+        begin = len(before)
+        left = -len(behind)
+        end = len(chunks)
+        while not chunks[end - 1].startswith(before):
+            end -= 1
+        alike = chunks[:end]
+        strings = [chunk[begin:left] for chunk in alike]
+        if (behind + b"\n" + before).join(strings) != b"\n".join(alike)[begin:left]:
+            return []
+        json = b'["%b"]' % b'","'.join(strings)
+        texts = _decode_strings(json)
     except (ValueError, RecursionError):
-        pass
-    return []
-
-
-def _texts_between(before: bytes, behind: bytes, chunks: Sequence[bytes]) -> list[str]:
-    """Return the texts of the first chunks that begin and end so, of which the first one does."""
-    end = len(chunks)
-    while not chunks[end - 1].startswith(before):
-        end -= 1
-    alike = chunks[:end]
-    begin = len(before)
-    left = -len(behind)
-    strings = [chunk[begin:left] for chunk in alike]
-    if (behind + b"\n" + before).join(strings) != b"\n".join(alike)[begin:left]:
         return []
-    json = b'["%b"]' % b'","'.join(strings)
-    texts = _decode_strings(json)
     # If no string has a quote in it, a backslash at its end would make the texts fewer.
     return texts if json.count(b'"') == 2 * end and len(texts) == end and all(texts) else []
 

@@ -126,12 +126,17 @@ class ResponseParser:
         del self._parser, self._feed, self.on_body
 
     def _feed_pieces(self, data: bytes) -> None:
-        """Parse a large head piece by piece. Bytes after the response are not read."""
+        """Parse a large head piece by piece, and what follows it in larger ones, of which each has
+        its framing checked. Bytes after the response are not read.
+        """
         if self.phase == DONE:
             self.keeps_alive = False
             return
-        for start in range(0, len(data), PIECE):
-            self.feed(data[start : start + PIECE])
+        begin = 0
+        while begin < len(data):
+            end = begin + (PIECE if self.phase == HEAD else MAX_FRAMING)
+            self.feed(data[begin:end])
+            begin = end
 
     def _spend_head(self, size: int) -> None:
         self._head_left -= size
