@@ -31,7 +31,7 @@ def _read(completion: StoredCompletion) -> StoredCompletion:
 
 
 async def _listed(store: Store, tenant: str, query: CompletionQuery) -> list[str]:
-    return [one.id for one in (await store.read(chat_completions.page, tenant, query)).completions]
+    return [one.id for one in (await store.read(chat_completions.page, tenant, query)).data]
 
 
 async def _is_stored(store: Store) -> None:
@@ -77,7 +77,7 @@ async def _is_its_tenants(store: Store) -> None:
         "it is listed for another tenant",
     )
     behind = await store.read(chat_completions.page, OTHER, CompletionQuery(1, one.id))
-    hold(behind.is_unknown, "another tenant can list what follows it")
+    hold(behind.unknown, "another tenant can list what follows it")
     hold(
         await store.read(chat_completions.load, T, one.id) == _read(one),
         "another tenant changed it",
@@ -101,7 +101,7 @@ async def _messages_are_paged(store: Store) -> None:
             )
             if page is None:
                 raise AssertionError("a completion has no messages")
-            hold(list(page.items) == order[start : start + 2], f"after {after} are {page.items}")
+            hold(list(page.data) == order[start : start + 2], f"after {after} are {page.data}")
             hold(page.has_more is (start == 0), f"after {after} there are more: {page.has_more}")
     for unknown in (f"{one.id}-3", f"{one.id}-01", f"{one.id}-", "msg_1", f"{one.id}--1"):
         page = await store.read(pages.completion_messages, T, one.id, PageQuery(2, unknown))
@@ -125,17 +125,17 @@ async def _is_paged(store: Store) -> None:
         for start in (0, 1, 4, 5):
             query = CompletionQuery(2, order[start - 1] if start else None, descending)
             page = await store.read(chat_completions.page, tenant, query)
-            found = [one.id for one in page.completions]
+            found = [one.id for one in page.data]
             hold(
                 found == order[start : start + 2],
                 f"after {start} are {found}, descending is {descending}",
             )
             hold(page.has_more is (start + 2 < 5), f"after {start} there are more: {page.has_more}")
     few = await store.read(chat_completions.page, tenant, CompletionQuery(5, most_bytes=40))
-    hold(0 < len(few.completions) < 5 and few.has_more, "a page exceeds its limit of bytes")
+    hold(0 < len(few.data) < 5 and few.has_more, "a page exceeds its limit of bytes")
     one_at_least = await store.read(chat_completions.page, tenant, CompletionQuery(5, most_bytes=1))
     hold(
-        [one.id for one in one_at_least.completions] == [all_[0].id],
+        [one.id for one in one_at_least.data] == [all_[0].id],
         "a large completion is never listed",
     )
     for one in all_:

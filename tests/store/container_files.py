@@ -91,18 +91,18 @@ async def _are_paged(
         (ContainerQuery(1, files[0].id, descending=False), [1], True),
     ):
         page = await store.read(containers.file_page, T, container.id, query)
-        found = [files.index(file) for file in page.files]
+        found = [files.index(file) for file in page.data]
         hold(
             (found, page.has_more) == (numbers, has_more),
             f"{query} returns {found}, more: {page.has_more}",
         )
     unknown = ContainerQuery(1, new_id("cfile"))
     hold(
-        (await store.read(containers.file_page, T, container.id, unknown)).is_unknown,
+        (await store.read(containers.file_page, T, container.id, unknown)).unknown,
         "an unknown file begins a page",
     )
     hold(
-        not (await store.read(containers.file_page, OTHER, container.id, ALL)).files,
+        not (await store.read(containers.file_page, OTHER, container.id, ALL)).data,
         "another tenant lists the files",
     )
 
@@ -126,7 +126,7 @@ async def _replaces(store: Store) -> None:
         "it is also stored under its own id",
     )
     hold(
-        (await store.read(containers.file_page, tenant, container.id, ALL)).files
+        (await store.read(containers.file_page, tenant, container.id, ALL)).data
         == (expected, saved),
         "the old one exists",
     )
@@ -224,7 +224,7 @@ async def _blobs_are_shared(store: Store) -> None:
     )
     await store.write(containers.delete_files, T, two.id, [second.id])
     hold(await stale(store, file.blob) == set(), "the blob of a new file is stale")
-    (page,) = (await store.read(stored_files.page, T, FileQuery(1))).files
+    (page,) = (await store.read(stored_files.page, T, FileQuery(1))).data
     hold(page.blob == file.blob, "a new file with the content has another blob")
     await store.write(stored_files.delete, T, page.id)
     hold(await stale(store, file.blob) == {file.blob}, "the blob of the last file is not stale")

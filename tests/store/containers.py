@@ -122,26 +122,26 @@ async def _is_paged(store: Store) -> None:
         (ContainerQuery(5, name="none"), [], False),
     ):
         page = await store.read(containers.page, tenant, query)
-        found = [created.index(one) for one in page.containers]
+        found = [created.index(one) for one in page.data]
         hold(
             (found, page.has_more) == (numbers, has_more),
             f"{query} returns {found}, more: {page.has_more}",
         )
     hold(
-        (await store.read(containers.page, OTHER, ContainerQuery(1, created[0].id))).is_unknown,
+        (await store.read(containers.page, OTHER, ContainerQuery(1, created[0].id))).unknown,
         "another tenant's container begins a page",
     )
     mixed = [*created, new_container(OTHER)]
     await store.write(containers.put, mixed[-1], [], AMPLE)
-    everything = (await store.read(containers.page, None, ContainerQuery(10_000))).containers
+    everything = (await store.read(containers.page, None, ContainerQuery(10_000))).data
     hold(
         [one for one in everything if one in mixed] == mixed[::-1],
         "the list of all tenants lacks some",
     )
     named = await store.read(containers.page, None, ContainerQuery(1, mixed[-1].id, name="odd"))
-    hold(named.containers == (created[3],), "a page of the list of all tenants is wrong")
+    hold(named.data == (created[3],), "a page of the list of all tenants is wrong")
     hold(
-        (await store.read(containers.page, None, ContainerQuery(1, new_id("cntr")))).is_unknown,
+        (await store.read(containers.page, None, ContainerQuery(1, new_id("cntr")))).unknown,
         "an unknown id begins one",
     )
     for one in mixed:
@@ -314,9 +314,7 @@ async def _expires(store: Store) -> None:
             await find_container(store, tenant, old.id, is_used=is_used) == expected,
             "it is not shown as expired",
         )
-    states = [
-        (one.id, one.status) for one in (await store.read(containers.page, tenant, ALL)).containers
-    ]
+    states = [(one.id, one.status) for one in (await store.read(containers.page, tenant, ALL)).data]
     hold(
         states == [(young.id, "running"), (ancient.id, "expired"), (old.id, "expired")],
         f"the list has {states}",
@@ -367,7 +365,7 @@ async def _takes_nothing(store: Store, old: StoredContainer, file: StoredContain
         "its file is deleted",
     )
     hold(
-        not (await store.read(containers.file_page, old.tenant, old.id, ALL)).files,
+        not (await store.read(containers.file_page, old.tenant, old.id, ALL)).data,
         "its files are listed",
     )
     await store.write(stored_files.spare, old.tenant, late.blob)

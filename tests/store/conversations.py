@@ -8,12 +8,8 @@ from antiphon.storage.operations import conversations, leases, pages
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.jobs import LockResult
-from antiphon.storage.records.responses import (
-    PageQuery,
-    StoredConversation,
-    StoredItem,
-    StoredItemPage,
-)
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, names, new_items, new_response
 
@@ -81,7 +77,7 @@ async def _is_paged(store: Store) -> None:
             page = await store.read(pages.conversation_page, T, conversation.id, query)
             if page is None:
                 raise AssertionError("a conversation has no page")
-            found = list(page.items)
+            found = list(page.data)
             is_more = start + 2 < len(order)
             hold(
                 found == order[start : start + 2],
@@ -94,7 +90,7 @@ async def _is_paged(store: Store) -> None:
     unknown = await store.read(
         pages.conversation_page, T, conversation.id, PageQuery(2, new_id("msg"))
     )
-    hold(unknown == StoredItemPage(unknown="after"), f"after an unknown item is {unknown}")
+    hold(unknown == Page(unknown="after"), f"after an unknown item is {unknown}")
     hold(
         await store.write(conversations.delete_item, T, conversation.id, all_[2].id)
         is LockResult.DONE,

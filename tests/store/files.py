@@ -83,31 +83,31 @@ async def _is_paged(store: Store) -> None:
         (FileQuery(1, purpose="evals"), [], False),
     ):
         page = await store.read(stored_files.page, tenant, query)
-        found = [files.index(file) for file in page.files]
+        found = [files.index(file) for file in page.data]
         hold(
             (found, page.has_more) == (numbers, has_more),
             f"{query} returns {found}, more: {page.has_more}",
         )
     hold(
-        (await store.read(stored_files.page, tenant, FileQuery(1, new_file_id()))).is_unknown,
+        (await store.read(stored_files.page, tenant, FileQuery(1, new_file_id()))).unknown,
         "an unknown file begins a page",
     )
     hold(
-        (await store.read(stored_files.page, OTHER, FileQuery(1, files[0].id))).is_unknown,
+        (await store.read(stored_files.page, OTHER, FileQuery(1, files[0].id))).unknown,
         "another tenant's file begins a page",
     )
     mixed = [*files, new_file(OTHER)]
     await put(store, mixed[-1])
     everything = await store.read(stored_files.page, None, FileQuery(10_000))
-    listed = [file for file in everything.files if file in mixed]
+    listed = [file for file in everything.data if file in mixed]
     hold(listed == mixed[::-1], "the list of all tenants lacks some, or has them in another order")
     behind = await store.read(stored_files.page, None, FileQuery(2, mixed[-1].id))
     hold(
-        behind.files == (files[3], files[2]) and behind.has_more,
+        behind.data == (files[3], files[2]) and behind.has_more,
         "a page of the list of all tenants is wrong",
     )
     hold(
-        (await store.read(stored_files.page, None, FileQuery(1, new_file_id()))).is_unknown,
+        (await store.read(stored_files.page, None, FileQuery(1, new_file_id()))).unknown,
         "an unknown file begins a page of all",
     )
     for file in mixed:
@@ -223,7 +223,7 @@ async def _expires(store: Store) -> None:
     hold(await store.read(stored_files.load, tenant, old.id) is None, "an expired one is found")
     hold(not await store.write(stored_files.delete, tenant, old.id), "an expired one is deleted")
     hold(
-        (await store.read(stored_files.page, tenant, FileQuery(5))).files == (young,),
+        (await store.read(stored_files.page, tenant, FileQuery(5))).data == (young,),
         "the list has an expired one",
     )
     hold((await purge(store, dry_run=True))["files"] >= 1, "an expired one is not counted")

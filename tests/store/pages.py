@@ -10,12 +10,12 @@ from antiphon.ids import new_id
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import conversations, leases, pages, responses
 from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.responses import (
     ChainExtent,
     PageQuery,
     StoredConversation,
     StoredItem,
-    StoredItemPage,
 )
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, chain_of, hold, names, new_items, new_response, size_of
@@ -39,7 +39,7 @@ async def _input_is_paged(store: Store) -> None:
     await _check_parts(store, chain[3].id, expected)
     unknown = await input_page(store, T, chain[3].id, PageQuery(2, chain[3].output[0].id))
     hold(
-        unknown == StoredItemPage(unknown="after"),
+        unknown == Page(unknown="after"),
         f"an item of the output bounds the list: {unknown}",
     )
     hold(
@@ -90,7 +90,7 @@ async def _check_parts(store: Store, response_id: str, expected: Sequence[Stored
             )
             hold(page is not None and not page.unknown, f"there is no part: {page}")
             if page is not None:
-                found = names(page.items), page.has_more
+                found = names(page.data), page.has_more
                 right = names(between[:limit]), len(between) > limit
                 hold(
                     found == right,
@@ -114,7 +114,7 @@ async def _parts_have_a_size(store: Store) -> None:
             await store.read(pages.conversation_page, T, conversation.id, query),
         ):
             hold(
-                page == StoredItemPage(items[:count], has_more=count < 5),
+                page == Page(items[:count], has_more=count < 5),
                 f"{most} bytes are not {count} items",
             )
     await store.write(conversations.delete, T, conversation.id)
@@ -192,9 +192,9 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
         f"another tenant's response that follows this one's was counted: {lengths}",
     )
     page = await input_page(store, T, child.id, PageQuery(9))
-    hold(page == StoredItemPage(child.input), f"another tenant's items are listed: {page}")
+    hold(page == Page(child.input), f"another tenant's items are listed: {page}")
     known = await input_page(store, T, child.id, PageQuery(9, parent.input[0].id))
-    hold(known == StoredItemPage(unknown="after"), f"another tenant's item is known: {known}")
+    hold(known == Page(unknown="after"), f"another tenant's item is known: {known}")
     for item in (*parent.input, *secret):
         hold(
             await store.read(responses.find_item, T, item.id) is None,

@@ -2,14 +2,15 @@
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import prompts, sizes
-from antiphon.storage.records.prompts import PromptListQuery, StoredPrompt
+from antiphon.storage.records.pages import ListQuery
+from antiphon.storage.records.prompts import StoredPrompt
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold
 
 OTHER = T + "2"
 MOST = 1000
 TEMPLATE = b'{"instructions":"Hello {{name}} \xf0\x9f\x8e\xb6"}'
-OLDEST_FIRST = PromptListQuery(2, descending=False)
+OLDEST_FIRST = ListQuery(2, descending=False)
 
 
 async def new_prompt(store: Store, tenant: str = T, template: bytes = TEMPLATE) -> StoredPrompt:
@@ -22,7 +23,7 @@ async def new_prompt(store: Store, tenant: str = T, template: bytes = TEMPLATE) 
 
 async def _delete_all(store: Store) -> None:
     for tenant in (T, OTHER):
-        while found := (await store.read(prompts.page, tenant, PromptListQuery(100))).prompts:
+        while found := (await store.read(prompts.page, tenant, ListQuery(100))).data:
             for one in found:
                 await store.write(prompts.delete, tenant, one.id)
 
@@ -44,7 +45,7 @@ async def _are_stored(store: Store) -> None:
     )
     hold(await store.read(prompts.find, OTHER, created.id) is None, "another tenant finds it")
     hold(
-        await store.read(prompts.versions, OTHER, created.id, PromptListQuery(9)) is None,
+        await store.read(prompts.versions, OTHER, created.id, ListQuery(9)) is None,
         "another tenant lists its versions",
     )
     hold(
@@ -97,16 +98,16 @@ async def _have_versions(store: Store) -> None:
         )
     page = await store.read(prompts.versions, T, created.id, OLDEST_FIRST)
     hold(
-        page is not None and [one.version for one in page.prompts] == [1, 2] and page.has_more,
+        page is not None and [one.version for one in page.data] == [1, 2] and page.has_more,
         f"a page is {page}",
     )
-    page = await store.read(prompts.versions, T, created.id, PromptListQuery(2, "2"))
+    page = await store.read(prompts.versions, T, created.id, ListQuery(2, "2"))
     hold(
-        page is not None and [one.version for one in page.prompts] == [1],
+        page is not None and [one.version for one in page.data] == [1],
         f"the page after version 2 is {page}",
     )
-    page = await store.read(prompts.versions, T, created.id, PromptListQuery(2, "4"))
-    hold(page is not None and page.is_unknown, "an unknown version has a page after it")
+    page = await store.read(prompts.versions, T, created.id, ListQuery(2, "4"))
+    hold(page is not None and page.unknown, "an unknown version has a page after it")
     await store.write(prompts.delete, T, created.id)
     hold(
         await store.read(prompts.find, T, created.id, 2) is None,
@@ -125,16 +126,16 @@ async def _are_listed(store: Store) -> None:
         prompts.add_version, T, created[0].id, b"{}", 2000, MOST, is_default=True
     )
     page = await store.read(prompts.page, T, OLDEST_FIRST)
-    hold(list(page.prompts) == [second, created[1]] and page.has_more, f"the first page is {page}")
-    page = await store.read(prompts.page, T, PromptListQuery(2, created[1].id, descending=False))
-    hold(list(page.prompts) == [created[2]] and not page.has_more, f"the second page is {page}")
-    page = await store.read(prompts.page, T, PromptListQuery(9))
+    hold(list(page.data) == [second, created[1]] and page.has_more, f"the first page is {page}")
+    page = await store.read(prompts.page, T, ListQuery(2, created[1].id, descending=False))
+    hold(list(page.data) == [created[2]] and not page.has_more, f"the second page is {page}")
+    page = await store.read(prompts.page, T, ListQuery(9))
     hold(
-        [one.id for one in page.prompts] == [one.id for one in created[::-1]],
+        [one.id for one in page.data] == [one.id for one in created[::-1]],
         f"newest first is {page}",
     )
     hold(
-        (await store.read(prompts.page, T, PromptListQuery(9, foreign.id))).is_unknown,
+        (await store.read(prompts.page, T, ListQuery(9, foreign.id))).unknown,
         "a list begins after a foreign prompt",
     )
     await _delete_all(store)

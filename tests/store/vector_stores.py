@@ -121,7 +121,7 @@ async def _is_paged(store: Store) -> None:
         (StorePageQuery(5, ids[0], ids[3], descending=False), [1, 2], False),
     ):
         page = await store.read(vector_stores.page, tenant, query)
-        found = [ids.index(one.id) for one in page.stores]
+        found = [ids.index(one.id) for one in page.data]
         hold(
             (found, page.has_more) == (numbers, has_more),
             f"{query} returns {found}, more: {page.has_more}",
@@ -133,12 +133,11 @@ async def _is_paged(store: Store) -> None:
     mixed = [*ids, await new_store(store, OTHER)]
     behind = await store.read(vector_stores.page, None, StorePageQuery(2, mixed[-1]))
     hold(
-        [one.id for one in behind.stores] == [ids[4], ids[3]],
+        [one.id for one in behind.data] == [ids[4], ids[3]],
         "a page of the list of all tenants is wrong",
     )
     everything = [
-        one.id
-        for one in (await store.read(vector_stores.page, None, StorePageQuery(10_000))).stores
+        one.id for one in (await store.read(vector_stores.page, None, StorePageQuery(10_000))).data
     ]
     hold(
         [one for one in everything if one in mixed] == mixed[::-1],
@@ -171,7 +170,7 @@ async def _attaching_is_whole(store: Store) -> None:
             f"attaching {bad} returns {outcome}",
         )
     hold(
-        not (await store.read(vector_stores.files, T, store_id, ALL)).files,
+        not (await store.read(vector_stores.files, T, store_id, ALL)).data,
         "one of them is attached",
     )
     outcome = await store.write(vector_stores.attach, OTHER, store_id, [NewAttachment(foreign)])

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from antiphon.storage.records.containers import (
-    ContainerFilePage,
-    ContainerPage,
     ContainerQuery,
     ContainerQuota,
     FoundContainer,
@@ -17,6 +15,7 @@ from antiphon.storage.records.containers import (
     StoredContainerFile,
 )
 from antiphon.storage.records.files import StoredFile
+from antiphon.storage.records.pages import Page
 from antiphon.tools.code.content import FetchedContent, TooLargeError, UnfetchedError, WrittenBlob
 from tests.support.changed_stores import Methods
 
@@ -56,8 +55,10 @@ class MemoryContainers(Methods):
         self.holders.pop(container_id, None)
         return self.containers.pop(container_id, None) is not None
 
-    async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
-        return ContainerPage(tuple(self.containers.values()))
+    async def container_page(
+        self, tenant: str | None, query: ContainerQuery
+    ) -> Page[StoredContainer]:
+        return Page(tuple(self.containers.values()))
 
     async def hold_container(
         self, tenant: str, container_id: str, holder: str, worker: str, seconds: float
@@ -117,8 +118,8 @@ class MemoryContainers(Methods):
 
     async def container_file_page(
         self, tenant: str, container_id: str, query: ContainerQuery
-    ) -> ContainerFilePage:
-        return ContainerFilePage(tuple(self.rows.get(container_id, {}).values()))
+    ) -> Page[StoredContainerFile]:
+        return Page(tuple(self.rows.get(container_id, {}).values()))
 
     def paths(self, container_id: str) -> list[str]:
         """The paths of a container's files."""

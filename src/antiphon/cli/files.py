@@ -60,12 +60,12 @@ def list_files(
 
     async def act(files: Files) -> None:
         page = await files.page(tenant, FilesQuery(purpose=purpose or None))
-        if not page.files:
+        if not page.data:
             print_result("There are no files.")
             return
         print_whole(
             copied_table(
-                ("file",), ("name", "purpose", "bytes", "created", "expires"), map(_row, page.files)
+                ("file",), ("name", "purpose", "bytes", "created", "expires"), map(_row, page.data)
             )
         )
 

@@ -108,10 +108,10 @@ async def attached(parts: Parts, store: StoredVectorStore) -> Sequence[StoreFile
     while True:
         query = StorePageQuery(PAGE, after, descending=False)
         page = await parts.store.read(vector_stores.files, store.tenant, store.id, query)
-        found += page.files
+        found += page.data
         if not page.has_more:
             return found
-        after = page.files[-1].file_id
+        after = page.data[-1].file_id
 
 
 def _path(file: StoreFile) -> str:

@@ -217,11 +217,11 @@ async def _all(parts: Parts, tenant: str) -> AsyncIterator[StoredVectorStore]:
     after: str | None = None
     while True:
         page = await parts.store.read(vector_stores.page, tenant, StorePageQuery(PAGE, after))
-        for one in page.stores:
+        for one in page.data:
             yield one
         if not page.has_more:
             return
-        after = page.stores[-1].id
+        after = page.data[-1].id
 
 
 async def _find(parts: Parts, tenant: str, name: str) -> StoredVectorStore | None:

@@ -31,11 +31,11 @@ class ContainerReader:
         page = await self._store.read(
             containers.page, tenant, ContainerQuery(query.limit, query.after or None)
         )
-        if page.is_unknown:
+        if page.unknown:
             raise refusals.invalid(
                 "after", f"no container has the id '{refusals.quoted(query.after)}'."
             )
-        displayed = [_counted(one, await self._files(one)) for one in page.containers]
+        displayed = [_counted(one, await self._files(one)) for one in page.data]
         return page_of(displayed, has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class ContainerReader:
             page = await self._store.read(
                 containers.file_page, container.tenant, container.id, query
             )
-            files += page.files
+            files += page.data
             has_more = page.has_more
         return files
 

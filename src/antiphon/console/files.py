@@ -13,7 +13,8 @@ from antiphon.objects.vector_stores import VectorStores
 from antiphon.protocol.files import FilesQuery
 from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
 from antiphon.storage.records.files import StoredFile
-from antiphon.storage.records.vector_stores import StoredVectorStore, StoreFilePage
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.vector_stores import StoredVectorStore, StoreFile
 
 
 class FileLists:
@@ -38,7 +39,7 @@ class FileLists:
         """Return a page of files; without a `tenant`, of all tenants. Raises as `Files.page`."""
         page = await self._open_files().page(tenant, query)
         return page_of(
-            [_with_tenant(file_object(one), one) for one in page.files], has_more=page.has_more
+            [_with_tenant(file_object(one), one) for one in page.data], has_more=page.has_more
         )
 
     async def stores(self, tenant: str | None, query: VectorStoresQuery) -> JsonObject:
@@ -48,7 +49,7 @@ class FileLists:
         """
         page = await self._stores.page(tenant, query)
         return page_of(
-            [_with_tenant(vector_store_object(one), one) for one in page.stores],
+            [_with_tenant(vector_store_object(one), one) for one in page.data],
             has_more=page.has_more,
         )
 
@@ -66,9 +67,9 @@ class FileLists:
         return await built_object(self._capacity, tenant, size_of(page), _named_page, page)
 
 
-def _named_page(page: StoreFilePage) -> JsonObject:
+def _named_page(page: Page[StoreFile]) -> JsonObject:
     return page_of(
-        [store_file_object(one) | {"filename": one.filename} for one in page.files],
+        [store_file_object(one) | {"filename": one.filename} for one in page.data],
         has_more=page.has_more,
     )
 

@@ -50,11 +50,11 @@ class ChatCompletions:
             query.limit, query.after, query.order == "desc", query.model, query.metadata or {}
         )
         page = await self._store.read(chat_completions.page, tenant, wanted)
-        if page.is_unknown:
+        if page.unknown:
             raise unknown_bound("after", str(query.after)[:LONGEST_ID], "stored chat completion")
-        size = sum(len(one.body) for one in page.completions)
+        size = sum(len(one.body) for one in page.data)
         return await built_object(
-            self._capacity, tenant, size, _completions, page.completions, page.has_more
+            self._capacity, tenant, size, _completions, page.data, page.has_more
         )
 
     async def retrieve(self, tenant: str, completion_id: str) -> JsonObject:
@@ -94,7 +94,7 @@ class ChatCompletions:
         if page.unknown:
             raise unknown_bound("after", str(query.after)[:LONGEST_ID], "message")
         return await built_object(
-            self._capacity, tenant, size_of(page.items), _messages, page.items, page.has_more
+            self._capacity, tenant, size_of(page.data), _messages, page.data, page.has_more
         )
 
     async def _show(

@@ -16,12 +16,8 @@ from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.containers import ContainerFilesQuery, path_in_container
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import containers, sizes
-from antiphon.storage.records.containers import (
-    ContainerFilePage,
-    ContainerQuery,
-    StoredContainer,
-    StoredContainerFile,
-)
+from antiphon.storage.records.containers import ContainerQuery, StoredContainer, StoredContainerFile
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
@@ -92,9 +88,9 @@ class ContainerFiles:
         await self._containers.running(tenant, container_id)
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc")
         page = await self._store.read(containers.file_page, tenant, container_id, wanted)
-        if page.is_unknown:
+        if page.unknown:
             raise unknown_after(query.after, "container file")
-        return page_of([container_file_object(one) for one in page.files], has_more=page.has_more)
+        return page_of([container_file_object(one) for one in page.data], has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str, file_id: str) -> JsonObject:
         """Return a file of an unexpired container. Raises as `load`."""
@@ -139,13 +135,13 @@ class ContainerFiles:
 
     async def _all(self, container: StoredContainer) -> AsyncGenerator[StoredContainerFile, None]:
         """Yield all files of a container, oldest first."""
-        page = ContainerFilePage(has_more=True)
+        page: Page[StoredContainerFile] = Page(has_more=True)
         after = None
         while page.has_more:
             query = ContainerQuery(FILES_AT_ONCE, after, descending=False)
             page = await self._store.read(
                 containers.file_page, container.tenant, container.id, query
             )
-            for file in page.files:
+            for file in page.data:
                 yield file
                 after = file.id

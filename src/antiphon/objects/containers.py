@@ -133,9 +133,9 @@ class Containers:
         """
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc", query.name)
         page = await self._store.read(containers.page, tenant, wanted)
-        if page.is_unknown:
+        if page.unknown:
             raise unknown_after(query.after, "container")
-        return page_of([container_object(one) for one in page.containers], has_more=page.has_more)
+        return page_of([container_object(one) for one in page.data], has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str) -> JsonObject:
         """Return a container. Raises as `load`."""

@@ -145,7 +145,7 @@ class Conversations:
             raise not_found("Conversation", conversation_id)
         if page.unknown:
             raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "item")
-        return await self._views.page(tenant, page.items, query, has_more=page.has_more)
+        return await self._views.page(tenant, page.data, query, has_more=page.has_more)
 
     async def retrieve_item(
         self, tenant: str, conversation_id: str, item_id: str, include: Collection[str]

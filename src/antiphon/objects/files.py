@@ -21,7 +21,8 @@ from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
 from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.operations import files, sizes
-from antiphon.storage.records.files import FilePage, FileQuery, StoredFile
+from antiphon.storage.records.files import FileQuery, StoredFile
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
@@ -109,7 +110,7 @@ class Files:
     async def list(self, tenant: str, query: FilesQuery) -> JsonObject:
         """Return a page of the files; a large page is built in a thread. Raises as `page`."""
         page = await self.page(tenant, query)
-        if len(page.files) <= FEW or self._offload is None:
+        if len(page.data) <= FEW or self._offload is None:
             return _displayed_page(page)
         return await self._offload.run(tenant, _displayed_page, page)
 
@@ -163,14 +164,14 @@ class Files:
             raise not_found(file_id, param)
         return found
 
-    async def page(self, tenant: str | None, query: FilesQuery) -> FilePage:
+    async def page(self, tenant: str | None, query: FilesQuery) -> Page[StoredFile]:
         """Return a page of the tenant's files, or of all tenants' files.
 
         Raises `ClientError` (400) if `after` is not in the list, `StoreError`.
         """
         wanted = FileQuery(query.limit, query.after, query.order == "desc", query.purpose)
         page = await self._store.read(files.page, tenant, wanted)
-        if page.is_unknown:
+        if page.unknown:
             raise unknown_bound("after", query.after, "file")
         return page
 
@@ -318,8 +319,8 @@ def file_object(file: StoredFile) -> JsonObject:
     }
 
 
-def _displayed_page(page: FilePage) -> JsonObject:
-    return page_of([file_object(file) for file in page.files], has_more=page.has_more)
+def _displayed_page(page: Page[StoredFile]) -> JsonObject:
+    return page_of([file_object(file) for file in page.data], has_more=page.has_more)
 
 
 def not_found(file_id: str, param: str = "id") -> ClientError:

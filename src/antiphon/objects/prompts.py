@@ -28,7 +28,8 @@ from antiphon.protocol.validation import refusals
 from antiphon.recording.quota import StorageQuota
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import conversations, prompts
-from antiphon.storage.records.prompts import PromptListQuery, PromptPage, StoredPrompt
+from antiphon.storage.records.pages import ListQuery, Page
+from antiphon.storage.records.prompts import StoredPrompt
 from antiphon.storage.store import Store
 
 LARGE = 64 * 1024
@@ -155,18 +156,18 @@ class Prompts:
                 return _page(named[ids[::-1].index(str(query.after)) + 1 :], query.limit)
             page = await self._stored_page(tenant, query)
             return _page(
-                [*page.prompts, *([] if page.has_more else named)],
+                [*page.data, *([] if page.has_more else named)],
                 query.limit,
                 has_more=page.has_more,
             )
         if query.after is None or query.after in ids:
             first = named[ids.index(query.after) + 1 if query.after else 0 :]
             page = await self._store.read(
-                prompts.page, tenant, PromptListQuery(query.limit, None, descending=False)
+                prompts.page, tenant, ListQuery(query.limit, None, descending=False)
             )
-            return _page([*first, *page.prompts], query.limit, has_more=page.has_more)
+            return _page([*first, *page.data], query.limit, has_more=page.has_more)
         page = await self._stored_page(tenant, query)
-        return _page(page.prompts, query.limit, has_more=page.has_more)
+        return _page(page.data, query.limit, has_more=page.has_more)
 
     async def list_versions(self, tenant: str, prompt_id: str, query: PromptsQuery) -> JsonObject:
         """Return a page of a prompt's versions.
@@ -181,12 +182,12 @@ class Prompts:
         page = await self._store.read(prompts.versions, tenant, prompt_id, _query(query))
         if page is None:
             raise unknown_prompt(prompt_id)
-        if page.is_unknown:
+        if page.unknown:
             raise refusals.invalid(
                 "after", f"the prompt has no version '{refusals.quoted(query.after)}'."
             )
-        data = [prompt_object(one) for one in page.prompts]
-        return page_of(data, has_more=page.has_more, ids=[str(one.version) for one in page.prompts])
+        data = [prompt_object(one) for one in page.data]
+        return page_of(data, has_more=page.has_more, ids=[str(one.version) for one in page.data])
 
     async def set_default(self, tenant: str, prompt_id: str, version: int) -> JsonObject:
         """Make a version the default; return it.
@@ -229,9 +230,9 @@ class Prompts:
             raise unknown_prompt(prompt_id, version)
         return found
 
-    async def _stored_page(self, tenant: str, query: PromptsQuery) -> PromptPage:
+    async def _stored_page(self, tenant: str, query: PromptsQuery) -> Page[StoredPrompt]:
         page = await self._store.read(prompts.page, tenant, _query(query))
-        if page.is_unknown:
+        if page.unknown:
             raise refusals.invalid(
                 "after", f"no prompt has the id '{refusals.quoted(query.after)}'."
             )
@@ -265,8 +266,8 @@ def prompt_object(stored: StoredPrompt) -> JsonObject:
     }
 
 
-def _query(query: PromptsQuery) -> PromptListQuery:
-    return PromptListQuery(query.limit, query.after, query.order == "desc")
+def _query(query: PromptsQuery) -> ListQuery:
+    return ListQuery(query.limit, query.after, query.order == "desc")
 
 
 def _page(found: Sequence[StoredPrompt], limit: int, *, has_more: bool = False) -> JsonObject:

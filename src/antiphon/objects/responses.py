@@ -67,4 +67,4 @@ class Responses:
             raise unknown_bound(
                 page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "input item"
             )
-        return await self._views.page(tenant, page.items, query, has_more=page.has_more)
+        return await self._views.page(tenant, page.data, query, has_more=page.has_more)

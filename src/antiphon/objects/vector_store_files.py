@@ -35,12 +35,8 @@ from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import (
-    StoreBatch,
-    StoreFile,
-    StoreFilePage,
-    StorePageQuery,
-)
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.vector_stores import StoreBatch, StoreFile, StorePageQuery
 from antiphon.storage.store import Store
 from antiphon.upstream.permitted import check_permitted, restriction
 
@@ -193,7 +189,7 @@ class VectorStoreFiles:
 
     async def page(
         self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
-    ) -> StoreFilePage:
+    ) -> Page[StoreFile]:
         """Return a page of the files of a store or batch.
 
         Raises `ClientError`: 404 for an unknown store or batch, 400 if `after` or `before` is not
@@ -242,13 +238,13 @@ class VectorStoreFiles:
             check_permitted(store.embedding_model, "Search by meaning", "vector_store_id")
 
 
-def size_of(page: StoreFilePage) -> int:
+def size_of(page: Page[StoreFile]) -> int:
     """Return the number of bytes of the attributes on a page."""
-    return sum(len(one.attributes) for one in page.files)
+    return sum(len(one.attributes) for one in page.data)
 
 
-def _displayed_page(page: StoreFilePage) -> JsonObject:
-    return page_of([store_file_object(one) for one in page.files], has_more=page.has_more)
+def _displayed_page(page: Page[StoreFile]) -> JsonObject:
+    return page_of([store_file_object(one) for one in page.data], has_more=page.has_more)
 
 
 def _attributes(value: Any, path: str = "attributes") -> bytes:

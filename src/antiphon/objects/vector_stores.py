@@ -35,11 +35,8 @@ from antiphon.search.contract import (
 )
 from antiphon.search.filters import read_filter
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import (
-    StoredVectorStore,
-    StorePageQuery,
-    VectorStorePage,
-)
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.vector_stores import StoredVectorStore, StorePageQuery
 from antiphon.storage.store import Store
 from antiphon.upstream.permitted import check_permitted
 
@@ -95,7 +92,7 @@ class VectorStores:
     async def list(self, tenant: str, query: VectorStoresQuery) -> JsonObject:
         """Return a page of the stores. Raises as `page`."""
         page = await self.page(tenant, query)
-        return page_of([vector_store_object(one) for one in page.stores], has_more=page.has_more)
+        return page_of([vector_store_object(one) for one in page.data], has_more=page.has_more)
 
     async def retrieve(self, tenant: str, store_id: str) -> JsonObject:
         """Return a store. Raises as `load`."""
@@ -165,7 +162,7 @@ class VectorStores:
             raise unknown_store(store_id)
         return store
 
-    async def page(self, tenant: str | None, query: VectorStoresQuery) -> VectorStorePage:
+    async def page(self, tenant: str | None, query: VectorStoresQuery) -> Page[StoredVectorStore]:
         """Return a page of the stores of one or all tenants.
 
         Raises `ClientError` (400) if `after` or `before` is not in the list.

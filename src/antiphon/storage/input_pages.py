@@ -1,7 +1,8 @@
 """Pages of a response's complete input."""
 
 from antiphon.storage.operations import pages
-from antiphon.storage.records.responses import PageQuery, StoredItemPage
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredItem
 from antiphon.storage.store import Store
 
 LONGEST = 1_000_000
@@ -10,7 +11,7 @@ LONGEST = 1_000_000
 
 async def input_page(
     store: Store, tenant: str, response_id: str, query: PageQuery
-) -> StoredItemPage | None:
+) -> Page[StoredItem] | None:
     """Return one page of a response's complete input: the history of its parent, then its own
     input.
 

@@ -14,7 +14,8 @@ from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import chains, jobs, responses
 from antiphon.storage.operations.step import query_rows
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage, StoredResponse
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.upkeep import purge
 from tests.support.postgres import Postgres
@@ -106,7 +107,7 @@ async def test_a_list_does_not_walk_up_a_chain_that_is_known(
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 2):
         await store.save(turn(number))
-    assert await input_page(store, "", f"resp_{LENGTH + 1}", PageQuery(9)) == StoredItemPage([])
+    assert await input_page(store, "", f"resp_{LENGTH + 1}", PageQuery(9)) == Page([])
     assert len(walks) == 1
 
 

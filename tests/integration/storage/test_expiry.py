@@ -30,7 +30,8 @@ from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
 from antiphon.storage.records.containers import ContainerQuery
-from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage, StoredResponse
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
 from antiphon.storage.records.vector_stores import NewAttachment, StoredVectorStore
 from antiphon.storage.sqlite.store import SqliteStore
@@ -102,7 +103,7 @@ async def follows_what_is_known(store: Store) -> bool:
 
 
 async def is_on_the_page(store: Store) -> bool:
-    return await input_page(store, "", "new", PageQuery(9)) == StoredItemPage([OLD, ENDS, NEW])
+    return await input_page(store, "", "new", PageQuery(9)) == Page([OLD, ENDS, NEW])
 
 
 async def is_in_the_history(store: Store) -> bool:
@@ -173,9 +174,7 @@ async def test_what_expires_while_a_list_is_read_is_not_in_it(
     clock.times = [END - 1, END - 1, END]
     expected = items[::-1] if descending else items
 
-    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == StoredItemPage(
-        expected
-    )
+    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == Page(expected)
 
 
 @pytest.mark.parametrize("name", ["ends", "new"])
@@ -210,9 +209,7 @@ async def test_a_chat_completion_is_known_until_the_second_before(
         ]
         changed = await store.write(chat_completions.update, "", name, b"{}")
         behind = await store.read(chat_completions.page, "", CompletionQuery(1, name))
-        known.append(
-            [*map(bool, found), bool(changed), bool(page.completions), not behind.is_unknown]
-        )
+        known.append([*map(bool, found), bool(changed), bool(page.data), not behind.unknown])
 
     assert known == [[True] * 5, [False] * 5]
     assert not await store.write(chat_completions.delete, "", name)
@@ -321,7 +318,7 @@ async def test_a_container_runs_until_the_second_before_and_its_row_ends_with_th
             await store.read(stored_containers.load_file, "t", container.id, file.id) == file
         ) is is_there
         page = await store.read(stored_containers.file_page, "t", container.id, ContainerQuery(1))
-        assert page.files == ((file,) if is_there else ())
+        assert page.data == ((file,) if is_there else ())
         assert (
             await store.write(stored_containers.delete_files, "t", container.id, ["cfile_none"])
         ) == 0

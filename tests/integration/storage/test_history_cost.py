@@ -98,7 +98,7 @@ async def test_a_page_reads_no_more_items_than_it_returns(
         page = await input_page(store, T, large.id, PageQuery(2, after, descending=descending))
 
         assert page is not None
-        assert (len(page.items), page.has_more) == (2, True)
+        assert (len(page.data), page.has_more) == (2, True)
         # Beside the items: the response, its last input, the item's place, the last two responses
         # of the chain, and one row for each response on the way.
         assert sum(requested) <= rows + 5 + (0 if descending else 300)

@@ -11,12 +11,8 @@ from antiphon.storage.input_pages import input_page
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import conversations, pages
 from antiphon.storage.operations import pages as stored_pages
-from antiphon.storage.records.responses import (
-    PageQuery,
-    StoredConversation,
-    StoredItem,
-    StoredItemPage,
-)
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem
 from tests.store.making import T, new_response
 
 ITEMS = [StoredItem(f"msg_{size}", b"x" * size, "y") for size in (1, 2, 3, 4, 5)]
@@ -24,7 +20,7 @@ WEIGHTS = {item.id: size + 1 for size, item in enumerate(ITEMS, 1)}
 """The bytes of each with its sealed content."""
 
 
-def expected(query: PageQuery, is_large: bool) -> StoredItemPage:
+def expected(query: PageQuery, is_large: bool) -> Page[StoredItem]:
     order = ITEMS[::-1] if query.descending else ITEMS
     places = {item.id: place for place, item in enumerate(order)}
     wanted = order[
@@ -39,7 +35,7 @@ def expected(query: PageQuery, is_large: bool) -> StoredItemPage:
         and sum(WEIGHTS[item.id] for item in wanted[:count]) > query.most_bytes
     ):
         count -= 1
-    return StoredItemPage(wanted[:count], count < len(wanted))
+    return Page(wanted[:count], count < len(wanted))
 
 
 @pytest.mark.parametrize("is_large", [False, True])

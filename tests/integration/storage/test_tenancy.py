@@ -75,7 +75,7 @@ async def test_a_page_of_items_has_none_of_a_response_of_another_tenant(
 
     page = await input_page(store, T, child.id, PageQuery(9, descending=is_down))
     assert page is not None
-    assert list(page.items) == [item]
+    assert list(page.data) == [item]
 
 
 async def test_no_history_waits_to_read_what_another_tenant_has(store_url: str) -> None:

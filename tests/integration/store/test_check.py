@@ -36,11 +36,7 @@ from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.chunk_parts import Termed
 from antiphon.storage.operations.step import query_rows
-from antiphon.storage.records.chat_completions import (
-    CompletionPage,
-    CompletionQuery,
-    StoredCompletion,
-)
+from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
 from antiphon.storage.records.chunks import (
     ChunkRow,
     FoundChunk,
@@ -52,7 +48,6 @@ from antiphon.storage.records.chunks import (
 from antiphon.storage.records.facts import Facts, FactsFamily, FactsPage, FactsQuery
 from antiphon.storage.records.figures import Figures, FiguresFound, FiguresQuery
 from antiphon.storage.records.files import (
-    FilePage,
     FileQuery,
     FileQuota,
     FileText,
@@ -63,6 +58,7 @@ from antiphon.storage.records.files import (
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Backlog, Job, LockResult, Progress
 from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.records.money import MoneyClaim
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.reports import StoredReport
 from antiphon.storage.records.responses import (
@@ -71,7 +67,6 @@ from antiphon.storage.records.responses import (
     PageQuery,
     StoredConversation,
     StoredItem,
-    StoredItemPage,
     StoredResponse,
 )
 from antiphon.storage.records.sessions import ConsoleSession
@@ -94,7 +89,6 @@ from antiphon.storage.records.vector_stores import (
     NewAttachment,
     StoredVectorStore,
     StorePageQuery,
-    VectorStorePage,
 )
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store import check
@@ -116,7 +110,9 @@ class ShowsStoresToAll(ChangedStore):
 
 
 class ListsStoresForwards(ChangedStore):
-    async def vector_store_page(self, tenant: str | None, query: StorePageQuery) -> VectorStorePage:
+    async def vector_store_page(
+        self, tenant: str | None, query: StorePageQuery
+    ) -> Page[StoredVectorStore]:
         return await self.original.vector_store_page(tenant, replace(query, descending=False))
 
 
@@ -939,19 +935,19 @@ class ShowsCompletionsToAll(ChangedStore):
 class ForgetsTheOrder(ChangedStore):
     async def completion_messages(
         self, tenant: str, completion_id: str, query: PageQuery
-    ) -> StoredItemPage | None:
+    ) -> Page[StoredItem] | None:
         return await self.original.completion_messages(
             tenant, completion_id, replace(query, descending=False)
         )
 
 
 class ListsWithoutLimit(ChangedStore):
-    async def completion_page(self, tenant: str, query: CompletionQuery) -> CompletionPage:
+    async def completion_page(self, tenant: str, query: CompletionQuery) -> Page[StoredCompletion]:
         return await self.original.completion_page(tenant, replace(query, most_bytes=2**40))
 
 
 class FiltersByTheFirstPair(ChangedStore):
-    async def completion_page(self, tenant: str, query: CompletionQuery) -> CompletionPage:
+    async def completion_page(self, tenant: str, query: CompletionQuery) -> Page[StoredCompletion]:
         first = dict(sorted(query.metadata.items())[:1])
         return await self.original.completion_page(tenant, replace(query, metadata=first))
 
@@ -1059,7 +1055,7 @@ class ForgetsFilenames(ChangedStore):
 
 
 class ListsFilesOfEveryPurpose(ChangedStore):
-    async def file_page(self, tenant: str | None, query: FileQuery) -> FilePage:
+    async def file_page(self, tenant: str | None, query: FileQuery) -> Page[StoredFile]:
         return await self.original.file_page(tenant, replace(query, purpose=None))
 
 

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from antiphon.storage.records.containers import (
-    ContainerFilePage,
-    ContainerPage,
     ContainerQuery,
     ContainerQuota,
     FoundContainer,
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.records.pages import Page
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.integration.store.test_check import CountsNot, verdict
 from tests.store import check
@@ -34,7 +33,9 @@ class ForgetsWhatIsAuto(ChangedStore):
 
 
 class IgnoresNames(ChangedStore):
-    async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
+    async def container_page(
+        self, tenant: str | None, query: ContainerQuery
+    ) -> Page[StoredContainer]:
         return await self.original.container_page(tenant, replace(query, name=None))
 
 
@@ -50,7 +51,7 @@ class AdmitsEveryContainer(ChangedStore):
 class ListsFilesForwards(ChangedStore):
     async def container_file_page(
         self, tenant: str, container_id: str, query: ContainerQuery
-    ) -> ContainerFilePage:
+    ) -> Page[StoredContainerFile]:
         return await self.original.container_file_page(
             tenant, container_id, replace(query, descending=False)
         )

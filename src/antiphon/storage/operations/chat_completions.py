@@ -18,11 +18,8 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records.chat_completions import (
-    CompletionPage,
-    CompletionQuery,
-    StoredCompletion,
-)
+from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
+from antiphon.storage.records.pages import Page
 
 BEFORE_ALL = 0
 BEHIND_ALL = 2**63 - 1
@@ -74,14 +71,14 @@ def delete(tenant: str, completion_id: str) -> Operation[bool]:
 
 
 @reads("completion_page")
-def page(tenant: str, query: CompletionQuery) -> Operation[CompletionPage]:
+def page(tenant: str, query: CompletionQuery) -> Operation[Page[StoredCompletion]]:
     """Return one page of the tenant's completions, without their messages."""
     now: int = yield NOW
     place = BEHIND_ALL if query.descending else BEFORE_ALL
     if query.after is not None:
         row = yield from first("completion_place", query.after, tenant, now)
         if row is None:
-            return CompletionPage(is_unknown=True)
+            return Page(unknown="after")
         place = row[0]
     if query.model is not None or query.metadata:
         yield from announce_read(UNKNOWN_ITEMS)  # it may compare all completions of the tenant
@@ -97,7 +94,7 @@ def page(tenant: str, query: CompletionQuery) -> Operation[CompletionPage]:
         count += 1
     yield from announce_read(count, size)
     rows = (yield from query_rows(name, *wanted, count)) if count else ()
-    return CompletionPage([_completion(row) for row in rows], count < len(sizes))
+    return Page([_completion(row) for row in rows], count < len(sizes))
 
 
 def _completion(row: Row) -> StoredCompletion:

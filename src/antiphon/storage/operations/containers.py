@@ -28,14 +28,13 @@ from antiphon.storage.operations.step import (
     writes,
 )
 from antiphon.storage.records.containers import (
-    ContainerFilePage,
-    ContainerPage,
     ContainerQuery,
     ContainerQuota,
     FoundContainer,
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.tenants import StoredReply
 
 MINUTE = 60
@@ -129,7 +128,7 @@ def delete(tenant: str, container_id: str) -> Operation[bool]:
 
 
 @reads("container_page")
-def page(tenant: str | None, query: ContainerQuery) -> Operation[ContainerPage]:
+def page(tenant: str | None, query: ContainerQuery) -> Operation[Page[StoredContainer]]:
     """Return one page of the tenant's containers, or of all tenants' containers if `tenant` is
     None.
     """
@@ -142,7 +141,7 @@ def page(tenant: str | None, query: ContainerQuery) -> Operation[ContainerPage]:
     if query.after is not None:
         row = yield from first(place, query.after, *owner)
         if row is None:
-            return ContainerPage(is_unknown=True)
+            return Page(unknown="after")
         places["after"] = row[0]
     yield from announce_read(query.limit)
     if tenant is None:
@@ -151,7 +150,7 @@ def page(tenant: str | None, query: ContainerQuery) -> Operation[ContainerPage]:
         rows, has_more = yield from part("containers", owner, (), query, places)
     else:
         rows, has_more = yield from part("named_containers", (*owner, name), (), query, places)
-    return ContainerPage(tuple(_container(row, now) for row in rows), has_more)
+    return Page(tuple(_container(row, now) for row in rows), has_more)
 
 
 @writes("hold_container")
@@ -269,20 +268,20 @@ def delete_files(tenant: str, container_id: str, file_ids: Sequence[str]) -> Ope
 @reads("container_file_page")
 def file_page(
     tenant: str, container_id: str, query: ContainerQuery
-) -> Operation[ContainerFilePage]:
+) -> Operation[Page[StoredContainerFile]]:
     """Return one page of the container's files."""
     now: int = yield NOW
     row = yield from first("load_container", container_id, tenant)
     if row is None or _container(row, now).status == "expired":
-        return ContainerFilePage(is_unknown=query.after is not None)
+        return Page(unknown="after" if query.after is not None else "")
     places: dict[str, int] = {}
     if query.after is not None:
         found = yield from first("load_container_file", query.after, container_id, tenant, now)
         if found is None:
-            return ContainerFilePage(is_unknown=True)
+            return Page(unknown="after")
         places["after"] = found[-1]
     rows, has_more = yield from part("container_files", (row[-1],), (), query, places)
-    return ContainerFilePage(tuple(map(_file, rows)), has_more)
+    return Page(tuple(map(_file, rows)), has_more)
 
 
 @writes("expire_containers", is_of_all=True, frees=True)

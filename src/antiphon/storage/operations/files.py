@@ -24,7 +24,8 @@ from antiphon.storage.operations.step import (
     writes,
 )
 from antiphon.storage.operations.vector_stores import forget_file
-from antiphon.storage.records.files import FilePage, FileQuery, FileQuota, FileUse, StoredFile
+from antiphon.storage.records.files import FileQuery, FileQuota, FileUse, StoredFile
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.tenants import StoredReply
 
 
@@ -101,7 +102,7 @@ def delete(tenant: str, file_id: str) -> Operation[bool]:
 
 
 @reads("file_page")
-def page(tenant: str | None, query: FileQuery) -> Operation[FilePage]:
+def page(tenant: str | None, query: FileQuery) -> Operation[Page[StoredFile]]:
     """Return one page of the tenant's files, or of all tenants' files if `tenant` is None."""
     now: int = yield NOW
     scope, own = ("_of_all", ()) if tenant is None else ("", (tenant,))
@@ -109,13 +110,13 @@ def page(tenant: str | None, query: FileQuery) -> Operation[FilePage]:
     if query.after is not None:
         row = yield from first(f"file_place{scope}", query.after, *own, now)
         if row is None:
-            return FilePage(is_unknown=True)
+            return Page(unknown="after")
         places["after"] = row[0]
     yield from announce_read(query.limit)
     rows, has_more = yield from part_of_list(
         f"files{scope}", own, (now, query.purpose), query, places
     )
-    return FilePage(tuple(map(_file, rows)), has_more)
+    return Page(tuple(map(_file, rows)), has_more)
 
 
 @reads("file_use")

@@ -22,7 +22,8 @@ from antiphon.storage.operations.step import (
     query_rows,
     reads,
 )
-from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredItem
 
 BEFORE_ALL = -1
 BEHIND_ALL = 2**31 - 1
@@ -89,11 +90,11 @@ class _Pager:
         has_all = self.has_more or self._is_past_before
         return has_all and not self._waits_for_after and not self._waits_for_before
 
-    def page(self) -> StoredItemPage:
+    def page(self) -> Page[StoredItem]:
         """Return the page after the last segment, or once no further segment matters."""
         if self._waits_for_after or self._waits_for_before:
-            return StoredItemPage(unknown="after" if self._waits_for_after else "before")
-        return StoredItemPage(self.items, self.has_more)
+            return Page(unknown="after" if self._waits_for_after else "before")
+        return Page(self.items, self.has_more)
 
     def see(self, segment: _Segment) -> Operation[None]:
         """Add the items of the next segment that belong to the page."""
@@ -152,7 +153,7 @@ def head(tenant: str, response_id: str) -> Operation[ResponseHead | None]:
 @reads("input_page")
 def input_page(
     tenant: str, head: ResponseHead, query: PageQuery, length: int
-) -> Operation[StoredItemPage]:
+) -> Operation[Page[StoredItem]]:
     """Return one page of a response's complete input.
 
     `length` is that of its chain, or 0 if the chain has no head.
@@ -188,7 +189,7 @@ def input_page(
 @reads("conversation_page")
 def conversation_page(
     tenant: str, conversation_id: str, query: PageQuery
-) -> Operation[StoredItemPage | None]:
+) -> Operation[Page[StoredItem] | None]:
     """Return one page of the items, or None if the conversation is unknown.
 
     Reads little more than it returns.
@@ -204,7 +205,7 @@ def conversation_page(
 @reads("completion_messages")
 def completion_messages(
     tenant: str, completion_id: str, query: PageQuery
-) -> Operation[StoredItemPage | None]:
+) -> Operation[Page[StoredItem] | None]:
     """Return one page of a completion's messages, or None if the completion is unknown.
 
     The id of a message is the completion's id, `-`, and the message's index in the request.

@@ -2,7 +2,8 @@
 
 from antiphon.storage.operations.lists import part
 from antiphon.storage.operations.step import SHIFT, Operation, Row, first, query_rows, reads, writes
-from antiphon.storage.records.prompts import PromptListQuery, PromptPage, StoredPrompt
+from antiphon.storage.records.pages import ListQuery, Page
+from antiphon.storage.records.prompts import StoredPrompt
 
 FIRST = 1
 """The number of a prompt's first version."""
@@ -53,20 +54,20 @@ def find(tenant: str, prompt_id: str, version: int | None = None) -> Operation[S
 
 
 @reads("prompt_page")
-def page(tenant: str, query: PromptListQuery) -> Operation[PromptPage]:
+def page(tenant: str, query: ListQuery) -> Operation[Page[StoredPrompt]]:
     """Return one page of the tenant's prompts, each in its default version."""
     places: dict[str, int] = {}
     if query.after is not None:
         row = yield from first("prompt_place", query.after, tenant)
         if row is None:
-            return PromptPage(is_unknown=True)
+            return Page(unknown="after")
         places["after"] = row[0]
     rows, has_more = yield from part("prompts", (tenant,), (), query, places)
-    return PromptPage(tuple(map(_prompt, rows)), has_more)
+    return Page(tuple(map(_prompt, rows)), has_more)
 
 
 @reads("prompt_versions")
-def versions(tenant: str, prompt_id: str, query: PromptListQuery) -> Operation[PromptPage | None]:
+def versions(tenant: str, prompt_id: str, query: ListQuery) -> Operation[Page[StoredPrompt] | None]:
     """Return one page of the versions of a prompt, or None if it is unknown."""
     row = yield from first("prompt_place", prompt_id, tenant)
     if row is None:
@@ -76,10 +77,10 @@ def versions(tenant: str, prompt_id: str, query: PromptListQuery) -> Operation[P
     if query.after is not None:
         number = int(query.after) if query.after.isdecimal() and len(query.after) <= LONGEST else 0
         if not FIRST <= number <= newest:
-            return PromptPage(is_unknown=True)
+            return Page(unknown="after")
         places["after"] = number
     rows, has_more = yield from part("prompt_versions", (seq,), (), query, places)
-    return PromptPage(tuple(map(_prompt, rows)), has_more)
+    return Page(tuple(map(_prompt, rows)), has_more)
 
 
 @writes("set_default_version")

@@ -23,6 +23,7 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
+from antiphon.storage.records.pages import Page
 from antiphon.storage.records.vector_stores import (
     Attached,
     AttachResult,
@@ -31,9 +32,7 @@ from antiphon.storage.records.vector_stores import (
     StoredVectorStore,
     StoreFile,
     StoreFileCounts,
-    StoreFilePage,
     StorePageQuery,
-    VectorStorePage,
 )
 
 DAY = 86_400
@@ -70,7 +69,7 @@ def find(tenant: str, store_id: str) -> Operation[StoredVectorStore | None]:
 
 
 @reads("vector_store_page")
-def page(tenant: str | None, query: StorePageQuery) -> Operation[VectorStorePage]:
+def page(tenant: str | None, query: StorePageQuery) -> Operation[Page[StoredVectorStore]]:
     """Return one page of the tenant's vector stores, or of all tenants' if `tenant` is None.
 
     `status` of the query is ignored.
@@ -83,10 +82,10 @@ def page(tenant: str | None, query: StorePageQuery) -> Operation[VectorStorePage
         if store_id is not None:
             row = yield from first(place, store_id, *own)
             if row is None:
-                return VectorStorePage(unknown=bound)
+                return Page(unknown=bound)
             places[bound] = row[-1]
     rows, has_more = yield from part(name, own, (), query, places)
-    return VectorStorePage([store_of(row, now) for row in rows], has_more)
+    return Page([store_of(row, now) for row in rows], has_more)
 
 
 @writes("update_vector_store")
@@ -190,29 +189,29 @@ def file(tenant: str, store_id: str, file_id: str) -> Operation[StoreFile | None
 @reads("store_file_page")
 def files(
     tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None = None
-) -> Operation[StoreFilePage]:
+) -> Operation[Page[StoreFile]]:
     """Return one page of the files of a vector store, or of a batch."""
     row = yield from first("find_vector_store", store_id, tenant)
     if row is None:
-        return StoreFilePage()
+        return Page()
     store = row[-1]
     places: dict[str, int] = {}
     for name, file_id in (("after", query.after), ("before", query.before)):
         if file_id is not None:
             found = yield from first("store_file", store, file_id)
             if found is None:
-                return StoreFilePage(unknown=name)
+                return Page(unknown=name)
             places[name] = found[-1]
     table = "store_files"
     key = store
     if batch_id is not None:
         batch = yield from first("store_batch", batch_id, store)
         if batch is None:
-            return StoreFilePage()
+            return Page()
         table = "batch_files"
         key = batch[-1]
     rows, has_more = yield from part(table, (key,), (query.status,), query, places)
-    return StoreFilePage([file_of(row) for row in rows], has_more)
+    return Page([file_of(row) for row in rows], has_more)
 
 
 @writes("update_store_file")

@@ -39,14 +39,3 @@ class CompletionQuery:
     model: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     most_bytes: int = 8 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class CompletionPage:
-    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then
-    empty.
-    """
-
-    completions: Sequence[StoredCompletion] = ()
-    has_more: bool = False
-    is_unknown: bool = False

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from antiphon.storage.records.pages import ListQuery
+
 ContainerStatus = Literal["running", "expired"]
 
 
@@ -63,33 +65,10 @@ class StoredContainerFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerQuery:
-    """Which containers, or which files of a container, to list: up to `limit`, in the order of
-    creation.
-    """
+class ContainerQuery(ListQuery):
+    """Which containers, or which files of a container, to list: those with this name."""
 
-    limit: int
-    after: str | None = None
-    descending: bool = True
     name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerPage:
-    """One page of the list. `is_unknown` means that `after` is not in the list."""
-
-    containers: tuple[StoredContainer, ...] = ()
-    has_more: bool = False
-    is_unknown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerFilePage:
-    """One page of a container's files. `is_unknown` means that `after` is not in the list."""
-
-    files: tuple[StoredContainerFile, ...] = ()
-    has_more: bool = False
-    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

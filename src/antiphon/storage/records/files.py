@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from antiphon.storage.records.pages import ListQuery
+
 BLOB_PART = 1024 * 1024
 """Size of each part of a blob that the store holds, in bytes. The last part can be smaller."""
 
@@ -32,27 +34,10 @@ class StoredFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FileQuery:
-    """Which files to list: up to `limit` files with this purpose, in the order of creation.
+class FileQuery(ListQuery):
+    """Which files to list: those with this purpose."""
 
-    `after` is the id of the file before the page.
-    """
-
-    limit: int
-    after: str | None = None
-    descending: bool = True
     purpose: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FilePage:
-    """One page of the list. `is_unknown` means that `after` is not in the list; the page is then
-    empty.
-    """
-
-    files: tuple[StoredFile, ...] = ()
-    has_more: bool = False
-    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,24 +16,3 @@ class StoredPrompt:
     """When the version was created."""
     template: bytes
     """The version as JSON (`antiphon.protocol.prompts.PromptTemplate`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptListQuery:
-    """Which prompts, or which versions of a prompt, to list: up to `limit`, in the order of
-    creation.
-    """
-
-    limit: int
-    after: str | None = None
-    """The id of the prompt, or the number of the version in decimal, before the page."""
-    descending: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class PromptPage:
-    """One page of a list. `is_unknown` means that `after` is not in the list."""
-
-    prompts: tuple[StoredPrompt, ...] = ()
-    has_more: bool = False
-    is_unknown: bool = False

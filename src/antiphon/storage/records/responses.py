@@ -106,15 +106,6 @@ class PageQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredItemPage:
-    """One page of a list. `unknown` is the value of `after` or `before` that is not in the list."""
-
-    items: Sequence[StoredItem] = ()
-    has_more: bool = False
-    unknown: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class StoredConversation:
     """A conversation without its items. `items` is their number, and `size` their total bytes.
 

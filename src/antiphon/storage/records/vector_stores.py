@@ -1,6 +1,5 @@
 """Vector stores, the files in them, batches of files, and their ingestion, as plain values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -148,23 +147,3 @@ class StorePageQuery:
     before: str | None = None
     descending: bool = True
     status: FileStatus | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VectorStorePage:
-    """One page of the list. `unknown` is the value of `after` or `before` that is not in the
-    list.
-    """
-
-    stores: Sequence[StoredVectorStore] = ()
-    has_more: bool = False
-    unknown: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StoreFilePage:
-    """One page of the files of a vector store or a batch; see `VectorStorePage`."""
-
-    files: Sequence[StoreFile] = ()
-    has_more: bool = False
-    unknown: str = ""

@@ -72,10 +72,10 @@ class MachineFiles:
             page = await self._containers.read(
                 stored_containers.file_page, tenant, container_id, query
             )
-            found += page.files
-            if not (page.has_more and page.files):
+            found += page.data
+            if not (page.has_more and page.data):
                 return found
-            after = page.files[-1].id
+            after = page.data[-1].id
 
     async def of_tool(
         self, tenant: str, container_id: str, file_ids: Iterable[str]

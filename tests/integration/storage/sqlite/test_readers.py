@@ -18,7 +18,8 @@ from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, query_rows
-from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage, StoredResponse
+from antiphon.storage.records.pages import Page
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.store import SqliteStore
@@ -90,7 +91,7 @@ async def test_the_end_of_a_list_of_large_items_is_known(store: SqliteStore) -> 
         (PageQuery(1, before=second.id), [first]),
         (PageQuery(2, third.id, descending=True), [second, first]),
     ):
-        assert await input_page(store, T, response.id, query) == StoredItemPage(items)
+        assert await input_page(store, T, response.id, query) == Page(items)
 
 
 async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(
