@@ -50,8 +50,8 @@ async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
 
 
 class Cleaner(Periodic):
-    """Purges one store, from `start` to `close`, and reports to `upkeep` the reason if it cannot
-    purge.
+    """Purges one store, from `start` to `close`, and reports to `upkeep` the reason if
+    it cannot purge.
     """
 
     def __init__(
@@ -124,8 +124,8 @@ def too_large(size: PurgeSize, fraction: float) -> str:
 
 
 async def objection(store: Store, fraction: float) -> str | None:
-    """Return why a purge by an operator should not run: a wrong clock, or too much to delete; else
-    None.
+    """Return why a purge by an operator should not run: a wrong clock, or too much
+    to delete; else None.
     """
     skew = await store.clock_skew()
     until = time.monotonic() + PATIENCE

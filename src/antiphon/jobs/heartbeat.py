@@ -1,5 +1,5 @@
-"""Sends heartbeats while a worker's event loop is busy, from a thread and over a separate
-connection.
+"""Sends heartbeats while a worker's event loop is busy, from a thread and over
+a separate connection.
 """
 
 import threading
@@ -10,8 +10,8 @@ from antiphon.errors import StoreError, log, reportable
 from antiphon.storage.store import HeartbeatConnection
 
 LATE = 2.5
-"""Seconds without a beat of the event loop after which the thread beats: well before the worker
-would expire.
+"""Seconds without a beat of the event loop after which the thread beats:
+well before the worker would expire.
 """
 
 POLL_INTERVAL = 0.5

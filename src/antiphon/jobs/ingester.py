@@ -44,8 +44,8 @@ class Ingester:
     _running: dict[int, tuple[int, "asyncio.Task[None]"]] = field(default_factory=dict)
     """The version and the task of each file in progress, by its number."""
     _strays: dict[int, float] = field(default_factory=dict)
-    """Files that this worker owns in the store without knowing of them, with the time of
-    detection.
+    """Files that this worker owns in the store without knowing of them,
+    with the time of detection.
     """
     _loop: "asyncio.Task[None] | None" = None
     _pending: "asyncio.Future[Ingestion | None] | None" = None
@@ -170,8 +170,8 @@ class Ingester:
 
 
 def _lease(ingestion: Ingestion) -> str:
-    """Return the name of the lease on this version of the file: a worker with a lease sends
-    heartbeats.
+    """Return the name of the lease on this version of the file:
+    a worker with a lease sends heartbeats.
     """
     return f"ingestion:{ingestion.seq}:{ingestion.file.version}"
 

@@ -1,5 +1,5 @@
-"""Ingests one file into a vector store: cuts its text into chunks, which become searchable all at
-once.
+"""Ingests one file into a vector store: cuts its text into chunks, which become searchable
+all at once.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ BUSY = 1.0
 """Seconds before a file waits again if the document readers have no capacity for it."""
 
 PAUSES = (1.0, 5.0, 25.0)
-"""Seconds before unavailable content is read again: a bucket can fail for a while. Then the file
-fails.
+"""Seconds before unavailable content is read again: a bucket can fail for a while.
+Then the file fails.
 """
 
 MOST_CRASHES = 3
@@ -59,8 +59,8 @@ class OutdatedIngestionError(Exception):
 
 
 async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
-    """Ingest a file to its end, which the file in the store shows: `completed`, or `failed` with
-    the reason.
+    """Ingest a file to its end, which the file in the store shows: `completed`, or `failed`
+    with the reason.
 
     Nothing is written once another worker owns the file. Raises `StoreError`.
     """
@@ -114,8 +114,8 @@ async def _try_model(parts: IngestionParts, ingestion: Ingestion) -> None:
 
 
 async def _wait(parts: IngestionParts, ingestion: Ingestion, error: UnavailableError) -> None:
-    """Return the file to the queue: no worker of this process claims it before the model's pause
-    ends.
+    """Return the file to the queue: no worker of this process claims it before
+    the model's pause ends.
     """
     lasted = parts.outages.lasts(ingestion.embedding_model) or 0.0
     if lasted > ABANDONED_AFTER:

@@ -1,5 +1,5 @@
-"""Keeps what refusals taught: stores new lessons, and uses those of other processes and of earlier
-runs.
+"""Keeps what refusals taught: stores new lessons, and uses those of other processes
+and of earlier runs.
 """
 
 from collections.abc import Iterable, Sequence

@@ -57,8 +57,8 @@ def measured(records: Sequence[StoredProfile], backend: Backend) -> dict[str, Me
 
 
 class ProfileKeeper(Periodic):
-    """Updates the profiles of one server's models, from `start` to `close`; with `probes` it also
-    probes models.
+    """Updates the profiles of one server's models, from `start` to `close`; with `probes` it
+    also probes models.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class ProfileKeeper(Periodic):
             state.update(measured=known)
 
     async def _inspect(self, state: BackendState, model: str, record: StoredProfile | None) -> None:
-        """Check whether a model has changed since it was probed, and probe it if that is
-        enabled.
+        """Check whether a model has changed since it was probed, and probe it if
+        that is enabled.
         """
         key = place_of(state.backend), model
         clock = self._registry.clock

@@ -68,8 +68,8 @@ may take as long.
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A background response in its current state, and the types of tools that its model will not be
-    offered.
+    """A background response in its current state, and the types of tools that its model will
+    not be offered.
     """
 
     response: Response
@@ -287,8 +287,8 @@ async def _whole(parts: JobParts, job: Job) -> Job:
 
 
 def _takes(name: str) -> bool:
-    """Accept any parameter: it was checked when the job was queued, and `prepare_again` checks the
-    model's backends.
+    """Accept any parameter: it was checked when the job was queued, and `prepare_again` checks
+    the model's backends.
     """
     return True
 
@@ -382,8 +382,8 @@ def _writer(parts: JobParts, response: Response) -> ResponseWriter:
 
 
 def _reply(response: Response, identity: RequestIdentity, is_stream: bool) -> StoredReply | None:
-    """Return the answer to a repetition of the request: the queued response, or a replay of its
-    log.
+    """Return the answer to a repetition of the request: the queued response, or a replay
+    of its log.
     """
     if not identity.key:
         return None

@@ -49,14 +49,14 @@ class OutdatedJobError(Exception):
 
 
 LARGE = 1024 * 1024
-"""Bytes of events above which each is stored separately: a replay reads and sends one of them at
-once.
+"""Bytes of events above which each is stored separately: a replay reads and sends one
+of them at once.
 """
 
 
 def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[EventFrames]:
-    """Return events as they are stored for replay; those that `have_images` with references to
-    these.
+    """Return events as they are stored for replay; those that `have_images`
+    with references to these.
     """
     if have_images:
         from antiphon.protocol.stored_images import as_logged  # noqa: PLC0415 - few responses make images
@@ -159,8 +159,8 @@ class BackgroundRecorder:
             self._is_stored = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
-        """See `Recorder.leave`: it continues, here or on another server, unless it was ended from
-        outside.
+        """See `Recorder.leave`: it continues, here or on another server, unless it was
+        ended from outside.
         """
         with suppress(StoreError):
             stored = self._job.response
@@ -184,8 +184,8 @@ class BackgroundRecorder:
         """See `Recorder.drop`."""
 
     def _charge(self) -> None:
-        """Count the tokens of this attempt; the one that ends the job counts the request, and
-        settles reservations.
+        """Count the tokens of this attempt; the one that ends the job counts the request,
+        and settles reservations.
         """
         job = self._job
         owner = self._job.taken
@@ -260,8 +260,8 @@ class BackgroundRecorder:
         await self._save(Progress(frames, output, is_resume_point))
 
     def _delayed(self, events: Sequence[Event], is_resume_point: bool) -> Sequence[EventFrames]:
-        """Take events without readers; return those of open items once the oldest has waited for
-        `VISIBLE_AFTER`.
+        """Take events without readers; return those of open items once the oldest has
+        waited for `VISIBLE_AFTER`.
         """
         now = asyncio.get_running_loop().time()
         if is_resume_point:

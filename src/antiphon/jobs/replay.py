@@ -1,5 +1,5 @@
-"""A background response's stream, read from its log: past events from any number on, then new ones
-(section 9).
+"""A background response's stream, read from its log: past events from any number on,
+then new ones (section 9).
 """
 
 from collections.abc import AsyncGenerator
@@ -25,8 +25,8 @@ OPEN = frozenset({"queued", "in_progress"})
 
 
 class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not an error
-    """The log lost its open end: a reader that has received it must not continue with the events
-    that follow.
+    """The log lost its open end: a reader that has received it must not continue
+    with the events that follow.
     """
 
 

@@ -26,8 +26,8 @@ Json = dict[str, Any]
 
 
 class TextEnd(NamedTuple):
-    """The end of a text with deltas: its event, that event's field, and where an item without parts
-    stores it.
+    """The end of a text with deltas: its event, that event's field, and where an item without
+    parts stores it.
     """
 
     event: Callable[..., events.Event]
@@ -197,8 +197,8 @@ async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) ->
     """Emit the end of all open items of a job, and pass the output to its writer; return the
     response to store.
 
-    The caller writes with the job's version, so an event that its worker logs meanwhile makes that
-    write fail.
+    The caller writes with the job's version, so an event that its worker logs meanwhile makes
+    that write fail.
     """
     stored = job.response
     first = len(stored.output)
@@ -268,8 +268,8 @@ def _plain(item: Any) -> Json:
 
 
 def _stored(item: Json, sealed: Mapping[str, str]) -> StoredItem:
-    """Return an item as it is stored, with its `encrypted_content` separate, except for a
-    compaction.
+    """Return an item as it is stored, with its `encrypted_content` separate,
+    except for a compaction.
     """
     blob = sealed.get(str(item.get("id")))
     if item["type"] != "compaction" and item.get("encrypted_content"):

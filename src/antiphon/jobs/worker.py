@@ -27,8 +27,8 @@ POLL_AFTER = 0.1
 """From news of a response that runs here to a check whether this worker still owns it."""
 SILENCE = 6.0
 LATE = 3.0
-"""All in seconds. A check that is later than this after the last follows a stop or a busy time: it
-proves nothing.
+"""All in seconds. A check that is later than this after the last follows a stop or a busy time:
+it proves nothing.
 """
 
 MOST_RECENT = 64

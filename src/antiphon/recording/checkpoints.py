@@ -1,5 +1,5 @@
-"""Checkpoints of tool calls while this server executes them, so that no call is repeated after a
-crash.
+"""Checkpoints of tool calls while this server executes them, so that no call is repeated
+after a crash.
 
 A background response saves the whole model answer before it executes the first call in it, and
 again after each call. A worker that resumes the response emits the results of the calls that

@@ -1,5 +1,5 @@
-"""Stores a chat completion: it is sent under an id of this server, and is durable before its end is
-sent.
+"""Stores a chat completion: it is sent under an id of this server, and is durable before its
+end is sent.
 
 The backend's own id is replaced, since backends repeat ids: Ollama's have three digits. An
 incomplete answer, or one that is not a chat completion, is passed on unchanged and is not stored.
@@ -178,8 +178,8 @@ class CompletionRecorder:
         return None if completion is None else self._stored(completion)
 
     def _stored(self, completion: dict[str, Any]) -> StoredCompletion:
-        """Return a completion as it is stored: with the parameters of its request, as OpenAI shows
-        it.
+        """Return a completion as it is stored: with the parameters of its request,
+        as OpenAI shows it.
         """
         request = self._request
         now = int(self._shared.now())
@@ -216,7 +216,7 @@ class CompletionRecorder:
 
 
 def _of_pieces(value: Any) -> bytes:
-    """Return JSON, encoded piece by piece: one call for a large value would block the event
-    loop.
+    """Return JSON, encoded piece by piece: one call for a large value would block
+    the event loop.
     """
     return b"".join(pieces(value, _encode))

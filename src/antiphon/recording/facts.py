@@ -71,13 +71,13 @@ MOST_SPANS = 500
 """Spans of one response that are stored: the first ones."""
 
 MOST_SENT = 1024 * 1024
-"""Bytes of backend requests that are stored per response: compressing them takes a few
-milliseconds.
+"""Bytes of backend requests that are stored per response: compressing them takes
+a few milliseconds.
 """
 
 MOST_TOKENS, MOST_COST = 10**12, 10**15
-"""Maximum tokens, and cost in nano-units, of one response that are counted: a backend can report
-any number.
+"""Maximum tokens, and cost in nano-units, of one response that are counted:
+a backend can report any number.
 """
 
 NO_USAGE = Usage()
@@ -97,8 +97,8 @@ class ResponseOrigin(Struct, frozen=True):
 
 
 def origin_of(request: CreateResponse, identity: RequestIdentity) -> ResponseOrigin:
-    """Return the origin of the response to a request, which is the request that this task
-    serves.
+    """Return the origin of the response to a request, which is the request
+    that this task serves.
     """
     known = current.get()
     flags = STORED if request.store is not False else 0
@@ -112,8 +112,8 @@ def origin_of(request: CreateResponse, identity: RequestIdentity) -> ResponseOri
 
 
 class _Times(Struct, frozen=True):
-    """When a response began and ended, in milliseconds since the epoch, and the moments in
-    between.
+    """When a response began and ended, in milliseconds since the epoch,
+    and the moments in between.
     """
 
     began: int
@@ -196,8 +196,8 @@ def facts_of(
 
 
 def _bounded(usage: Usage) -> Usage:
-    """Return the tokens that a backend reported, clamped so that sums over many responses do not
-    overflow.
+    """Return the tokens that a backend reported, clamped so that sums over many responses
+    do not overflow.
     """
     read = usage.input_tokens_details
     sent = usage.output_tokens_details
@@ -218,8 +218,8 @@ def _outcome(
 ) -> tuple[str, str, str]:
     """Return a response's status, and the code and the message of its error.
 
-    A response that ended while in progress was not announced: its client received an error or had
-    disconnected.
+    A response that ended while in progress was not announced: its client received an error
+    or had disconnected.
     """
     if response.status != "in_progress" or not is_created_here:
         error = response.error
@@ -234,8 +234,8 @@ def _outcome(
 
 
 def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | None) -> _Times:
-    """Return the times of a response that ends now; the record has seconds of the monotonic
-    clock.
+    """Return the times of a response that ends now; the record has seconds
+    of the monotonic clock.
     """
     since = record.began
     spans = record.spans
@@ -284,8 +284,8 @@ def _items(moments: Sequence[Moment], began: float) -> list[list[Any]]:
 
 
 def _bodies(spans: Sequence[Span]) -> bytes:
-    """Return the requests that the backends received, compressed; empty if they are too large to
-    store.
+    """Return the requests that the backends received, compressed; empty if they are too
+    large to store.
     """
     sent = [span.body for span in spans if span.kind == "call"]
     if sum(map(len, sent)) > MOST_SENT:

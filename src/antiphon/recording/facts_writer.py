@@ -1,5 +1,5 @@
-"""Writes the facts of responses that are not stored themselves, and retries while the store
-fails.
+"""Writes the facts of responses that are not stored themselves, and retries while
+the store fails.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from antiphon.storage.records.facts import Facts
 from antiphon.storage.store import Store
 
 SOON = 0.25
-"""Seconds for which facts of responses that are not stored are collected before they are
-written.
+"""Seconds for which facts of responses that are not stored are collected before
+they are written.
 """
 
 TRY_AGAIN = 1.0
@@ -95,8 +95,8 @@ class FactsWriter:
                 count = min(2 * count, AT_ONCE)
 
     def _put_back(self, failed: set[str], rejected: set[str]) -> None:
-        """Move the facts that failed alone to the end of the queue, or drop those that the store
-        rejects.
+        """Move the facts that failed alone to the end of the queue, or drop those
+        that the store rejects.
         """
         one = self._waiting.pop(0)
         if one.id in rejected:

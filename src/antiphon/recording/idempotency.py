@@ -41,8 +41,8 @@ class ReplayLog:
 
 
 def check_key(key: str) -> None:
-    """Raise `ClientError` (400) if a key is empty, too long, or contains other than visible ASCII
-    characters.
+    """Raise `ClientError` (400) if a key is empty, too long, or contains other than
+    visible ASCII characters.
     """
     if not 0 < len(key) <= LONGEST or not (key.isascii() and key.isprintable()):
         raise ClientError(
@@ -104,8 +104,8 @@ class IdempotencyKeys:
 
     @asynccontextmanager
     async def hold(self, identity: RequestIdentity) -> AsyncGenerator[None, None]:
-        """Hold a reserved key while the request runs; if it fails, the key is free for the next
-        attempt.
+        """Hold a reserved key while the request runs; if it fails, the key is free
+        for the next attempt.
         """
         try:
             yield

@@ -34,11 +34,11 @@ encode_json = msgspec.json.Encoder().encode
 
 
 class RequestIdentity(msgspec.Struct, frozen=True):
-    """The tenant of a request, the id of its response, and its `Idempotency-Key`, empty if it has
-    none.
+    """The tenant of a request, the id of its response, and its `Idempotency-Key`,
+    empty if it has none.
 
-    `taken` is for a job: the API key of its request, and the tokens reserved from that key's
-    budget.
+    `taken` is for a job: the API key of its request, and the tokens reserved from
+    that key's budget.
     """
 
     tenant: str = ""
@@ -130,8 +130,8 @@ class Retention:
 
 
 def ended(stored: StoredResponse, now: float) -> StoredResponse:
-    """Return a background response that ends now, as it is stored; with `store: false` it expires
-    soon.
+    """Return a background response that ends now, as it is stored; with `store: false`
+    it expires soon.
     """
     return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
 
@@ -197,8 +197,8 @@ class ForegroundRecorder:
         return True
 
     async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """See `Checkpoints`. Nothing is saved: the client receives a failure, and no server resumes
-        the response.
+        """See `Checkpoints`. Nothing is saved: the client receives a failure, and no server
+        resumes the response.
         """
 
     async def drop(self) -> None:

@@ -1,5 +1,5 @@
-"""Checks the storage quota of a tenant before a request is processed, also for many requests at
-once.
+"""Checks the storage quota of a tenant before a request is processed, also for many
+requests at once.
 
 A response's size is known only when it is stored. So each request reserves an estimate, and a
 request is admitted if the stored bytes plus the reservations of earlier requests here are below the
@@ -22,8 +22,8 @@ OUTPUT = 32 * 1024
 
 
 class StorageReservation:
-    """Bytes of a tenant's quota that are reserved for one request, until `release` or the end of
-    `with`.
+    """Bytes of a tenant's quota that are reserved for one request, until `release`
+    or the end of `with`.
     """
 
     def __init__(self, reserved: dict[str, int], tenant: str, size: int) -> None:

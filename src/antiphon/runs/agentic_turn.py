@@ -61,14 +61,14 @@ THRESHOLD = 100_000
 
 
 CROWDED = 0.8
-"""Fraction of the model's window at which a context is always compacted: the rest is for the
-summary.
+"""Fraction of the model's window at which a context is always compacted:
+the rest is for the summary.
 """
 
 
 class AgenticTurn(Turn):
-    """A turn that can run server-side tools, search for tools, compact the context, or repair a
-    call's input.
+    """A turn that can run server-side tools, search for tools, compact the context,
+    or repair a call's input.
 
     It resumes an earlier attempt if the plan has one: the calls of its checkpoint come first.
     """
@@ -158,8 +158,8 @@ class AgenticTurn(Turn):
         return RunTools(buffered, approved, left, self.usage, self._hosted.rounds)
 
     def _carry_out(self, ending: Finish) -> Generator[Step, None, bool]:
-        """Execute the server-side calls of the model; return whether to call the model again with
-        their results.
+        """Execute the server-side calls of the model; return whether to call the model again
+        with their results.
         """
         calls = [call for call in ending.retained if isinstance(call, HostedCall)]
         if calls:
@@ -182,8 +182,8 @@ class AgenticTurn(Turn):
         return bool(open_calls(self._created())) or self._hosted.waits_for_client
 
     def _prepare(self) -> Steps:
-        """Before the first Chat call: list the tools of the MCP servers, and run the calls that the
-        client approved.
+        """Before the first Chat call: list the tools of the MCP servers, and run the calls
+        that the client approved.
         """
         if not self._hosted.begins():
             return
@@ -195,8 +195,8 @@ class AgenticTurn(Turn):
             yield self._run_tools(approved=approved)
 
     def _compact_below(self, limit: int) -> Steps:
-        """Compact the context, unless the retained part is too long: then every turn would compact
-        again.
+        """Compact the context, unless the retained part is too long: then every turn
+        would compact again.
         """
         stored = [
             item
@@ -278,8 +278,8 @@ class AgenticTurn(Turn):
         return result
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
-        """Remove tools that have reached their limit of calls from the tools offered to the
-        model.
+        """Remove tools that have reached their limit of calls from the tools offered
+        to the model.
         """
         if self._searches >= (self.builder.request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
@@ -330,8 +330,8 @@ class AgenticTurn(Turn):
         return min(wanted, default=None)
 
     def _is_crowded(self, limit: int) -> Generator[Step, None, bool]:
-        """Whether the context for the next call is too long, and contains items that can be
-        compacted.
+        """Whether the context for the next call is too long, and contains items
+        that can be compacted.
         """
         folded = [
             place for place, item in enumerate(self.builder.items) if type(item) is Compaction

@@ -40,8 +40,8 @@ REASONS: dict[str, Read] = {
     "verbosity_changed": lambda response: (response.get("text") or {}).get("verbosity"),
     "service_tier_changed": lambda response: response.get("service_tier"),
 }
-"""Why a prompt misses the cache, by the field that both responses echo; the first that differs is
-the reason.
+"""Why a prompt misses the cache, by the field that both responses echo; the first that differs
+is the reason.
 """
 
 
@@ -97,8 +97,8 @@ async def diagnose(
 
 
 def _reason(other: dict[str, Any], own: dict[str, Any], plan: RunPlan) -> str:
-    """Return the first difference of two responses that explains why the second repeats too
-    little.
+    """Return the first difference of two responses that explains why the second
+    repeats too little.
     """
     changed = (reason for reason, read in REASONS.items() if read(other) != read(own))
     is_compacted = not COMPACTED.isdisjoint(kinds_of(plan.items))

@@ -27,13 +27,13 @@ async def compact(
     *,
     is_large: bool = False,
 ) -> dict[str, Any]:
-    """Return the object `response.compaction`: the unchanged messages of users and systems, then a
-    compaction.
+    """Return the object `response.compaction`: the unchanged messages of users and systems,
+    then a compaction.
 
     `watch` receives the response that generates it.
 
-    Raises `ClientError` as a response to the same input would, `BackendError` if the model returned
-    no summary.
+    Raises `ClientError` as a response to the same input would, `BackendError` if the model
+    returned no summary.
     """
     items = _items(request.input)
     if not items and request.previous_response_id is None:

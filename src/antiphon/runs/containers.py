@@ -1,5 +1,5 @@
-"""The containers for the code and the commands of one response: resolved once, before the model is
-called.
+"""The containers for the code and the commands of one response: resolved once,
+before the model is called.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,8 +47,8 @@ async def containers_of(
     tenant: str,
     resume: ResumeState | None = None,
 ) -> Mapping[Kind, str]:
-    """Return the container of each kind of tool, which all calls of that kind use; empty without
-    such tools.
+    """Return the container of each kind of tool, which all calls of that kind use;
+    empty without such tools.
 
     Tools that name no container share one. Raises `ClientError`: 404 for an unknown container or
     file of the request, 400 for an expired container.

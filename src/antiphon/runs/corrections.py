@@ -70,8 +70,8 @@ def corrections(
     """Correct the held items of an answer; `request` requests one item from the model again. Return
     the error, if it fails.
 
-    An item that is not corrected is passed on unchanged, and logged. After a failed answer nothing
-    is corrected.
+    An item that is not corrected is passed on unchanged, and logged. After a failed answer
+    nothing is corrected.
     """
     failure: AntiphonError | None = None
     for retained in ending.retained:
@@ -112,9 +112,9 @@ def text_check(
 ) -> TextCheck | None:
     """Return the schema that the text of an answer must match, None if it has none.
 
-    `body` is the Chat request for it. The text is held until its end if no client receives it, if
-    the request does not contain the exact schema, or if the model is known not to follow schemas
-    reliably.
+    `body` is the Chat request for it. The text is held until its end if no client receives it,
+    if the request does not contain the exact schema, or if the model is known not
+    to follow schemas reliably.
     """
     wanted = configured(request, items).text
     if wanted is None or not isinstance(wanted.format, JsonSchemaFormat):
@@ -159,8 +159,8 @@ def _input(
 def _arguments(
     request: CreateResponse, items: Sequence[InputItem], buffered: CheckedCall
 ) -> Question:
-    """Quote invalid arguments, since templates and servers parse the arguments of a call, and
-    fail.
+    """Quote invalid arguments, since templates and servers parse the arguments
+    of a call, and fail.
     """
     name = buffered.offer.name
     namespace = buffered.offer.namespace or UNSET
@@ -179,8 +179,8 @@ def _arguments(
 
 
 def _signed(buffered: StreamingCall) -> list[InputItem]:
-    """Return the item with the signature of a call, without which its backend does not take it
-    back.
+    """Return the item with the signature of a call, without which its backend does not
+    take it back.
     """
     blob = (
         buffered.writer.seal({"calls": {buffered.call_id: buffered.stored}})

@@ -1,5 +1,5 @@
-"""The number of tokens the model would see: from its own backend if it counts them, else the best
-estimate here.
+"""The number of tokens the model would see: from its own backend if it counts them,
+else the best estimate here.
 """
 
 import asyncio
@@ -51,8 +51,8 @@ NEWEST = "o200k_base"
 
 
 def vocabulary_of(model: str) -> str | None:
-    """Return the name of a model's vocabulary, None if the model is not OpenAI's, or tiktoken is
-    not installed.
+    """Return the name of a model's vocabulary, None if the model is not OpenAI's,
+    or tiktoken is not installed.
     """
     models = load_optional("tiktoken.model")
     if models is None:
@@ -65,8 +65,8 @@ def vocabulary_of(model: str) -> str | None:
 
 
 def tokens_by(name: str) -> Callable[[str], int] | None:
-    """Return a function that counts the tokens of a text in a vocabulary; None if its data is not
-    available.
+    """Return a function that counts the tokens of a text in a vocabulary; None if its data
+    is not available.
     """
     tiktoken = load_optional("tiktoken")
     if tiktoken is None:
@@ -101,16 +101,16 @@ Encode = Callable[[dict[str, Any]], Awaitable[bytes]]
 """Returns a request to a backend as JSON."""
 
 LARGEST = 1_000_000
-"""Characters of messages up to which tiktoken counts them: it needs about a second for this
-many.
+"""Characters of messages up to which tiktoken counts them: it needs about a second
+for this many.
 """
 
 OPENAI = {"openai", "azure"}
 """Families that serve OpenAI's models; the vocabularies of these are public."""
 
 PRIMINGS = {"gpt-3": 3, "gpt-4": 3, "o3": 2, "o4": 2, "gpt-5": 2}
-"""Prefix of a model's name -> the tokens that open its answer. Recordings: 14 for gpt-4o are 13 for
-gpt-5.
+"""Prefix of a model's name -> the tokens that open its answer. Recordings:
+14 for gpt-4o are 13 for gpt-5.
 """
 
 

@@ -1,5 +1,5 @@
-"""Which reasoning items of a request the model did not receive, and why (specification section
-24).
+"""Which reasoning items of a request the model did not receive, and why
+(specification section 24).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ from antiphon.upstream.backend_state import ModelTarget
 
 
 class Replay(Struct, frozen=True):
-    """How reasoning went back to the model: the target, the API by which it was called, and
-    `reasoning.context`.
+    """How reasoning went back to the model: the target, the API by which it was called,
+    and `reasoning.context`.
 
     `removed` is what a backend with a Responses API did not use of it: only such a backend knows
     the end user and the prefix to which it tied its reasoning.
@@ -41,9 +41,9 @@ def input_transformations(
 ) -> list[dict[str, Any]] | None:
     """Return `input_transformations` of a response, None if nothing was removed.
 
-    `items` is the input of the request, and `conversation` all that the model could receive. Sealed
-    reasoning counts as used if the model receives its text, even if another backend's signatures
-    are dropped.
+    `items` is the input of the request, and `conversation` all that the model could receive.
+    Sealed reasoning counts as used if the model receives its text, even if another backend's
+    signatures are dropped.
     """
     sealed = [item for item in items if isinstance(item, Reasoning) and item.encrypted_content]
     if not sealed:
@@ -60,8 +60,8 @@ def _removal(item_id: str, reason: str) -> dict[str, Any]:
 
 
 def _behind(conversation: Sequence[InputItem], replay: Replay) -> set[str]:
-    """Return the ids of the reasoning items that do not go back to the model because of their
-    turn.
+    """Return the ids of the reasoning items that do not go back to the model because
+    of their turn.
     """
     turn = 0
     with_calls = set[int]()
@@ -111,8 +111,8 @@ def _mismatch(state: dict[str, Any]) -> str:
 
 
 def _reported(removed: Sequence[Mapping[str, Any]], sent_id: object) -> str:
-    """Return why the backend removed the item that it received under this id, empty if it reports
-    none.
+    """Return why the backend removed the item that it received under this id,
+    empty if it reports none.
     """
     reasons = (
         one.get("reason")

@@ -1,5 +1,5 @@
-"""Counts identical rounds of calls in a conversation, and adds a note for a model that repeats
-them.
+"""Counts identical rounds of calls in a conversation, and adds a note for a model
+that repeats them.
 """
 
 import re
@@ -44,8 +44,8 @@ _VOLATILE = re.compile(
     r"\b[0-9a-f]{6,64}\b|\b[0-9]{1,9}(?:\.[0-9]{1,9})? ?(?:ms|s|secs?|seconds?)\b"
     r"|\b[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?\b|\b[0-9]{4}-[0-9]{2}-[0-9]{2}"
 )
-"""Differences to ignore when results are compared: Codex adds an id and a duration to each
-command.
+"""Differences to ignore when results are compared: Codex adds an id and a duration
+to each command.
 """
 
 _COMPARED_CHARACTERS = 2000
@@ -60,8 +60,8 @@ Do something else: call another tool, use other arguments, or answer with what i
 
 
 def repetitions(items: Sequence[InputItem]) -> int:
-    """Return how often the newest calls were repeated with the same results, in a row; 0 on their
-    first occurrence.
+    """Return how often the newest calls were repeated with the same results, in a row;
+    0 on their first occurrence.
 
     A call counts once it has its output. A user's message resets the count.
     """
@@ -98,8 +98,8 @@ def _run(calls: Sequence[Any], period: int) -> int:
 
 
 def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
-    """Yield calls with their outputs in comparable form, newest first, back to the last message of
-    a user.
+    """Yield calls with their outputs in comparable form, newest first, back to the last message
+    of a user.
     """
     outputs: dict[str, Any] = {}
     for item in _newest(items):
@@ -138,8 +138,8 @@ def _values(items: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Result:
-    """An output, compared without the parts that always differ, and only where the calls are the
-    same.
+    """An output, compared without the parts that always differ, and only where the calls
+    are the same.
     """
 
     __slots__ = ("_output", "_steady")

@@ -1,5 +1,5 @@
-"""Calls models for one response: selects the stream reader for each API, and reports the outcome to
-the turn.
+"""Calls models for one response: selects the stream reader for each API, and reports the outcome
+to the turn.
 
 The turn receives how a call ended, the writer the model's output, and the observers everything.
 """
@@ -53,8 +53,8 @@ JSON_TYPES = {"application/json", "text/json"}
 
 
 class Unreported(NamedTuple):
-    """A call with unreported tokens: the backend omitted them, or the client disconnected before
-    they came.
+    """A call with unreported tokens: the backend omitted them, or the client disconnected
+    before they came.
     """
 
     body: Mapping[str, Any]
@@ -63,8 +63,8 @@ class Unreported(NamedTuple):
 
 
 class ModelStream:
-    """An answer of the model while it is read: for the client, or one that the turn requested
-    internally.
+    """An answer of the model while it is read: for the client, or one that the
+    turn requested internally.
     """
 
     __slots__ = (
@@ -108,8 +108,8 @@ class ModelStream:
         """The answer is awaited as a whole: no stream was requested, and none is announced."""
         self.reader = AnswerReader(stream, is_json)
         self.is_checked = is_checked
-        """Its text is searched for calls or checked against a schema: work that grows with its
-        size.
+        """Its text is searched for calls or checked against a schema:
+        work that grows with its size.
         """
         self.size = self.unread = 0
         """Bytes of an answer that is checked: in total, and since its last whole event."""
@@ -306,8 +306,8 @@ class ModelCaller:
         return self._stream
 
     def _note_adjusted(self, record: ResponseRecord, step: CallModel) -> None:
-        """Record what the backend is sent differently than the client wrote it, in the response
-        too.
+        """Record what the backend is sent differently than the client wrote it,
+        in the response too.
         """
         record.adjusted = [*dict.fromkeys((*record.adjusted, *step.adjusted))]
         changed = applied(self._writer.response, step.adjusted, effort_in(step.body))
@@ -328,8 +328,8 @@ class ModelCaller:
         stream.reader.feed(body)
 
     async def close(self) -> None:
-        """Release the backend. An answer that was not read to its end is closed as incomplete, to
-        be stored.
+        """Release the backend. An answer that was not read to its end is closed as incomplete,
+        to be stored.
         """
         stream = self._stream
         self._stream = None
@@ -369,8 +369,8 @@ class ModelCaller:
         )
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
-        """Note which tools are omitted: here, or by another Antiphon as the backend, from its
-        header.
+        """Note which tools are omitted: here, or by another Antiphon as the backend,
+        from its header.
         """
         plan = self._plan
         if header:
@@ -535,8 +535,8 @@ class ModelCaller:
         return None
 
     def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
-        """Return whether a failed answer counts; if it produced no output, another backend can
-        replace it.
+        """Return whether a failed answer counts; if it produced no output, another backend
+        can replace it.
         """
         if is_silent and self._turn.requests_plain():
             return False

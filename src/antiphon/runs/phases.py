@@ -22,8 +22,8 @@ class Phase(Enum):
     STREAMING = "streaming"
     """It was announced."""
     EMITTING = "emitting"
-    """The reader of `Run.events` is processing a batch: the run's task awaits nothing of its
-    own.
+    """The reader of `Run.events` is processing a batch: the run's task awaits nothing
+    of its own.
     """
     FINISHING = "finishing"
     """How it ends is decided and cannot change; the end is being stored."""

@@ -83,15 +83,15 @@ class RunPlan(Struct, frozen=True):
     recorder: Recorder | None
     """Stores the response; None if nothing of it is stored, and it holds no lease."""
     tools: Toolset | None
-    """The tools that this server runs; None if neither the request nor the conversation uses
-    any.
+    """The tools that this server runs; None if neither the request nor
+    the conversation uses any.
     """
     compacts: bool
     """The context may have to be compacted."""
     cache: Lookup | None
     resume: ResumeState | None
-    """The state of an earlier attempt, or of the queue; None for a response that a client waits
-    for.
+    """The state of an earlier attempt, or of the queue; None for a response
+    that a client waits for.
     """
     ignored_tools: Sequence[str]
     """Types of tools that are not offered to the model, because only a server can run them."""
@@ -103,6 +103,6 @@ class RunPlan(Struct, frozen=True):
     call_ids: frozenset[str] = frozenset()
     """The ids of the calls in the conversation: new calls must not repeat them."""
     containers: Mapping[Kind, str] = {}
-    """The container in which calls of a tool run, by its kind; empty if the request has no such
-    tool.
+    """The container in which calls of a tool run, by its kind; empty if the request has
+    no such tool.
     """

@@ -140,8 +140,8 @@ async def prepare(
 
     Raises `ClientError` if the request can be rejected now.
 
-    `recalled` is the state that the previous response left for this one, if it is known without the
-    store.
+    `recalled` is the state that the previous response left for this one, if it is known
+    without the store.
     """
     tenant = identity.tenant
     context = None
@@ -201,8 +201,8 @@ async def prepare_again(
     resume: ResumeState,
     memory: Account,
 ) -> RunPlan:
-    """Return the plan of a response that was queued, or that an earlier attempt began: its log is a
-    stream.
+    """Return the plan of a response that was queued, or that an earlier attempt began:
+    its log is a stream.
 
     `memory` is the account of its worker, which closes it.
     """
@@ -319,8 +319,8 @@ async def gather(
 
 
 def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Context | None:
-    """Return the context of a request that begins with messages alone; None if more must be loaded
-    or checked.
+    """Return the context of a request that begins with messages alone; None if more must be
+    loaded or checked.
     """
     request_input = request.input
     if (
@@ -348,8 +348,8 @@ def tools_of(
 
 
 def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
-    """Whether the context may have to be compacted: the client requests it, now or above a
-    threshold.
+    """Whether the context may have to be compacted: the client requests it,
+    now or above a threshold.
     """
     return bool(request.context_management) or (
         bool(items) and isinstance(items[-1], CompactionTrigger)
@@ -440,8 +440,8 @@ async def check_stores(
     target: ModelTarget,
     tenant: str,
 ) -> None:
-    """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown, 400 if
-    expired.
+    """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown,
+    400 if expired.
 
     A backend with a Responses API has its own vector stores.
     """
@@ -514,8 +514,8 @@ def _background_options(request: CreateResponse, options: BackgroundOptions) -> 
 def view_of(request: CreateResponse) -> View:
     """Return the parts of the response that this request includes.
 
-    Without storage, reasoning items always contain their `encrypted_content` (specification section
-    10.4).
+    Without storage, reasoning items always contain their `encrypted_content`
+    (specification section 10.4).
     """
     include = request.include or ()
     options = request.stream_options
@@ -554,8 +554,8 @@ def _echoed_tools(tools: list[AnyTool]) -> list[dict[str, Any]]:
 
 
 def _echoed_tool(tool: Tool) -> dict[str, Any]:
-    """Echo a tool with its defaults filled in (specification section 3); credentials are not
-    echoed.
+    """Echo a tool with its defaults filled in (specification section 3); credentials
+    are not echoed.
     """
     requested: dict[str, Any] = to_builtins(tool)
     if isinstance(tool, FunctionTool):

@@ -15,8 +15,8 @@ from antiphon.translation.wire import Finish
 
 
 class WarmingTurn(Turn):
-    """Sends the prompt for one token of output, which no client sees, to a backend that caches
-    prompts.
+    """Sends the prompt for one token of output, which no client sees, to a backend
+    that caches prompts.
 
     Another backend is not called. The response has no output, and its usage has no output tokens.
     """

@@ -1,5 +1,5 @@
-"""Compares the prompts of a response with those of the previous turn: for metrics and a log
-line.
+"""Compares the prompts of a response with those of the previous turn:
+for metrics and a log line.
 """
 
 from collections.abc import Mapping
@@ -45,11 +45,11 @@ def compare(
     to: ModelTarget,
     chain: str,
 ) -> None:
-    """Count how much of a prompt the backend could reuse, after it has read it; log the first
-    change.
+    """Count how much of a prompt the backend could reuse, after it has read it;
+    log the first change.
 
-    `body` is the request with the prompt, and `chain` the name of this response's chain for later
-    responses.
+    `body` is the request with the prompt, and `chain` the name of this response's chain
+    for later responses.
     """
     tenant = plan.context.tenant
     former = f"{tenant}\0{plan.request.previous_response_id}"

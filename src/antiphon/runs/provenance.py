@@ -1,5 +1,5 @@
-"""The data that the model received and did not generate: the users' words, and the output of tools
-(threat 22).
+"""The data that the model received and did not generate: the users' words, and the output
+of tools (threat 22).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,8 +64,8 @@ def _of(item: InputItem, unseal: Unseal, requested: str) -> Iterator[_Received]:
 
 
 def _written(item: InputItem) -> str:
-    """Return what the model wrote into a call: the input of a custom tool, or all texts of a
-    function's arguments.
+    """Return what the model wrote into a call: the input of a custom tool, or all texts
+    of a function's arguments.
     """
     written = getattr(item, "input", None)
     return (
@@ -76,8 +76,8 @@ def _written(item: InputItem) -> str:
 
 
 def _strings(arguments: Any) -> str:
-    """Return the texts in a JSON value, with escapes decoded; if the text is not JSON, all of
-    it.
+    """Return the texts in a JSON value, with escapes decoded; if the text is not JSON,
+    all of it.
     """
     if not isinstance(arguments, str):
         return ""

@@ -1,9 +1,9 @@
 """What follows from the refusals of one response's requests: a lesson, another form of the request,
 or the error.
 
-A refusal is an HTTP reply of 400 or above, or an error that a backend sends with status 200 instead
-of an answer. This is loaded after the first one, and for a model that refusals taught something
-about.
+A refusal is an HTTP reply of 400 or above, or an error that a backend sends with status
+200 instead of an answer. This is loaded after the first one, and for a model that refusals
+taught something about.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -39,8 +39,8 @@ MOST = 8
 """Rejected parameters of one response; a backend that rejects more has another problem."""
 
 UNOPENED = "invalid_encrypted_content"
-"""Error code for reasoning that a backend did not seal, or can no longer open (specification
-section 13).
+"""Error code for reasoning that a backend did not seal, or can no longer open
+(specification section 13).
 """
 
 _ADJUSTMENTS: Mapping[str, str] = {**OMITTED, **dict.fromkeys(EFFORT_PARAMETERS, EFFORT)}
@@ -63,8 +63,8 @@ class Builder(Protocol):
 
 
 class Refusals:
-    """The refusals of one response's requests, and what its next request is like because of
-    them.
+    """The refusals of one response's requests, and what its next request is like
+    because of them.
     """
 
     def __init__(self, builder: Builder) -> None:
@@ -81,8 +81,8 @@ class Refusals:
         self._is_simplified = False
         """A request of this response was sent once more in its plainest form."""
         self._is_repeated = False
-        """The request was sent again unchanged, because the service could not parse the model's
-        call.
+        """The request was sent again unchanged, because the service could not parse
+        the model's call.
         """
 
     # Before a request.
@@ -102,8 +102,8 @@ class Refusals:
     def adapt(
         self, request: CreateResponse, items: Sequence[InputItem], refused: Collection[str]
     ) -> list[str]:
-        """Change the request that was just built as the lessons `refused` say; return the names of
-        what differs.
+        """Change the request that was just built as the lessons `refused` say; return the names
+        of what differs.
         """
         builder = self._builder
         body = builder.body
@@ -128,8 +128,8 @@ class Refusals:
     # After a request.
 
     def accepted(self) -> None:
-        """The backend answered: conclude from what was simplified for it, and from what it did not
-        accept before.
+        """The backend answered: conclude from what was simplified for it, and from what it did
+        not accept before.
         """
         builder = self._builder
         suspects = self._suspects
@@ -144,8 +144,8 @@ class Refusals:
 
     @property
     def first(self) -> AntiphonError | None:
-        """The error of the request that is sent once more in its plainest form, until that is
-        accepted.
+        """The error of the request that is sent once more in its plainest form,
+        until that is accepted.
         """
         one = self._current()
         return one.refusal if one else None
@@ -205,8 +205,8 @@ class Refusals:
             )
 
     def _repeats(self, error: AntiphonError) -> bool:
-        """Return whether to send the request again unchanged: the service could not parse the
-        model's call.
+        """Return whether to send the request again unchanged: the service could not parse
+        the model's call.
         """
         if error.code != UNPARSED or self._is_repeated:
             return False
@@ -220,8 +220,8 @@ class Refusals:
         return refused_parameter(status, body, builder.body)
 
     def _falls_back(self, status: int, body: bytes) -> bool:
-        """Whether a backend with an apparent Responses API rejected a request that may succeed over
-        Chat.
+        """Whether a backend with an apparent Responses API rejected a request that may
+        succeed over Chat.
 
         The rejected parameter is not sent to that API any more once Chat has succeeded.
         """

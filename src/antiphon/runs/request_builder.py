@@ -1,5 +1,5 @@
-"""Builds the requests of one response for a backend, and adapts them after the backend rejects
-one.
+"""Builds the requests of one response for a backend, and adapts them after
+the backend rejects one.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -196,8 +196,8 @@ class RequestBuilder:
     def _for_responses(
         self, request: CreateResponse, items: Sequence[InputItem], refused: frozenset[str]
     ) -> BuiltRequest:
-        """Return the request for the backend's own Responses API; it is complete with the
-        operator's defaults.
+        """Return the request for the backend's own Responses API; it is complete
+        with the operator's defaults.
         """
         target = self.target
         refusals = self.refusals
@@ -219,8 +219,8 @@ class RequestBuilder:
         return BuiltRequest(self.body, Toolbox(), None, "responses", adjusted=adjusted)
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
-        """Return a request to a model with a known window, shortened and built again until it fits
-        the window.
+        """Return a request to a model with a known window, shortened and built again until it
+        fits the window.
 
         Some backends truncate a longer prompt silently, so it is not sent. A prompt that must not
         be shortened is sent as it is, because the window can be larger than when it was measured.
@@ -296,8 +296,8 @@ class RequestBuilder:
 
         Return whether the next one can be shorter: `next` shortens it.
 
-        Measuring a long conversation takes a while, and the next step is decided outside the event
-        loop.
+        Measuring a long conversation takes a while, and the next step is decided outside
+        the event loop.
         """
         if self.thins_out:
             self.is_too_long = has_older_turns(self.items) or thin_out(self.items) is not None
@@ -306,8 +306,8 @@ class RequestBuilder:
         return self.is_too_long
 
     def shorten(self, limit: int | None = None) -> bool:
-        """Drop the oldest turns until a conversation of `limit` tokens remains; return whether any
-        were dropped.
+        """Drop the oldest turns until a conversation of `limit` tokens remains; return whether
+        any were dropped.
 
         Without `limit`, it is the largest power of two below the tokens of the request that the
         backend rejected, so that it stays the same for many turns. A conversation that must not be

@@ -36,14 +36,14 @@ from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.backend_state import ModelTarget
 
 KEEPALIVE_AFTER = 60.0
-"""Seconds of silence after which a `keepalive` event follows, for clients with a timer between
-events (Codex).
+"""Seconds of silence after which a `keepalive` event follows, for clients with a timer
+between events (Codex).
 """
 
 
 class Run(StepLoop):
-    """A running response. Iterate `events`, or await `result`; only one of the two, and only
-    once.
+    """A running response. Iterate `events`, or await `result`; only one of the two,
+    and only once.
     """
 
     def __init__(self, plan: RunPlan, parts: RunParts) -> None:
@@ -107,8 +107,8 @@ class Run(StepLoop):
 
     @property
     def cache(self) -> CacheStatus | None:
-        """The result of the cache lookup; None if the cache is not used, or the lookup is in
-        progress.
+        """The result of the cache lookup; None if the cache is not used, or the lookup
+        is in progress.
         """
         return self._cache.outcome if self._cache else None
 
@@ -146,8 +146,8 @@ class Run(StepLoop):
     # What others can request of it.
 
     def keepalive_events(self) -> list[Event]:
-        """Return the events to send after a silence: the beginning of the response, else a
-        keep-alive.
+        """Return the events to send after a silence: the beginning of the response,
+        else a keep-alive.
         """
         if self.is_over:
             return []
@@ -172,16 +172,16 @@ class Run(StepLoop):
         self._turn.answered(Finish("completed", None))
 
     def steer(self) -> None:
-        """Stop at the next clean point: at once in a text or in reasoning, not at all once a call
-        began.
+        """Stop at the next clean point: at once in a text or in reasoning, not at all once
+        a call began.
         """
         self._interrupt(
             Stop(StopReason.STEERED, interrupts=self._can_be_cancelled and not self._has_calls)
         )
 
     def stop(self, error: AntiphonError) -> None:
-        """Make the response fail with this error, as soon as possible; has no effect once its end
-        is decided.
+        """Make the response fail with this error, as soon as possible; has no effect once its
+        end is decided.
         """
         self._interrupt(Stop(StopReason.SHUTDOWN, error, interrupts=self._can_be_cancelled))
 
@@ -194,8 +194,8 @@ class Run(StepLoop):
         return self._task is not None and not is_apart
 
     def _interrupt(self, stop: Stop) -> None:
-        """Record why it stops, and cancel its task once; the shutdown of the process takes
-        precedence.
+        """Record why it stops, and cancel its task once; the shutdown of the
+        process takes precedence.
         """
         before = self.stop_cause
         if before is not None and before.reason is StopReason.SHUTDOWN:

@@ -1,5 +1,5 @@
-"""The steps of a response that this server performs itself: its tools, and items and calls that no
-model finished.
+"""The steps of a response that this server performs itself: its tools, and items and calls
+that no model finished.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -75,8 +75,8 @@ class ServerSteps:
         await self.proceed()
 
     async def proceed(self) -> bool:
-        """Continue with the tools until there may be events to send; return whether more work
-        remains.
+        """Continue with the tools until there may be events to send; return whether
+        more work remains.
         """
         if self._moments is None:
             return False

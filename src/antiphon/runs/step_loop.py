@@ -91,8 +91,8 @@ MODEL_CALLS = (CallModel, AuxiliaryCall)
 
 
 class StepLoop(ABC):
-    """Runs one response, in this order: steps of the turn, `_fail` after an error, `_end`,
-    `_close`.
+    """Runs one response, in this order: steps of the turn, `_fail` after
+    an error, `_end`, `_close`.
     """
 
     def __init__(
@@ -265,8 +265,8 @@ class StepLoop(ABC):
         return FinishRun(Finish("completed", stored.usage))
 
     async def _next(self) -> Step:
-        """Return the next step, decided in a thread if the conversation takes a while to
-        translate.
+        """Return the next step, decided in a thread if the conversation takes
+        a while to translate.
         """
         if not (self.context.is_translated_in_thread or self._is_checked_in_thread):
             return self._turn.next()

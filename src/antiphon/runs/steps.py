@@ -51,8 +51,8 @@ class CallModel(Struct, frozen=True):
 
 
 class AuxiliaryCall(Struct, frozen=True):
-    """Send this body to the backend; the output is for the turn, and the client receives none of
-    it.
+    """Send this body to the backend; the output is for the turn, and the client receives
+    none of it.
     """
 
     body: dict[str, Any]
@@ -60,8 +60,8 @@ class AuxiliaryCall(Struct, frozen=True):
     allowed: frozenset[str] | None
     api: Api
     compacts: bool = False
-    """Once the backend answers, an event reports to the client that the context is being
-    compacted.
+    """Once the backend answers, an event reports to the client that the context
+    is being compacted.
     """
 
 
@@ -100,8 +100,8 @@ class RunTools(Struct, frozen=True):
     approved: Sequence[Approved] = ()
     left: Sequence[ToolCallRecord] = ()
     usage: Usage | None = None
-    """The tokens reported so far, and how often the model has called tools: saved with the
-    calls.
+    """The tokens reported so far, and how often the model has called tools:
+    saved with the calls.
     """
     rounds: int = 0
 
@@ -121,8 +121,8 @@ class LoadModules(Struct, frozen=True):
 
 
 class AttachFiles(Struct, frozen=True):
-    """Read the files of the conversation that must be read before it can be translated: at least
-    this part.
+    """Read the files of the conversation that must be read before it can be translated:
+    at least this part.
     """
 
     part: InputFile

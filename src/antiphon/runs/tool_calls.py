@@ -113,8 +113,8 @@ class ToolExecutor:
         return self._until is not None and asyncio.get_running_loop().time() >= self._until
 
     async def list_tools(self, step: ListTools) -> AsyncGenerator[None, None]:
-        """List the tools of the servers, all in parallel; yield whenever there may be events to
-        send.
+        """List the tools of the servers, all in parallel; yield whenever there may be
+        events to send.
         """
         self._begin()
         pending = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
@@ -235,8 +235,8 @@ class ToolExecutor:
         return running
 
     def _approved(self, approved: Approved) -> HostedCall:
-        """Begin a call that the client approved; request approval again if the tool has changed
-        since.
+        """Begin a call that the client approved; request approval again if the tool
+        has changed since.
         """
         return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
 
@@ -272,8 +272,8 @@ class ToolExecutor:
         )
 
     def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
-        """Return the records of the answer that contained these calls: those that were not emitted
-        completely.
+        """Return the records of the answer that contained these calls:
+        those that were not emitted completely.
         """
         notes = {one.note.index: one.note for one in running}
         first = min(notes, default=0)
@@ -307,8 +307,8 @@ class ToolExecutor:
             self._end(one, result)
 
     def _turn_in(self, container_id: str) -> AbstractAsyncContextManager[None]:
-        """Return a context that waits until no other call of this response runs in the
-        container.
+        """Return a context that waits until no other call of this response runs
+        in the container.
         """
         return (
             self._turns.setdefault(container_id, asyncio.Lock()) if container_id else nullcontext()
@@ -398,8 +398,8 @@ class ToolExecutor:
         return replace_fields(result, cpu=cpu, paused=paused) if cpu or paused else result
 
     def _before(self, call: HostedCall) -> Sequence[InputItem]:
-        """Return the items before a call; images that are still being generated have no result
-        yet.
+        """Return the items before a call; images that are still being generated have
+        no result yet.
         """
         place = call.output_index
         earlier = [
@@ -485,8 +485,8 @@ def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
 
 
 def _is_call(item: Any) -> bool:
-    """Whether a held item is followed by a call, which is then of the same answer; an open item
-    is.
+    """Whether a held item is followed by a call, which is then of the same answer;
+    an open item is.
     """
     return (
         item is None

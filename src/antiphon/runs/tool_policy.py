@@ -43,8 +43,8 @@ from antiphon.translation.tool_mapping.offering import Toolbox, left_out, server
 from antiphon.translation.writer import CiteFiles
 
 IGNORED = "antiphon-ignored-tools"
-"""The header with the types of tools that were not offered to the model; an Antiphon backend sends
-it, too.
+"""The header with the types of tools that were not offered to the model; an Antiphon backend
+sends it, too.
 """
 
 RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall, ImageGenerationCall)
@@ -54,8 +54,8 @@ CALLED_BY_SERVER = (McpListTools, *RUN_HERE, ToolSearchOutput)
 """Items that this server generated: a resumed response continues after them."""
 
 RESULTS_HERE = (*RUN_HERE, ShellCallOutput)
-"""Items of results of this server, if they are in its own output: a client's shell has outputs,
-too.
+"""Items of results of this server, if they are in its own output: a client's shell
+has outputs, too.
 """
 
 CALLED_HERE = frozenset({McpApprovalRequest, *RUN_HERE})
@@ -70,8 +70,8 @@ _logged: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A call that the client approved, to be executed; or to be approved again, if its tool has
-    changed.
+    """A call that the client approved, to be executed; or to be approved again,
+    if its tool has changed.
     """
 
     offer: Offer
@@ -107,8 +107,8 @@ class ToolPolicy:
         self._are_invalid = not self._concerns()
 
     def _concerns(self) -> bool:
-        """Whether the response involves server-side tools at all: most do not, and skip all of
-        this.
+        """Whether the response involves server-side tools at all: most do not,
+        and skip all of this.
         """
         if any(self._toolset.runs(tool) for tool in self._request.tools or ()):
             return True
@@ -126,8 +126,8 @@ class ToolPolicy:
         )
 
     def servers(self) -> Sequence[McpTool]:
-        """Return the servers to list: all except those that an earlier attempt reported as
-        unreachable.
+        """Return the servers to list: all except those that an earlier attempt
+        reported as unreachable.
         """
         failed = {
             item.server_label
@@ -193,8 +193,8 @@ class ToolPolicy:
         )
 
     def _if_there(self, server: McpTool, request: McpApprovalRequest) -> McpTool | None:
-        """Return the server, None if it no longer lists the tool, or the client no longer allows
-        it.
+        """Return the server, None if it no longer lists the tool, or the client
+        no longer allows it.
         """
         listed = self.listed().get(request.server_label)
         is_there = listed is None or any(
@@ -205,8 +205,8 @@ class ToolPolicy:
     def sources(self) -> Sources:
         """Return the sources that the model can cite, numbered as the model received them.
 
-        An answer in JSON does not cite files: removing a mark such as `[1]` from it would change
-        its meaning.
+        An answer in JSON does not cite files: removing a mark such as `[1]` from it would
+        change its meaning.
         """
         if self._are_invalid:
             return {}
@@ -221,8 +221,8 @@ class ToolPolicy:
         return frozenset() if self._are_invalid else call_ids_of(self._conversation(), self._unseal)
 
     def cite_files(self) -> CiteFiles | None:
-        """Return what finds citations of files that code created in this conversation; None without
-        files.
+        """Return what finds citations of files that code created in this conversation;
+        None without files.
         """
         files = [] if self._are_invalid else files_of(self._conversation(), self._unseal)
         if not files:
@@ -235,8 +235,8 @@ class ToolPolicy:
 
     @property
     def left(self) -> int | None:
-        """How many more calls are allowed (specification section 2, `max_tool_calls`); None for any
-        number.
+        """How many more calls are allowed (specification section 2, `max_tool_calls`);
+        None for any number.
         """
         most = self._request.max_tool_calls
         return None if most is None else max(0, most - self._used())
@@ -367,8 +367,8 @@ def inspect_tools(
     *,
     refuses: bool,
 ) -> list[str]:
-    """Return the types of tools that are omitted because they are not `supported`; each is logged
-    once.
+    """Return the types of tools that are omitted because they are not `supported`;
+    each is logged once.
 
     A backend that is called through Responses, its `api`, receives every tool: it rejects the ones
     it cannot run.

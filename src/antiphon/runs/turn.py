@@ -53,8 +53,8 @@ class Turn:
         self._cap = builder.request.max_output_tokens
         """The tokens that the model can generate in all its answers for the client."""
         self.steps: Steps | None = None
-        """The decision logic, if more than a model call is needed; closed when no decision
-        remains.
+        """The decision logic, if more than a model call is needed; closed when
+        no decision remains.
         """
 
     @property
@@ -74,8 +74,8 @@ class Turn:
         self._usage = added(self._usage, usage)
 
     def next(self) -> Step:
-        """Return the next step. Raises `ClientError` for a request that this backend cannot
-        serve.
+        """Return the next step. Raises `ClientError` for a request that this
+        backend cannot serve.
         """
         if self.builder.is_too_long and not self.builder.shorten():
             self.failed(too_long())
@@ -107,8 +107,8 @@ class Turn:
         is_silent: bool = False,
         has_calls: bool = False,
     ) -> None:
-        """The backend's answer was read to its end; `items` is its output if it was an internal
-        call.
+        """The backend's answer was read to its end; `items` is its output if it was
+        an internal call.
 
         Some backends report only in their answer that they refuse the request, such as a schema of
         which they cannot build a grammar (hermes-agent#67349, about LM Studio). Without output so
@@ -228,8 +228,8 @@ class Turn:
         return result
 
     def _call(self, more: Sequence[InputItem] = ()) -> Step:
-        """Return the call of the model with the conversation and `more`, or what is needed before
-        it.
+        """Return the call of the model with the conversation and `more`, or what
+        is needed before it.
         """
         builder = self.builder
         try:
@@ -304,8 +304,8 @@ class Turn:
         return self.builder.items
 
     def _limit_tools(self, toolbox: Toolbox) -> None:
-        """Remove tools that have reached their limit of calls from the tools offered to the
-        model.
+        """Remove tools that have reached their limit of calls from the tools offered
+        to the model.
         """
 
 
