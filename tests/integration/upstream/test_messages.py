@@ -182,6 +182,20 @@ async def test_signed_thinking_goes_back_with_the_results_of_its_calls(
         ]
 
 
+async def test_signed_thinking_goes_back_within_a_response_too() -> None:
+    """The server runs the search for tools, and calls the model again."""
+    signed = thinking("I need a tool.", "sig-of-claude")
+    search = tool_use("tool_search", "toolu_1", query="look")
+    script = answering([signed, search], [text("Found it.")])
+    async with serving(script) as claude:
+        deferred = {**TOOL, "description": "Looks at a place.", "defer_loading": True}
+        response = await claude.send(tools=[{"type": "tool_search"}, deferred], store=False)
+
+        assert response.output_text == "Found it."
+        assert claude.sent["messages"][1]["content"][0] == signed
+        assert "look" in [tool["name"] for tool in claude.sent["tools"]]
+
+
 async def test_thinking_that_the_backend_does_not_recognise_is_left_out() -> None:
     refused = refusing(
         400,

@@ -9,11 +9,12 @@ An `error` event ends a stream, and one without `message_stop` has broken off: t
 no finish reason and no `[DONE]`.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-import msgspec
+from msgspec.json import encode
 
 from antiphon.errors import BackendError
 from antiphon.protocol.json_members import decode_value
@@ -27,8 +28,6 @@ from antiphon.translation.from_messages_api.ending import (
 from antiphon.translation.wire import EventDecoder
 
 DONE = b"data: [DONE]\n\n"
-
-_encode = msgspec.json.Encoder().encode
 
 Event = Mapping[str, Any]
 
@@ -107,7 +106,8 @@ class MessagesAnswer:
                 yield self._chunk(delta)
 
     def _deltas(self, kind: Any, event: Event) -> Iterable[Delta]:
-        index = event.get("index")
+        place = event.get("index")
+        index = place if isinstance(place, int) else -1
         match kind:
             case "content_block_delta":
                 return self._blocks.grow(index, _member(event, "delta"))
@@ -123,7 +123,7 @@ class MessagesAnswer:
         return ()  # also for pings, and for events that are newer than this
 
     def _note(self, message: Event) -> None:
-        self._head["model"] = message.get("model") or ""
+        self._head["model"] = str(message.get("model") or "")
         self._usage = joined_usage({}, message.get("usage"))
 
     def _refusal(self) -> Iterator[Delta]:
@@ -154,11 +154,26 @@ class MessagesAnswer:
 def _object(data: bytes) -> dict[str, Any]:
     try:
         value = decode_value(data)
-    except (ValueError, RecursionError) as error:
-        raise BackendError("The backend sent an event that is not valid JSON.") from error
+    except (ValueError, RecursionError):
+        value = _decode_by_hand(data)
     if not isinstance(value, dict):
         raise BackendError("The backend sent an event that is not a JSON object.")
     return value
+
+
+def _decode_by_hand(data: bytes) -> Any:
+    """Return JSON that can have half a character: the other half is in the next event."""
+    try:
+        return json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise BackendError("The backend sent an event that is not valid JSON.") from error
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
 
 
 def _member(value: Event, name: str) -> Event:

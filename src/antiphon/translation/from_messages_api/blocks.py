@@ -37,7 +37,7 @@ class BlockReader:
 
     def __init__(self, *, is_whole: bool = False) -> None:
         self._is_whole = is_whole
-        self._kinds: dict[Any, str] = {}
+        self._kinds: dict[int, str] = {}
         """The types of the blocks that are open, by their index in the answer."""
         self._last = ""
         """The type of the newest block that was passed on, or of one that was not."""
@@ -52,7 +52,7 @@ class BlockReader:
         self._is_called = False
         """The open call has arguments."""
 
-    def open(self, index: Any, block: Block) -> Iterator[Delta]:
+    def open(self, index: int, block: Block) -> Iterator[Delta]:
         """Open a block; some have content already."""
         kind = str(block.get("type"))
         self._kinds[index] = kind
@@ -73,7 +73,7 @@ class BlockReader:
             self._is_separate = False
             yield from self._opened(kind, block)
 
-    def grow(self, index: Any, delta: Block) -> Iterator[Delta]:
+    def grow(self, index: int, delta: Block) -> Iterator[Delta]:
         """Add to a block; deltas of other kinds of blocks are ignored."""
         kind = self._kinds.get(index)
         match kind, delta.get("type"):
@@ -88,7 +88,7 @@ class BlockReader:
             case "tool_use", "input_json_delta":
                 yield from self._arguments(delta.get("partial_json"))
 
-    def close(self, index: Any) -> Iterator[Delta]:
+    def close(self, index: int) -> Iterator[Delta]:
         """Close a block."""
         kind = self._kinds.pop(index, "")
         if kind == "tool_use" and not self._is_called:
@@ -99,7 +99,7 @@ class BlockReader:
             span = {"start_index": self._cited_from, "end_index": self._length}
             yield {"annotations": [_annotation({**one, **span}) for one in found]}
 
-    def whole(self, index: Any, block: Block) -> Iterator[Delta]:
+    def whole(self, index: int, block: Block) -> Iterator[Delta]:
         """Read a complete block."""
         yield from self.open(index, block)
         yield from self.close(index)

@@ -4,9 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.errors import BackendError
+from antiphon.testing import check_event_stream, fold
 from antiphon.translation.from_messages_api.answer import MessagesAnswer
+from tests.support.chance import examples
 from tests.support.messages_backend import (
     events_of,
     frames,
@@ -174,3 +178,68 @@ def test_unknown_events_are_passed_by(event: dict[str, Any]) -> None:
 def test_data_that_is_no_object_is_an_error(data: bytes) -> None:
     with pytest.raises(BackendError):
         MessagesAnswer("chatcmpl-1", 0).feed(data)
+
+
+def test_halves_of_a_character_are_joined() -> None:
+    """Gateways in JavaScript cut texts between them."""
+    events = events_of(text("ab"))
+    stream = frames(*events).replace(b'"a"', rb'"a\ud83d"').replace(b'"b"', rb'"\ude00b"')
+
+    assert read(stream).text == "a😀b"
+
+
+JUNK: list[Any] = [None, 7, "", "x", [], {}, [None], {"type": "x"}, {"type": "error"}]
+
+BLOCKS = [
+    text("It rains.", citations=[PAGE]),
+    thinking("So it is."),
+    {"type": "redacted_thinking", "data": "d"},
+    tool_use("look", place="A"),
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+]
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A stream with events left out, sent twice, moved, and with fields of any other kind."""
+    stop = draw(st.sampled_from(["end_turn", "tool_use", "max_tokens", "refusal", "new"]))
+    events = events_of(*draw(st.lists(st.sampled_from(BLOCKS), max_size=4)), stop=stop)
+    events = [event for event in events for _ in range(draw(st.sampled_from([1, 1, 1, 1, 0, 2])))]
+    for _ in range(draw(st.integers(0, 4))):
+        place = draw(st.integers(0, max(len(events) - 1, 0)))
+        if events:
+            field = draw(st.sampled_from([*events[place], "delta", "content_block", "message"]))
+            events[place] = {**events[place], field: draw(st.sampled_from(JUNK))}
+    return draw(st.permutations(events)) if draw(st.booleans()) else events
+
+
+@pytest.mark.wide
+@examples(300)
+@given(mangled())
+def test_whatever_comes_the_stream_is_sound(events: list[dict[str, Any]]) -> None:
+    data = b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in events)
+
+    translation = read(data, names=["look"])
+
+    assert [one for one in check_event_stream(translation.events) if one.level == "must"] == []
+    assert fold(translation.events) == translation.response
+
+
+@st.composite
+def mangled_message(draw: st.DrawFn) -> dict[str, Any]:
+    """A message with fields of any other kind, also in its blocks."""
+    blocks = [{**block} for block in draw(st.lists(st.sampled_from(BLOCKS), max_size=4))]
+    whole = message(*blocks)
+    for one in draw(st.lists(st.sampled_from([whole, *blocks]), max_size=4)):
+        one[draw(st.sampled_from([*one]))] = draw(st.sampled_from(JUNK))
+    return whole
+
+
+@pytest.mark.wide
+@examples(200)
+@given(mangled_message())
+def test_whatever_a_message_has_the_response_is_sound(whole: dict[str, Any]) -> None:
+    translation = read_plain(whole, names=["look"])
+
+    assert [one for one in check_event_stream(translation.events) if one.level == "must"] == []
+    assert fold(translation.events) == translation.response
