@@ -15,7 +15,9 @@ from antiphon.storage.operations import lessons
 from antiphon.storage.records.lessons import StoredLesson
 from tests.support.cli import antiphon
 from tests.support.fake_ollama import FakeOllama
+from tests.support.messages_backend import answering, text
 from tests.support.probed_model import ProbedModel
+from tests.support.replay import ReplayBackend
 
 
 @pytest.fixture
@@ -205,6 +207,21 @@ async def test_the_list_states_that_ollama_is_called_by_its_native_api(tmp_path:
 
     (row,) = [line for line in listed.out.splitlines() if "gpu" in line]
     assert row.count("ollama") == 2  # the family, and the API
+
+
+async def test_the_list_and_the_doctor_state_a_messages_api(tmp_path: Path) -> None:
+    async with ReplayBackend(answering([text("Hello")])).serve() as backend:
+        url = backend.url.removesuffix("/v1")
+        (tmp_path / "antiphon.toml").write_text(
+            f'store = "sqlite:///{tmp_path}/a.db"\n'
+            f'[[backends]]\nurl = "{url}"\nname = "claude"\napi = "messages"\n'
+        )
+        listed = await antiphon(tmp_path, "models")
+        doctor = await antiphon(tmp_path, "doctor")
+
+    (row,) = [line for line in listed.out.splitlines() if "claude" in line]
+    assert row.count("messages") == 2  # the family, and the API
+    assert f"Backend 'claude' ({backend.url}) lists 1 model" in doctor.out
 
 
 async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> None:

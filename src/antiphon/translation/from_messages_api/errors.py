@@ -45,9 +45,8 @@ def chat_rejection(body: bytes) -> bytes:
         error["code"] = "model_not_found"
     elif found := _PLACE.match(message):
         error["param"] = _parameter(found[1])
-        error["code"] = error["code"] or (
-            "unsupported_parameter" if _UNSUPPORTED.search(message) else None
-        )
+        is_unsupported = _UNSUPPORTED.search(message) and not found[1].endswith(".schema")
+        error["code"] = error["code"] or ("unsupported_parameter" if is_unsupported else None)
     return msgspec.json.encode({"error": error})
 
 

@@ -27,6 +27,10 @@ _LEAST = 1_024
 """Tokens of an answer that are worth a request."""
 
 _OF_THINKING = re.compile(r"thinking|output_config\.effort|adaptive|budget_tokens")
+_OF_SCHEMAS = re.compile(r"output_(?:config\.)?format\.schema|schema is too complex", re.IGNORECASE)
+"""The backend cannot compile the schema of the answer."""
+
+_SUPPORTED_EFFORTS = re.compile(r"effort level '\w+'\. supported levels: ([\w, ]+)", re.IGNORECASE)
 _OF_SIGNATURES = re.compile(r"signature|thinking(?:`|'|\")? (?:or|blocks?)\b", re.IGNORECASE)
 
 
@@ -36,15 +40,21 @@ class MessagesForm(Struct, frozen=True):
     thinking: Literal["adaptive", "budget"]
     cap: int = DEFAULT_CAP
     """Tokens of an answer without a limit."""
+    efforts: frozenset[str] = frozenset()
+    """Efforts that the model accepts; any if empty."""
     with_thinking: bool = True
     """Whether the thinking of earlier answers is sent back."""
+    with_schema: bool = True
+    """Whether the schema of the answer is sent as its format; otherwise it is an instruction."""
     is_taught: bool = False
     """Whether the form of `thinking` follows from a rejection."""
 
     @property
     def lasting(self) -> "MessagesForm":
-        """The form of the model's later requests: rejected thinking says nothing about others."""
-        return replace(self, with_thinking=True)
+        """The form of the model's later requests: this thinking and schema say nothing about
+        others.
+        """
+        return replace(self, with_thinking=True, with_schema=True)
 
 
 def form_of(model: str, listed: Mapping[str, Any]) -> MessagesForm:
@@ -72,6 +82,11 @@ def after_rejection(
         cap = _cap_in(message)
         if cap is not None and _LEAST <= cap < form.cap:
             return replace(form, cap=cap)
+    settings = sent.get("output_config", {})
+    if form.with_schema and "format" in settings and _OF_SCHEMAS.search(message):
+        return replace(form, with_schema=False)
+    if "effort" in settings and (found := _SUPPORTED_EFFORTS.search(message)) and not form.efforts:
+        return replace(form, efforts=frozenset(found[1].replace(" ", "").split(",")))
     if form.with_thinking and _OF_SIGNATURES.search(message) and _has_thoughts(sent):
         return replace(form, with_thinking=False)
     is_derived = "thinking" in sent and sent["thinking"] != chat.get("thinking")

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec.json import encode
 
 from antiphon.errors import ClientError
+from antiphon.translation.dialects.dialect import EFFORTS
 from antiphon.translation.to_chat_completions.request import output_cap
 from antiphon.translation.to_chat_completions.schemas import projected
 from antiphon.translation.to_messages_api.caching import mark
@@ -34,6 +35,9 @@ BUDGETS: Mapping[str, int] = {
     "max": 31_999,
 }
 """Tokens of thinking for each effort, for models that accept a budget; at least 1,024."""
+
+LEVELS = ["low", "medium", "high", "xhigh", "max"]
+"""The efforts of the API, lowest first."""
 
 ANSWER = 1_024
 """Tokens of the limit that are left for the answer behind the thinking."""
@@ -80,7 +84,7 @@ def messages_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
             param="n",
         )
     conversation = Conversation(chat.get("messages") or (), with_thinking=form.with_thinking)
-    answer_format = _format(chat.get("response_format"))
+    answer_format = _format(chat.get("response_format"), form)
     if isinstance(answer_format, str):
         conversation.system.append({"type": "text", "text": answer_format})
     body: Body = {
@@ -165,8 +169,8 @@ def _choice(choice: Any) -> Body | None:
     return {"type": "tool", "name": function.get("name")} if isinstance(function, dict) else None
 
 
-def _format(stated: Any) -> Body | str | None:
-    """Return the format of the answer; an instruction for one that the API does not have."""
+def _format(stated: Any, form: MessagesForm) -> Body | str | None:
+    """Return the format of the answer; an instruction for one that the API does not accept."""
     if not isinstance(stated, dict):
         return None
     described = stated.get("json_schema")
@@ -175,7 +179,7 @@ def _format(stated: Any) -> Body | str | None:
         return JSON_WORDS
     if not isinstance(schema, dict):
         return None
-    if _is_open(schema):
+    if _is_open(schema) or not form.with_schema:
         return f"{JSON_WORDS} It matches this JSON Schema:\n{encode(schema).decode()}"
     return {"type": "json_schema", "schema": _closed(projected(schema, UNFIT))}
 
@@ -221,10 +225,16 @@ def _thinking(
     if effort not in BUDGETS:
         return {}
     if form.thinking == "adaptive":
-        level = "low" if effort == "minimal" else effort
         thinking = {"type": "adaptive", "display": "summarized"}
-        return {"thinking": thinking, "output_config": {"effort": level}}
+        return {"thinking": thinking, "output_config": {"effort": _level(effort, form)}}
     budget = min(BUDGETS[effort], max_tokens - ANSWER)
     if budget < BUDGETS["minimal"] or not can_think:
         return {}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _level(effort: str, form: MessagesForm) -> str:
+    """Return the highest effort up to this one that the model accepts, else its lowest."""
+    levels = [level for level in LEVELS if level in form.efforts or not form.efforts] or LEVELS
+    lower = [level for level in levels if EFFORTS.index(level) <= EFFORTS.index(effort)]
+    return (lower or levels[:1])[-1]

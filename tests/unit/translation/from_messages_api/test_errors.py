@@ -31,6 +31,14 @@ def test_the_place_is_the_parameter_of_chat(words: str, param: str) -> None:
     assert error["message"] == words
 
 
+def test_a_keyword_of_one_schema_says_nothing_about_other_schemas() -> None:
+    error = rejected(
+        "output_format.schema: For 'integer' type, property 'minimum' is not supported"
+    )
+
+    assert (error["param"], error["code"]) == ("response_format", None)
+
+
 def test_a_wrong_value_is_no_unsupported_parameter() -> None:
     error = rejected("messages.1.content: Input should be a valid list")
 

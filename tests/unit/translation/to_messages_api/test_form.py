@@ -76,3 +76,44 @@ def test_rejected_signatures_are_omitted_from_this_request_alone() -> None:
 
 def test_any_other_error_changes_nothing() -> None:
     assert after(form_of("m", {}), "messages: Field required") is None
+
+
+SCHEMA = {"type": "json_schema", "json_schema": {"schema": {"type": "object", "properties": {}}}}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "output_format.schema: For 'integer' type, property 'minimum' is not supported",
+        "output_config.format.schema: Recursive schemas are not supported",
+        "Schema is too complex for compilation. Try reducing the number of tools.",
+    ],
+)
+def test_a_rejected_schema_is_an_instruction_in_this_request_alone(words: str) -> None:
+    form = form_of("m", {})
+
+    other = after(form, words, response_format=SCHEMA)
+
+    assert other is not None
+    body = messages_request({"model": "m", "messages": [HI], "response_format": SCHEMA}, other)
+    assert "output_config" not in body
+    assert '"properties"' in body["system"][-1]["text"]
+    assert other.lasting == form
+    assert after(form, words) is None
+
+
+@pytest.mark.parametrize(
+    ("effort", "expected"), [("minimal", "low"), ("xhigh", "high"), ("max", "max")]
+)
+def test_an_effort_that_the_model_lacks_is_the_next_lower_one(effort: str, expected: str) -> None:
+    words = (
+        "This model does not support effort level 'xhigh'. "
+        "Supported levels: high, low, max, medium."
+    )
+
+    other = after(form_of("claude-opus-4-6", {}), words, reasoning_effort="xhigh")
+
+    assert other is not None
+    chat = {"model": "m", "messages": [HI], "reasoning_effort": effort}
+    assert messages_request(chat, other)["output_config"] == {"effort": expected}
+    assert other.lasting == other
