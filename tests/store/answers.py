@@ -8,7 +8,7 @@ from antiphon.storage.operations import answers
 from antiphon.storage.records.tenants import StoredAnswer
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge, trim_answers
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 SOON = 60
 """Lifetime in seconds of the answers of a check."""
@@ -73,6 +73,3 @@ async def _least_recently_used_goes_first(store: Store) -> None:
     )
     hold(await find_answer(store, T, second.key) is None, "the least recently used answer was kept")
     hold(await store.read(answers.size) <= full - 1000, "the size does not match what was deleted")
-
-
-PROMISES: tuple[Promise, ...] = (_is_found_under_its_key, _expires, _least_recently_used_goes_first)

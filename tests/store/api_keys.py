@@ -12,7 +12,7 @@ from antiphon.storage.records.money import Budget
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import KeyLimits, Role, UsageRecord
 from antiphon.storage.store import Store
-from tests.store.making import Promise, hold, new_key
+from tests.store.making import hold, new_key
 
 DAY = 86_400
 
@@ -203,9 +203,3 @@ async def _jobs_report_their_key(store: Store) -> None:
     hold(job is not None and job.taken == taken, f"the job is {job}")
     if job is not None:
         await store.write(jobs.finish, job, replace(response, expires_at=int(time.time()) + 600))
-
-
-PROMISES: tuple[Promise, ...] = (
-    *(_are_stored, _end, _are_exact, _days_are_whole, _are_settled, _is_counted),
-    _jobs_report_their_key,
-)

@@ -11,7 +11,7 @@ from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, 
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import ApiKey, KeyLimits, UsageField, UsageRecord
 from antiphon.storage.store import Store
-from tests.store.making import Promise, hold, new_key
+from tests.store.making import hold, new_key
 
 DAY = 86_400
 
@@ -232,16 +232,3 @@ async def _jobs_report_what_is_reserved(store: Store) -> None:
         job = await store.read(jobs.find_job, response.tenant, response.id)
         hold(job is not None and job.taken == taken, f"the job is {job}")
         await store.write(responses.delete, response.tenant, response.id)
-
-
-PROMISES: tuple[Promise, ...] = (
-    *(
-        _come_with_keys,
-        _are_exact,
-        _are_named,
-        _take_nothing_in_part,
-        _are_settled,
-        _count_from_before,
-    ),
-    *(_is_summed_up, _jobs_report_what_is_reserved),
-)

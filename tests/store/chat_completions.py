@@ -10,7 +10,7 @@ from antiphon.storage.records.chat_completions import CompletionQuery, StoredCom
 from antiphon.storage.records.responses import PageQuery, StoredItem
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 OTHER = T + "2"
 
@@ -222,14 +222,3 @@ async def _bytes_are_exact(store: Store) -> None:
         sizes == [9, 2, 0, 0],
         f"stored, changed, deleted and purged it counts {sizes} instead of 9, 2, 0 and 0",
     )
-
-
-PROMISES: tuple[Promise, ...] = (
-    _is_stored,
-    _is_its_tenants,
-    _messages_are_paged,
-    _is_paged,
-    _is_filtered,
-    _expires,
-    _bytes_are_exact,
-)

@@ -7,8 +7,10 @@ Each promise is a function; its docstring is reported if the promise is broken.
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
@@ -17,37 +19,6 @@ from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store import (
-    answers,
-    api_keys,
-    budgets,
-    chat_completions,
-    chunks,
-    container_counts,
-    container_files,
-    containers,
-    conversations,
-    deferred_jobs,
-    facts,
-    figures,
-    file_texts,
-    files,
-    idempotency,
-    item_blobs,
-    jobs,
-    lessons,
-    pages,
-    profiles,
-    prompts,
-    reports,
-    responses,
-    secrets,
-    sessions,
-    sizes,
-    uploads,
-    vector_stores,
-    webhooks,
-)
 from tests.store.making import Promise, T, hold, new_items, new_response, same
 from tests.support.waiting import let_others_run
 
@@ -149,36 +120,25 @@ async def _saved_stays(store: Store, saved: Sequence[StoredResponse]) -> None:
         same(await store.read(stored_responses.load, T, response.id), response)
 
 
+def promises_of(name: str) -> Iterator[Promise]:
+    """Yield the promises in a module of this folder: each coroutine function with a docstring that
+    takes a store alone.
+    """
+    module = import_module(f"{__package__}.{name}")
+    for found in vars(module).values():
+        is_own = inspect.iscoroutinefunction(found) and found.__module__ == module.__name__
+        if is_own and found.__doc__ and [*inspect.signature(found).parameters] == ["store"]:
+            yield found
+
+
+AREAS = sorted(
+    path.stem
+    for path in Path(__file__).parent.glob("[a-z]*.py")
+    if path.stem not in {"check", "making"}
+)
+
 PROMISES: tuple[Promise, ...] = (
     _has_an_address,
     _can_be_written,
-    *responses.PROMISES,
-    *facts.PROMISES,
-    *figures.PROMISES,
-    *pages.PROMISES,
-    *jobs.PROMISES,
-    *deferred_jobs.PROMISES,
-    *conversations.PROMISES,
-    *chat_completions.PROMISES,
-    *files.PROMISES,
-    *item_blobs.PROMISES,
-    *file_texts.PROMISES,
-    *uploads.PROMISES,
-    *vector_stores.PROMISES,
-    *prompts.PROMISES,
-    *container_counts.PROMISES,
-    *idempotency.PROMISES,
-    *webhooks.PROMISES,
-    *secrets.PROMISES,
-    *answers.PROMISES,
-    *api_keys.PROMISES,
-    *budgets.PROMISES,
-    *sizes.PROMISES,
-    *profiles.PROMISES,
-    *lessons.PROMISES,
-    *reports.PROMISES,
-    *sessions.PROMISES,
-    *chunks.PROMISES,
-    *containers.PROMISES,
-    *container_files.PROMISES,
+    *(promise for name in AREAS for promise in promises_of(name)),
 )

@@ -11,7 +11,7 @@ from antiphon.storage.chunk_writer import put_chunks, sweep_chunks
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile, TermCounts
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 OTHER = "another tenant"
 
@@ -332,16 +332,3 @@ async def _have_vectors(store: Store) -> None:
         sum(count for _, count, _ in newer.parts) == len(put),
         "signatures of a new version are missing",
     )
-
-
-PROMISES: tuple[Promise, ...] = (
-    _are_found_once_published,
-    _report_their_positions,
-    _of_an_older_version_are_never_found,
-    _may_be_put_twice,
-    _are_deleted_when_dropped,
-    _are_of_one_tenant,
-    _in_every_language,
-    _pass_filters,
-    _have_vectors,
-)

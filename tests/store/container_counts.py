@@ -3,7 +3,7 @@
 from antiphon.storage.operations import container_counts, containers
 from antiphon.storage.store import Store
 from tests.store.containers import AMPLE, expired_container, new_container
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 
 async def _are_counted(store: Store) -> None:
@@ -17,6 +17,3 @@ async def _are_counted(store: Store) -> None:
     for one in created:
         await store.write(containers.delete, one.tenant, one.id)
     hold(await store.read(container_counts.running) == before, "a deleted container is counted")
-
-
-PROMISES: tuple[Promise, ...] = (_are_counted,)

@@ -26,7 +26,7 @@ from tests.store.containers import (
     written,
 )
 from tests.store.files import new_file, put, stale
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 
 async def _files_are_stored(store: Store) -> None:
@@ -249,11 +249,3 @@ async def _cannot_have(store: Store, container: StoredContainer, blob: str) -> N
     except StoreError:
         return
     hold(False, "a file has a blob that was deleted, of another tenant, or never begun")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _files_are_stored,
-    _replaces,
-    _files_have_a_quota,
-    _blobs_are_shared,
-)

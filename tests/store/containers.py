@@ -17,7 +17,7 @@ from antiphon.storage.records.containers import (
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import expire_containers, purge
 from tests.store.files import HOLD, stale
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 OTHER = T + "2"
 
@@ -399,15 +399,3 @@ async def _use_moves_the_expiry(store: Store) -> None:
     )
     for one in (idle, used, retained, long):
         await store.write(containers.delete, T, one.id)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _is_stored,
-    _is_paged,
-    _quota_is_exact,
-    _one_holds_it,
-    _holds_end,
-    _deleting_ends_calls,
-    _expires,
-    _use_moves_the_expiry,
-)

@@ -11,7 +11,7 @@ from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.pages import Page
 from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, hold, names, new_items, new_response
+from tests.store.making import T, hold, names, new_items, new_response
 
 
 async def _new(store: Store, *first: StoredItem) -> StoredConversation:
@@ -322,16 +322,3 @@ async def _are_listed(store: Store) -> None:
         await store.write(conversations.delete, one.tenant, one.id)
     behind = [one.id for one in await store.read(conversations.page, tenant, 10, first[-1])]
     hold(behind == [], "a conversation that was deleted is listed")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _keeps_its_items,
-    _is_paged,
-    _are_listed,
-    _items_are_single,
-    _has_one_writer,
-    _late_writer_keeps_it,
-    _locking_is_a_sign_of_life,
-    _is_part_of_history,
-    _a_job_knows_where_it_begins,
-)

@@ -8,7 +8,7 @@ from antiphon.storage.operations import api_keys, jobs, leases, responses
 from antiphon.storage.records.jobs import Deferral, LockResult, Reservation, Slots
 from antiphon.storage.records.tenants import ApiKey, KeyLimits
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, hold, new_response
+from tests.store.making import T, hold, new_response
 
 ALL_TENANTS = 1_000_000
 LATER = int(time.time()) + 10 * 86_400
@@ -240,15 +240,3 @@ async def _continue_where_the_last_ran(store: Store) -> None:
         f"the order of related jobs is {order}",
     )
     await _end(store, *ids, *late)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _come_last,
-    _wait_for_idle_slots,
-    _return_their_slots,
-    _due_ones_keep_theirs,
-    _return_their_share,
-    _are_queued_apart,
-    _are_counted,
-    _continue_where_the_last_ran,
-)

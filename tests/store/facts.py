@@ -13,7 +13,7 @@ from antiphon.storage.records.facts import Facts, FactsQuery
 from antiphon.storage.records.jobs import Job
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, T, hold, new_items, new_response
+from tests.store.making import T, hold, new_items, new_response
 
 NOW = int(time.time() * 1000)
 
@@ -200,14 +200,3 @@ async def _expire(store: Store) -> None:
     hold((await purge(store))["facts"] >= 1, "expired ones are not deleted")
     hold((await purge(store))["facts"] == 0, "expired ones still exist")
     hold(await store.read(stored_facts.spans, tenant, old.id) is None, "expired spans exist")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _come_with_a_response,
-    _come_alone,
-    _are_their_tenants,
-    _follow_a_job,
-    _lose_words,
-    _are_paged,
-    _expire,
-)

@@ -14,7 +14,7 @@ from antiphon.storage.records.facts import SUMMED, Facts
 from antiphon.storage.records.figures import Figures, FiguresQuery, bucket_of, total_of
 from antiphon.storage.store import Store
 from tests.store.facts import new_facts
-from tests.store.making import Promise, hold, new_response
+from tests.store.making import hold, new_response
 
 LONG_AGO = 7 * 3600
 """Age in seconds from which responses are summed."""
@@ -196,14 +196,3 @@ async def _show_what_changed(store: Store) -> None:
     own = [(one.id, one.status) for one in changed if one.tenant == tenant]
     hold(own == [(second.id, "completed"), (first.id, "completed")], f"changed are {own}")
     hold(behind >= place + 2, "the position did not move")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _count_each_response_once,
-    _come_with_late_responses,
-    _answer_filters,
-    _name_the_largest_groups,
-    _reports_what_was_not_read,
-    _know_their_chain,
-    _show_what_changed,
-)

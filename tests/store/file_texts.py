@@ -8,7 +8,7 @@ from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import FileQuota, FileText, StoredFile
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 HOUR = 3600
 
@@ -97,6 +97,3 @@ async def _file(store: Store, digest: bytes) -> StoredFile:
     stored = await store.write(stored_files.put, file, FileQuota(1_000_000, 10**12))
     hold(stored is not None, "a file was not stored")
     return file
-
-
-PROMISES: tuple[Promise, ...] = (_stored, _expires, _goes_with_its_files)

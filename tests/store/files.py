@@ -12,7 +12,7 @@ from antiphon.storage.operations import sizes
 from antiphon.storage.records.files import BLOB_PART, FileQuery, FileQuota, FileUse, StoredFile
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 OTHER = T + "2"
 
@@ -250,14 +250,3 @@ async def _parts_are_stored(store: Store) -> None:
     hold([await store.blob_part(blob, n) for n in range(3)] == [None] * 3, "deleted parts exist")
     hold(await store.blob_part(other, 0) == b"other", "another blob's part was deleted")
     await store.delete_blob_parts(other)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _is_stored,
-    _is_paged,
-    _shares_content,
-    _unused_blobs_are_stale,
-    _quota_is_exact,
-    _expires,
-    _parts_are_stored,
-)

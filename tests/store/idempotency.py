@@ -9,7 +9,7 @@ from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, hold, new_response
+from tests.store.making import T, hold, new_response
 
 
 async def _is_reserved_once(store: Store) -> None:
@@ -165,14 +165,3 @@ async def _unstored_replies(store: Store) -> None:
         "the reply was not stored",
     )
     hold(await store.read(responses.load, T, one.id) is None, "an unstored response exists")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _is_reserved_once,
-    _reply_comes_with_the_response,
-    _dead_workers_free_their_keys,
-    _expired_worker_that_reserves_is_active,
-    _late_worker_keeps_its_key,
-    _unstored_replies,
-    _leases_can_be_freed,
-)

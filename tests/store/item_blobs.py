@@ -8,7 +8,7 @@ from antiphon.storage.records.responses import StoredConversation, StoredItem
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
 from tests.store.files import HOLD, stale
-from tests.store.making import Promise, T, hold, new_response
+from tests.store.making import T, hold, new_response
 
 SIZE = 1000
 
@@ -104,12 +104,3 @@ async def _are_the_tenants_own(store: Store) -> None:
     hold(await stale(store, str(item.blob)) == set(), "a blob in its time is stale")
     await store.write(responses.delete, T, response.id)
     hold(await stale(store, str(item.blob)) == set(), "another tenant's response makes it stale")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _lives_with_its_responses,
-    _expires,
-    _lives_with_its_conversation,
-    _lives_with_its_job,
-    _are_the_tenants_own,
-)

@@ -15,7 +15,7 @@ from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Announcement, ApiKey, KeyLimits, WebhookEndpoint
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, T, hold, new_items, new_response, same
+from tests.store.making import T, hold, new_items, new_response, same
 
 ALL_TENANTS = 1_000_000
 
@@ -507,23 +507,3 @@ async def _counts_what_waits(store: Store) -> None:
     hold(waiting == (1, 1), f"1 job and 1 delivery wait, and {waiting} are counted")
     await store.write(webhooks.delete, T, endpoint.id)
     await _end(store, *queued)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _is_created_once,
-    _large_job_reports_its_size,
-    _is_fenced,
-    _is_taken_over,
-    _late_worker_keeps_its_job,
-    _claiming_is_a_sign_of_life,
-    _queue_is_bounded,
-    _one_tenant_leaves_room,
-    _keys_keep_their_concurrency,
-    _purge_spares_running_responses,
-    _is_handed_back,
-    _queue_is_fair,
-    _claims_do_not_collide,
-    _changes_are_notified,
-    _announcement_comes_with_the_end,
-    _counts_what_waits,
-)

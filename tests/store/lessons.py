@@ -7,7 +7,7 @@ from antiphon.storage.operations import lessons
 from antiphon.storage.operations.lessons import MOST_LESSONS
 from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.store import Store
-from tests.store.making import Promise, hold
+from tests.store.making import hold
 
 
 async def _are_stored_for_their_model(store: Store) -> None:
@@ -65,6 +65,3 @@ async def _are_bounded(store: Store) -> None:
     )
     for at, model in ((place, "m"), (other, "a")):
         await store.write(lessons.delete, at, model)
-
-
-PROMISES: tuple[Promise, ...] = (_are_stored_for_their_model, _are_bounded)

@@ -18,7 +18,7 @@ from antiphon.storage.records.responses import (
     StoredItem,
 )
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, chain_of, hold, names, new_items, new_response, size_of
+from tests.store.making import T, chain_of, hold, names, new_items, new_response, size_of
 
 MANY = 2500
 
@@ -207,12 +207,3 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
     hold(unknown == (None, None), f"another tenant's lists are {unknown}")
     await store.write(conversations.delete, T, mine.id)
     await store.write(conversations.delete, other, conversation.id)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _input_is_paged,
-    _conversation_comes_first,
-    _parts_have_a_size,
-    _many_items_come_back,
-    _parents_of_others_are_unknown,
-)

@@ -6,7 +6,7 @@ from antiphon.ids import new_id
 from antiphon.storage.operations import profiles
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.store import Store
-from tests.store.making import Promise, hold
+from tests.store.making import hold
 
 
 async def _is_stored_for_its_model(store: Store) -> None:
@@ -32,6 +32,3 @@ async def _is_stored_for_its_model(store: Store) -> None:
     hold(mine == others, "another profile was deleted, or a deleted one is listed")
     for one in others:
         await store.write(profiles.delete, one.place, one.model)
-
-
-PROMISES: tuple[Promise, ...] = (_is_stored_for_its_model,)

@@ -5,7 +5,7 @@ from antiphon.storage.operations import prompts, sizes
 from antiphon.storage.records.pages import ListQuery
 from antiphon.storage.records.prompts import StoredPrompt
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 OTHER = T + "2"
 MOST = 1000
@@ -161,6 +161,3 @@ async def _are_bounded(store: Store) -> None:
         await store.read(sizes.stored_bytes, T) == before,
         "the bytes of a deleted prompt are still counted",
     )
-
-
-PROMISES: tuple[Promise, ...] = (_are_stored, _have_versions, _are_listed, _are_bounded)

@@ -7,7 +7,7 @@ from antiphon.storage.operations import reports
 from antiphon.storage.operations.reports import MOST_OF_ONE, MOST_REPORTS
 from antiphon.storage.records.reports import StoredReport
 from antiphon.storage.store import Store
-from tests.store.making import Promise, hold
+from tests.store.making import hold
 
 
 def _new(server: str, started_at: int = 100, model: str = "m") -> StoredReport:
@@ -72,6 +72,3 @@ async def _are_bounded(store: Store) -> None:
     )
     hold(await store.read(reports.find, other.id) is None, "the oldest report was not deleted")
     await _delete_all(store)
-
-
-PROMISES: tuple[Promise, ...] = (_are_listed, _are_bounded)

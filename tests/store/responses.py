@@ -18,7 +18,6 @@ from antiphon.storage.records.responses import (
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
 from tests.store.making import (
-    Promise,
     T,
     chain_of,
     hold,
@@ -478,24 +477,3 @@ async def _cancelling_tears_nothing(store: Store) -> None:
         found = await store.read(responses.load, T, response.id)
         if found is not None:
             same(found, response)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _comes_back_whole,
-    _unknown_id_is_not_found,
-    _saving_again_replaces,
-    _delete_forgets,
-    _history_is_in_order,
-    _chain_without_head_is_not_found,
-    _chain_is_counted,
-    _long_chain_is_counted,
-    _history_is_linear,
-    _items_may_come_again,
-    _large_item_reports_its_size,
-    _tasks_may_come_together,
-    _reads_are_never_torn,
-    _cancelling_tears_nothing,
-    _what_expired_is_unknown,
-    _tenants_are_apart,
-    _nothing_leads_to_another_tenant,
-)

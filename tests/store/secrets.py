@@ -5,7 +5,7 @@ import asyncio
 from antiphon.ids import new_id
 from antiphon.storage.operations import secrets
 from antiphon.storage.store import Store
-from tests.store.making import Promise, hold
+from tests.store.making import hold
 
 
 async def _is_agreed_on(store: Store) -> None:
@@ -21,6 +21,3 @@ async def _is_agreed_on(store: Store) -> None:
         await store.write(secrets.agree, new_id("secret"), b"other") == b"other",
         "two names have one secret",
     )
-
-
-PROMISES: tuple[Promise, ...] = (_is_agreed_on,)

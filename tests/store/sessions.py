@@ -9,7 +9,7 @@ from antiphon.storage.operations import sessions
 from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, hold
+from tests.store.making import hold
 
 
 def _new(lasts: int = 600) -> ConsoleSession:
@@ -103,6 +103,3 @@ async def _codes_are_good_once(store: Store) -> None:
     hold(not await store.write(sessions.redeem_code, os.urandom(32)), "an unknown code is accepted")
     redeemed = await asyncio.gather(*(store.write(sessions.redeem_code, code) for _ in range(16)))
     hold(sum(redeemed) == 1, f"a code was accepted {sum(redeemed)} times")
-
-
-PROMISES: tuple[Promise, ...] = (_are_found, _expire, _of_one_key_are_bounded, _codes_are_good_once)

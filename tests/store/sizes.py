@@ -18,7 +18,7 @@ from antiphon.storage.records.responses import StoredConversation, StoredItem, S
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from tests.store.making import Promise, hold, new_items, new_response, size_of
+from tests.store.making import hold, new_items, new_response, size_of
 
 
 async def _saved_bytes_are_exact(store: Store) -> None:
@@ -259,13 +259,3 @@ async def _hold_size(store: Store, tenant: str, *parts: int) -> None:
 def _size(response: StoredResponse) -> int:
     items: Sequence[StoredItem] = [*response.input, *response.output]
     return len(response.body) + size_of(items)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _saved_bytes_are_exact,
-    _replies_are_counted,
-    _jobs_are_counted,
-    _dropped_events_are_not_counted,
-    _ended_logs_are_counted,
-    _tenants_are_added_up,
-)

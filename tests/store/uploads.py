@@ -11,7 +11,7 @@ from antiphon.storage.records.files import FileQuota, FileUse, StoredFile, Store
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
 from tests.store.files import AMPLE, HOLD, OTHER, new_file, stale
-from tests.store.making import Promise, hold
+from tests.store.making import hold
 
 
 def _new(tenant: str, size: int = 10, expires_in: int = 600) -> StoredUpload:
@@ -169,12 +169,3 @@ async def _quota_holds(store: Store) -> None:
         "a second upload was accepted, and one file is allowed",
     )
     hold(await store.read(stored_files.use, tenant) == FileUse(1, 10), "a rejected upload counts")
-
-
-PROMISES: tuple[Promise, ...] = (
-    _becomes_a_file,
-    _is_cancelled,
-    _is_its_tenants,
-    _expires,
-    _quota_holds,
-)

@@ -22,7 +22,7 @@ from antiphon.storage.records.vector_stores import (
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
 from tests.store.files import new_file, put
-from tests.store.making import Promise, T, hold
+from tests.store.making import T, hold
 
 OTHER = T + "2"
 DONE = Attached(AttachResult.DONE)
@@ -461,20 +461,3 @@ async def _reindexed(store: Store) -> None:
     hold(await ingested(store, again), "it cannot be ingested again")
     hold(await chunks(store, store_id) == 2, "old and new chunks are found")
     await store.write(vector_stores.delete, T, store_id)
-
-
-PROMISES: tuple[Promise, ...] = (
-    _is_stored,
-    _is_paged,
-    _attaching_is_whole,
-    _counts_are_exact,
-    _attached_again,
-    _work_is_fenced,
-    _dead_workers_lose_files,
-    _is_fair,
-    _skips_paused_models,
-    _too_many_chunks_fail,
-    _expires,
-    _use_moves_the_expiry,
-    _reindexed,
-)

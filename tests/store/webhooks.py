@@ -7,7 +7,7 @@ from antiphon.ids import new_id
 from antiphon.storage.operations import jobs, responses, webhooks
 from antiphon.storage.records.tenants import Announcement, Delivery, WebhookEndpoint
 from antiphon.storage.store import Store
-from tests.store.making import Promise, T, hold, new_items, new_response
+from tests.store.making import T, hold, new_items, new_response
 
 
 def _endpoint(tenant: str, *event_types: str, created_at: int = 1000) -> WebhookEndpoint:
@@ -235,15 +235,3 @@ async def _outbox_is_listed(store: Store) -> None:
     hold({mine.tenant, theirs.tenant} <= tenants, "the list of all tenants lacks some")
     for one in (mine, theirs):
         await store.write(webhooks.delete, one.tenant, one.id)
-
-
-PROMISES: tuple[Promise, ...] = (
-    *(
-        _endpoints_are_stored,
-        _endpoints_are_limited,
-        _outbox_delivers,
-        _outbox_retries,
-        _outbox_is_fair,
-    ),
-    _outbox_is_listed,
-)

@@ -83,7 +83,7 @@ def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_
         "responses:emulation",
         "responses:prompts",
         "responses:websocket",
-    }
+    }, "add an area that a server need not have; any other needs a row in `prerequisites.py`"
     assert roots[CREATED] > 300
     assert next(iter(roots)) == CREATED
 
