@@ -96,7 +96,7 @@ async def _lease(meter: Meter, key: ApiKey, *, is_queued: bool, times: int) -> f
     """
     began = time.process_time()
     for _ in range(times):
-        with await meter.admit(key, "m", Weight, is_queued=is_queued):
+        with await meter.admit(key, "m", Weight(), is_queued=is_queued):
             pass
     return (time.process_time() - began) / times * 1e6
 

@@ -107,7 +107,7 @@ class Sampler:
 async def shares(folder: Path, path: str, seconds: float = SECONDS) -> Shares:
     """Return where the CPU time of a path of `bench/agents` goes, with a store in this folder."""
     way = next(way for way in ways() if way.name == path)
-    with patch.object(Offload, "run", _at_once):
+    with patch.object(Offload, "in_thread", _at_once):
         async with connected(folder, facts=False) as client:
             one = Conversation(
                 client, SCENARIOS[way.scenario](), model=BURST, stream=way.stream, store=way.store

@@ -167,12 +167,12 @@ class Meter:
         self,
         key: ApiKey | None,
         model: str | None,
-        weigh: Callable[[], Weight],
+        weight: Weight,
         attend: Attend = nullcontext,
         *,
         is_queued: bool = False,
     ) -> UsageLease:
-        """Admit a request, in its tenant's turn; `weigh` returns the tokens that it is expected to
+        """Admit a request, in its tenant's turn; `weight` are the tokens that it is expected to
         use.
 
         A request without a `model` calls no model and holds no slot; neither does a background
@@ -197,7 +197,7 @@ class Meter:
                 if not self._responses.take(key.tenant):
                     await self._wait(key.tenant, attend)
                 since = time.monotonic()
-            return await self._take(key, model, weigh, since)
+            return await self._take(key, model, weight, since)
         except BaseException:
             self.leave(key, since)
             raise
@@ -276,7 +276,7 @@ class Meter:
             raise too_many_responses(full.wait) from full
 
     async def _take(
-        self, key: ApiKey, model: str | None, weigh: Callable[[], Weight], since: float | None
+        self, key: ApiKey, model: str | None, weight: Weight, since: float | None
     ) -> MeteredLease:
         limits = key.limits
         has_tokens = counts_tokens(key.limits)
@@ -285,7 +285,7 @@ class Meter:
             return MeteredLease(
                 self, key, Reservation(key.id, models=tuple(limits.models)), {}, since
             )
-        weight = await self._weight(model, weigh()) if has_tokens or is_budgeted else Weight()
+        weight = await self._weight(model, weight) if has_tokens or is_budgeted else Weight()
         taken = Reservation(
             key.id, limits.fit(sum(weight)) if has_tokens else 0, models=tuple(limits.models)
         )

@@ -5,8 +5,8 @@ from typing import Any
 
 from antiphon.console.rebuilt import PATHS
 from antiphon.console.redaction import redacted
-from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject
+from antiphon.protocol.json_slices import decoded
 from antiphon.sharing.compression import zstd_library
 
 

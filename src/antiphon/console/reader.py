@@ -20,11 +20,12 @@ from antiphon.errors import ClientError
 from antiphon.ids import Clock
 from antiphon.objects.items import INCLUDED as ON_DEMAND
 from antiphon.objects.items import ItemViews, item_object, response_object
-from antiphon.objects.large import built_object, decoded
+from antiphon.objects.large import built_object
 from antiphon.objects.pages import JsonObject, not_found
 from antiphon.objects.response_list import filters_of, page_object, read_page
 from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.json_pieces import LargeObject
+from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.query.matching import matches, with_key_ids
 from antiphon.runs.run import Run
@@ -144,7 +145,9 @@ class ConsoleReader:
         saved = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
         if saved is not None:
             spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
-            return await self._views.capacity.offload.run(facts.tenant, stored_calls, saved, spans)
+            return await self._views.capacity.offload.in_thread(
+                facts.tenant, stored_calls, saved, spans
+            )
         return await self._rebuild_calls(stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> JsonObject:
@@ -162,7 +165,7 @@ class ConsoleReader:
                 raise ClientError(
                     "The events of this response are not stored.", status=404, code="not_stored"
                 )
-            found += await self._views.capacity.offload.run(
+            found += await self._views.capacity.offload.in_thread(
                 owner, _events, tail, after, limit + 1 - len(found)
             )
             size += sum(len(frames.body) for frames in tail.frames)

@@ -6,23 +6,25 @@ used, with its current configuration. So a request can differ if settings or fin
 backend have changed since.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import msgspec
 
 from antiphon.console.redaction import redacted
 from antiphon.history.context import load_context
 from antiphon.history.prompted import restore
-from antiphon.objects.large import LARGE, decoded, size_of
+from antiphon.objects.large import size_of
 from antiphon.protocol.json_pieces import LargeObject, encode_large
+from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.parts import RunParts
 from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
 from antiphon.runs.translated import BackendRequest, translated
 from antiphon.sharing.memory import Account, weight
+from antiphon.sizes import ITEM
 from antiphon.storage.operations import conversations
 from antiphon.storage.records.facts import STREAM, Facts
 from antiphon.storage.records.responses import StoredItem, StoredResponse
@@ -79,7 +81,8 @@ async def rebuild_calls(parts: RunParts, stored: StoredResponse, facts: Facts) -
     created = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
     created.account = account
     size = 0
-    for provided in await _in_thread_if_large(parts, stored, _rounds, stored.output):
+    rounds = parts.offload.run(stored.tenant, _work_of(stored), _rounds, stored.output)
+    for provided in await rounds:
         one = await _rebuild_call(parts, (stored, facts, before, provided), target)
         if created["data"] and size + len(one) > MOST_BYTES:
             created["has_more"] = True
@@ -89,12 +92,6 @@ async def rebuild_calls(parts: RunParts, stored: StoredResponse, facts: Facts) -
         created["data"].append(msgspec.Raw(one))
     return created
 
-
-MANY_ITEMS = 250
-"""Number of items from which they are decoded and encoded in a thread, even if they are small."""
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[StoredItem]]
 """A response, its facts, the conversation before it, and its output before this call of the
@@ -106,33 +103,23 @@ async def _rebuild_call(parts: RunParts, turn: _Round, target: ModelTarget) -> b
     """Return one request to the backend as JSON."""
     stored = turn[0]
     before = turn[2]
-    request = await _in_thread_if_large(parts, stored, _decoded, turn, parts.models.accepts)
+    work = _work_of(stored)
+    request = await parts.offload.run(stored.tenant, work, _decoded, turn, parts.models.accepts)
     context = await load_context(
-        parts.history, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored)
+        parts.history, request, stored.tenant, before, needs_input=False, work=work
     )
     try:
         created = await translated(parts, request, context, target)
-        if context.is_translated_in_thread:
-            return await parts.offload.run(stored.tenant, _encoded_call, created)
-        return _encoded_call(created)
+        return await parts.offload.run(
+            stored.tenant, context.work_with_chain, _encoded_call, created
+        )
     finally:
         context.release()
 
 
-async def _in_thread_if_large(
-    parts: RunParts, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
-) -> R:
-    """Return the result of `make`, which runs in a thread for a large response."""
-    return (
-        await parts.offload.run(stored.tenant, make, *args, **kwargs)
-        if _is_large(stored)
-        else make(*args, **kwargs)
-    )
-
-
-def _is_large(stored: StoredResponse) -> bool:
-    """Return whether the response has many bytes or many items."""
-    return size_of_response(stored) > LARGE or len(stored.input) + len(stored.output) > MANY_ITEMS
+def _work_of(stored: StoredResponse) -> int:
+    """Return how many bytes of JSON take as long as the response, which can have many items."""
+    return max(size_of_response(stored), ITEM * (len(stored.input) + len(stored.output)))
 
 
 def _decoded(turn: _Round, takes: Any) -> CreateResponse:

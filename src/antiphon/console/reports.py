@@ -24,8 +24,8 @@ from antiphon.console.verify_report import (
     decode_report,
 )
 from antiphon.errors import ClientError, ConfigError, redacted
-from antiphon.objects.large import decoded
 from antiphon.objects.pages import not_found
+from antiphon.protocol.json_slices import decoded
 from antiphon.sharing.compression import zstd_library
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import reports
@@ -61,7 +61,7 @@ class Reports:
 
         Raises `ClientError` (400).
         """
-        stored = await self._offload.run("", stored_report, body)
+        stored = await self._offload.in_thread("", stored_report, body)
         await self._store.write(reports.put, stored)
         return _summary(stored)
 
@@ -77,7 +77,7 @@ class Reports:
         stored = await self._found(report_id)
         earlier = _earlier(stored, await self._store.read(reports.every))
         previous = None if earlier is None else await self._store.read(reports.find, earlier.id)
-        return await self._offload.run("", _details, stored, previous)
+        return await self._offload.in_thread("", _details, stored, previous)
 
     async def matrix(self, ids: Sequence[str]) -> Json:
         """Return reports side by side.
@@ -91,7 +91,9 @@ class Reports:
                 f"Invalid 'ids': at most {MOST_COMPARED} reports can be compared.", param="ids"
             )
         chosen = ids or _newest(await self._store.read(reports.every))
-        return await self._offload.run("", _matrix, [await self._found(each) for each in chosen])
+        return await self._offload.in_thread(
+            "", _matrix, [await self._found(each) for each in chosen]
+        )
 
     async def delete(self, report_id: str) -> None:
         """Delete a report. Raises `ClientError` (404)."""

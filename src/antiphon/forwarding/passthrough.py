@@ -14,7 +14,7 @@ from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.metering import UNMETERED, UsageLease
 from antiphon.access.spending import NOTHING_SPENT, SpentTokens, cost_of, name_of
 from antiphon.errors import BackendError
-from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.json_pieces import encoded
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.observers import ObservedCall, Observers, Operation
 from antiphon.translation.to_chat_completions.tokens import by_size, request_tokens
@@ -58,7 +58,7 @@ class PassthroughSink(Protocol):
 
 
 class Passing:
-    """One request. `run` calls its backends until one answers."""
+    """One request. `encode` encodes it, `run` calls its backends until one answers."""
 
     def __init__(
         self,
@@ -78,10 +78,8 @@ class Passing:
         self._path = path
         self._request = request
         self._newest: ObservedCall | None = None
-        self._parts: tuple[bytes, bytes] | None = None
-        """The request's JSON before and after the name of the model, if it was encoded
-        beforehand.
-        """
+        self._parts: tuple[bytes, bytes]
+        """The request's JSON before and after the name of the model, as `encode` leaves it."""
 
     async def run(self, sink: PassthroughSink) -> None:
         """Pass the response on to `sink`.
@@ -145,18 +143,16 @@ class Passing:
             return body
         is_salted = target.state.options.cache_salt and OPERATIONS[self._path] == "chat"
         salt = {PARAMETER: salt_of(self.tenant)} if is_salted else {}
-        if self._parts is None:
-            return _encode({**self._request, "model": target.model, **salt})
         whole = _encode(target.model).join(self._parts)
         # Appended after one that the client sent: if a header occurs twice, the last one counts.
         return whole[:-1] + b"," + _encode(salt)[1:] if salt else whole
 
-    def encode(self) -> None:
-        """Encode a large request piece by piece, in a thread."""
+    def encode(self, size: int) -> None:
+        """Encode the request, which has `size` bytes, before it runs: one with a form has none."""
         names = list(self._request)
         behind = {name: self._request[name] for name in names[names.index("model") + 1 :]}
         before = {name: self._request[name] for name in names[: names.index("model")]}
-        head, tail = (b"".join(pieces(part, _encode)) for part in (before, behind))
+        head, tail = (encoded(part, size, _encode) for part in (before, behind))
         self._parts = (
             head[:-1] + (b',"model":' if before else b'"model":'),
             b"," + tail[1:] if behind else b"}",

@@ -4,7 +4,7 @@ A `Gateway` has the objects of the API, and creates responses. It returns a valu
 its result or iterate its events. The other names below are the values that cross this boundary.
 """
 
-from antiphon.access.limits import has_budget, is_weighed
+from antiphon.access.limits import has_budget
 from antiphon.access.metering import UsageLease
 from antiphon.access.spending import Weight
 from antiphon.access.tally import ImagesTally, Tally
@@ -79,7 +79,6 @@ __all__ = [
     "encode_large",
     "going_away",
     "has_budget",
-    "is_weighed",
     "output_text",
     "permit",
     "redirected",

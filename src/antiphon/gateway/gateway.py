@@ -2,14 +2,17 @@
 the API.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from antiphon.access.metering import UsageLease
+from antiphon.access.limits import is_weighed
+from antiphon.access.metering import Attend, UsageLease
+from antiphon.access.spending import Weight
 from antiphon.forwarding.passthrough import MakeForm, Passing
 from antiphon.gateway.parts import Parts
 from antiphon.history.recent_inputs import RecentInputs
@@ -26,8 +29,14 @@ from antiphon.objects.usage import KeyUsage
 from antiphon.process import going_away
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import decode_except_tools, remember
+from antiphon.protocol.validation.known_tools import (
+    HAS_TOOLS,
+    decode_except_tools,
+    decode_with_tools,
+    remember,
+)
 from antiphon.protocol.validation.large_requests import decode_large
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.completion_recorder import CompletionParts
 from antiphon.recording.facts import origin_of
 from antiphon.recording.idempotency import IdempotencyKeys
@@ -38,9 +47,11 @@ from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account
 from antiphon.sharing.recent import Recent
+from antiphon.sizes import LARGE
 from antiphon.status.process_status import ProcessStatus
 from antiphon.status.readiness import Readiness
 from antiphon.storage.records.responses import StoredItem
+from antiphon.storage.records.tenants import ApiKey
 from antiphon.telemetry.scrape import Scrape
 
 if TYPE_CHECKING:
@@ -77,10 +88,14 @@ class Gateway:
         self._parts = parts
         self.new_id = parts.run.new_id
         self.now = parts.run.now
+        self.process = parts.process
+        """The state of this process: whether it still accepts work, what wakes its readers."""
         self.accepts = parts.models.accepts
         """Whether any backend accepts the parameter with this name, which is not in the API."""
         self.offload = parts.run.offload.run
-        """Runs a function on large data in a thread, in the tenant's turn."""
+        """Runs a function, on large data in a thread: see `Offload.run`."""
+        self.in_thread = parts.run.offload.in_thread
+        """Runs a function in a thread: see `Offload.in_thread`."""
         self.tools: Recent[bytes, ToolList] = Recent(TOOLS, lambda tools: tools.weight)
         """The newest tools of each tenant, by their JSON."""
         self.inputs = RecentInputs()
@@ -89,8 +104,6 @@ class Gateway:
         """The API keys, which also decide whether a request needs one: once the first was
         created.
         """
-        self.lease = parts.jobs.meter.admit
-        """Reserves the tokens that a request with a key can use."""
         self.compact = partial(compact, parts.run)
         """Compacts a context."""
         self.count_tokens = partial(count_input_tokens, parts.run)
@@ -126,7 +139,6 @@ class Gateway:
         bounds = parts.run.history.bounds
         self.memory = parts.run.history.memory
         self.shared = parts.shared
-        self.wakes = parts.process.wakes
         self.measures = parts.measures
         self.retention = parts.run.rules.retention
         self.readiness = Readiness(store, parts.keys, models)
@@ -144,31 +156,48 @@ class Gateway:
         )
 
     @property
-    def accepts_work(self) -> bool:
-        """False once this process is shutting down."""
-        return self._parts.process.accepts_work
-
-    @property
     def images_model(self) -> str:
         """The model that generates images if a request names none; empty for none."""
         return self._parts.run.rules.images_model
 
-    async def decode_large(self, tenant: str, body: bytes) -> tuple[CreateResponse, bool]:
-        """Return the large body of `POST /responses`, and whether it is large without its tools, if
-        these are known.
+    async def decode(self, tenant: str, body: bytes) -> tuple[CreateResponse, int]:
+        """Return the body of `POST /responses`, and the bytes of it that are to be processed:
+        without its tools, if these are known.
 
-        Then it is decoded in a thread, and what the next turn sends again is kept. Raises
+        A large one is decoded in a thread, and what the next turn sends again is kept. Raises
         `ClientError` (400).
         """
+        size = len(body)
+        if size <= LARGE and HAS_TOOLS not in body:
+            return decode_request(body, self.accepts), size
+        if size <= LARGE:
+            return decode_with_tools(body, self.accepts, self.tools, tenant), size
         small = decode_except_tools(body, self.accepts, self.tools, tenant)
         if small is not None:
-            return small, False
+            return small, LARGE
         known = self.accepts, self.tools, self.inputs, tenant
-        request, sent = await self.offload(tenant, decode_large, body, *known)
+        request, sent = await self.in_thread(tenant, decode_large, body, *known)
         remember(request, self.tools, tenant)
         if sent is not None:
             self.inputs.put(tenant, sent)
-        return request, True
+        return request, size
+
+    async def lease(
+        self,
+        key: ApiKey,
+        model: str | None,
+        weigh: Callable[[], Weight],
+        size: int,
+        attend: Attend = nullcontext,
+        *,
+        is_queued: bool = False,
+    ) -> UsageLease:
+        """Reserve the tokens that a request with a key can use: see `Meter.admit`. `weigh`
+        estimates those of a request of `size` bytes.
+        """
+        weight = await self.offload(key.tenant, size, weigh) if is_weighed(key) else Weight()
+        meter = self._parts.jobs.meter
+        return await meter.admit(key, model, weight, attend, is_queued=is_queued)
 
     async def create(
         self,
@@ -203,16 +232,14 @@ class Gateway:
         request: JsonObject,
         tenant: str,
         grant: UsageLease | None,
-        *,
-        is_large: bool = False,
+        size: int,
     ) -> Passing:
-        """Select a backend for a request that is passed on; a large one is encoded in a thread."""
-        if not self._parts.process.accepts_work:
+        """Select a backend for a request of `size` bytes that is passed on."""
+        if not self.process.accepts_work:
             raise going_away()
         route = await self._parts.run.router.route(request["model"], tenant=tenant)
         passing = Passing(self._parts.run.observers, route, path, request, grant, tenant)
-        if is_large:
-            await self._parts.run.offload.run(tenant, passing.encode)
+        await self.offload(tenant, size, passing.encode, size)
         return passing
 
     async def passing_images(
@@ -221,15 +248,16 @@ class Gateway:
         request: JsonObject,
         tenant: str,
         grant: UsageLease | None,
+        size: int,
         form: MakeForm | None,
     ) -> Passing:
-        """Select a backend for a request for images, as JSON or as a `form`: the image server for
-        its model.
+        """Select a backend for a request for images of `size` bytes, as JSON or as a `form`: the
+        image server for its model.
         """
         from antiphon.forwarding.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
 
         parts = self._parts
-        if not parts.process.accepts_work:
+        if not self.process.accepts_work:
             raise going_away()
         router = (
             parts.images.router.get()
@@ -243,6 +271,8 @@ class Gateway:
             Account(parts.run.history.memory, tenant),
             parts.run.history.memory.most(tenant),
         )
+        if form is None:
+            await self.offload(tenant, size, passing.encode, size)
         return passing
 
     # What few requests need: loaded on first use.

@@ -46,8 +46,8 @@ USUAL_PIXELS, HIGH_PIXELS = 1_024, 1_536
 """Longest side of a page's image in pixels; the second value is for the detail `high`."""
 REMEMBERED = 32 * 1024 * 1024
 """Bytes of texts, and of images, that this process caches."""
-LARGE = 512 * 1024
-"""Characters of all files above which the request is translated and encoded in a thread."""
+CHARACTERS = 8
+"""Characters of files that are translated and encoded in the time of a byte of other JSON."""
 
 BUSY = 1.0
 """Seconds until a background response retries to read a file when the readers had no capacity."""
@@ -131,8 +131,8 @@ async def attach(
     """Return the read files of a conversation with those that a backend needs in this form, at
     least the step's file.
 
-    The work on large files runs in threads (`context.is_large`). For a file that cannot be read,
-    the result contains the reason. Raises `AntiphonError` (503) if no capacity is free.
+    They count in `context.work`. For a file that cannot be read, the result contains the reason.
+    Raises `AntiphonError` (503) if no capacity is free.
     """
     if files is NONE_READ:
         files = ReadFiles()
@@ -145,7 +145,7 @@ async def attach(
             file = await attachments.read(wanted, reading)
             files.add(file, wanted.form)
             size += len(file.text) + len(file.data) + sum(map(len, file.images))
-    context.is_large |= size > LARGE
+    context.work = max(context.work, size // CHARACTERS)
     return files
 
 
@@ -253,7 +253,7 @@ class Attachments:
         if not part.file_data:
             raise refusals.missing(_below(path, "file_data"))
         await reading.spend(len(part.file_data) * 3 // 4, path)
-        run = self._offload.run
+        run = self._offload.in_thread
         tenant = reading.tenant
         media_type, data = await run(tenant, decode, part.file_data, _below(path, "file_data"))
         name = _named(part.filename or "file", media_type)
@@ -274,7 +274,7 @@ class Attachments:
             ) from error
         await reading.spend(len(found.content), path)
         name = _named(part.filename or unquote(name_in(url)), found.media_type)
-        digest = await self._offload.run(reading.tenant, _digest, found.content)
+        digest = await self._offload.in_thread(reading.tenant, _digest, found.content)
         return _Content(name, digest, found.media_type, found.content)
 
     async def _bytes(self, content: "_Content") -> bytes:
@@ -298,7 +298,7 @@ class Attachments:
             or "application/octet-stream"
         )
         await reading.memory.obtain(weight(4 * len(data) // 3))
-        text = await self._offload.run(reading.tenant, encode, data)
+        text = await self._offload.in_thread(reading.tenant, encode, data)
         return ReadFile(wanted.part, content.name, data=f"data:{media_type};base64,{text}")
 
     async def _text(
@@ -323,7 +323,7 @@ class Attachments:
             )
         size = len(document.text)
         await reading.memory.obtain(weight(size, wide=0 if document.text.isascii() else size))
-        text = await self._offload.run(
+        text = await self._offload.in_thread(
             reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut
         )
         if images and len(images) < document.pages:
@@ -378,7 +378,7 @@ class Attachments:
                     raise
                 log.warning("The pages of a file are not sent as images: %s", error.message)
                 return ()
-            images = await self._offload.run(reading.tenant, _as_urls, pages)
+            images = await self._offload.in_thread(reading.tenant, _as_urls, pages)
             self._images.put(reading.tenant, (content.digest, pixels), images)
         await reading.memory.obtain(weight(sum(map(len, images))))
         return images

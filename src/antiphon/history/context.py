@@ -31,7 +31,7 @@ What holds always:
   id is the stored call.
 - A prefix is shared with all requests that follow the same response. Its log only grows, and no
   item in it changes.
-- `is_large` only changes from False to True. Everything after that is done in threads.
+- `work` only grows. What follows is done in threads once that is large.
 - Referenced items count for the same bounds as a history: many small references must not load more
   than one large one.
 - The memory account is closed here after an error, otherwise when the response has ended.
@@ -59,18 +59,16 @@ from antiphon.protocol.known_inputs import SentItems
 from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.protocol.validation.call_rules import CALLS, check_calls
 from antiphon.sharing.memory import Account, weight
+from antiphon.sizes import ITEM, LARGE, STORED
 from antiphon.storage.operations import conversations, responses
 from antiphon.storage.records.responses import LargeItem, StoredItem
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
-from antiphon.translation.to_chat_completions.prefix import MANY, ModelConversation, Prefix
+from antiphon.translation.to_chat_completions.prefix import ModelConversation, Prefix
 from antiphon.translation.to_chat_completions.reasoning import displayed_text, with_text
-from antiphon.translation.to_chat_completions.request import as_sent, normalise_input
+from antiphon.translation.to_chat_completions.request import as_sent
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that can be continued."""
-
-LARGE = 1024 * 1024
-"""Bytes of a history above which it is processed in a thread."""
 
 REFERRING = (ItemReference, *(kind for kind in WITH_STATE if kind is not ShellCallOutput))
 """Items that can refer to stored items."""
@@ -86,8 +84,8 @@ class Context(Struct):
     conversation_end: int | None = None
     """The position in the conversation of the new input."""
     tenant: str = ""
-    is_large: bool = False
-    """All of it is processed in a thread."""
+    work: int = 0
+    """Bytes of JSON that take as long as its items without those of a chain: see `Offload.run`."""
     is_recalled: bool = False
     """The history is not in the store: it must be stored with the response."""
 
@@ -108,11 +106,9 @@ class Context(Struct):
             self.memory.close()
 
     @property
-    def is_translated_in_thread(self) -> bool:
-        """Whether the items are now translated and encoded in a thread: other requests can extend
-        the chain.
-        """
-        return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
+    def work_with_chain(self) -> int:
+        """Bytes of JSON that now take as long as all items: other requests can extend the chain."""
+        return self.work if self.prefix is None else max(self.work, self.prefix.log.work)
 
 
 async def load_context(
@@ -122,7 +118,7 @@ async def load_context(
     recalled: Sequence[StoredItem] | None = None,
     *,
     needs_input: bool = True,
-    is_large: bool = False,
+    work: int = 0,
     memory: Account | None = None,
 ) -> Context:
     """Return the context of any request.
@@ -130,8 +126,8 @@ async def load_context(
     It holds memory, which must be released when the response has ended.
 
     `recalled` is the state that the previous response left for the next one, if it is known without
-    the store. Large data, by its items or as the caller states (`is_large`), is checked in threads.
-    `memory` is the existing account of the response.
+    the store. `work` are the bytes of the request that are to be processed, and `memory` is the
+    existing account of the response.
 
     Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an
     `item_reference` to an unknown item (404), an empty input, and a call or an output without its
@@ -139,9 +135,7 @@ async def load_context(
     `AntiphonError` (503) if no memory is free now.
     """
     memory = memory or Account(parts.memory, tenant)
-    context = Context(
-        tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory
-    )
+    context = Context(tenant=tenant, is_recalled=recalled is not None, work=work, memory=memory)
     loading = _Loading(parts, request, context, HistoryMemory(parts.bounds, memory))
     # In this order: see the module.
     try:
@@ -185,7 +179,7 @@ class _Loading:
             parts.bounds.check_input(len(self.provided))
         if recalled is not None:
             await self._intake.known(recalled)
-            context.is_large = context.is_large or _size(recalled) > LARGE
+            context.work = max(context.work, _size(recalled) // STORED)
             context.history = await load_items(recalled, parts.reads, parts.offload, context.tenant)
         elif request.previous_response_id is not None:
             context.prefix = await _chain(
@@ -209,7 +203,7 @@ class _Loading:
         if stored is None:
             raise conversation_not_found(conversation_id)
         await self._intake.read(stored)
-        context.is_large = context.is_large or _size(stored) > LARGE
+        context.work = max(context.work, _size(stored) // STORED)
         context.history = await load_items(stored, parts.reads, parts.offload, context.tenant)
         context.conversation_end = conversation.next_position
 
@@ -219,16 +213,15 @@ class _Loading:
         context = self._context
         provided = self.provided
         # Items are counted here, and not characters: a body with a long text is large already.
-        is_long = len(provided) > MANY and not isinstance(provided, str)
-        context.is_large = context.is_large or is_long or type(provided) is SentItems
+        if not isinstance(provided, str):
+            context.work = max(context.work, len(provided) * ITEM)
         # A long input was kept as raw JSON: what the last request of the conversation already had
         # is not decoded.
         if type(provided) is SentItems:
             is_stored = self._request.store is not False
-            reading = parts.offload.run(
+            sent, items, content_parts = await parts.offload.in_thread(
                 context.tenant, read_sent, provided, parts.new_id, is_stored=is_stored
             )
-            sent, items, content_parts = await reading
             await self._intake.add(weight(0, content_parts))
             # The known beginning was checked with that request, and has its messages:
             # only the rest is new.
@@ -238,13 +231,11 @@ class _Loading:
                 context.items = ModelConversation(items, sent.prefix)
                 self._is_checked = True
                 return
-        elif context.is_large:
+        else:
             items, content_parts = await parts.offload.run(
-                context.tenant, normalised, provided, parts.new_id
+                context.tenant, context.work, normalised, provided, parts.new_id
             )
             await self._intake.add(weight(0, content_parts))
-        else:
-            items = normalise_input(provided, parts.new_id) if provided else []
         # Some clients send the calls of the last answer again, together with their outputs.
         if (
             context.history
@@ -263,25 +254,18 @@ class _Loading:
                 await refers.recall_signature(item)
         # The translated turns of a chain are shared with other requests, so a thread
         # builds its own.
-        prefix = None if context.is_large else context.prefix
+        prefix = context.prefix if context.work <= LARGE else None
         context.items = ModelConversation([*context.history, *context.input], prefix)
         # With a prefix, the items before it are already translated, so their number does not count.
-        context.is_large = context.is_large or (
-            len(context.items) > MANY and context.prefix is None
-        )
+        if context.prefix is None:
+            context.work = max(context.work, len(context.items) * ITEM)
 
     async def check(self) -> None:
         """Raise `ClientError` (400) if the new input does not match the history."""
         request = self._request
         context = self._context
-        if self._is_checked:
-            return
-        if context.is_large:
-            await self._parts.offload.run(context.tenant, _check, request, context)
-        elif context.history or request.conversation is not None:
-            _check(request, context)
-        else:
-            check_calls(context.items)
+        if not self._is_checked:
+            await self._parts.offload.run(context.tenant, context.work, _check, request, context)
 
 
 def _size(stored: Sequence[StoredItem]) -> int:
@@ -353,11 +337,11 @@ def duplicate_item(item_id: str, param: str = "input") -> ClientError:
     )
 
 
-def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False) -> StoredItem:
+def store_item(item: Item, sealed: str | None = None, size: int = 0) -> StoredItem:
     """Return an item as it is stored; `encrypted_content` is stored separately, except for a
     compaction.
 
-    Data that can be large is encoded piece by piece, in a thread.
+    `size` are the bytes of the whole to which it belongs: of large data each item can be large.
     """
     if isinstance(item, WITH_STATE) and item.encrypted_content:
         sealed = item.encrypted_content
@@ -370,7 +354,10 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
         from antiphon.protocol.stored_images import as_stored  # noqa: PLC0415 - few items are images
 
         stored, image = as_stored(stored)
-    body = b"".join(pieces(msgspec.to_builtins(stored), _encode)) if is_large else _encode(stored)
+    if size <= LARGE:  # not `encoded`: each item of a small response would pay for the call
+        body = _encode(stored)
+    else:
+        body = b"".join(pieces(msgspec.to_builtins(stored), _encode))
     if image is None:
         return StoredItem(str(item.id), body, sealed)
     return StoredItem(str(item.id), body, sealed, image.blob, image.size)

@@ -21,6 +21,7 @@ from antiphon.protocol.items.messages import InputItem, Reasoning
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.sizes import LARGE, MANY, STORED
 from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.signed_calls import sign
 
@@ -30,16 +31,15 @@ WITH_STATE = (
 )
 """Items with sealed content that only this server can read."""
 
-FEW = 250
+FEW = MANY
 """Items in a slice: decoding them and adding them to a context takes less than five
 milliseconds.
 """
 
-FEW_BYTES = 1024 * 1024
-"""Bytes at which a slice ends. A larger slice is decoded in a thread."""
-
-LARGE = 64 * 1024
-"""Bytes of an item above which it is decoded in slices, if that is done in a thread."""
+FEW_BYTES = LARGE * STORED
+"""Bytes at which a slice ends. A larger slice is decoded in a thread, and a larger item value by
+value.
+"""
 
 UNSHARED = FairScheduler()
 """A turn that lets everything start at once: for programs without tenants."""
@@ -68,17 +68,20 @@ async def load_few(
 
     Without `offload`, large ones are decoded here, too.
     """
-    if offload is None or sum(len(item.body) for item in stored) <= FEW_BYTES:
-        return list(map(load_item, stored))
-    return await offload.run(tenant, _load_large, stored)
+    if offload is None:
+        return _load(stored)
+    size = sum([len(item.body) for item in stored])
+    return await offload.run(tenant, size // STORED, _load, stored)
 
 
 async def load_items(
     stored: Sequence[StoredItem], reads: FairScheduler, offload: Offload, tenant: str
 ) -> list[InputItem]:
     """Return stored items as they were."""
-    parts = in_slices(stored, reads, tenant)
-    return [item async for part in parts for item in await load_few(part, offload, tenant)]
+    items: list[InputItem] = []
+    async for part in in_slices(stored, reads, tenant):
+        items += await load_few(part, offload, tenant)
+    return items
 
 
 async def in_slices(
@@ -105,9 +108,9 @@ async def in_slices(
         raise AntiphonError.overloaded(text) from error
 
 
-def _load_large(stored: Sequence[StoredItem]) -> list[InputItem]:
+def _load(stored: Sequence[StoredItem]) -> list[InputItem]:
     return [
-        load_item(item) if len(item.body) <= LARGE else _load_in_slices(item) for item in stored
+        load_item(item) if len(item.body) <= FEW_BYTES else _load_in_slices(item) for item in stored
     ]
 
 

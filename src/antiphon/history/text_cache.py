@@ -49,7 +49,7 @@ class StoredTexts:
             return None
         if found is None or not is_as_named(found.kind, filename):
             return None
-        text = await self.offload.run(tenant, _text, found.body)
+        text = await self.offload.in_thread(tenant, _text, found.body)
         return Document(text, found.pages, found.is_cut, found.kind)
 
     async def save(
@@ -59,7 +59,7 @@ class StoredTexts:
 
         The store has one text for each content: the one within other limits is replaced.
         """
-        body = await self.offload.run(tenant, _compressed, document.text)
+        body = await self.offload.in_thread(tenant, _compressed, document.text)
         if len(body) > LARGEST_CACHED:
             return
         expires_at = int(self.now()) + self.retention

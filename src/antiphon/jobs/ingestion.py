@@ -153,7 +153,7 @@ async def _write(
     await memory.obtain(weight_of_file(file, parts.memory.most(file.tenant)))
     text = await _text(parts, file)
     # A limit on the work, and so on the cost, of embedding: checked before the first request.
-    tokens = await parts.offload.run(file.tenant, estimate_tokens, text)
+    tokens = await parts.offload.in_thread(file.tenant, estimate_tokens, text)
     if tokens > MOST_TOKENS:
         raise DocumentError(
             "invalid_file",
@@ -217,7 +217,7 @@ async def _parts(
     """Cut a text in threads, some chunks at a time."""
     entry = ingestion.file
     chunks = chunks_of(text, entry.chunk_tokens, entry.overlap_tokens)
-    while part := await parts.offload.run(entry.tenant, _some, chunks):
+    while part := await parts.offload.in_thread(entry.tenant, _some, chunks):
         yield part
 
 

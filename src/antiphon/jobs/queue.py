@@ -21,7 +21,7 @@ from antiphon.objects.responses import Responses
 from antiphon.protocol.requests import BackgroundOptions, CreateResponse, LocalRequest
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
-from antiphon.protocol.validation.validate import LARGE, decode_request
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.checkpoints import from_bytes
 from antiphon.recording.facts import ResponseOrigin, facts_of, origin_of
 from antiphon.recording.persistence import (
@@ -43,12 +43,12 @@ from antiphon.runs.prepare import (
 )
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
+from antiphon.sizes import ITEM
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.telemetry.context import note
-from antiphon.translation.to_chat_completions.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.permitted import permit, restriction
 from antiphon.webhooks.announcement import announcement
@@ -118,7 +118,7 @@ class BackgroundQueue:
 async def _enqueue(
     parts: JobParts, request: CreateResponse, body: bytes, identity: RequestIdentity
 ) -> Queued:
-    context = await gather(parts.run, request, identity.tenant, is_large=identity.is_large)
+    context = await gather(parts.run, request, identity.tenant, work=identity.work)
     try:
         return await _put(parts, request, body, identity, context)
     finally:
@@ -156,12 +156,9 @@ async def _put(
     facts = None
     if parts.run.facts is not None:
         facts = facts_of(origin_of(request, identity), response, context.input, parts.run.now())
-    if context.is_large:
-        stored = await parts.run.offload.run(
-            identity.tenant, retention.of, response, context, {}, facts
-        )
-    else:
-        stored = retention.of(response, context, {}, facts)
+    stored = await parts.run.offload.run(
+        identity.tenant, context.work, retention.of, response, context, {}, facts
+    )
     frames = frames_of(writer.take()) if stored.is_streamed else []
     saved = without_credentials(request, body)
     most = parts.queue_per_tenant
@@ -297,15 +294,10 @@ async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
     stored = job.response
     await intake.add(weight_of_json(job.request))
     await intake.known(stored.input)
-    is_large = len(job.request) > LARGE or len(stored.input) > MANY
-    if is_large:
-        request = await parts.run.offload.run(stored.tenant, decode_request, job.request, _takes)
-        items = await load_items(
-            stored.input, parts.run.history.reads, parts.run.offload, stored.tenant
-        )
-    else:
-        request = decode_request(job.request, _takes)
-        items = [load_item(item) for item in stored.input]
+    size = len(job.request)
+    offload = parts.run.offload
+    request = await offload.run(stored.tenant, size, decode_request, job.request, _takes)
+    items = await load_items(stored.input, parts.run.history.reads, offload, stored.tenant)
     if request.prompt is not None:
         from antiphon.history.prompted import restore  # noqa: PLC0415 - few requests name a prompt
 
@@ -322,7 +314,7 @@ async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
         next_number=job.next_number,
         begins=job.resume_number <= QUEUED,
         checkpoint=from_bytes(job.checkpoint),
-        is_large=is_large,
+        size=max(size, len(items) * ITEM),
         defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now()
         if job.uses_idle
         else 0,

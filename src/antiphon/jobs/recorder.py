@@ -135,12 +135,10 @@ class BackgroundRecorder:
             events = [*self._pending, *end]
             self._pending = []
             context = self.run.context
-            if context.is_large:
-                saved = await self._parts.run.offload.run(
-                    context.tenant, self._retention.of, response, context, sealed, self.facts
-                )
-            else:
-                saved = self._retention.of(response, context, sealed, self.facts)
+            make = self._retention.of
+            saved = await self._parts.run.offload.run(
+                context.tenant, context.work, make, response, context, sealed, self.facts
+            )
             stored = ended(saved, self._parts.run.now())
             is_stored = await self._persist(
                 lambda: self._parts.store.write(

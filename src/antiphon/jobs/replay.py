@@ -9,10 +9,10 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.objects.items import RETAINED, ItemViews
-from antiphon.objects.large import LARGE, decoded
 from antiphon.objects.pages import not_found
 from antiphon.process import ProcessState
 from antiphon.protocol.json_pieces import encode_large
+from antiphon.protocol.json_slices import decoded
 from antiphon.storage.operations import event_log, responses
 from antiphon.storage.records.jobs import EventFrames
 from antiphon.storage.records.responses import StoredResponse
@@ -54,6 +54,7 @@ class Replays:
         Raises `CutOff`.
         """
         generation: int | None = None
+        offload = self._views.capacity.offload
         with self._process.wakes.expect(response_id) as change:
             while True:
                 read = partial(self._store.read, event_log.tail, tenant, response_id, after)
@@ -66,12 +67,9 @@ class Replays:
                     raise CutOff
                 generation = tail.generation
                 for frames in tail.frames:
-                    is_whole = padding and frames.first > after
-                    body = (
-                        frames.body
-                        if is_whole
-                        else await self._displayed(tenant, frames, after, padding)
-                    )
+                    body = frames.body
+                    if not padding or frames.first <= after:
+                        body = await offload.run(tenant, len(body), _part, frames, after, padding)
                     if RETAINED not in body:
                         yield body
                     else:
@@ -83,14 +81,6 @@ class Replays:
                 if not tail.frames:
                     await change.wait(POLL_INTERVAL)
 
-    async def _displayed(
-        self, tenant: str, frames: EventFrames, after: int, padding: bool
-    ) -> bytes:
-        """Return the frames that a client has not received; large ones are split in a thread."""
-        if len(frames.body) <= LARGE:
-            return _part(frames, after, padding)
-        return await self._views.capacity.offload.run(tenant, _part, frames, after, padding)
-
     async def _with_images(self, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
         """Yield each event, with its images."""
         from antiphon.objects.images import event_with_images  # noqa: PLC0415 - few responses have images
@@ -100,6 +90,7 @@ class Replays:
 
 
 def _part(frames: EventFrames, after: int, padding: bool) -> bytes:
+    """Return the frames that a client has not received."""
     body = frames.body
     if frames.first <= after:
         events = body.split(b"\n\n")

@@ -42,13 +42,13 @@ from antiphon.protocol.requests import CreateResponse, Include
 from antiphon.protocol.resources import InputItemsQuery
 from antiphon.protocol.response import Response
 from antiphon.protocol.results import InputTokenCount
-from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
 from antiphon.protocol.validation.queries import (
     decode_include,
     decode_input_items_query,
     decode_stream_query,
 )
-from antiphon.protocol.validation.validate import LARGE, decode_json, decode_request
+from antiphon.protocol.validation.validate import decode_json
+from antiphon.sizes import LARGE
 
 if TYPE_CHECKING:
     from antiphon.library.api import Api
@@ -131,11 +131,9 @@ class Calls:
                 return await direct(await self.gateway())
 
     async def send(self, kind: type[T], call: ApiCall, options: Options) -> T:
-        """Return the result of the HTTP API as a typed object; a large one is read in a thread."""
+        """Return the result of the HTTP API as a typed object."""
         body, _ = await self._reply(call, options)
-        if len(body) <= LARGE:
-            return read_object(decode_json(body), kind)
-        return await (await self.gateway()).offload(TENANT, _read_body, body, kind)
+        return await (await self.gateway()).offload(TENANT, len(body), _read_body, body, kind)
 
     def pages(
         self,
@@ -178,9 +176,8 @@ class Calls:
                     for line in lines:
                         if line != DONE:
                             has_events = True
-                            yield [
-                                await gateway.offload(TENANT, read_image_event, line[len(DATA) :])
-                            ]
+                            data = line[len(DATA) :]
+                            yield [await gateway.in_thread(TENANT, read_image_event, data)]
             if not has_events:
                 raise BackendError(
                     "The backend returned images without a stream. "
@@ -210,9 +207,7 @@ class Calls:
                     return read_object(msgspec.to_builtins(queued.response), Response)
                 run = await gateway.create(request, identity)
                 response = await run.result()
-                return await self.read(
-                    Response, msgspec.to_builtins(response), is_large=identity.is_large
-                )
+                return await self.read(Response, msgspec.to_builtins(response), identity.work)
 
     async def batches(self, parameters: Mapping[str, Any]) -> AsyncGenerator[Sequence[Event], None]:
         """Create a response; yield its events as they arrive."""
@@ -251,18 +246,18 @@ class Calls:
 
     async def decoded(
         self, parameters: Mapping[str, Any], decode: Callable[[bytes], R]
-    ) -> tuple[R, bool]:
-        """Return parameters as a request, and whether it is large. Raises `ClientError`."""
+    ) -> tuple[R, int]:
+        """Return parameters as a request, and the bytes of its JSON. Raises `ClientError`."""
         body = encoded(without_options(parameters))
-        if len(body) <= LARGE:
-            return decode(body), False
-        return await (await self.gateway()).offload(TENANT, decode, body), True
+        size = len(body)
+        return await (await self.gateway()).offload(TENANT, size, decode, body), size
 
-    async def read(self, kind: type[T], data: JsonObject, *, is_large: bool = False) -> T:
-        """Return what the gateway returned as a typed object; a large one is read in a thread."""
-        if not is_large and not isinstance(data, LargeObject):
-            return read_object(data, kind)
-        return await (await self.gateway()).offload(TENANT, _read_large, data, kind)
+    async def read(self, kind: type[T], data: JsonObject, size: int = 0) -> T:
+        """Return what the gateway returned for a request of `size` bytes as a typed object."""
+        gateway = await self.gateway()
+        if isinstance(data, LargeObject):
+            return await gateway.in_thread(TENANT, _read_large, data, kind)
+        return await gateway.offload(TENANT, size, read_object, data, kind)
 
     async def _reply(self, call: ApiCall, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
         async with limited(options.timeout):
@@ -289,24 +284,14 @@ class Calls:
         self, parameters: Mapping[str, Any], *, stream: bool
     ) -> tuple[Gateway, CreateResponse, bytes, RequestIdentity]:
         gateway = await self.gateway()
-        if not gateway.accepts_work:
+        if not gateway.process.accepts_work:
             raise going_away()
         body = encoded(_creation(parameters, stream=stream))
-        request, is_large = await self._decoded_request(gateway, body)
+        request, work = await gateway.decode(TENANT, body)
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(TENANT, request, len(body))
-        identity = RequestIdentity(
-            TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large
-        )
+        identity = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), work=work)
         return gateway, request, body, identity
-
-    async def _decoded_request(self, gateway: Gateway, body: bytes) -> tuple[CreateResponse, bool]:
-        accepts = gateway.accepts
-        if len(body) <= LARGE and HAS_TOOLS in body:
-            return decode_with_tools(body, accepts, gateway.tools, TENANT), False
-        if len(body) <= LARGE:
-            return decode_request(body, accepts), False
-        return await gateway.decode_large(TENANT, body)
 
 
 @contextmanager
@@ -381,18 +366,14 @@ async def _whole(frames: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
 async def _read_lines(
     gateway: Gateway, lines: Sequence[bytes]
 ) -> AsyncGenerator[Sequence[Event], None]:
-    """Yield the events in lines that arrived together; if they are large, one by one, each read in
-    a thread.
-    """
-    if sum(map(len, lines)) <= LARGE:
-        yield [_event(line) for line in lines]
-        return
-    for line in lines:
-        yield [await gateway.offload(TENANT, _event, line)]
+    """Yield the events in lines that arrived together; large ones one by one."""
+    size = sum(map(len, lines))
+    for some in [lines] if size <= LARGE else [[line] for line in lines]:
+        yield await gateway.offload(TENANT, size, _events, some)
 
 
-def _event(line: bytes) -> Event:
-    return read_event(decode_json(line[len(DATA) :]))
+def _events(lines: Sequence[bytes]) -> Sequence[Event]:
+    return [read_event(decode_json(line[len(DATA) :])) for line in lines]
 
 
 def _read_body(body: bytes, kind: type[T]) -> T:
@@ -400,6 +381,4 @@ def _read_body(body: bytes, kind: type[T]) -> T:
 
 
 def _read_large(data: JsonObject, kind: type[T]) -> T:
-    return read_object(
-        decode_json(encode_large(data)) if isinstance(data, LargeObject) else data, kind
-    )
+    return read_object(decode_json(encode_large(data)), kind)

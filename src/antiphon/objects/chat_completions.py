@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from antiphon.objects.large import Capacity, built_object, decoded, size_of
+from antiphon.objects.large import Capacity, built_object, size_of
 from antiphon.objects.pages import LONGEST_ID, JsonObject, not_found, page_of, unknown_bound
+from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
 from antiphon.recording.completion_recorder import CompletionParts, CompletionRecorder
 from antiphon.recording.quota import StorageQuota
@@ -31,15 +32,13 @@ class ChatCompletions:
         self._capacity = capacity
         self._quota = quota
 
-    async def record(
-        self, request: JsonObject, tenant: str, size: int, *, is_large: bool = False
-    ) -> CompletionRecorder:
+    async def record(self, request: JsonObject, tenant: str, size: int) -> CompletionRecorder:
         """Return the recorder for the response to a request of `size` bytes.
 
         Raises `ClientError` (429): quota.
         """
         reservation = await self._quota.reserve(tenant, size)
-        return CompletionRecorder(self._parts, request, tenant, reservation, is_large=is_large)
+        return CompletionRecorder(self._parts, request, size, tenant, reservation)
 
     async def list(self, tenant: str, query: CompletionsQuery) -> JsonObject:
         """Return a page of the tenant's completions.

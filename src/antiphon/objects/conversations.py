@@ -46,10 +46,12 @@ class Conversations:
         self._new_id = new_id
         self._now = now
 
-    async def create(self, request: CreateConversation, identity: RequestIdentity) -> JsonObject:
-        """Create a conversation with its first items.
+    async def create(
+        self, request: CreateConversation, identity: RequestIdentity, size: int = 0
+    ) -> JsonObject:
+        """Create a conversation with its first items, by a request of `size` bytes.
 
-        The ticket has its id, and whether the items are large.
+        The ticket has its id.
         """
         metadata = msgspec.json.encode(request.metadata or {})
         conversation = StoredConversation(
@@ -58,9 +60,7 @@ class Conversations:
         displayed = _displayed(conversation)
         body = msgspec.json.encode(displayed)
         reply = StoredReply(identity.tenant, identity.key, False, body) if identity.key else None
-        items = await self._new_items(
-            identity.tenant, request.items or [], is_large=identity.is_large
-        )
+        items = await self._new_items(identity.tenant, request.items or [], size)
         self._check_room(conversation, items)
         with await self._quota.reserve(identity.tenant, size_of(items)):
             await self._store.write(conversations.create, conversation, items, reply)
@@ -104,19 +104,16 @@ class Conversations:
         conversation_id: str,
         request: AddItems,
         include: Sequence[Include],
-        *,
-        is_large: bool = False,
+        size: int = 0,
     ) -> JsonObject:
-        """Append items to a conversation and return them as a list.
-
-        Large items are encoded in a thread.
+        """Append items to a conversation, by a request of `size` bytes, and return them as a list.
 
         Raises `ClientError`: 404 if the conversation is unknown; 400 while it is locked, if it
         already has one of the items, or if it has no room for them; 429 if the tenant has reached
         its storage limit.
         """
         conversation = await self._load(tenant, conversation_id)
-        items = await self._new_items(tenant, request.items, is_large=is_large)
+        items = await self._new_items(tenant, request.items, size)
         self._check_room(conversation, items)
         with await self._quota.reserve(tenant, size_of(items)):
             outcome = await self._store.write(conversations.add, tenant, conversation_id, items)
@@ -188,13 +185,11 @@ class Conversations:
     def _check_room(self, conversation: StoredConversation, items: Sequence[StoredItem]) -> None:
         self._bounds.check_addition(conversation, len(items), size_of(items))
 
-    async def _new_items(self, tenant: str, items: Any, *, is_large: bool) -> Sequence[StoredItem]:
+    async def _new_items(self, tenant: str, items: Any, size: int) -> Sequence[StoredItem]:
         def stored() -> Sequence[StoredItem]:
-            return [
-                store_item(item, is_large=is_large) for item in normalise_input(items, self._new_id)
-            ]
+            return [store_item(item, size=size) for item in normalise_input(items, self._new_id)]
 
-        return await self._offload.run(tenant, stored) if is_large else stored()
+        return await self._offload.run(tenant, size, stored)
 
 
 def _found(conversation: StoredConversation | None, conversation_id: str) -> StoredConversation:

@@ -18,7 +18,8 @@ from antiphon.objects.file_limits import ContentRoom, FileLimits, over_quota, ov
 from antiphon.objects.pages import JsonObject, page_of, unknown_bound
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.sharing.offload import Offload
+from antiphon.sharing.offload import Offload, thread_turns
+from antiphon.sizes import ROW
 from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.operations import files, sizes
 from antiphon.storage.records.files import FileQuery, StoredFile
@@ -34,9 +35,6 @@ RETRY = 3600
 
 SWEPT_AT_ONCE = 100
 """Maximum number of stale blobs to delete in one step."""
-
-FEW = 500
-"""Files that are listed and encoded in less than a millisecond or two."""
 
 
 class Digest(Protocol):
@@ -60,7 +58,7 @@ class Written:
 class Files:
     """The files of all tenants.
 
-    A `FileReader`. `offload` builds large pages in a thread, if there is one.
+    A `FileReader`. `offload` builds large pages.
     """
 
     def __init__(
@@ -74,7 +72,7 @@ class Files:
         self._store = store
         self._blobs = blobs
         self._now = clock
-        self._offload = offload
+        self._offload = offload or Offload(thread_turns())
         self.limits = limits or FileLimits()
         self._receiving: dict[str, int] = {}
         """Bytes of the content that this process is receiving, by owner."""
@@ -110,9 +108,7 @@ class Files:
     async def list(self, tenant: str, query: FilesQuery) -> JsonObject:
         """Return a page of the files; a large page is built in a thread. Raises as `page`."""
         page = await self.page(tenant, query)
-        if len(page.data) <= FEW or self._offload is None:
-            return _displayed_page(page)
-        return await self._offload.run(tenant, _displayed_page, page)
+        return await self._offload.run(tenant, len(page.data) * ROW, _displayed_page, page)
 
     async def retrieve(self, tenant: str, file_id: str) -> JsonObject:
         """Return a file. Raises `ClientError` (404) if it is unknown, `StoreError`."""

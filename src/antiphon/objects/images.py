@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from antiphon.objects.files import Files
-from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject, encode_large
+from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.stored_images import StoredImage, as_base64
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.blobs.base import FileReader

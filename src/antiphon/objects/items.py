@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from antiphon.access.keyring import Keyring
-from antiphon.objects.large import LARGE, Capacity, built_object, decoded, size_of
+from antiphon.objects.large import Capacity, built_object, size_of
 from antiphon.objects.pages import JsonObject, page_of
+from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.resources import InputItemsQuery
+from antiphon.sizes import LARGE
 from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.storage.store import Store
 from antiphon.translation.hosted_call import APART

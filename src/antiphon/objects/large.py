@@ -1,17 +1,13 @@
-"""Decodes and encodes large stored data in slices, in threads, so that a large item does not block
-the event loop.
-"""
+"""Creates large objects in threads, so that a large item does not block the event loop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec
 
-import msgspec
-
 from antiphon.protocol.json_pieces import LargeObject
-from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
+from antiphon.sizes import LARGE
 from antiphon.storage.records.responses import StoredItem
 
 P = ParamSpec("P")
@@ -23,10 +19,6 @@ class Capacity:
 
     offload: Offload
     memory: Memory
-
-
-LARGE = 64 * 1024
-"""Number of bytes of JSON from which it is decoded and encoded in a thread."""
 
 
 async def built_object(
@@ -48,7 +40,7 @@ async def built_object(
         return make(*args, **kwargs)
     account = Account(capacity.memory, tenant)
     account.take(weight(size))
-    created = LargeObject(await capacity.offload.run(tenant, make, *args, **kwargs))
+    created = LargeObject(await capacity.offload.in_thread(tenant, make, *args, **kwargs))
     created.account = account
     return created
 
@@ -59,8 +51,3 @@ def size_of(items: Sequence[StoredItem]) -> int:
     for item in items:
         size += len(item.body) + len(item.sealed or "")
     return size
-
-
-def decoded(body: bytes) -> Any:
-    """Return decoded JSON as plain data."""
-    return msgspec.json.decode(body) if len(body) <= LARGE else decode_in_slices(body)

@@ -32,9 +32,6 @@ from antiphon.storage.records.pages import ListQuery, Page
 from antiphon.storage.records.prompts import StoredPrompt
 from antiphon.storage.store import Store
 
-LARGE = 64 * 1024
-"""Bytes of a request above which it is encoded in a thread."""
-
 MOST_VERSIONS = 10_000
 """Maximum number of versions of all prompts of a tenant."""
 
@@ -72,9 +69,7 @@ class Prompts:
         if not isinstance(request.prompt, PromptParam):
             return request, b""
         resolved = await self._merged(tenant, request, request.prompt)
-        if size <= LARGE:
-            return resolved, encode_resolved(resolved)
-        return resolved, await self._offload.run(tenant, encode_resolved, resolved)
+        return resolved, await self._offload.run(tenant, size, encode_resolved, resolved)
 
     async def _merged(
         self, tenant: str, request: CreateResponse, prompt: PromptParam

@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Raw, to_builtins
 from msgspec.json import Encoder
 
+from antiphon.sizes import LARGE
+
 DEEPEST = 10
 """Levels of containers that are split; the strings of a message's parts are seven levels deep."""
 
@@ -118,6 +120,18 @@ def weight(value: Any) -> int:
             else:
                 left.append(member)
     return total
+
+
+def pieces_by_size(
+    value: Any, size: int, encode: Callable[[Any], bytes], *, is_sorted: bool = False
+) -> Iterable[bytes]:
+    """Return JSON of about `size` bytes, encoded by `encode`: all of it, large JSON in pieces."""
+    return (encode(value),) if size <= LARGE else pieces(value, encode, is_sorted=is_sorted)
+
+
+def encoded(value: Any, size: int, encode: Callable[[Any], bytes] = _encode) -> bytes:
+    """Return the same as a whole."""
+    return b"".join(pieces_by_size(value, size, encode))
 
 
 class LargeObject(dict[str, Any]):

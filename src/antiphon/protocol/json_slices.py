@@ -25,6 +25,7 @@ from antiphon.protocol.json_texts import (
     moved,
     place_of,
 )
+from antiphon.sizes import LARGE
 
 WINDOW = 8 * 1024
 """Bytes that the scan reads in one step."""
@@ -92,6 +93,11 @@ def count_openings(body: bytes, most: int) -> int:
             found += 1
             at = body.find(mark, at + 1)
     return found
+
+
+def decoded(body: bytes) -> Any:
+    """Return decoded JSON that was checked before; a large body is decoded in slices."""
+    return decode_value(body) if len(body) <= LARGE else decode_in_slices(body)
 
 
 def decode_in_slices(body: bytes, readers: Readers = NO_READERS) -> Any:

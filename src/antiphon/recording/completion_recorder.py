@@ -6,18 +6,18 @@ incomplete answer, or one that is not a chat completion, is passed on unchanged 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 
 from antiphon.errors import log
 from antiphon.forwarding.passthrough import PassthroughSink
 from antiphon.ids import Clock, NewId
-from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.json_pieces import encoded
 from antiphon.recording.quota import StorageReservation
-from antiphon.sharing.memory import LARGE, Account, Memory
+from antiphon.sharing.memory import Account, Memory
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
@@ -38,9 +38,6 @@ ECHOED = (
 
 MAX_ANSWER = 64 * 1024 * 1024
 """Maximum bytes of an answer."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -68,18 +65,17 @@ class CompletionRecorder:
         self,
         parts: CompletionParts,
         request: dict[str, Any],
+        size: int,
         tenant: str,
         reservation: StorageReservation,
-        *,
-        is_large: bool,
     ) -> None:
         self._shared = parts
         self._tenant = tenant
-        self._is_large = is_large
         self._request = request
+        self._size = size
+        """Bytes of the request and of the response so far."""
         self._reservation = reservation
         self._account = Account(parts.memory, tenant)
-        self._size = 0
         self._parts: list[bytes] = []
         self._events: EventDecoder | None = None
         self._fold = CompletionFold()
@@ -116,7 +112,7 @@ class CompletionRecorder:
         """
         self._account.take(len(part))
         self._size += len(part)
-        if self._size > MAX_ANSWER:
+        if self._account.retained > MAX_ANSWER:
             raise too_large(MAX_ANSWER)
         if self._events is not None:
             await self._pass_events(self._events, part, is_last=not more_body)
@@ -126,7 +122,8 @@ class CompletionRecorder:
             await self._pass_plain(b"".join([*self._parts, part]))
 
     async def _pass_plain(self, body: bytes) -> None:
-        stored, reply = await self._run(self._read_plain, body)
+        run = self._shared.offload.run
+        stored, reply = await run(self._tenant, self._size, self._read_plain, body)
         await self._save(stored)
         await self._sink.begin(*self._head)
         await self._sink.write(reply, more_body=False)
@@ -137,7 +134,7 @@ class CompletionRecorder:
         if completion is None:
             return None, body
         completion["id"] = self._id
-        return self._stored(completion), _of_pieces(completion)
+        return self._stored(completion), encoded(completion, self._size)
 
     async def _pass_events(self, events: EventDecoder, part: bytes, *, is_last: bool) -> None:
         passed = (
@@ -171,7 +168,8 @@ class CompletionRecorder:
     async def _store_stream(self, *, is_ended: bool) -> None:
         if not self._is_over:
             self._is_over = True
-            await self._save(await self._run(self._read_stream, is_ended))
+            run = self._shared.offload.run
+            await self._save(await run(self._tenant, self._size, self._read_stream, is_ended))
 
     def _read_stream(self, is_ended: bool) -> StoredCompletion | None:
         completion = self._fold.completion(is_ended=is_ended)
@@ -194,10 +192,10 @@ class CompletionRecorder:
         displayed["model"] = completion.get("model") or request["model"]
         return StoredCompletion(
             id=self._id,
-            body=_of_pieces(displayed),
+            body=encoded(displayed, self._size),
             models=(str(displayed["model"]), request["model"]),
             metadata=_encode(request.get("metadata") or {}),
-            messages=[_of_pieces(message) for message in request["messages"]],
+            messages=[encoded(message, self._size) for message in request["messages"]],
             tenant=self._tenant,
             expires_at=now + self._shared.retention,
         )
@@ -207,16 +205,3 @@ class CompletionRecorder:
             log.warning("A chat completion was not stored: the backend's answer was not complete.")
         else:
             await self._shared.store.write(chat_completions.save, stored)
-
-    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Process the response and the request, in a thread if they are large."""
-        if self._size <= LARGE and not self._is_large:
-            return function(*args, **kwargs)
-        return await self._shared.offload.run(self._tenant, function, *args, **kwargs)
-
-
-def _of_pieces(value: Any) -> bytes:
-    """Return JSON, encoded piece by piece: one call for a large value would block
-    the event loop.
-    """
-    return b"".join(pieces(value, _encode))

@@ -10,9 +10,8 @@ import msgspec
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import NewId
 from antiphon.process import ProcessState
-from antiphon.protocol.json_pieces import pieces
-from antiphon.protocol.json_slices import decode_in_slices
-from antiphon.protocol.validation.validate import LARGE
+from antiphon.protocol.json_pieces import pieces_by_size
+from antiphon.protocol.json_slices import decoded
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import idempotency
@@ -72,10 +71,7 @@ class IdempotencyKeys:
         with another request, 409 if the other takes too long (specification of bad inputs: the IETF
         draft defines both).
         """
-        if len(body) <= LARGE:
-            fingerprint = _fingerprint(path, body)
-        else:
-            fingerprint = await self._offload.run(tenant, _fingerprint_of_large, path, body)
+        fingerprint = await self._offload.run(tenant, len(body), _fingerprint, path, body)
         response_id = self._new_id(prefix)
         waited = 0.0
         # Registered before it is reserved: a process that holds a lease must send heartbeats.
@@ -128,14 +124,9 @@ class IdempotencyKeys:
 
 def _fingerprint(path: str, body: bytes) -> bytes:
     """Fingerprint a request; the order of keys and the whitespace between them do not matter."""
-    value = msgspec.json.encode(msgspec.json.decode(body or b"{}"), order="sorted")
-    return hashlib.sha256(path.encode() + b"\0" + value).digest()
-
-
-def _fingerprint_of_large(path: str, body: bytes) -> bytes:
-    """Return the same fingerprint, computed piece by piece."""
     digest = hashlib.sha256(path.encode() + b"\0")
-    for piece in pieces(decode_in_slices(body), _encode, is_sorted=True):
+    value = decoded(body or b"{}")
+    for piece in pieces_by_size(value, len(body), _encode, is_sorted=True):
         digest.update(piece)
     return digest.digest()
 

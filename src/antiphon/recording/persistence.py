@@ -19,7 +19,7 @@ from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import conversations, idempotency
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
-from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 from antiphon.translation.wire import encode
@@ -45,10 +45,10 @@ class RequestIdentity(msgspec.Struct, frozen=True):
     response_id: str = ""
     key: str = ""
     taken: Reservation = NOTHING_RESERVED
-    is_large: bool = False
-    """Whether its request is so large that it is processed in threads."""
     size: int = 0
     """Bytes of its request."""
+    work: int = 0
+    """Bytes of it to be processed: without tools that are known, and with its prompt. 0 is few."""
 
 
 def identified(identity: RequestIdentity | None, new_id: NewId) -> RequestIdentity:
@@ -104,10 +104,9 @@ class Retention:
         sealed: Mapping[str, str],
         facts: Facts | None = None,
     ) -> StoredResponse:
-        """Return a response as it is stored, with its facts.
-
-        One with a large context is encoded in a thread.
-        """
+        """Return a response as it is stored, with its facts."""
+        size = context.work
+        created: Any = response.output  # items of a run: each is a struct, and has an id
         items = context.items if context.is_recalled else context.input
         return StoredResponse(
             id=response.id,
@@ -115,10 +114,8 @@ class Retention:
             status=response.status,
             previous_response_id=None if context.is_recalled else response.previous_response_id,
             body=encode_json(replace(response, output=[])),
-            input=[store_item(item, is_large=context.is_large) for item in items],
-            output=stored_output(response, sealed, is_large=context.is_large)
-            if response.output
-            else (),
+            input=[store_item(item, size=size) for item in items],
+            output=[store_item(item, sealed.get(item.id), size) for item in created],
             tenant=self.tenant,
             conversation_id=response.conversation.id if response.conversation else None,
             conversation_end=context.conversation_end,
@@ -134,14 +131,6 @@ def ended(stored: StoredResponse, now: float) -> StoredResponse:
     it expires soon.
     """
     return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
-
-
-def stored_output(
-    response: Response, sealed: Mapping[str, str], *, is_large: bool
-) -> list[StoredItem]:
-    """Return a response's output items as they are stored."""
-    created: Any = response.output  # items of a run: each is a struct, and has an id
-    return [store_item(item, sealed.get(item.id), is_large=is_large) for item in created]
 
 
 @dataclass(slots=True)
@@ -230,12 +219,10 @@ class ForegroundRecorder:
         reply: StoredReply | None,
     ) -> None:
         context = self.context
-        if context.is_large:
-            stored = await self.offload.run(
-                context.tenant, self.retention.of, response, context, sealed, self.facts
-            )
-        else:
-            stored = self.retention.of(response, context, sealed, self.facts)
+        make = self.retention.of
+        stored = await self.offload.run(
+            context.tenant, context.work, make, response, context, sealed, self.facts
+        )
         if not await self.store.save(stored, append=append, reply=reply):
             raise StoreError(
                 "Another server took over this response, because this server sent no heartbeat "

@@ -17,20 +17,20 @@ from antiphon.recording.persistence import RequestIdentity, identified
 from antiphon.runs.parts import RunParts
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
+from antiphon.sizes import LARGE
 
 
 async def compact(
     parts: RunParts,
     request: CompactRequest,
     tenant: str = "",
+    size: int = 0,
     watch: Callable[[Run], None] = lambda run: None,
-    *,
-    is_large: bool = False,
 ) -> dict[str, Any]:
     """Return the object `response.compaction`: the unchanged messages of users and systems,
     then a compaction.
 
-    `watch` receives the response that generates it.
+    The request has `size` bytes. `watch` receives the response that generates the compaction.
 
     Raises `ClientError` as a response to the same input would, `BackendError` if the model
     returned no summary.
@@ -49,13 +49,13 @@ async def compact(
         service_tier=request.service_tier,
         store=False,
     )
-    identity = identified(RequestIdentity(tenant, is_large=is_large), parts.new_id)
+    identity = identified(RequestIdentity(tenant, work=size), parts.new_id)
     run = Run(await prepare(parts, requested, identity), parts)
     watch(run)
     response = await run.result()
-    if not run.context.is_translated_in_thread:
-        return _compacted(parts, run, response)
-    return LargeObject(await parts.offload.run(tenant, _compacted, parts, run, response))
+    work = run.context.work_with_chain
+    compacted = await parts.offload.run(tenant, work, _compacted, parts, run, response)
+    return compacted if work <= LARGE else LargeObject(compacted)
 
 
 def _compacted(parts: RunParts, run: Run, response: Response) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from antiphon.packages import load_optional
 from antiphon.protocol.requests import CreateResponse
 from antiphon.runs.parts import RunParts
 from antiphon.runs.translated import translated
-from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body
+from antiphon.translation.to_chat_completions.prefix import encode_body
 from antiphon.translation.to_chat_completions.tokens import (
     COUNTS_MEDIA,
     PRIMING,
@@ -123,15 +123,15 @@ class Count:
 
 
 async def count_input_tokens(
-    parts: RunParts, request: CreateResponse, tenant: str = "", *, is_large: bool = False
+    parts: RunParts, request: CreateResponse, tenant: str = "", size: int = 0
 ) -> Count:
-    """Return the input tokens that a response to this request would be charged; nothing is
-    generated or stored.
+    """Return the input tokens that a response to this request of `size` bytes would be charged;
+    nothing is generated or stored.
 
     Raises `ClientError` for a request that would be rejected before the model is called; a backend
     that cannot count is not an error.
     """
-    context = await load_context(parts.history, request, tenant, is_large=is_large)
+    context = await load_context(parts.history, request, tenant, work=size)
     try:
         return await _count(parts, request, context)
     finally:
@@ -142,9 +142,8 @@ async def _count(parts: RunParts, request: CreateResponse, context: Context) -> 
     tenant = context.tenant
 
     async def encoded(body: dict[str, Any]) -> bytes:
-        if not context.is_translated_in_thread:
-            return encode_body(body)
-        return await parts.offload.run(tenant, encode_large_body, body)
+        size = context.work_with_chain
+        return await parts.offload.run(tenant, size, encode_body, body, size)
 
     found = await translated(parts, request, context, await parts.models.find(request.model))
     target = found.target
@@ -153,13 +152,13 @@ async def _count(parts: RunParts, request: CreateResponse, context: Context) -> 
         count = await _count_at(target.backend, encoded, by_responses, body)
         if count is not None:
             return Count(count, is_exact=True)
-        return await parts.offload.run(tenant, _worked_out, countable(body), target)
+        return await parts.offload.in_thread(tenant, _worked_out, countable(body), target)
     for way in WAYS.get(target.dialect.name, ()):
         count = await _count_at(target.backend, encoded, way, body)
         if count is not None:
             media = 0 if target.dialect.name in COUNTS_MEDIA else media_tokens(body)
             return Count(count + media, not media)
-    return await parts.offload.run(tenant, _worked_out, body, target)
+    return await parts.offload.in_thread(tenant, _worked_out, body, target)
 
 
 async def _count_at(backend: Backend, encode: Encode, way: Way, body: dict[str, Any]) -> int | None:

@@ -26,6 +26,7 @@ from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, inspect_tools, plain_types
 from antiphon.runs.turn import Turn, added
 from antiphon.sharing.loading import load_if_installed
+from antiphon.sizes import LARGE
 from antiphon.telemetry.observers import ObservedCall, ResponseRecord
 from antiphon.translation.dialects.dialect import Api, effort_in
 from antiphon.translation.from_chat.failed_generation import answer_of
@@ -33,7 +34,7 @@ from antiphon.translation.from_chat.reader import ChatStream
 from antiphon.translation.from_responses.reader import ResponsesStream
 from antiphon.translation.to_chat_completions.adjustments import applied
 from antiphon.translation.to_chat_completions.cut_prompts import is_cut, message_of
-from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body, is_quick
+from antiphon.translation.to_chat_completions.prefix import encode_body, is_quick
 from antiphon.translation.to_chat_completions.quotations import mentions
 from antiphon.translation.to_chat_completions.request import output_cap
 from antiphon.translation.to_chat_completions.reuse import Fingerprint
@@ -251,12 +252,12 @@ class ModelCaller:
         if route.target.state.options.cache_salt:
             step.body[PARAMETER] = salt_of(context.tenant)
         # The messages of a chain are stored as JSON too, so most of a long body may need no
-        # encoding at all.
-        is_small = not (context.is_large or context.prefix) or not context.is_translated_in_thread
-        if is_small or is_quick(step.body):
+        # encoding at all. Compared here: each small request would pay for two calls.
+        work = context.work if context.prefix is None else context.work_with_chain
+        if work <= LARGE or is_quick(step.body):
             body = encode_body(step.body)
         else:
-            body = await self._offload.run(context.tenant, encode_large_body, step.body)
+            body = await self._offload.in_thread(context.tenant, encode_body, step.body, work)
         # What the backend's prefix cache can reuse of the prompt before:
         # compared once the answer is complete.
         self._prompt = None

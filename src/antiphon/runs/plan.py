@@ -33,8 +33,8 @@ class ResumeState(Struct, frozen=True):
     """No client has been notified yet that it is in progress."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     """Its progress with server-side tools."""
-    is_large: bool = False
-    """Whether its request is so large that it is processed in threads."""
+    size: int = 0
+    """Bytes of its request, or of JSON that takes as long."""
     defers_for: float = 0
     """The number of seconds for which its model is called in idle slots of backends only."""
 

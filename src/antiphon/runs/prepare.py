@@ -46,12 +46,13 @@ from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, inspect_tools
 from antiphon.sharing.memory import Account
+from antiphon.sizes import LARGE, MANY
 from antiphon.storage.operations import leases
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredItem
 from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
-from antiphon.translation.to_chat_completions.prefix import MANY, ModelConversation
+from antiphon.translation.to_chat_completions.prefix import ModelConversation
 from antiphon.translation.to_chat_completions.request import normalise_input
 from antiphon.translation.tool_mapping.offering import tools_of as requested_tools
 from antiphon.translation.writer import View
@@ -159,12 +160,12 @@ async def prepare(
             recorder.reservation = await parts.quota.reserve(tenant, identity.size)
         # Most requests begin with a few messages: their context needs no store, no memory account
         # and no check.
-        is_small = recalled is None and not identity.is_large
+        is_small = recalled is None and identity.work <= LARGE
         context = _new_context(parts, request, tenant) if is_small else None
         if context is None:
-            is_large = identity.is_large
+            work = identity.work
             context = await load_context(
-                parts.history, request, tenant, recalled, needs_input=generates, is_large=is_large
+                parts.history, request, tenant, recalled, needs_input=generates, work=work
             )
         if recorder is not None:
             recorder.context = context
@@ -206,7 +207,7 @@ async def prepare_again(
 
     `memory` is the account of its worker, which closes it.
     """
-    context = await gather(parts, request, tenant, is_large=resume.is_large, memory=memory)
+    context = await gather(parts, request, tenant, work=resume.size, memory=memory)
     candidates = await parts.models.candidates(request.model)
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
@@ -306,16 +307,14 @@ async def gather(
     request: CreateResponse,
     tenant: str,
     *,
-    is_large: bool = False,
+    work: int = 0,
     memory: Account | None = None,
 ) -> Context:
     """Return the context of a request, by the shortest way. See `load_context`."""
-    context = None if is_large else _new_context(parts, request, tenant)
+    context = _new_context(parts, request, tenant) if work <= LARGE else None
     if context is not None:
         context.memory = memory  # memory for its files is reserved as patiently as for a history
-    return context or await load_context(
-        parts.history, request, tenant, is_large=is_large, memory=memory
-    )
+    return context or await load_context(parts.history, request, tenant, work=work, memory=memory)
 
 
 def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Context | None:

@@ -3,7 +3,6 @@ for metrics and a log line.
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from antiphon.errors import log
@@ -31,9 +30,8 @@ async def prompt_of(
         or not is_continued
     ):
         return None
-    if not plan.context.is_translated_in_thread:
-        return fingerprint(step.body)
-    return await offload.run(plan.context.tenant, partial(fingerprint, is_large=True), step.body)
+    work = plan.context.work_with_chain
+    return await offload.run(plan.context.tenant, work, fingerprint, step.body, work)
 
 
 def compare(

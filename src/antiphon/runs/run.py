@@ -17,7 +17,7 @@ from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.response import Response
 from antiphon.recording.facts import ResponseOrigin, facts_of
-from antiphon.recording.persistence import Recorder, stored_output
+from antiphon.recording.persistence import Recorder
 from antiphon.runs.agentic_turn import AgenticTurn
 from antiphon.runs.parts import RunParts
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
@@ -128,19 +128,16 @@ class Run(StepLoop):
         return self.phase in OVER
 
     async def chain_items(self) -> list[StoredItem]:
-        """Return the items with which a following response begins, as they are stored.
+        """Return the items with which a following response begins, as they are stored."""
+        work = self.context.work_with_chain
+        return await self._offload(work, self._chain_items, work)
 
-        A thread encodes large ones.
-        """
-        if not self.context.is_translated_in_thread:
-            return self._chain_items(is_large=False)
-        return await self._in_thread(self._chain_items, is_large=True)
-
-    def _chain_items(self, *, is_large: bool) -> list[StoredItem]:
-        stored = [store_item(item, is_large=is_large) for item in self.plan.items]
+    def _chain_items(self, size: int) -> list[StoredItem]:
+        sealed = self._writer.sealed
+        output: Any = self._writer.response.output  # each item is a struct, and has an id
         return [
-            *stored,
-            *stored_output(self._writer.response, self._writer.sealed, is_large=is_large),
+            *[store_item(item, size=size) for item in self.plan.items],
+            *[store_item(item, sealed.get(item.id), size) for item in output],
         ]
 
     # What others can request of it.

@@ -45,8 +45,8 @@ What holds always:
   is durable.
 - A step that has begun is closed before the response ends. No stop cancels that: the first failure
   is the one that is reported.
-- Work on a large conversation or a large answer is done in a thread. `_is_small` and
-  `_is_checked_in_thread` decide that; a small request pays one comparison for it.
+- Work on a large conversation or a large answer is done in a thread (`Offload.run`). `_is_small`
+  saves a small request the call that decides that: it pays one comparison.
 """  # noqa: E501 - a table, a diagram or an example
 
 import asyncio
@@ -76,6 +76,7 @@ from antiphon.runs.steps import (
     Step,
 )
 from antiphon.runs.turn import Turn
+from antiphon.sizes import LARGE
 from antiphon.telemetry.observers import ResponseRecord
 from antiphon.translation.to_chat_completions.adjustments import applied
 from antiphon.translation.wire import Finish
@@ -84,7 +85,10 @@ from antiphon.translation.writer import ResponseWriter
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LARGE_ANSWER = 128 * 1024
+ANSWER = 2
+"""Bytes of an answer, or of one event, that are checked in the time of a byte of a request."""
+
+LARGE_ANSWER = LARGE * ANSWER
 """Bytes of an answer, or of one event, above which the answer is checked in a thread."""
 
 MODEL_CALLS = (CallModel, AuxiliaryCall)
@@ -106,10 +110,10 @@ class StepLoop(ABC):
         self.plan = plan
         self.context = plan.context
         """The context from which the response started."""
-        self._is_small = not plan.context.is_large and plan.context.prefix is None
-        """Whether all of it was translated here."""
-        self._is_checked_in_thread = False
-        """Whether an answer was so large that the next step is decided in a thread."""
+        self._is_small = plan.context.work <= LARGE and plan.context.prefix is None
+        """Whether every next step was decided on the event loop."""
+        self._checked = 0
+        """Bytes of JSON that take as long as the largest answer that was checked."""
         self.is_stream = plan.is_stream
         """Whether the response is a stream of events."""
         self.record = record
@@ -265,16 +269,15 @@ class StepLoop(ABC):
         return FinishRun(Finish("completed", stored.usage))
 
     async def _next(self) -> Step:
-        """Return the next step, decided in a thread if the conversation takes
-        a while to translate.
-        """
-        if not (self.context.is_translated_in_thread or self._is_checked_in_thread):
-            return self._turn.next()
-        return await self._in_thread(self._turn.next)
+        """Return the next step, which translates the conversation."""
+        work = max(self.context.work_with_chain, self._checked)
+        return await self._offload(work, self._turn.next)
 
-    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of a function that processes large data, in a thread."""
-        return await self._parts.offload.run(self.context.tenant, function, *args, **kwargs)
+    async def _offload(
+        self, size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """See `Offload.run`."""
+        return await self._parts.offload.run(self.context.tenant, size, function, *args, **kwargs)
 
     async def _begin_step(self, step: Step) -> None:
         """Begin the turn's decision; `_continue_step` does the rest."""
@@ -305,7 +308,7 @@ class StepLoop(ABC):
             builder.files,
             step,
         )
-        self._is_small = self._is_small and not self.context.is_large
+        self._is_small = self._is_small and self.context.work <= LARGE
 
     async def _continue_step(self) -> bool:
         """Continue the step until there may be events to send; return whether more work remains."""
@@ -325,10 +328,11 @@ class StepLoop(ABC):
                 if answer.is_checked:
                     answer.size += len(part)
                     answer.unread += len(part)
+                # Compared here: each delta of a stream would pay for a call.
                 if answer.unread <= LARGE_ANSWER:
                     reader.feed(part)
                 else:
-                    await self._in_thread(reader.feed, part)
+                    await self._offload(answer.unread // ANSWER, reader.feed, part)
                 # The time to the first token is that of the first output, not of the first bytes.
                 if not answer.has_begun and answer.writer.newest != answer.before:
                     answer.has_begun = True
@@ -355,8 +359,8 @@ class StepLoop(ABC):
         self._answer = None
         if answer.is_checked and answer.size > LARGE_ANSWER:
             self._is_small = False
-            self._is_checked_in_thread = True
-            await self._in_thread(answer.finish)
+            self._checked = max(self._checked, answer.size // ANSWER)
+            await self._offload(self._checked, answer.finish)
         # In this order: an answer that is closed without a conclusion counts as abandoned.
         self._requesting.conclude(answer)
         await self._requesting.close()

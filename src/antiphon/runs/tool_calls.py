@@ -323,7 +323,7 @@ class ToolExecutor:
         ):
             return result
         return replace_fields(
-            result, apart=await self._offload.run(self._tenant, self._writer.seal, apart)
+            result, apart=await self._offload.in_thread(self._tenant, self._writer.seal, apart)
         )
 
     def _end(self, one: PendingCall, result: Result) -> None:

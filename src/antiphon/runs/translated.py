@@ -31,7 +31,7 @@ class BackendRequest(Struct):
 async def translated(
     parts: RunParts, request: CreateResponse, context: Context, target: ModelTarget
 ) -> BackendRequest:
-    """Return a request for this target; a large one is translated in a thread.
+    """Return a request for this target.
 
     Raises `ClientError`.
     """
@@ -54,12 +54,7 @@ async def translated(
     files = NONE_READ
     while True:
         try:
-            is_alongside = context.is_translated_in_thread
-            body = (
-                await parts.offload.run(tenant, translate, files)
-                if is_alongside
-                else translate(files)
-            )
+            body = await parts.offload.run(tenant, context.work_with_chain, translate, files)
         except UnreadFile as unread:
             from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 

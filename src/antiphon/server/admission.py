@@ -21,14 +21,13 @@ from antiphon.gateway import (
     UsageLease,
     Weight,
     check_key,
-    is_weighed,
     permit,
 )
 from antiphon.http_server.asgi import ClientConnection
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
 from antiphon.protocol.validation.refusals import invalid_value
-from antiphon.protocol.validation.validate import LARGE, decode_object
+from antiphon.protocol.validation.validate import decode_object
 from antiphon.server.reply import (
     CACHE,
     JSON,
@@ -171,11 +170,8 @@ def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 async def decoded(
     gateway: Gateway, http: HttpRequest, body: bytes, decode: Callable[[bytes], T]
 ) -> T:
-    """Return a decoded body; a large one is decoded and checked in a thread.
-
-    Raises what `decode` raises.
-    """
-    return decode(body) if len(body) <= LARGE else await gateway.offload(http.tenant, decode, body)
+    """Return a body, decoded and checked by `decode`. Raises what that raises."""
+    return await gateway.offload(http.tenant, len(body), decode, body)
 
 
 async def acquire(
@@ -183,15 +179,15 @@ async def acquire(
     http: HttpRequest,
     model: str | None,
     weigh: Callable[[], Weight] = Weight,
+    size: int = 0,
     *,
     is_queued: bool = False,
-    is_large: bool = False,
 ) -> UsageLease | None:
     """Return the lease of a request on its key's limits, None without a key; it is released when
     the reply was sent.
 
-    A request without a `model` calls none. A background response `is_queued`; one that
-    `is_large` is weighed in a thread.
+    A request without a `model` calls none. `weigh` estimates the tokens of one with `size` bytes.
+    A background response `is_queued`.
 
     Raises `ClientError`: 400 for a model that the key does not allow, 401 for an expired key, 429
     at a limit, 503 if too many requests wait. Raises `ClientDisconnected` if the client
@@ -200,12 +196,8 @@ async def acquire(
     key = await http.key()
     if key is None:
         return None
-    if is_large and is_weighed(key):
-        weight = await gateway.offload(http.tenant, weigh)
-        weigh = partial(Weight, *weight)
-    lease = await gateway.lease(
-        key, model, weigh, partial(DisconnectWatch, http.receive), is_queued=is_queued
-    )
+    watch = partial(DisconnectWatch, http.receive)
+    lease = await gateway.lease(key, model, weigh, size, watch, is_queued=is_queued)
     http.reply_headers = raw_headers(lease.headers)
     http.cleanup.enter_context(lease)
     return lease

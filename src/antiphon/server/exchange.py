@@ -120,7 +120,7 @@ class HttpExchange:
         if not isinstance(body, bytes):
             headers = [*JSON, *headers]
             if isinstance(body, LargeObject):
-                body = await self._gateway.offload(self.request.tenant, encode_large, body)
+                body = await self._gateway.in_thread(self.request.tenant, encode_large, body)
             else:
                 body = encode_json(body)
         headers = [*headers, (b"content-length", b"%d" % len(body))]

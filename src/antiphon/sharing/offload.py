@@ -13,6 +13,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from antiphon.sharing.scheduler import FairScheduler
+from antiphon.sizes import LARGE
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,6 +43,19 @@ class Offload:
         """
 
     async def run(
+        self, tenant: str, size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return the result of a function on `size` bytes of JSON, or on data that takes as long:
+        of more than `LARGE` bytes from a thread, as `in_thread`.
+
+        A path on which a further call for each small request costs too much compares the size
+        itself.
+        """
+        if size <= LARGE:
+            return function(*args, **kwargs)
+        return await self.in_thread(tenant, function, *args, **kwargs)
+
+    async def in_thread(
         self, tenant: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Return the function's result, once a thread is free for the tenant.

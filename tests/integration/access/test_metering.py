@@ -43,7 +43,7 @@ async def test_a_reservation_is_released_if_the_client_disconnects_meanwhile() -
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
 
-    leaving = asyncio.create_task(meter.admit(key, "m", lambda: Weight(100)))
+    leaving = asyncio.create_task(meter.admit(key, "m", Weight(100)))
     await store.taken.wait()
     leaving.cancel()
     await asyncio.wait({leaving})
@@ -76,7 +76,7 @@ async def test_a_missing_reservation_is_not_released_if_the_client_disconnects(
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
 
-    leaving = asyncio.create_task(meter.admit(key, "m", lambda: Weight(100)))
+    leaving = asyncio.create_task(meter.admit(key, "m", Weight(100)))
     await store.taken.wait()
     leaving.cancel()
     await asyncio.wait({leaving})
@@ -92,7 +92,7 @@ async def test_a_missing_reservation_is_not_released_if_the_client_disconnects(
 async def test_a_request_without_a_key_is_not_metered() -> None:
     meter = Meter(SqliteStore.open("sqlite://"), time.time)
 
-    with await meter.admit(None, "m", lambda: Weight(100)) as lease:
+    with await meter.admit(None, "m", Weight(100)) as lease:
         assert (lease.headers, meter.in_progress) == ({}, 0)
 
 
@@ -102,7 +102,7 @@ async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
     _, key = await issued(store, requests_per_minute=10)
     meter = Meter(store, time.time)
 
-    with await meter.admit(key, "m", lambda: Weight(100)):
+    with await meter.admit(key, "m", Weight(100)):
         changed = await store.write(api_keys.take, key.id, KeyLimits(tokens_per_day=100), 0)
 
     assert changed.tokens_today == 0
@@ -114,7 +114,7 @@ async def test_a_request_without_a_weight_reserves_no_tokens() -> None:
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
 
-    with await meter.admit(key, "m", Weight):
+    with await meter.admit(key, "m", Weight()):
         level = await store.write(api_keys.take, key.id, key.limits, 0)
 
     assert level.tokens_today == 0
@@ -137,9 +137,9 @@ async def test_a_reservation_before_midnight_is_not_credited_to_the_new_day() ->
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, lambda: now)
 
-    with await meter.admit(key, "m", lambda: Weight(80)) as across:
+    with await meter.admit(key, "m", Weight(80)) as across:
         now = MIDNIGHT + 10.0
-        with await meter.admit(key, "m", lambda: Weight(50)) as within:
+        with await meter.admit(key, "m", Weight(50)) as within:
             across.report(SpentTokens(20, 10))
             within.report(SpentTokens(30, 20))
     await meter.settle()
@@ -159,7 +159,7 @@ async def test_a_reservation_on_the_same_day_is_credited_to_it() -> None:
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, lambda: now)
 
-    with await meter.admit(key, "m", lambda: Weight(80)) as lease:
+    with await meter.admit(key, "m", Weight(80)) as lease:
         now = MIDNIGHT - 1.0
         lease.report(SpentTokens(20, 10))
     await meter.settle()
@@ -175,8 +175,8 @@ async def test_requests_that_are_written_down_together_give_back_what_each_reser
     meter = Meter(store, lambda: MIDNIGHT)
 
     with (
-        await meter.admit(key, "m", lambda: Weight(40)),
-        await meter.admit(key, "m", lambda: Weight(60)),
+        await meter.admit(key, "m", Weight(40)),
+        await meter.admit(key, "m", Weight(60)),
     ):
         assert not (await store.write(api_keys.take, key.id, key.limits, 1)).is_granted
     await meter.settle()
@@ -197,9 +197,9 @@ async def test_a_reservation_in_a_month_is_not_credited_to_the_next() -> None:
     _, key = await issued(store, budget=Budget(per_month=100))
     meter = Meter(store, lambda: now, tariff=tariff())
 
-    with await meter.admit(key, "m", lambda: Weight(0, 80)) as across:
+    with await meter.admit(key, "m", Weight(0, 80)) as across:
         now = JUNE + 10.0
-        with await meter.admit(key, "m", lambda: Weight(0, 50)) as within:
+        with await meter.admit(key, "m", Weight(0, 50)) as within:
             across.report(SpentTokens(0, 30, cost=30))
             within.report(SpentTokens(0, 50, cost=50))
     await meter.settle()
@@ -236,10 +236,10 @@ async def test_what_a_process_reserved_that_was_killed_is_free_the_next_day() ->
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, budget=Budget(per_month=100))
     meter = Meter(store, lambda: now, tariff=tariff())
-    with await meter.admit(key, "m", lambda: Weight(0, 50)) as lease:
+    with await meter.admit(key, "m", Weight(0, 50)) as lease:
         lease.report(SpentTokens(0, 20, cost=20))
     await meter.settle()
-    await meter.admit(key, "m", lambda: Weight(0, 70))
+    await meter.admit(key, "m", Weight(0, 70))
 
     today = await room(store, key, now)
     now += DAY
@@ -252,7 +252,7 @@ async def test_a_month_has_the_cost_of_a_request_that_ended_another_day_once() -
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, budget=Budget(per_month=100))
     meter = Meter(store, lambda: now, tariff=tariff())
-    with await meter.admit(key, "m", lambda: Weight(0, 90)) as across:
+    with await meter.admit(key, "m", Weight(0, 90)) as across:
         now += DAY
         across.report(SpentTokens(0, 30, cost=30))
     await meter.settle()
@@ -294,7 +294,7 @@ async def test_a_budget_is_refunded_if_the_client_disconnects_before_it_is_charg
     meter = Meter(store, time.time, tariff=tariff())
     claim = MoneyClaim(key.tenant, key.id, 100, key.limits.budget, None)
 
-    leaving = asyncio.create_task(meter.admit(key, "m", lambda: Weight(100)))
+    leaving = asyncio.create_task(meter.admit(key, "m", Weight(100)))
     await store.taken.wait()
     leaving.cancel()
     await asyncio.wait({leaving})
@@ -312,11 +312,11 @@ async def test_requests_at_once_fit_a_budget_by_what_is_reserved_for_their_answe
         Meter(store, time.time, tariff=tariff(reserved_output=tokens)) for tokens in (1_000, 6_000)
     )
 
-    with await large.admit(key, "m", lambda: Weight(10, 0, 1)) as first:
+    with await large.admit(key, "m", Weight(10, 0, 1)) as first:
         assert first.taken.cost == 6_010
         with pytest.raises(ClientError, match="current quota"):
-            await large.admit(key, "m", lambda: Weight(10, 0, 1))
-        with await small.admit(key, "m", lambda: Weight(10, 0, 2)) as second:
+            await large.admit(key, "m", Weight(10, 0, 1))
+        with await small.admit(key, "m", Weight(10, 0, 2)) as second:
             assert second.taken.cost == 2_010
     await small.settle()
     await large.settle()
@@ -328,7 +328,7 @@ async def test_without_a_backend_a_background_response_reserves_what_is_usual() 
     _, key = await issued(store, tokens_per_day=10_000)
     meter = Meter(store, time.time, tariff=tariff(reserved_output=2_000))
 
-    with await meter.admit(key, "unknown", lambda: Weight(10, 0, 1), is_queued=True) as lease:
+    with await meter.admit(key, "unknown", Weight(10, 0, 1), is_queued=True) as lease:
         assert lease.taken.tokens == 2_010
     await meter.settle()
     await store.close()
@@ -339,7 +339,7 @@ async def test_a_key_without_a_budget_needs_no_price() -> None:
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time, tariff=None)
 
-    with await meter.admit(key, "m", lambda: Weight(100)) as lease:
+    with await meter.admit(key, "m", Weight(100)) as lease:
         assert lease.taken.cost is None
     await meter.settle()
     await store.close()
@@ -369,7 +369,7 @@ async def test_usage_that_the_store_does_not_accept_is_reported(
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
 
-    with await meter.admit(key, "m", lambda: Weight(10)):
+    with await meter.admit(key, "m", Weight(10)):
         pass
     await meter.close()
 
@@ -398,7 +398,7 @@ async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(
     store = Recovers.open("sqlite://")
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
-    with await meter.admit(key, "m", lambda: Weight(10)) as lease:
+    with await meter.admit(key, "m", Weight(10)) as lease:
         lease.report(SpentTokens(20, 10))
     await meter.close()
 

@@ -516,13 +516,13 @@ async def test_a_budget_is_enforced_with_the_configured_prices(
     )
     async with deployment(configured) as built:
         meter = built.parts.jobs.meter
-        with await meter.admit(key, "m", lambda: Weight(10, 700)) as lease:
+        with await meter.admit(key, "m", Weight(10, 700)) as lease:
             assert lease.taken.cost == 7 * NANO // 10
             with pytest.raises(ClientError, match=r"may spend 1\.00 EUR a day"):
-                await meter.admit(key, "m", lambda: Weight(0, 400))
+                await meter.admit(key, "m", Weight(0, 400))
         dearer = ModelConfig(name="m", prices=PriceConfig(input=0, output=2000))
         await built.backends.reload(replace(configured, models=[dearer]), {})
-        with await meter.admit(key, "m", lambda: Weight(0, 400)) as lease:
+        with await meter.admit(key, "m", Weight(0, 400)) as lease:
             assert lease.taken.cost == 8 * NANO // 10
 
 
@@ -546,9 +546,9 @@ async def test_the_settings_define_the_reservation_for_an_unlimited_answer(
         settings(BackendConfig(url=backend.url), models=tables, **general)
     ) as built:
         _, key = await issued(built.parts.store, tokens_per_day=10_000)
-        with await built.parts.jobs.meter.admit(key, "m", lambda: Weight(10, 500)) as bounded:
+        with await built.parts.jobs.meter.admit(key, "m", Weight(10, 500)) as bounded:
             assert bounded.taken.tokens == 510
-        with await built.parts.jobs.meter.admit(key, "m", lambda: Weight(10, 0, 1)) as unbounded:
+        with await built.parts.jobs.meter.admit(key, "m", Weight(10, 0, 1)) as unbounded:
             assert unbounded.taken.tokens == 10 + reserved
 
 

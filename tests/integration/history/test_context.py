@@ -7,9 +7,9 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.history.context import MANY
 from antiphon.protocol.resources import CreateConversation
 from antiphon.recording.persistence import RequestIdentity
+from antiphon.sizes import MANY
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import PageQuery

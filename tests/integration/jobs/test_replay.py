@@ -7,9 +7,10 @@ import pytest
 
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
-from antiphon.jobs import replay as module
 from antiphon.jobs.queue import run_job
 from antiphon.jobs.replay import CutOff
+from antiphon.sharing import offload
+from antiphon.sizes import LARGE
 from antiphon.storage.operations import event_log, jobs
 from antiphon.storage.records.jobs import Tail
 from tests.integration.jobs.test_worker import queue
@@ -43,7 +44,7 @@ async def read(
 
 
 @pytest.mark.parametrize("padding", [True, False])
-@pytest.mark.parametrize("large", [module.LARGE, 10], ids=["small events", "large events"])
+@pytest.mark.parametrize("large", [LARGE, 10], ids=["small events", "large events"])
 async def test_a_reader_receives_the_events_that_it_has_not_seen(
     padding: bool, large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,7 +55,7 @@ async def test_a_reader_receives_the_events_that_it_has_not_seen(
         if padding
         else [{k: v for k, v in event.items() if k != "obfuscation"} for event in whole]
     )
-    monkeypatch.setattr(module, "LARGE", large)
+    monkeypatch.setattr(offload, "LARGE", large)
 
     assert any("obfuscation" in event for event in whole)
     assert [event["sequence_number"] for event in whole] == list(range(len(whole)))

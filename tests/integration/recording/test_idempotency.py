@@ -6,9 +6,9 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording import idempotency
 from antiphon.recording.persistence import RequestIdentity
+from antiphon.sizes import LARGE
 from tests.support.parts import scripted_parts
 
 

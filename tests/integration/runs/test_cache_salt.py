@@ -7,6 +7,7 @@ import pytest
 
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.sizes import LARGE
 from antiphon.upstream.options import BackendOptions
 from tests.support.parts import plain, scripted_parts
 
@@ -41,9 +42,9 @@ async def test_without_the_setting_there_is_no_salt() -> None:
     assert await salts("a", is_on=False) == [None]
 
 
-@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("size", [0, LARGE + 1])
 async def test_chat_completions_have_the_same_salt_whatever_the_client_sends(
-    is_large: bool,
+    size: int,
 ) -> None:
     created, backend = scripted_parts(plain(), dialect="vllm")
     created.models.backends[0].update(options=BackendOptions(cache_salt=True))
@@ -53,9 +54,7 @@ async def test_chat_completions_have_the_same_salt_whatever_the_client_sends(
         "cache_salt": "another tenant's",
     }
 
-    passing = await Gateway(created).passing(
-        "/chat/completions", body, "a", None, is_large=is_large
-    )
+    passing = await Gateway(created).passing("/chat/completions", body, "a", None, size)
     await passing.run(Sunk())
 
     assert [request["cache_salt"] for request in backend.requests] == await salts("a")

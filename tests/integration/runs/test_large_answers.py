@@ -20,13 +20,13 @@ IN_TEXT = f'<tool_call>\n{{"name": "run", "arguments": {LARGE}}}\n</tool_call>'
 def alongside(created: Parts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that run in threads."""
     names: list[str] = []
-    run = created.run.offload.run
+    in_thread = created.run.offload.in_thread
 
     async def noted(tenant: str, function: Any, *args: Any, **kwargs: Any) -> Any:
         names.append(function.__name__)
-        return await run(tenant, function, *args, **kwargs)
+        return await in_thread(tenant, function, *args, **kwargs)
 
-    monkeypatch.setattr(created.run.offload, "run", noted)
+    monkeypatch.setattr(created.run.offload, "in_thread", noted)
     return names
 
 

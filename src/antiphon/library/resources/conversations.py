@@ -47,9 +47,9 @@ class AsyncConversations:
         body = {"items": items, "metadata": metadata}
 
         async def direct(gateway: Gateway) -> JsonObject:
-            request, is_large = await self._calls.decoded(body, decode_create_conversation)
-            identity = RequestIdentity(TENANT, gateway.new_id("conv"), is_large=is_large)
-            return await gateway.conversations.create(request, identity)
+            request, size = await self._calls.decoded(body, decode_create_conversation)
+            identity = RequestIdentity(TENANT, gateway.new_id("conv"))
+            return await gateway.conversations.create(request, identity, size)
 
         call = ApiCall("POST", "/conversations", body=body)
         return await self._calls.call(Conversation, call, Options.of(options), direct)
@@ -114,10 +114,9 @@ class AsyncConversationItems:
 
         async def direct(gateway: Gateway) -> JsonObject:
             included = list(displayed(include))
-            request, is_large = await self._calls.decoded({"items": items}, decode_add_items)
-            return await gateway.conversations.add_items(
-                TENANT, conversation_id, request, included, is_large=is_large
-            )
+            request, size = await self._calls.decoded({"items": items}, decode_add_items)
+            add = gateway.conversations.add_items
+            return await add(TENANT, conversation_id, request, included, size)
 
         query = as_query({"include": include})
         call = ApiCall(

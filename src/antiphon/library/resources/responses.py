@@ -212,11 +212,9 @@ class AsyncResponses:
         """Compact a context; the `output` of the result is the input of the next request."""
 
         async def direct(gateway: Gateway) -> CompactedResponse:
-            request, is_large = await self._calls.decoded(parameters, decode_compact_request)
-            compacted = msgspec.to_builtins(
-                await gateway.compact(request, TENANT, is_large=is_large)
-            )
-            return await self._calls.read(CompactedResponse, compacted, is_large=is_large)
+            request, size = await self._calls.decoded(parameters, decode_compact_request)
+            compacted = msgspec.to_builtins(await gateway.compact(request, TENANT, size))
+            return await self._calls.read(CompactedResponse, compacted, size)
 
         call = ApiCall("POST", "/responses/compact", body=without_options(parameters))
         return await self._calls.call(CompactedResponse, call, Options.of(parameters), direct)
@@ -263,10 +261,10 @@ class AsyncInputTokens:
             return await self._calls.counted(call, options)
 
         async def direct(gateway: Gateway) -> JsonObject:
-            request, is_large = await self._calls.decoded(parameters, decode_count)
+            request, size = await self._calls.decoded(parameters, decode_count)
             if request.prompt is not None:
                 request, _ = await gateway.prompts.resolve(TENANT, request)
-            count = await gateway.count_tokens(request, TENANT, is_large=is_large)
+            count = await gateway.count_tokens(request, TENANT, size)
             return {"input_tokens": count.input_tokens, "is_exact": count.is_exact}
 
         return await self._calls.call(InputTokenCount, call, options, direct)

@@ -15,7 +15,8 @@ from antiphon.errors import ClientError
 from antiphon.protocol.json_slices import count_openings
 from antiphon.protocol.messages.requests import Conversation, CountTokens, CreateMessage
 from antiphon.protocol.messages.wording import refusal, reworded
-from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_object, fit
+from antiphon.protocol.validation.validate import MAX_DEPTH, decode_object, fit
+from antiphon.sizes import LARGE
 
 T = TypeVar("T", bound=Conversation)
 

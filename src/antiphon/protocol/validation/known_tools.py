@@ -14,13 +14,13 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList, ToolMemory
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import (
-    LARGE,
     MAX_DEPTH,
     Takes,
     decode_object,
     decode_request,
     read_request,
 )
+from antiphon.sizes import LARGE
 
 TOOLS = "tools"
 

@@ -36,6 +36,7 @@ from antiphon.protocol.resources import (
 from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import RULED, check_items, check_request
+from antiphon.sizes import LARGE
 
 T = TypeVar("T", bound=Struct)
 Items = TypeVar("Items", CreateConversation, AddItems)
@@ -67,11 +68,6 @@ written again.
 MAX_CONTAINERS = 500_000
 """Arrays and objects in a body. Ten million empty ones take few bytes, and seconds in which no
 other request runs.
-"""
-
-LARGE = 64 * 1024
-"""Bytes from which a body is decoded value by value, in a thread. The slowest body of this size
-takes 5 ms.
 """
 
 FREE_FORM = frozenset(

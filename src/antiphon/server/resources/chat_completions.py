@@ -33,7 +33,6 @@ from antiphon.protocol.validation.queries import (
     decode_completions_query,
 )
 from antiphon.protocol.validation.validate import (
-    LARGE,
     decode_chat_request,
     decode_embeddings_request,
     decode_update_completion,
@@ -115,21 +114,14 @@ def _endpoint(
         body = await http.body()
         request = await decoded(gateway, http, body, decode)
         await check_redirects(http, request)
-        lease = await acquire(
-            gateway,
-            http,
-            request["model"],
-            partial(weigh, request, body),
-            is_large=len(body) > LARGE,
-        )
+        weighed = partial(weigh, request, body)
+        lease = await acquire(gateway, http, request["model"], weighed, len(body))
         sent = request
         recorder = None
         if request.get("store") and path == CHAT:
-            recorder = await gateway.chat_completions.record(
-                request, http.tenant, len(body), is_large=len(body) > LARGE
-            )
+            recorder = await gateway.chat_completions.record(request, http.tenant, len(body))
             sent = http.cleanup.enter_context(recorder).request
-        passing = await gateway.passing(path, sent, http.tenant, lease, is_large=len(body) > LARGE)
+        passing = await gateway.passing(path, sent, http.tenant, lease, len(body))
         return Reply(_PassedOn(passing, request, lease, recorder))
 
     return pass_on

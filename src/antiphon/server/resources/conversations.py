@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import get_args
 
-from msgspec.structs import replace
-
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.protocol.requests import Include
 from antiphon.protocol.resources import (
@@ -15,7 +13,6 @@ from antiphon.protocol.resources import (
 )
 from antiphon.protocol.validation.queries import decode_include, decode_input_items_query
 from antiphon.protocol.validation.validate import (
-    LARGE,
     decode_add_items,
     decode_create_conversation,
     decode_update_conversation,
@@ -74,9 +71,7 @@ class _Conversations:
             identity = RequestIdentity(http.tenant, self._gateway.new_id("conv"))
         if isinstance(identity, Reply):
             return identity
-        if len(body) > LARGE:
-            identity = replace(identity, is_large=True)
-        return Reply(await self._conversations.create(request, identity))
+        return Reply(await self._conversations.create(request, identity, len(body)))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         return Reply(await self._conversations.retrieve(http.tenant, _id(http)))
@@ -92,10 +87,8 @@ class _Conversations:
         include = decode_include(http.query())
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_add_items)
-        added = self._conversations.add_items(
-            http.tenant, _id(http), request, include, is_large=len(body) > LARGE
-        )
-        return Reply(await added)
+        add = self._conversations.add_items
+        return Reply(await add(http.tenant, _id(http), request, include, len(body)))
 
     async def list_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())

@@ -49,7 +49,7 @@ def resources(
         needs_key = await gateway.known_keys.are_needed()
         readiness = gateway.readiness
         is_healthy = (
-            gateway.accepts_work
+            gateway.process.accepts_work
             and await readiness.store_answers()
             and await readiness.backend_answers()
         )

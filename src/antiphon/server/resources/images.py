@@ -11,7 +11,7 @@ from functools import partial
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, ImagesTally, JsonObject, Passing, UsageLease, weight_of
 from antiphon.protocol.validation import refusals
-from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
+from antiphon.protocol.validation.validate import check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
 from antiphon.server.described import Described, DescribedForm
 from antiphon.server.multipart import FormParser, PartHead, boundary_of
@@ -60,11 +60,10 @@ def _endpoint(gateway: Gateway, path: str) -> Endpoint:
             raise refusals.missing("model")
         await check_redirects(http, request)
         text = body if form is None else str(request.get("prompt", "")).encode()
-        lease = await acquire(
-            gateway, http, model, partial(weight_of, text, 0), is_large=len(text) > LARGE
-        )
+        lease = await acquire(gateway, http, model, partial(weight_of, text, 0), len(text))
+        make_form = form.with_model if form else None
         passing = await gateway.passing_images(
-            path, request, http.tenant, lease, form.with_model if form else None
+            path, request, http.tenant, lease, len(body), make_form
         )
         return Reply(_PassedOn(passing, lease))
 

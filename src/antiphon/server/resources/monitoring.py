@@ -83,9 +83,9 @@ class _Monitoring:
         }
         if not await readiness.keys_are_usable():
             checks["keys"] = False
-        if not gateway.accepts_work:
+        if not gateway.process.accepts_work:
             checks["stopping"] = True
-        ready = gateway.accepts_work and all(checks.values())
+        ready = gateway.process.accepts_work and all(checks.values())
         return Reply(
             {"status": "ok" if ready else "unavailable", **checks}, status=200 if ready else 503
         )

@@ -25,7 +25,6 @@ from antiphon.protocol.resources import (
     StreamQuery,
 )
 from antiphon.protocol.response import Response
-from antiphon.protocol.validation.known_tools import HAS_TOOLS, decode_with_tools
 from antiphon.protocol.validation.queries import (
     decode_include,
     decode_input_items_query,
@@ -33,12 +32,7 @@ from antiphon.protocol.validation.queries import (
     decode_stream_query,
     is_true,
 )
-from antiphon.protocol.validation.validate import (
-    LARGE,
-    decode_compact_request,
-    decode_count,
-    decode_request,
-)
+from antiphon.protocol.validation.validate import decode_compact_request, decode_count
 from antiphon.server.admission import (
     CACHE_HEADER,
     IDEMPOTENCY_HEADER,
@@ -60,6 +54,7 @@ from antiphon.server.reply import (
 )
 from antiphon.server.request import HttpRequest
 from antiphon.server.routes import upgrade_not_supported
+from antiphon.sizes import LARGE
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -111,20 +106,13 @@ class _Responses:
         self._gateway = gateway
 
     async def create(self, http: HttpRequest) -> Reply:
+        gateway = self._gateway
         body = await http.body()
-        is_large = len(body) > LARGE
-        if not is_large and HAS_TOOLS in body:
-            tools = self._gateway.tools
-            request = requested = decode_with_tools(body, self._gateway.accepts, tools, http.tenant)
-        elif not is_large:
-            request = requested = decode_request(body, self._gateway.accepts)
-        else:
-            request, is_large = await self._gateway.decode_large(http.tenant, body)
-            requested = request
+        request, work = await gateway.decode(http.tenant, body)
+        requested = request
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
             request = with_cache(http, requested)
-        gateway = self._gateway
-        if not gateway.accepts_work:
+        if not gateway.process.accepts_work:
             raise going_away()
         identity: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
@@ -136,9 +124,9 @@ class _Responses:
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(http.tenant, request, len(body))
             requested = request
-            is_large = len(body) > LARGE
-        if is_large:
-            identity = replace(identity, is_large=True)
+            work = len(body)
+        if work > LARGE:
+            identity = replace(identity, work=work)
         lease = None
         if http.credential is not None:
             lease = await acquire(
@@ -146,16 +134,13 @@ class _Responses:
                 http,
                 request.model,
                 lambda: weight_of_response(request, body),
+                len(body),
                 is_queued=bool(request.background),
-                is_large=len(body) > LARGE,
             )
         if request.background:
-            if len(body) <= LARGE:
-                stored = body_with_cache(body, requested, request)
-            else:
-                stored = await gateway.offload(
-                    http.tenant, body_with_cache, body, requested, request
-                )
+            stored = await gateway.offload(
+                http.tenant, len(body), body_with_cache, body, requested, request
+            )
             return await self._enqueue(request, stored, charged_to(identity, lease), lease)
         run = await gateway.create(request, identity)
         if lease is not None:
@@ -222,15 +207,14 @@ class _Responses:
     async def compact(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_compact_request)
-        if not self._gateway.accepts_work:
+        if not self._gateway.process.accepts_work:
             raise going_away()
         lease = await acquire(
-            self._gateway, http, request.model, lambda: weight_of(body), is_large=len(body) > LARGE
+            self._gateway, http, request.model, lambda: weight_of(body), len(body)
         )
         watch = () if lease is None else (lease.watch,)
         async with DisconnectWatch(http.receive):
-            is_large = len(body) > LARGE
-            compacted = await self._gateway.compact(request, http.tenant, *watch, is_large=is_large)
+            compacted = await self._gateway.compact(request, http.tenant, len(body), *watch)
         return Reply(compacted)
 
     async def count_tokens(self, http: HttpRequest) -> Reply:
@@ -240,9 +224,7 @@ class _Responses:
             request, body = await self._gateway.prompts.resolve(http.tenant, request, len(body))
         await acquire(self._gateway, http, request.model)
         async with DisconnectWatch(http.receive):
-            count = await self._gateway.count_tokens(
-                request, http.tenant, is_large=len(body) > LARGE
-            )
+            count = await self._gateway.count_tokens(request, http.tenant, len(body))
         counted = {"object": "response.input_tokens", "input_tokens": count.input_tokens}
         return Reply(
             counted, [(b"antiphon-token-count", b"exact" if count.is_exact else b"estimate")]

@@ -11,14 +11,12 @@ from antiphon.protocol.validation.queries import decode_usage_query
 from antiphon.server.described import Described
 from antiphon.server.reply import JSON, Reply, Resources, encode_json
 from antiphon.server.request import OPERATOR, HttpRequest
+from antiphon.sizes import ROW
 
 DAY = 86_400
 
 DAYS = 30
 """Days in the reply by default: today and the days before."""
-
-FEW = 500
-"""Rows that are encoded in less than a millisecond or two."""
 
 ALL = "*"
 """As `tenant` of a query: all tenants."""
@@ -88,5 +86,4 @@ async def _listed(
         data = [usage_object(row, gateway.usage.currency) for row in found.rows]
         return encode_json({"object": "list", "data": data, **rest, **more})
 
-    body = encode() if len(found.rows) <= FEW else await gateway.offload(http.tenant, encode)
-    return Reply(body, JSON)
+    return Reply(await gateway.offload(http.tenant, len(found.rows) * ROW, encode), JSON)

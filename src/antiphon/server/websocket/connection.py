@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -25,14 +25,12 @@ from antiphon.gateway import (
     UsageLease,
     Weight,
     going_away,
-    is_weighed,
     weight_of_response,
 )
 from antiphon.http_server.asgi import Message
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.known_tools import remember
-from antiphon.protocol.validation.validate import LARGE
 from antiphon.protocol.websocket import (
     Steer,
     decode_message,
@@ -59,10 +57,8 @@ from antiphon.server.websocket.steering import (
     required_input,
 )
 from antiphon.sharing.memory import Account, weight_of_json
+from antiphon.sizes import LARGE
 from antiphon.telemetry.context import About, about, begin
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 OPEN_FOR = 3600.0
 """Seconds after which a connection accepts no more requests."""
@@ -78,7 +74,7 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
     """Return the endpoint of WebSocket requests."""
 
     async def open_websocket(exchange: HttpExchange) -> None:
-        if not gateway.accepts_work:
+        if not gateway.process.accepts_work:
             raise going_away()
         channel = EventChannel(exchange)
         await channel.accept()
@@ -159,10 +155,10 @@ class WebSocketConnection:
         gateway = self._gateway
         loop = asyncio.get_running_loop()
         until = loop.time() + OPEN_FOR
-        with gateway.wakes.expect(SOCKETS) as change:
-            while gateway.accepts_work and (left := until - loop.time()) > 0:
+        with gateway.process.wakes.expect(SOCKETS) as change:
+            while gateway.process.accepts_work and (left := until - loop.time()) > 0:
                 await change.wait(left)
-        self._why_over = limit_reached if gateway.accepts_work else going_away
+        self._why_over = limit_reached if gateway.process.accepts_work else going_away
         while self._tasks:
             await asyncio.wait(self._tasks)
         await self._close(self._why_over(), GOING_AWAY)
@@ -209,18 +205,12 @@ class WebSocketConnection:
             await self._channel.refuse(error, lane_of(body))
             return None
         try:
-            return await self._decoded(self._message, body, size)
+            return await self._gateway.in_thread(self._http.tenant, self._message, body)
         finally:
             self._account.release(size)
 
     def _message(self, body: bytes) -> tuple[dict[str, Any], bytes]:
         return decode_message(body, self._gateway.tools, self._http.tenant)
-
-    async def _decoded(self, decode: Callable[[U], T], provided: U, size: int) -> T:
-        """Return the decoded message; a large one is decoded in a thread."""
-        if size <= LARGE:
-            return decode(provided)
-        return await self._gateway.offload(self._http.tenant, decode, provided)
 
     def _enter(self, request: LaneRequest) -> None:
         """Queue a request, which may start now; its bytes are reserved until it is answered."""
@@ -239,7 +229,7 @@ class WebSocketConnection:
         target = data.get("previous_response_id")
         provided = data.get("input")
         try:
-            steer = await self._decoded(read_steer, data, size)
+            steer = await self._gateway.offload(self._http.tenant, size, read_steer, data)
         except ClientError as error:
             if not isinstance(target, str):
                 raise
@@ -310,27 +300,26 @@ class WebSocketConnection:
     async def _create(self, requested: LaneRequest) -> None:
         """Run the requested response, and the automatic follow-ups."""
         lane = requested.lane
+        size = len(requested.body)
+        gateway = self._gateway
+        tenant = self._http.tenant
         if requested.data is not None:
             data = requested.data
         else:  # it waited, and was decoded before
-            data, requested.tools = await self._decoded(
-                self._message, requested.body, len(requested.body)
+            data, requested.tools = await gateway.offload(
+                tenant, size, self._message, requested.body
             )
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
-            read = partial(read_create, takes=self._gateway.accepts, tools=requested.tools)
-            create = await self._decoded(read, data, len(requested.body))
-            remember(create.request, self._gateway.tools, self._http.tenant)
+            read = partial(read_create, takes=gateway.accepts, tools=requested.tools)
+            create = await gateway.offload(tenant, size, read, data)
+            remember(create.request, gateway.tools, tenant)
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             if request.prompt is not None:
-                request, _ = await self._gateway.prompts.resolve(
-                    self._http.tenant, request, len(requested.body)
-                )
-            run, stated = await self._make(
-                lane, request, generates=create.generates, size=len(requested.body)
-            )
+                request, _ = await gateway.prompts.resolve(tenant, request, size)
+            run, stated = await self._make(lane, request, generates=create.generates, size=size)
         except Exception:
             self._recall.fail(lane, parent)
             raise
@@ -369,21 +358,17 @@ class WebSocketConnection:
 
         Raises `AntiphonError` if nothing was sent.
         """
-        if not self._gateway.accepts_work:
+        if not self._gateway.process.accepts_work:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
-        is_large = size > LARGE
-        identity = RequestIdentity(self._http.tenant, is_large=is_large, size=size)
+        identity = RequestIdentity(self._http.tenant, size=size, work=size)
         key = await self._http.key()
         if key is None:
             return await self._make_granted(
                 lane, request, identity, recalled, None, generates=generates
             )
         weigh = partial(_weight, request)
-        if is_large and is_weighed(key):
-            weight = await self._gateway.offload(identity.tenant, weigh)
-            weigh = partial(Weight, *weight)
-        with await self._gateway.lease(key, request.model, weigh) as lease:
+        with await self._gateway.lease(key, request.model, weigh, size) as lease:
             return await self._make_granted(
                 lane, request, identity, recalled, lease, generates=generates
             )

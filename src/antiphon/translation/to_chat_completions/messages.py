@@ -54,7 +54,6 @@ from antiphon.translation.to_chat_completions.marks import (
 from antiphon.translation.to_chat_completions.media import file_parts, image_part
 from antiphon.translation.to_chat_completions.prefix import (
     INDEPENDENT,
-    MUCH,
     Messages,
     ModelConversation,
     Prefix,
@@ -332,7 +331,7 @@ class _Renderer(Struct):
             if self.files is not None and self.files.used != used:
                 prefix.log.has_files = True
                 return rendering
-            rendering.add(messages, cut, names, is_large=prefix.log.size > MUCH)
+            rendering.add(messages, cut, names, prefix.log.size)
         return rendering
 
     def message(self, index: int, message: Any) -> list[ChatMessage]:

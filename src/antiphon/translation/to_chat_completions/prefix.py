@@ -19,6 +19,7 @@ from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reaso
 from antiphon.protocol.json_pieces import LONG, pieces, weight
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
+from antiphon.sizes import ITEM, LARGE
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.to_chat_completions.history import becomes_message
 from antiphon.translation.to_chat_completions.marks import SYSTEM_ROLES
@@ -28,11 +29,12 @@ INDEPENDENT = frozenset[type]({Message, Reasoning, *CALLS, *OUTPUTS}).difference
 )
 """Items that become the same messages whatever later turns contain."""
 
-MANY = 250
-"""Number of items from which they are checked and translated in a thread."""
+LOG = 64
+"""Bytes of a log that take as long as a byte of a client's JSON: about a fourth of them are text.
+"""
 
-MUCH = 4 * 1024 * 1024
-"""Bytes of a log from which the same applies: about a fourth of them are text."""
+MUCH = LARGE * LOG
+"""Bytes of a log above which it is large."""
 
 MOST_RENDERINGS = 2
 """Renderings that a log keeps. A chain seldom needs a second; the size of a log does not include
@@ -68,20 +70,19 @@ class Rendering:
         messages: list[dict[str, Any]],
         end: int,
         names: dict[Key, str],
-        *,
-        is_large: bool = False,
+        size: int = 0,
     ) -> None:
         """Add the messages of the items from the former `end` to the new one.
 
         The bound is set last: see `ChainLog`.
 
-        Messages that are `is_large` are encoded in pieces.
+        Those of a log of more than `MUCH` bytes are encoded in pieces.
         """
         self.names |= names
         if messages:
             begin = self.bounds[self.end][1]
             del self.json[begin:]  # the rest of an attempt that failed
-            if is_large:
+            if size > MUCH:
                 for piece in pieces(messages, _encode):
                     self.json += piece
             else:
@@ -108,9 +109,9 @@ class ChainLog:
     """The items of a chain, and the positions of its calls and their outputs.
 
     Its renderings are created where the request that needs them is translated: on the event loop,
-    or in a thread once the log `is_large`. A tenant holds one thread, so no two work on them. The
-    loop can copy them meanwhile: the part up to a bound does not change, and a restarted rendering
-    is a new object.
+    or in a thread once the log is large (`work`). A tenant holds one thread, so no two work on
+    them. The loop can copy them meanwhile: the part up to a bound does not change, and a restarted
+    rendering is a new object.
     """
 
     items: list[InputItem] = field(default_factory=list)
@@ -141,9 +142,11 @@ class ChainLog:
         )
 
     @property
-    def is_large(self) -> bool:
-        """Whether its messages are created and encoded in a thread. A large log stays large."""
-        return len(self.items) > MANY or self.size > MUCH
+    def work(self) -> int:
+        """Bytes of a client's JSON that take as long, when its messages are created and encoded. It
+        never shrinks.
+        """
+        return max(len(self.items) * ITEM, self.size // LOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +393,9 @@ def _with_commas(messages: list[dict[str, Any]]) -> bytes:
     return _encode(messages)[1:-1] + b"," if messages else b""
 
 
-def encode_body(body: dict[str, Any], encode: Callable[[Any], bytes] = _encode) -> bytes:
-    """Return a request to a backend as JSON; `encode` creates the parts."""
+def encode_body(body: dict[str, Any], size: int = 0) -> bytes:
+    """Return a request to a backend as JSON; large JSON, by its `size` in bytes, in pieces."""
+    encode = _encode if size <= LARGE else _encode_in_pieces
     tools = body.get("tools")
     if type(tools) is Functions:
         body = {**body, "tools": tools.json}
@@ -419,12 +423,5 @@ def is_quick(body: dict[str, Any]) -> bool:
     return messages.is_mostly_known and weight([others, messages.unknown]) < LONG
 
 
-def encode_large_body(body: dict[str, Any]) -> bytes:
-    """Return the same, piece by piece: for a thread, in which one long step would stop all
-    others.
-    """
-    return encode_body(body, _encode_large)
-
-
-def _encode_large(value: Any) -> bytes:
+def _encode_in_pieces(value: Any) -> bytes:
     return b"".join(pieces(value, _encode))

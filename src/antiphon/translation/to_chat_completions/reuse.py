@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.json_pieces import pieces_by_size
 
 DIGEST = 8
 """Bytes of a part's digest. Two parts with the same digest only distort a figure."""
@@ -59,9 +59,9 @@ class Reuse(Struct, frozen=True):
     """
 
 
-def fingerprint(body: Mapping[str, Any], *, is_large: bool = False) -> Fingerprint:
-    """Return the fingerprint of a Chat request; one that `is_large` is encoded in pieces, in a
-    thread.
+def fingerprint(body: Mapping[str, Any], size: int = 0) -> Fingerprint:
+    """Return the fingerprint of a Chat request; large JSON, by its `size` in bytes, is encoded in
+    pieces.
     """
     tools = body.get("tools", ())
     digests = bytearray()
@@ -69,12 +69,12 @@ def fingerprint(body: Mapping[str, Any], *, is_large: bool = False) -> Fingerpri
     for kind, parts in ((b"tool", tools), (b"message", body["messages"])):
         for part in parts:
             digest = blake2b(kind, digest_size=DIGEST)
-            size = 0
-            for piece in pieces(part, _encode) if is_large else (_encode(part),):
+            length = 0
+            for piece in pieces_by_size(part, size, _encode):
                 digest.update(piece)
-                size += len(piece)
+                length += len(piece)
             digests += digest.digest()
-            sizes.append(size)
+            sizes.append(length)
     return Fingerprint(bytes(digests), sizes, len(tools))
 
 

@@ -102,7 +102,7 @@ async def test_large_data_is_remembered_in_a_thread(
     is_stored: bool,
 ) -> None:
     if is_stored and provided is LARGE:
-        monkeypatch.setattr(prefix, "MUCH", 64 * 1024)
+        monkeypatch.setattr(prefix, "LOG", 1)
     async with talk(server) as one:
         before = {"previous_response_id": (await one.created(provided))["id"]} if is_stored else {}
         threads = threads_that_encode(monkeypatch)

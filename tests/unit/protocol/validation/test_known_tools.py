@@ -20,9 +20,10 @@ from antiphon.protocol.validation.known_tools import (
     remember,
 )
 from antiphon.protocol.validation.large_requests import decode_large
-from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_request
+from antiphon.protocol.validation.validate import MAX_DEPTH, decode_request
 from antiphon.protocol.websocket import decode_message, read_create
 from antiphon.sharing.recent import Recent
+from antiphon.sizes import LARGE
 from tests.support.chance import examples
 
 TIDE = {

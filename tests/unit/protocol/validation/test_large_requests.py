@@ -14,8 +14,9 @@ from antiphon.history.recent_inputs import RecentInputs
 from antiphon.protocol.known_inputs import KnownInput
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.large_requests import decode_large
-from antiphon.protocol.validation.validate import LARGE, decode_request
+from antiphon.protocol.validation.validate import decode_request
 from antiphon.sharing.recent import Recent
+from antiphon.sizes import LARGE
 from tests.support.chance import examples
 
 LONG: list[Any] = [{"role": "user", "content": letter * LARGE} for letter in "ab"]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.sizes import LARGE
 from antiphon.translation.to_chat_completions.reuse import fingerprint, reuse
 
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -75,4 +76,4 @@ def test_what_is_reused_is_exactly_the_common_beginning(common: Any, old: Any, m
 
 def test_a_large_request_has_the_same_fingerprint_in_pieces() -> None:
     large = body(SYSTEM, {"role": "user", "content": "é" * 3_000_000}, tools=[INSPECT_TOOL])
-    assert fingerprint(large) == fingerprint(large, is_large=True)
+    assert fingerprint(large) == fingerprint(large, LARGE + 1)
