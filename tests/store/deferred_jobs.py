@@ -135,7 +135,7 @@ async def _return_their_slots(store: Store) -> None:
     again = await store.write(jobs.claim, worker, ALL_TENANTS)
     hold(
         again is not None and (again.response.id, again.crashes) == (ids[1], 0),
-        "a returned job counts as lost",
+        "a returned job counts as a crash",
     )
     hold(
         again is not None and again.uses_idle,

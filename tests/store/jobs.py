@@ -206,7 +206,10 @@ async def _is_taken_over(store: Store) -> None:
         dead not in await store.read(leases.beats),
         "a worker still owns a job that another one claimed",
     )
-    hold((again.attempt, again.crashes) == (2, 1), f"attempt {again.attempt}, {again.crashes} lost")
+    hold(
+        (again.attempt, again.crashes) == (2, 1),
+        f"attempt {again.attempt}, {again.crashes} crashes",
+    )
     hold(again.next_number == 7, f"used numbers are used again, from {again.next_number} on")
     hold(list(again.response.output) == [stored], "a finished item is lost")
     hold(again.checkpoint == b"\0notes", f"of the calls in progress {again.checkpoint!r} was kept")
@@ -280,7 +283,7 @@ async def _claiming_is_a_sign_of_life(store: Store) -> None:
         await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None,
         "the job of a living worker was claimed by another",
     )
-    hold(job.crashes == 1, "a job claimed from an expired worker does not count as lost")
+    hold(job.crashes == 1, "a job claimed from an expired worker does not count as a crash")
     await _end(store, one, other)
 
 
@@ -415,7 +418,7 @@ async def _is_handed_back(store: Store) -> None:
     again = [await _claim(store, worker) for _ in range(2)]
     hold(
         [(job.attempt, job.crashes) for job in again] == [(2, 0)] * 2,
-        "a returned job counts as lost",
+        "a returned job counts as a crash",
     )
     await _end(store, one, other)
 

@@ -494,7 +494,7 @@ async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(
     assert "a bug" in caplog.text
 
 
-async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
+async def test_a_job_that_too_many_workers_died_of_fails_and_is_done() -> None:
     created, backend = scripted_parts()
     response_id = await queue(created)
     for number in range(MOST_CRASHES):

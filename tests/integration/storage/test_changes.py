@@ -70,7 +70,7 @@ async def test_each_step_of_a_background_response_is_reported(
     assert reported.since() == [one.id]
 
 
-async def test_jobs_of_a_lost_worker_are_notified_on_expiry_and_when_claimed(
+async def test_jobs_of_a_dead_worker_are_notified_on_expiry_and_when_claimed(
     store: Store, reported: Notices
 ) -> None:
     one = new_response(status="queued")

@@ -563,7 +563,7 @@ class ExpiresTheLiving(ChangedStore):
         )
 
 
-class CountsThemLost(ChangedStore):
+class CountsThemAsCrashes(ChangedStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
         return await self.original.expire_worker(
             worker, (await self.read(leases.beats)).get(worker, 0) if beat is None else beat
@@ -1201,7 +1201,7 @@ BROKEN = [
     (KeepsUnfinishedItems, "An expired worker's jobs are claimed by another:"),
     (LosesStoredData, "An expired worker's jobs are claimed by another:"),
     (ExpiresTheLiving, "An expired worker's jobs are claimed by another:"),
-    (CountsThemLost, "A job that is returned,"),
+    (CountsThemAsCrashes, "A job that is returned,"),
     (TakesAtOnce, "An expired worker keeps a job that no other claimed,"),
     (TakesAtOnce, "An expired worker can answer a key that no other request reserved;"),
     (TakesAtOnce, "A response of an expired worker holds its conversation until another"),

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from openai import AsyncOpenAI
 
-from antiphon.runs.tool_calls import LOST
+from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.tools.images.content import inspect
 from tests.support.command import serving
 from tests.support.images_server import ImagesBackend, images_server
@@ -80,17 +80,17 @@ async def test_an_image_fails_if_its_server_is_killed_and_is_not_created_again(
             serving(tmp_path, *command) as server,
             AsyncOpenAI(base_url=server.url, api_key="k") as sdk,
         ):
-            lost = await ended(sdk, begun.id)
+            interrupted = await ended(sdk, begun.id)
             displayed = await ended(sdk, stored.id)
         is_over.set()  # or the end of the images server waits for its answer
 
-    image, message = lost["output"]
-    assert (lost["status"], image["status"], image["error"]["message"]) == (
+    image, message = interrupted["output"]
+    assert (interrupted["status"], image["status"], image["error"]["message"]) == (
         "completed",
         "failed",
-        LOST,
+        INTERRUPTED,
     )
-    assert LOST in message["content"][0]["text"]
+    assert INTERRUPTED in message["content"][0]["text"]
     assert len(images.requests) == 2
     assert displayed["output"] == stored.to_dict()["output"]
     assert inspect(base64.b64decode(displayed["output"][0]["result"])).format == "png"

@@ -22,6 +22,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.testing import assert_event_stream
 from tests.support.chance import SEED
 from tests.support.command import Serving, pids_below, serving
@@ -232,8 +233,8 @@ def first_call(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def assert_is_whole(response: dict[str, Any], question: str) -> None:
-    """A response has completed, with its two calls in order; of one that was lost the client and
-    the model know.
+    """A response has completed, with its two calls in order; of one that was interrupted the client
+    and the model know.
     """
     kinds = [item["type"] for item in response["output"]]
     assert response["error"] is None, (question, response["error"])
@@ -250,5 +251,5 @@ def assert_is_whole(response: dict[str, Any], question: str) -> None:
         if call["status"] == "completed":
             assert (call["output"], stated) == (receipt(key), receipt(key))
         else:
-            assert "was lost" in call["error"]["message"]
-            assert call["error"]["message"] in stated
+            assert call["error"]["message"] == INTERRUPTED
+            assert INTERRUPTED in stated

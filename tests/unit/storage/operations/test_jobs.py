@@ -139,7 +139,7 @@ def test_of_a_large_job_with_few_only_what_is_small_is_read(row: Sequence[Any]) 
 
 @pytest.mark.parametrize("is_takeover", [0, 1])
 @pytest.mark.parametrize("is_late", [0, 1])
-def test_a_job_is_claimed_without_large_data_and_that_of_a_lost_worker_without_unfinished_items(
+def test_a_job_is_claimed_without_large_data_and_that_of_a_dead_worker_without_unfinished_items(
     is_takeover: int, is_late: int
 ) -> None:
     """A worker that had expired lives again with its claim."""
