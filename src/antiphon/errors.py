@@ -73,6 +73,10 @@ class AntiphonError(Exception):
         self.param = param
         self.headers = headers or {}
         self.request_id: str | None = None
+        self.size: tuple[int, int] | None = None
+        """How many tokens the prompt has, and how many its model accepts; None if unknown, or if
+        the error is about something else.
+        """
 
     @property
     def status_code(self) -> int:

@@ -15,6 +15,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     ): (
         "access.api_keys.Mint._digest",
         "access.unseal.Unsealer.token",
+        "gateway.messages.MessageAnswer._tokens",
         "objects.items.ItemViews._put_images",
         "protocol.json_slices._Slices._text",
         "recording.persistence.ForegroundRecorder._free_key",

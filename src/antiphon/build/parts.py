@@ -63,6 +63,7 @@ def parts_of(base: Foundation, tools: ToolParts) -> Parts:
         shared=base.shared,
         measures=base.measures,
         upkeep=Upkeep(),
+        messages_models=base.settings.messages_models,
         code_state=tools.sandbox.state if tools.sandbox is not None else None,
     )
 

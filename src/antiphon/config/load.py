@@ -124,9 +124,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         values["prompts"] = _tables(values["prompts"], "PROMPTS")
     if "fallback" in values:
         values["fallback"] = _chains(values["fallback"])
-    if "search_chunk_tokens" in values:
-        pairs = (pair.rpartition("=") for pair in values["search_chunk_tokens"].split())
-        values["search_chunk_tokens"] = {model: tokens for model, _, tokens in pairs}
+    for name in ("search_chunk_tokens", "messages_models"):
+        if name in values:
+            pairs = (pair.rpartition("=") for pair in values[name].split())
+            values[name] = {key: value for key, _, value in pairs}
     return values
 
 

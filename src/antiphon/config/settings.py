@@ -327,6 +327,12 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     model, a list of the models to try, in order, when no backend can serve it. The variable holds
     `a=b,c d=e`.
     """
+    messages_models: dict[str, str] = field(default_factory=dict)
+    """Models for the names that [clients of the Messages API](fronts.md#names-of-models) send, such
+    as `{ "claude-haiku-*" = "small", "claude-*" = "qwen3" }`: `*` matches any text, and the first
+    name that matches counts. A name that a backend lists is never replaced. The variable holds
+    `a=b c=d`.
+    """
     check_interval: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     """Seconds between two health checks of the backends, which also read the models that each has
     loaded; 0 disables them.

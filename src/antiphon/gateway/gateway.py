@@ -100,6 +100,8 @@ class Gateway:
         """The newest tools of each tenant, by their JSON."""
         self.inputs = RecentInputs()
         """The newest histories that each tenant sends again with each turn."""
+        self.messages_models = parts.messages_models
+        """The models that answer to names of the Messages API's clients, by patterns of these."""
         self.known_keys = parts.keys
         """The API keys, which also decide whether a request needs one: once the first was
         created.

@@ -76,5 +76,7 @@ class Parts:
     """The capacity that tenants share in this process."""
     measures: Measures
     upkeep: Upkeep
+    messages_models: Mapping[str, str]
+    """The models that answer to names of the Messages API's clients, by patterns of these."""
     code_state: Callable[[], CodeState] | None
     """Returns the state of the sandbox for code; None if no sandbox is configured."""

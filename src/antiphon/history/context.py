@@ -56,7 +56,7 @@ from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalReque
 from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.known_inputs import SentItems
-from antiphon.protocol.requests import CreateResponse, opening_of
+from antiphon.protocol.requests import CreateResponse, TranslatedRequest, opening_of
 from antiphon.protocol.validation.call_rules import CALLS, check_calls
 from antiphon.sharing.memory import Account, weight
 from antiphon.sizes import ITEM, LARGE, STORED
@@ -264,7 +264,8 @@ class _Loading:
         """Raise `ClientError` (400) if the new input does not match the history."""
         request = self._request
         context = self._context
-        if not self._is_checked:
+        is_part = isinstance(request, TranslatedRequest) and request.is_part
+        if not (self._is_checked or is_part):
             await self._parts.offload.run(context.tenant, context.work, _check, request, context)
 
 

@@ -256,6 +256,25 @@ class PromptedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
     """
 
 
+class TranslatedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
+    """A request that a client made in another API, with what the Responses API does not have.
+
+    It is never refused because of sealed content that cannot be opened: its client could not
+    continue.
+    """
+
+    stop: list[str] = field(default_factory=list)
+    """The text of the answer ends before the first of these."""
+    optional: dict[str, Any] = field(default_factory=dict)
+    """Parameters such as `top_k`, for a backend that takes them; another one is as good."""
+    is_prefilled: bool = False
+    """Whether the last message of the input is the beginning of the answer."""
+    is_part: bool = False
+    """Whether the input can be any part of a conversation, of which only the tokens are counted:
+    with calls without outputs, and outputs without calls.
+    """
+
+
 def opening_of(request: CreateResponse) -> Sequence[Message]:
     """Return the messages of a request's prompt."""
     return request.opening if isinstance(request, PromptedRequest) else ()

@@ -392,6 +392,7 @@ class ModelCaller:
         own = step if isinstance(step, CallModel) else None
         target = self._route.target
         stream: AnswerStream
+        writer.stopped_by = None
         writer.cite_files = own.cite_files if own is not None and step.api == "chat" else None
         if step.api == "responses":
             stream = ResponsesStream(writer, call_ids=self._plan.call_ids, only_one=only_one)
@@ -510,6 +511,8 @@ class ModelCaller:
             refused.refusal = None
             refused.status = BackendError.status
             refused = None
+        if ending.usage is None and stream.writer.stopped_by is not None:
+            ending.usage = self._estimated(stream)
         if ending.usage is not None:
             if stream.upstream.target.prices is not None:
                 self._cost += cost_of(stream.upstream.target, ending.usage)
@@ -517,6 +520,15 @@ class ModelCaller:
             stated = partial(stream.writer.between, stream.before, stream.writer.newest)
             self._unreported.append(Unreported(stream.upstream.record.body, stated))
         return ending
+
+    def _estimated(self, stream: ModelStream) -> Usage:
+        """Return the usage of an answer that a stop sequence ended before the backend reported
+        it.
+        """
+        items = stream.writer.between(stream.before, stream.writer.newest)
+        read = request_tokens(stream.upstream.record.body)
+        written = tokens_of({"messages": to_builtins(items)}, priming=0)
+        return Usage(input_tokens=read, output_tokens=written, total_tokens=read + written)
 
     # Failures.
 

@@ -25,6 +25,7 @@ from antiphon.protocol.requests import (
     LocalRequest,
     ReasoningConfig,
     TextConfig,
+    TranslatedRequest,
     background_window,
 )
 from antiphon.protocol.response import ConversationRef, Response
@@ -240,8 +241,10 @@ def _plan_of(
     Raises `ClientError` if no candidate backend has them.
     """
     # Parameters that are not in the API, which only some backends accept.
+    refuses_seals = parts.rules.strict_seals
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
+        refuses_seals = refuses_seals and not isinstance(request, TranslatedRequest)
     items = context.items
     tenant = context.tenant
     # The options that this server applies itself must not reach the backend.
@@ -286,7 +289,7 @@ def _plan_of(
         view=view_of(request),
         route=route,
         chains=chains,
-        unseal=Unsealer(parts.keyring, tenant, parts.rules.strict_seals, context.opened),
+        unseal=Unsealer(parts.keyring, tenant, refuses_seals, context.opened),
         recorder=recorder,
         tools=parts.toolset if has_begun_calls else tools,
         compacts=may_compact and compacts(request, items),

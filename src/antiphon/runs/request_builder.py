@@ -10,7 +10,7 @@ from msgspec import Struct
 from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.history.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, TranslatedRequest
 from antiphon.protocol.tools import Tool
 from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
@@ -19,6 +19,7 @@ from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ
 from antiphon.translation.to_chat_completions.adjustments import CHOICE
 from antiphon.translation.to_chat_completions.cut_prompts import is_longer
+from antiphon.translation.to_chat_completions.foreign import continue_text, limit_output
 from antiphon.translation.to_chat_completions.marks import Token
 from antiphon.translation.to_chat_completions.request import Body, configured, to_chat
 from antiphon.translation.to_chat_completions.tokens import tokens_of
@@ -28,6 +29,7 @@ from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, tool
 from antiphon.translation.writer import Note
 from antiphon.upstream.backend_errors import beyond_window
 from antiphon.upstream.backend_state import ModelTarget
+from antiphon.upstream.context_window import context_window
 
 if TYPE_CHECKING:
     from antiphon.runs.refusals import Refusals
@@ -173,6 +175,8 @@ class RequestBuilder:
         self.body["model"] = target.model
         if defaults is not None:
             defaults.fill(self.body, request, refused)
+        if isinstance(request, TranslatedRequest):
+            self._complete(request)
         if refused:
             adjusted += self.refused().adapt(request, items, refused)
         if self._is_plain:
@@ -215,8 +219,27 @@ class RequestBuilder:
         self.body["model"] = target.model
         if target.defaults is not None:
             target.defaults.fill(self.body, request, refused, "responses")
+        if isinstance(request, TranslatedRequest):
+            self._complete(request)
         adjusted = self.refused().adapt(request, items, refused) if refused else ()
         return BuiltRequest(self.body, Toolbox(), None, "responses", adjusted=adjusted)
+
+    def _complete(self, request: TranslatedRequest) -> None:
+        """Add what a request has that was made in another API.
+
+        An answer that a stop sequence can end is streamed, so that its backend ends too.
+        """
+        body = self.body
+        for name, value in request.optional.items():
+            if self.target.accepts((name,)):
+                body.setdefault(name, value)
+        if request.stop and not self._is_plain:
+            body["stream"] = True
+        target = self.target
+        if (window := context_window(target.state, target.model, target.name)) is not None:
+            limit_output(body, window)
+        if request.is_prefilled:
+            continue_text(body, self.target.dialect if self.api == "chat" else None)
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
         """Return a request to a model with a known window, shortened and built again until it

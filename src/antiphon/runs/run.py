@@ -15,6 +15,7 @@ from antiphon.errors import AntiphonError, reportable
 from antiphon.history.context import store_item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Reasoning
+from antiphon.protocol.requests import TranslatedRequest
 from antiphon.protocol.response import Response
 from antiphon.recording.facts import ResponseOrigin, facts_of
 from antiphon.recording.persistence import Recorder
@@ -30,6 +31,7 @@ from antiphon.runs.turn import Turn
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
+from antiphon.translation.stop_sequences import StopSequences
 from antiphon.translation.tool_mapping.offering import NOTHING
 from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
@@ -62,6 +64,8 @@ class Run(StepLoop):
             loads_later=True,
             containers=plan.containers,
         )
+        if isinstance(plan.request, TranslatedRequest) and plan.request.stop:
+            writer.stops = StopSequences(plan.request.stop)
         # The observers receive functions instead of values, because the output does not exist yet.
         record = ResponseRecord(
             plan.response,
@@ -121,6 +125,11 @@ class Run(StepLoop):
     def target(self) -> ModelTarget:
         """The backend and model that are called, or that answered."""
         return (self._cache.target if self._cache else None) or self.plan.route.target
+
+    @property
+    def stop_sequence(self) -> str | None:
+        """The stop sequence of the request before which the text ended."""
+        return self._writer.stopped_by
 
     @property
     def is_over(self) -> bool:

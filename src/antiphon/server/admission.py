@@ -1,7 +1,8 @@
 """Reads a request's key and headers: the tenant, its limits, an earlier reply, the cache.
 
 Every path except those of `OPEN` needs an API key, once a key exists (specification section 13).
-The key is in `Authorization: Bearer` and nowhere else, also to open a WebSocket. A parent
+The key is in `Authorization: Bearer` and nowhere else, also to open a WebSocket; only the paths of
+the Messages API accept `x-api-key` too. A parent
 application can set the tenant in the ASGI scope; then that application has checked the key. Nothing
 here is called for a request with neither.
 """
@@ -37,13 +38,23 @@ from antiphon.server.reply import (
     WholeStream,
     raw_headers,
 )
-from antiphon.server.request import REQUEST_FILE, TENANT, Credential, HttpRequest
+from antiphon.server.request import (
+    MESSAGES,
+    MODELS,
+    REQUEST_FILE,
+    TENANT,
+    Credential,
+    HttpRequest,
+)
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.telemetry.context import note
 
-OPEN = {"/", "/healthz", "/readyz", "/metrics", "/status"}
-"""Paths that need no key: the page about the server, and those of monitoring programs. Only this
-machine may read `/metrics` and `/status`.
+HELLO = "/api/hello"
+"""The path that Claude Code requests to open a connection."""
+
+OPEN = {"/", "/healthz", "/readyz", "/metrics", "/status", HELLO}
+"""Paths that need no key: the page about the server, those of monitoring programs, and
+`HELLO`. Only this machine may read `/metrics` and `/status`.
 """
 
 PAGES = "/console"
@@ -96,9 +107,10 @@ class Authentication:
 
                 await identify_by_cookie(request, self._gateway)
                 return True
-        credential = Credential(
-            self._gateway, await self._gateway.known_keys.digest(bearer(request.scope["headers"]))
-        )
+        headers = request.scope["headers"]
+        is_of_both = request.path.startswith((MESSAGES, MODELS))
+        provided = _either_key(request) if is_of_both else bearer(headers)
+        credential = Credential(self._gateway, await self._gateway.known_keys.digest(provided))
         key = await credential.key()
         request.tenant = key.tenant
         request.credential = credential
@@ -109,6 +121,23 @@ class Authentication:
         if key.caches:
             request.uses_cache = True
         return True
+
+
+def _either_key(request: HttpRequest) -> bytes:
+    """Return the key of a request that can be one of the Messages API: its clients send it in
+    `x-api-key`, or as other clients do. Raises as `bearer`.
+    """
+    if not request.speaks_messages:
+        return bearer(request.scope["headers"])
+    if key := request.headers.get(b"x-api-key", b"").strip():
+        return key
+    if b"authorization" not in request.headers:
+        text = (
+            "No API key was provided. Send it in the header x-api-key, or in Authorization as "
+            "'Bearer' and the key."
+        )
+        raise ClientError(text, status=401, headers=REQUEST_FILE)
+    return bearer(request.scope["headers"])
 
 
 def check_tenant(name: object) -> None:

@@ -30,7 +30,7 @@ from antiphon.gateway import (
 from antiphon.http_server.asgi import CONNECTION, Message, RawHeaders, Receive, Scope, Send
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
-from antiphon.server.admission import OPEN, Authentication, Connections, check_tenant
+from antiphon.server.admission import HELLO, OPEN, Authentication, Connections, check_tenant
 from antiphon.server.limits import ServerLimits
 from antiphon.server.reply import (
     COMMENT_AFTER,
@@ -69,7 +69,7 @@ GRACE = 0.5
 starts.
 """
 
-PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
+PROBED = {"/healthz", "/readyz", "/metrics", "/status", HELLO}
 """Polled frequently by programs: not logged."""
 
 OTHER = "other"
@@ -140,6 +140,11 @@ class HttpExchange:
         known = reportable(error)
         if (on_error := self.request.scope.get(ON_ERROR)) is not None:
             on_error(known)
+        if self.request.speaks_messages:
+            from antiphon.server.message_errors import error_reply  # noqa: PLC0415 - for the Messages API alone
+
+            await self.reply(*error_reply(known, self.request, self._id))
+            return
         await self.reply(known.status, raw_headers(known.headers), {"error": known.body()})
 
     async def start(self, status: int, headers: RawHeaders) -> None:
@@ -248,6 +253,9 @@ def _log_broken_off(error: Exception) -> None:
 class EventStream:
     """The events of a run as they arrive. Raises `AntiphonError` before anything was sent."""
 
+    comment = COMMENT
+    """Sent after a short silence."""
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._is_open = False
@@ -298,7 +306,7 @@ class EventStream:
             await self._send_events(self._run.keepalive_events())
         elif now - self._last_sent >= COMMENT_AFTER:
             self._last_sent = now
-            await self._sink.write(COMMENT)
+            await self._sink.write(self.comment)
 
     async def _send_events(self, batch: Sequence[Event], *, more_body: bool = True) -> None:
         if batch or not more_body:

@@ -44,6 +44,12 @@ failed request.
 
 REQUEST_FILE = {"www-authenticate": "Bearer"}
 
+MESSAGES = "/v1/messages"
+"""Begins the paths of Anthropic's Messages API."""
+
+MODELS = "/v1/models"
+"""Begins the paths that both APIs have."""
+
 JSON = b"application/json"
 
 JSON_TYPES = {"", "application/json", "application/octet-stream"}
@@ -313,6 +319,16 @@ class HttpRequest:
         if self.stack is None:
             self.stack = AsyncExitStack()
         return self.stack
+
+    @property
+    def speaks_messages(self) -> bool:
+        """Whether the request is one of Anthropic's Messages API, by its path; a list of models
+        also by the header that only clients of that API send.
+        """
+        path = self.path
+        if path.startswith(MODELS):
+            return b"anthropic-version" in self.headers
+        return path == MESSAGES or path.startswith(f"{MESSAGES}/")
 
     def query(self) -> Mapping[str, list[str]]:
         """Return the query's parameters with all their values."""

@@ -21,6 +21,7 @@ from antiphon.protocol.sources import Sources
 from antiphon.translation.cited_text import CitedText, Piece
 from antiphon.translation.from_chat.annotations import Annotations
 from antiphon.translation.from_chat.reasoning import ReasoningState
+from antiphon.translation.stop_sequences import StopSequences, StopWatch
 from antiphon.translation.writer import GrowingText, ResponseWriter, padding
 
 
@@ -164,6 +165,42 @@ class StreamingMessage:
             "item_id": self.id,
             "content_index": len(self._content),
         }
+
+
+class StoppingMessage(StreamingMessage):
+    """The message of an answer that a stop sequence can end."""
+
+    def __init__(
+        self, writer: ResponseWriter, sources: Sources | None, stops: StopSequences
+    ) -> None:
+        super().__init__(writer, sources)
+        self._watch = StopWatch(stops)
+
+    def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
+        """See `StreamingMessage.add_text`."""
+        if text := self._watch.feed(delta):
+            super().add_text(text)
+        self._writer.stopped_by = self._watch.found or self._writer.stopped_by
+        self.steady = None
+
+    def add_refusal(self, delta: str) -> None:
+        """See `StreamingMessage.add_refusal`."""
+        self._release()
+        super().add_refusal(delta)
+
+    def close(self, status: Status) -> StreamingMessage | None:
+        """See `StreamingMessage.close`."""
+        self._release()
+        return super().close(status)
+
+    def _release(self) -> None:
+        """Send the text that could have been the beginning of a sequence."""
+        if rest := self._watch.flush():
+            super().add_text(rest)
+
+    def _emit_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
+        super()._emit_annotations(text, is_over=is_over)
+        self.steady = None
 
 
 class StreamingCompaction:

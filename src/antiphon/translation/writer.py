@@ -19,6 +19,7 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import ImageGenerationCall, WebSearchCall
 from antiphon.protocol.response import IncompleteDetails, Response, ResponseError, Usage, tool_usage
 from antiphon.protocol.tool_bindings import Kind
+from antiphon.translation.stop_sequences import StopSequences
 
 PADDING = "kV3xQm8ZtR1wLp5N"
 PADDINGS = [PADDING[size:] for size in range(len(PADDING))]
@@ -152,6 +153,10 @@ class ResponseWriter(Struct):
     """Returns the citations of files that code created, if there are any."""
     pending: list[events.Event] = field(default_factory=list)
     """The events to take."""
+    stops: StopSequences | None = None
+    """What ends the text of an answer; None for nothing."""
+    stopped_by: str | None = None
+    """The stop sequence before which the text ended: the answer is over."""
 
     def aside(self) -> "ResponseWriter":
         """Return a writer for events that the client of this one does not see."""

@@ -27,6 +27,18 @@ NO_IMAGES = (
 )
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
 
+LONGEST_STATED = 2000
+"""Bytes of an error that are searched for numbers of tokens."""
+
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]{1,11}(?![\w.]*\w)")
+_WINDOW = re.compile(
+    r"(?:maximum (?:context|model) (?:length|limit)|context (?:window|length|size))"
+    r"(?: of)?(?: is)?:? (\d[\d,]{1,11})"
+    r"|n_ctx\W{1,4}(\d{2,12})|> (\d{2,12}) maximum",
+    re.IGNORECASE,
+)
+"""The window in errors of vLLM and OpenAI, llama.cpp, and Anthropic."""
+
 FORBIDDEN = "Its key may not be allowed to use this model."
 
 OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
@@ -73,7 +85,9 @@ def read_failure(
     if status == 429:
         return _rate_limit(headers, message)
     if code == "context_length_exceeded":
-        return too_long(rename("messages"))
+        error = too_long(rename("messages"))
+        error.size = stated_size(body)
+        return error
     if REJECTS_IMAGES.search(message):
         return ClientError(NO_IMAGES, code="unsupported_value", param=rename("messages"))
     if status == 404 and model in message and _own(value, "code") != "unknown_url":
@@ -90,6 +104,24 @@ def too_long(param: str | None = "input") -> ClientError:
     13).
     """
     return ClientError(TOO_LONG, code="context_length_exceeded", param=param)
+
+
+def stated_size(body: bytes) -> tuple[int, int] | None:
+    """Return how many tokens a prompt has, and how many the model accepts, as far as an error about
+    that says both.
+    """
+    text = body[:LONGEST_STATED].decode("utf-8", "replace")
+    window = _WINDOW.search(text)
+    numbers = [_number(found) for found in _NUMBER.findall(text)]
+    if window is None:
+        return None
+    most = _number(next(filter(None, window.groups())))
+    longer = [number for number in numbers if number > most]
+    return (max(longer), most) if longer else None
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def beyond_window(model: str, window: int) -> ClientError:

@@ -28,7 +28,7 @@ from tests.support.server import RunningServer, serve
 
 REQUEST = {"model": "m", "input": "Hi", "store": False}
 
-WATCHERS = {"/", "/healthz", "/readyz", "/metrics", "/status"}
+WATCHERS = {"/", "/healthz", "/readyz", "/metrics", "/status", "/api/hello"}
 """Paths that nobody needs a key for."""
 
 

@@ -40,6 +40,9 @@ IMAGES = ("POST /v1/images/generations", "POST /v1/images/edits")
 WITHOUT_IDS = {
     *(
         "GET /v1/models",
+        "POST /v1/messages",
+        "POST /v1/messages/count_tokens",
+        "GET /api/hello",
         "POST /v1/chat/completions",
         "POST /v1/embeddings",
         *IMAGES,

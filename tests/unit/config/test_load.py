@@ -86,6 +86,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "WEBHOOK_PRIVATE_ADDRESSES": "true",
         "WEBSOCKET": "false",
         "FALLBACK": "a=b,c d=e",
+        "MESSAGES_MODELS": "claude-haiku-*=small:v1 claude-*=m",
         "IMAGES_BACKEND": "http://127.0.0.1:8188/v1",
         "IMAGES_MODEL": "painter",
         "IMAGES_KEY_ENV": "IMAGES_KEY",
@@ -187,6 +188,7 @@ def test_every_setting_can_be_an_environment_variable() -> None:
     assert (settings.cache_embeddings, settings.cache_similarity) == ("e", 0.9)
     assert (settings.search_embeddings, settings.search_embeddings_batch) == ("nomic", 10)
     assert settings.search_chunk_tokens == {"bge": 350, "nomic:v1.5": 600}
+    assert settings.messages_models == {"claude-haiku-*": "small:v1", "claude-*": "m"}
     assert (settings.fallback, settings.check_interval) == ({"a": ["b", "c"], "d": ["e"]}, 0.0)
     assert (settings.max_body, settings.max_bodies, settings.max_connections) == (2000, 3000, 4)
     assert (settings.max_connection_bytes, settings.max_responses) == (5000, 77)

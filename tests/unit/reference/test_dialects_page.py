@@ -116,6 +116,8 @@ parameter is rejected.
   [corrects what it can](../guides/repair-model-output.md).
 - **weaker schemas**: the family rejects some JSON Schema keywords, so Antiphon removes them. It also remembers the
   keywords that a backend rejects.
+- **text is continued**: if the last message of a request to the [Messages API](fronts.md) is the
+  assistant's, the model continues it. Other families reject such a request.
 - **prompts are truncated**: the reported tokens are
   [compared with the request](../guides/run-local-models.md#when-a-backend-cuts-prompts-silently).
 """,  # noqa: E501 - the lines of a text
@@ -135,6 +137,7 @@ SPECIAL = {
     "prefix_cache": "prompt cache",
     "checks_answers": "output is checked",
     "unfit": "weaker schemas",
+    "prefill": "text is continued",
     "cuts_prompts": "prompts are truncated",
 }
 TOOLS: dict[str, list[str]] = {

@@ -365,6 +365,7 @@ SAMPLES = {
     "code_sandbox": "bubblewrap",
     "console_bodies": "true",
     "fallback": "a=b",
+    "messages_models": "claude-*=m",
     "file_storage": "/files",
     "file_storage_endpoint": "http://127.0.0.1:9000",
     "host": "::1",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
-from antiphon.upstream.backend_errors import is_overflow, overloaded, read_failure
+from antiphon.upstream.backend_errors import is_overflow, overloaded, read_failure, stated_size
 from antiphon.upstream.identity import BackendIdentity
 from antiphon.upstream.retry_policy import rejected
 
@@ -336,3 +336,40 @@ def test_half_a_surrogate_pair_in_a_message_can_be_sent_on() -> None:
     )
 
     assert msgspec.json.decode(msgspec.json.encode(error.body()))["message"].startswith("bad ")
+
+
+@pytest.mark.parametrize(
+    ("message", "size"),
+    [
+        # OpenAI, vLLM
+        (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted "
+            "in 10000 tokens.",
+            (10_000, 8192),
+        ),
+        (
+            "This model's maximum context length is 2048 tokens. However, you requested 2100 "
+            "tokens (2000 in the messages, 100 in the completion).",
+            (2100, 2048),
+        ),
+        # Anthropic
+        ("prompt is too long: 250000 tokens > 200000 maximum", (250_000, 200_000)),
+        # llama.cpp
+        (
+            "the request exceeds the available context size (4,300 tokens), context size: 4,096",
+            (4300, 4096),
+        ),
+        ("the context length is exceeded", None),
+    ],
+)
+def test_an_error_about_the_window_has_the_numbers_that_the_backend_states(
+    message: str, size: tuple[int, int] | None
+) -> None:
+    assert stated_size(json.dumps({"error": {"message": message, "code": 400}}).encode()) == size
+
+
+def test_the_numbers_of_llama_cpp_have_fields() -> None:
+    error = {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 9, "n_ctx": 4096}
+    body = {"error": error | {"n_prompt_tokens": 5000}}
+
+    assert stated_size(json.dumps(body).encode()) == (5000, 4096)

@@ -2,13 +2,14 @@
 
 It needs no key, so it shows nothing that a key protects: models appear only if the server needs no
 key, and the address of a backend never. The page's code is loaded by the first request for the
-page.
+page. Claude Code requests `/api/hello` before its first message, only to open a connection.
 """
 
 from collections.abc import Sequence
 
 from antiphon.gateway import Gateway
 from antiphon.server import console
+from antiphon.server.admission import HELLO
 from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
@@ -58,9 +59,15 @@ def resources(
         body = page(models, is_healthy=is_healthy, has_metrics=has_metrics, may_watch=may_watch)
         return Reply(body, HEADERS)
 
-    return {"/": {"GET": get_home}}
+    async def get_hello(http: HttpRequest) -> Reply:
+        return Reply({"status": "ok"})
+
+    return {"/": {"GET": get_home}, HELLO: {"GET": get_hello}}
 
 
 def described() -> Sequence[Described]:
     """Return the rows of `/openapi.json`."""
-    return (Described("get", "/", "Show the start page"),)
+    return (
+        Described("get", "/", "Show the start page"),
+        Described("get", HELLO, "Open a connection"),
+    )

@@ -15,6 +15,10 @@ def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path. A request with a key sees the models that the key allows."""
 
     async def list_models(http: HttpRequest) -> Reply:
+        if http.speaks_messages:
+            from antiphon.server import message_models  # noqa: PLC0415 - for the Messages API alone
+
+            return await message_models.list_models(gateway, http)
         models = await gateway.models.list(http.key)
         listed: JsonObject = {"object": "list", "data": models}
         if "client_version" in http.query():
@@ -22,6 +26,10 @@ def resources(gateway: Gateway) -> Resources:
         return Reply(listed)
 
     async def get_model(http: HttpRequest) -> Reply:
+        if http.speaks_messages:
+            from antiphon.server import message_models  # noqa: PLC0415 - the same
+
+            return await message_models.get_model(gateway, http)
         return Reply(await gateway.models.retrieve(http.path_params["model"], http.key))
 
     async def delete_model(http: HttpRequest) -> Reply:

@@ -16,6 +16,7 @@ Replay = Literal["never", "tool_turns", "always"]
 ReasoningField = Literal["", "reasoning_content", "reasoning", "thinking", "think_tags"]
 ChoiceForm = Literal["full", "named", "functions", "strings"]
 SystemMessages = Literal["first", "late", "several"]
+Prefill = Literal["", "last", "continue", "prefix"]
 CapName = Literal["max_tokens", "max_completion_tokens", ""]
 Api = Literal["chat", "responses"]
 """The API that a backend is called with."""
@@ -239,6 +240,12 @@ class Dialect:
     cuts_prompts: bool = False
     """Whether it silently truncates a prompt that is too long: see
     `to_chat_completions.cut_prompts`.
+    """
+    prefill: Prefill = ""
+    """How the model continues an assistant's text that ends the conversation; empty if it does not.
+
+    `last`: without a parameter. `continue`: with vLLM's `continue_final_message`. `prefix`: with a
+    `prefix` in that message.
     """
     ends_without_finish_reason: bool = False
     """Whether a complete answer can have an empty `finish_reason`."""

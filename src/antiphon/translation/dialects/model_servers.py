@@ -21,7 +21,10 @@ MODEL_SERVERS = (
         # `stop` that page lists no sampling parameter: others are dropped silently. A too long
         # prompt is truncated (ollama#3839, #4967); the native API can forbid that
         # (`upstream.ollama`).
+        # Its templates write the last message without its end if it is the assistant's
+        # (`server/prompt.go`).
         "ollama",
+        prefill="last",
         prefix_cache=True,
         checks_answers=True,
         accepts=TOOLS | SAMPLING | PENALTIES | LOGPROBS | {"response_format", "stream_options"},
@@ -73,7 +76,10 @@ MODEL_SERVERS = (
         # of the template does not know stay in the content.
         # tests/system/model_servers/test_llama_server.py, version 0.5: a pattern with `\d` or
         # without anchors is silently ignored, and was rejected before.
+        # Its README describes `--no-prefill-assistant`: by default, the last message of an
+        # assistant is continued.
         "llamacpp",
+        prefill="last",
         prefix_cache=True,
         checks_answers=True,
         unfit=frozenset({"classes", "anchors"}),
@@ -147,7 +153,9 @@ MODEL_SERVERS = (
         # Its page "OpenAI-Compatible Server" lists the extra parameters. vllm#46863, #39056:
         # a `--tool-call-parser` for another format leaves the model's calls in the content,
         # and every parser leaves calls in reasoning that was not closed.
+        # `ChatCompletionRequest` has `continue_final_message`.
         "vllm",
+        prefill="continue",
         prefix_cache=True,
         checks_answers=True,
         patterns=True,
@@ -182,7 +190,9 @@ MODEL_SERVERS = (
         # `chat_template_kwargs`, as Qwen's page on SGLang does, and names the extra parameters.
         # sglang#19925, #40236: without its parser, or if the model strays from the format, calls
         # stay in the content.
+        # Its `ChatCompletionRequest` has `continue_final_message`.
         "sglang",
+        prefill="continue",
         prefix_cache=True,
         checks_answers=True,
         patterns=True,

@@ -78,8 +78,10 @@ SERVICES = (
     Dialect(
         # crush#1590: any unknown field is a 422 `extra_forbidden`, including `reasoning_content`;
         # anon-kode#53: no `stream_options`, usage is sent anyway. Recordings: thinking parts,
-        # `document_url` parts, content "".
+        # `document_url` parts, content "". Its reference of the API: a `prefix` in the last message
+        # of an assistant begins the answer.
         "mistral",
+        prefill="prefix",
         accepts=TOOLS | SAMPLING | PENALTIES | {"response_format"},
         effort="reasoning_effort",
         efforts=frozenset({"none", "high"}),

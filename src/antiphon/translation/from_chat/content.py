@@ -23,7 +23,7 @@ from antiphon.translation.from_chat.annotations import (
 from antiphon.translation.from_chat.calls import StreamingCalls
 from antiphon.translation.from_chat.reasoning import ReasoningState, thinking_parts
 from antiphon.translation.from_chat.text_filters import Piece, SurrogateJoiner, ThinkSplitter
-from antiphon.translation.items import StreamingMessage, StreamingReasoning
+from antiphon.translation.items import StoppingMessage, StreamingMessage, StreamingReasoning
 from antiphon.translation.writer import GrowingText, ResponseWriter
 
 MAX_BLANK = 64
@@ -286,10 +286,13 @@ class StreamingContent:
         self._blank_reasoning = []
         self._close_reasoning("completed")
         self.calls.close_whole()
-        if self._check is None:
-            self._message = StreamingMessage(self._writer, self._sources)
+        writer = self._writer
+        if self._check is not None:
+            self._message = CheckedMessage(writer, self._sources, self._check)
+        elif writer.stops is not None:
+            self._message = StoppingMessage(writer, self._sources, writer.stops)
         else:
-            self._message = CheckedMessage(self._writer, self._sources, self._check)
+            self._message = StreamingMessage(writer, self._sources)
         return self._message
 
     def _release(self) -> None:

@@ -134,7 +134,9 @@ class ChatStream:
         """What a text chunk must not have in it if the answer can contain calls."""
         self.error: BackendError | None = None
         self.is_over = False
-        """Whether the answer failed: nothing else makes a chunk certainly the last one."""
+        """Whether the answer failed, or a stop sequence ended it: nothing else makes a chunk
+        certainly the last one.
+        """
 
     def _start(self) -> None:
         """Create what reads chunks: most non-streamed answers need none of it."""
@@ -260,6 +262,8 @@ class ChatStream:
         writer = self._writer
         if writer.has_reader or writer.cite_files or self._sources or self._check or self.error:
             return None
+        if writer.stops is not None:
+            return None
         try:
             answer = decode_answer(data)
         except (ValueError, RecursionError):
@@ -327,8 +331,9 @@ class ChatStream:
         if not self._is_started:
             self._start()
         error = self.error
+        is_stopped = self._writer.stopped_by is not None
         if error is None and not (
-            self._is_looping or self._finish_reason.lower() in FINISH_REASONS
+            self._is_looping or is_stopped or self._finish_reason.lower() in FINISH_REASONS
         ):
             is_whole = self._is_plain or (
                 done and not self._needs_reason and self._flat_error is None
@@ -397,6 +402,8 @@ class ChatStream:
         """Return how the answer ended. llama-cpp-python reports a truncated call as complete."""
         if self._is_looping:
             return "max_output_tokens"
+        if self._writer.stopped_by is not None:
+            return "completed"
         outcome = FINISH_REASONS.get(self._finish_reason.lower(), "completed")
         if self._native_reason and outcome == "completed":
             outcome = native_outcome(self._native_reason)
@@ -420,9 +427,12 @@ class ChatStream:
             if delta is None or has_begun:
                 return
             self._is_plain = True
-        if not self._calls.is_cut:
+        writer = self._writer
+        if writer.stopped_by is None and not self._calls.is_cut:
             self._content.feed(choice, delta)
-        if delta.tool_calls:
+        if writer.stopped_by is not None:
+            self.is_over = True
+        elif delta.tool_calls:
             for call in delta.tool_calls:
                 self._feed_call(call)
         elif delta.function_call:

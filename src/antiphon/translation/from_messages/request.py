@@ -24,10 +24,10 @@ from antiphon.protocol.messages.requests import (
 from antiphon.protocol.messages.wording import not_supported, refusal, reworded
 from antiphon.protocol.requests import (
     ContextManagement,
-    CreateResponse,
     Include,
     ReasoningConfig,
     TextConfig,
+    TranslatedRequest,
 )
 from antiphon.protocol.tools import (
     CodeInterpreterChoice,
@@ -67,7 +67,7 @@ _TIERS: Mapping[str, Any] = {"standard_only": "default", "auto": "auto"}
 class Translated(Struct, frozen=True):
     """A request for a response, and how its answer is written."""
 
-    request: CreateResponse
+    request: TranslatedRequest
     view: MessagesView
 
 
@@ -82,7 +82,6 @@ def read_request(body: Conversation, call: Call) -> Translated:
     view = MessagesView(
         call=call,
         display=_display(body),
-        stop_sequences=tuple(filter(None, body.stop_sequences or ())),
     )
     catalogue = Catalogue(body, _uploads(body))
     turns, compaction = _context_edits(body)
@@ -100,14 +99,12 @@ def read_request(body: Conversation, call: Call) -> Translated:
         placed.add(len(body.messages) - 1, 0, CompactionTrigger())
     view.places = placed.places
     view.dropped = reader.answers.dropped
-    view.is_prefilled = reader.is_prefilled
     view.is_warming = isinstance(body, CreateMessage) and body.max_tokens == 0
     view.edits_context = body.context_management is not None
     view.diagnoses = body.diagnostics is not None
     view.search_tool = catalogue.search_name or view.search_tool
-    view.optional = _optional(body)
     user_id = body.metadata.user_id if body.metadata else None
-    request = CreateResponse(
+    request = TranslatedRequest(
         model=body.model,
         input=placed.items,
         instructions=instructions,
@@ -130,6 +127,10 @@ def read_request(body: Conversation, call: Call) -> Translated:
         store=False,
         service_tier="priority" if body.speed == "fast" else _TIERS.get(body.service_tier or ""),
         context_management=compaction,
+        stop=list(filter(None, body.stop_sequences or ())),
+        optional=_optional(body),
+        is_prefilled=reader.is_prefilled and not is_counted,
+        is_part=is_counted,
     )
     return Translated(request, view)
 

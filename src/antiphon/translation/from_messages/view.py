@@ -98,14 +98,6 @@ class MessagesView(Struct, kw_only=True):
     call: Call = Call()
     display: Literal["summarized", "omitted", "hidden"] = "omitted"
     """Whether the client sees thinking, only its signature, or no block of it at all."""
-    stop_sequences: tuple[str, ...] = ()
-    """The run ends before the first of them in the text."""
-    optional: dict[str, Any] = field(default_factory=dict)
-    """Parameters for a backend that takes them, such as `top_k`; another backend is not
-    excluded.
-    """
-    is_prefilled: bool = False
-    """Whether the answer continues the text of a last assistant message."""
     is_warming: bool = False
     """Whether nothing is generated (`max_tokens: 0`)."""
     edits_context: bool = False

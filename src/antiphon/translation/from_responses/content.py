@@ -7,7 +7,12 @@ from msgspec import UNSET
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import Message, Reasoning
 from antiphon.translation.from_responses.item import PassedItem, Value
-from antiphon.translation.from_responses.parts import PartPlace, PassedPart, SummaryPart
+from antiphon.translation.from_responses.parts import (
+    PartPlace,
+    PassedPart,
+    StoppingPart,
+    SummaryPart,
+)
 from antiphon.translation.from_responses.values import dicts, text
 
 PHASES = ("commentary", "final_answer")
@@ -42,7 +47,12 @@ class PassedMessage(PassedItem):
         part = self._parts.get(index) if isinstance(index, int) else None
         if part is None or part.kind != kind:
             place = PartPlace(self.output_index, self.id, len(self._parts))
-            part = PassedPart(self.writer, place, kind)
+            stops = self.writer.stops
+            part = (
+                PassedPart(self.writer, place, kind)
+                if stops is None or kind != "output_text"
+                else StoppingPart(self.writer, place, stops)
+            )
             key = (
                 index
                 if isinstance(index, int) and index not in self._parts

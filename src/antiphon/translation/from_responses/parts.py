@@ -9,6 +9,7 @@ from antiphon.protocol import events
 from antiphon.protocol.items.content import OutputText, ReasoningText, Refusal, SummaryText
 from antiphon.translation.from_chat.annotations import Annotations, read_annotation
 from antiphon.translation.from_responses.values import dicts, text
+from antiphon.translation.stop_sequences import StopSequences, StopWatch
 from antiphon.translation.writer import ResponseWriter, padding
 
 FIELDS = {
@@ -148,6 +149,36 @@ class PassedPart:
                 text=self.text, annotations=self._annotations.reported, logprobs=self._logprobs
             )
         return _SHAPES[self.kind](self.text)
+
+
+class StoppingPart(PassedPart):
+    """A text that a stop sequence can end."""
+
+    def __init__(self, writer: ResponseWriter, place: PartPlace, stops: StopSequences) -> None:
+        super().__init__(writer, place, "output_text")
+        self._watch = StopWatch(stops)
+        self._arrived = ""
+
+    def add(self, delta: str, logprobs: Any = None) -> None:
+        """Append to its text."""
+        self._arrived += delta
+        if certain := self._watch.feed(delta):
+            super().add(certain)
+        self.writer.stopped_by = self._watch.found or self.writer.stopped_by
+
+    def settle(self, whole: dict[str, Any]) -> None:
+        """See `PassedPart.settle`."""
+        intended = text(whole.get("text"))
+        if whole.get("type", self.kind) == self.kind and intended.startswith(self._arrived):
+            self.add(intended[len(self._arrived) :])
+        for annotation in dicts(whole.get("annotations"))[self._received :]:
+            self.annotate(annotation)
+
+    def close(self) -> None:
+        """End it."""
+        if not self.is_closed:
+            super().add(self._watch.flush())
+        super().close()
 
 
 class SummaryPart(PassedPart):

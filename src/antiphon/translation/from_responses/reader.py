@@ -83,7 +83,11 @@ class ResponsesStream:
     @property
     def is_over(self) -> bool:
         """Whether the backend reported how its answer ended."""
-        return self.error is not None or self._response is not None
+        return (
+            self.error is not None
+            or self._response is not None
+            or self._writer.stopped_by is not None
+        )
 
     @property
     def has_calls(self) -> bool:
@@ -115,9 +119,9 @@ class ResponsesStream:
     def feed(self, event: dict[str, Any]) -> None:
         """Process one event, or a non-streamed answer.
 
-        Anything after the end of an answer is ignored.
+        Anything after the end of an answer is ignored, except its usage after a stop sequence.
         """
-        if self.is_over:
+        if self.error is not None or self._response is not None:
             return
         name = event.get("type")
         stem, _, word = name.rpartition(".") if isinstance(name, str) else ("", "", "")
@@ -169,6 +173,8 @@ class ResponsesStream:
             self._end(item, value)
 
     def _open(self, value: dict[str, Any], index: Any) -> PassedItem | None:
+        if self._writer.stopped_by is not None:
+            return None
         self._close_ended()
         kind = value.get("type")
         key = text(value.get("id"))
@@ -253,6 +259,8 @@ class ResponsesStream:
     def _compare(self, value: dict[str, Any]) -> None:
         """Emit the part of an item of the final response that was not emitted yet."""
         item = self._by_key.get(text(value.get("id")))
+        if self._writer.stopped_by is not None:
+            return
         if item is None or item.is_settled or item.kind != value.get("type"):
             alike = (
                 one for one in self._items if one.kind == value.get("type") and not one.is_settled
@@ -264,6 +272,8 @@ class ResponsesStream:
                 self._end(item, value)
 
     def _outcome(self) -> FinishReason:
+        if self._writer.stopped_by is not None:
+            return "completed"
         response = self._response or {}
         if response.get("status") != "incomplete":
             return "completed"
@@ -279,6 +289,8 @@ class ResponsesStream:
         return read_refusal(value)
 
     def _failure(self) -> BackendError | None:
+        if self._writer.stopped_by is not None:
+            return None
         if self._response is None:
             return BackendError("The backend's answer ended before it was finished.")
         if self._response.get("error"):

@@ -111,11 +111,11 @@ def test_empty_texts_are_dropped() -> None:
 
 def test_a_last_text_of_the_model_is_the_beginning_of_the_answer() -> None:
     translated = read(user("a"), assistant("The answer is \n"))
-    assert translated.view.is_prefilled
+    assert translated.request.is_prefilled
     assert (
         items(user("a"), assistant("The answer is \n"))[-1]["content"][0]["text"] == "The answer is"
     )
-    assert not read(user("a"), assistant("b"), user("c")).view.is_prefilled
+    assert not read(user("a"), assistant("b"), user("c")).request.is_prefilled
 
 
 def test_a_turn_that_ends_in_a_tool_of_the_server_continues() -> None:
@@ -126,7 +126,7 @@ def test_a_turn_that_ends_in_a_tool_of_the_server_continues() -> None:
         "input": {"query": "q"},
     }
     found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
-    assert not read(user("a"), assistant(call, found)).view.is_prefilled
+    assert not read(user("a"), assistant(call, found)).request.is_prefilled
     assert kinds(items(user("a"), assistant(text("b"), call))) == ["user", "assistant"]
 
 

@@ -96,7 +96,7 @@ def test_sampling_parameters_are_applied_in_both_versions() -> None:
     for version in ("2023-06-01", "2026-10-21"):
         translated = read(temperature=1.0, top_k=5, call=Call(version=version))
         assert translated.request.temperature == 1.0
-        assert translated.view.optional == {"top_k": 5}
+        assert translated.request.optional == {"top_k": 5}
 
 
 def test_what_the_blocks_of_an_answer_show_is_included() -> None:
@@ -105,7 +105,7 @@ def test_what_the_blocks_of_an_answer_show_is_included() -> None:
 
 
 def test_stop_sequences_are_for_the_run() -> None:
-    assert read(stop_sequences=["END", "", "###"]).view.stop_sequences == ("END", "###")
+    assert read(stop_sequences=["END", "", "###"]).request.stop == ["END", "###"]
 
 
 def test_no_tokens_only_fill_the_cache() -> None:
@@ -164,7 +164,7 @@ def test_thinking_has_the_effort_of_its_budget_or_of_the_request() -> None:
     adaptive = {"type": "adaptive"}
     assert reasoning(thinking=adaptive) == (None, None)
     assert reasoning(thinking=adaptive, output_config={"effort": "max"}) == ("max", None)
-    assert read(thinking={"type": "enabled", "budget_tokens": 2000}).view.optional == {
+    assert read(thinking={"type": "enabled", "budget_tokens": 2000}).request.optional == {
         "thinking_budget": 2000
     }
 
