@@ -10,11 +10,12 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 
 import asyncpg
 import uvloop
+from msgspec.structs import replace
 
 from antiphon import ids
 from antiphon.gateway import Gateway

@@ -7,12 +7,13 @@ in this process, with a model that takes no time; the list of items is asked for
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 import aiohttp
 import msgspec
 import uvloop
+from msgspec.structs import replace
 
 from antiphon import ids
 from antiphon.errors import ClientError

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, jobs

@@ -1,7 +1,8 @@
 """Promises about chat completions and the messages of their requests."""
 
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import chat_completions, pages

@@ -1,7 +1,8 @@
 """Promises about the chunks of files in vector stores."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.search.filters import Comparison, Compound, Filter, matches

@@ -1,7 +1,8 @@
 """Promises about the files of containers, their quota, and the blobs that they share."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.containers import find_container

@@ -1,7 +1,8 @@
 """Promises about conversations and their items."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import conversations, leases, pages
@@ -25,7 +26,9 @@ async def _keeps_its_items(store: Store) -> None:
     first = new_items("a", "b")
     conversation = await _new(store, *first)
     found = await store.read(conversations.load, T, conversation.id)
-    hold(found == replace(conversation, next_position=2), f"it is returned as {found}")
+    size = sum(len(item.body) + len(item.sealed or "") for item in first)
+    expected = replace(conversation, next_position=2, items=2, size=size)
+    hold(found == expected, f"it is returned as {found}")
     more = new_items("c", "d")
     hold(
         await store.write(conversations.add, T, conversation.id, more) is LockResult.DONE,

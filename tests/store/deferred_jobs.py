@@ -1,7 +1,8 @@
 """Promises about deferred jobs: which slots they use, when they begin, and what they return."""
 
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, jobs, leases, responses

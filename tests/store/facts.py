@@ -1,10 +1,10 @@
 """Promises about facts of responses."""
 
 import time
-from dataclasses import replace as replace_fields
 from typing import Any
 
 from msgspec.structs import replace
+from msgspec.structs import replace as replace_fields
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import facts as stored_facts

@@ -1,10 +1,10 @@
 """Promises about figures, about the chain of a response, and about changed facts."""
 
 import time
-from dataclasses import replace as replace_fields
 from typing import Any
 
 from msgspec.structs import replace
+from msgspec.structs import replace as replace_fields
 
 from antiphon.ids import new_id
 from antiphon.query.response_filters import Filters, parse_filters

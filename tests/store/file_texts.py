@@ -1,6 +1,6 @@
 """Promises about texts that were read from files."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from antiphon.ids import new_id, now
 from antiphon.storage.operations import file_texts

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from hashlib import sha256
+
+from msgspec.structs import replace
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_file_id, new_id

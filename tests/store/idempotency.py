@@ -1,7 +1,8 @@
 """Promises about idempotency keys."""
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import conversations, idempotency, leases, responses

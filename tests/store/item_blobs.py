@@ -1,6 +1,6 @@
 """Promises about blobs that items refer to: the images of `image_generation_call` items."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import conversations, files, item_blobs, jobs, responses, sizes

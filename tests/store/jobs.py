@@ -4,7 +4,8 @@ worker.
 
 import asyncio
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, event_log, leases, webhooks

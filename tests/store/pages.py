@@ -3,8 +3,9 @@ beforehand.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.input_pages import input_page

@@ -1,6 +1,6 @@
 """Promises about reports of `antiphon verify`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import reports

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.storage.operations import sessions
 from antiphon.storage.records.sessions import ConsoleSession

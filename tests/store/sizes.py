@@ -1,7 +1,8 @@
 """Promises about the bytes that a tenant has stored."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import (

@@ -1,7 +1,8 @@
 """Promises about webhook endpoints and the outbox."""
 
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import jobs, responses, webhooks

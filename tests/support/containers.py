@@ -5,7 +5,8 @@ needed.
 import itertools
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.storage.records.containers import (
     ContainerQuery,

@@ -1,8 +1,9 @@
 """API keys for tests, and clients that have them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id

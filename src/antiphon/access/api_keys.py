@@ -13,8 +13,10 @@ import hmac
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.ids import TENANT_RULE, Clock, is_tenant_name

@@ -14,9 +14,11 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
+
+from msgspec.structs import replace
 
 from antiphon.access.limits import (
     check_model,

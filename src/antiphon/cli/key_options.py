@@ -3,11 +3,12 @@ make.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from antiphon.cli.usage import BadValue
 from antiphon.errors import ConfigError

@@ -3,10 +3,10 @@ its digest.
 """
 
 import time
-from dataclasses import replace
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from antiphon.access.api_keys import Mint
 from antiphon.cli import key_usage

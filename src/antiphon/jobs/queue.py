@@ -1,11 +1,11 @@
 """Background responses: queued, cancelled, and run by the worker that claims them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 import msgspec
-from msgspec.structs import replace as replace_struct
+from msgspec.structs import replace
 
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.access.spending import NOTHING_SPENT
@@ -148,7 +148,7 @@ async def _put(
 
         await containers_of(parts.run, request, items, candidates[0], identity.tenant)
     response = open_response(request, identity.response_id, int(parts.run.now()))
-    response = replace_struct(response, status="queued")
+    response = replace(response, status="queued")
     writer = _writer(parts, response)
     writer.queue()
     reply = _reply(response, identity, bool(request.stream))
@@ -212,7 +212,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
         writer.cancel()
     writer.end()
     response = writer.response
-    body = encode_json(replace_struct(response, output=[]))
+    body = encode_json(replace(response, output=[]))
     origin = _origin_of(parts, job, response.model)
     facts = None if origin is None else facts_of(origin, response, (), parts.run.now())
     is_ended = await parts.store.write(
@@ -302,7 +302,7 @@ async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
         from antiphon.history.prompted import restore  # noqa: PLC0415 - few requests name a prompt
 
         request = restore(request)
-    request = replace_struct(request, input=items)
+    request = replace(request, input=items)
     is_sealed_displayed = view_of(request).encrypted
     resume = ResumeState(
         created_at=stored.created_at,

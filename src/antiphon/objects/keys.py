@@ -3,9 +3,9 @@ objects.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from antiphon.access.api_keys import KnownKeys, Mint
 from antiphon.errors import ClientError, StoreError

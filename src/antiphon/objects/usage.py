@@ -1,10 +1,10 @@
 """Usage of bounded size, and as JSON for clients and for the command line."""
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from antiphon.objects.pages import JsonObject
 from antiphon.storage.operations import api_keys, sizes

@@ -5,7 +5,9 @@ failed.
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.extras import missing

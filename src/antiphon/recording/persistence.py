@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as replace_fields
 from typing import Any, Protocol
 
 import msgspec
@@ -130,7 +129,7 @@ def ended(stored: StoredResponse, now: float) -> StoredResponse:
     """Return a background response that ends now, as it is stored; with `store: false`
     it expires soon.
     """
-    return stored if stored.is_stored else replace_fields(stored, expires_at=int(now) + UNSTORED)
+    return stored if stored.is_stored else replace(stored, expires_at=int(now) + UNSTORED)
 
 
 @dataclass(slots=True)

@@ -3,10 +3,11 @@
 import asyncio
 import gc
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.access import api_keys as module
 from antiphon.access.api_keys import KnownKeys, Mint

@@ -386,11 +386,11 @@ async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Recovers(ChangedStore):
-        failures = 2
+        remaining = 2
 
         async def charge(self, *requested: Any) -> None:
-            self.failures -= 1
-            if self.failures >= 0:
+            self.remaining -= 1
+            if self.remaining >= 0:
                 raise StoreError("The disk is full.")
             await self.original.charge(*requested)
 

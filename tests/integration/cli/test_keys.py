@@ -2,10 +2,10 @@
 and rotated.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.access.api_keys import Mint
 from antiphon.errors import StoreError

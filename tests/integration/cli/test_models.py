@@ -4,10 +4,10 @@ import json
 import time
 import tomllib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.config import load_settings
 from antiphon.storage.open import open_store

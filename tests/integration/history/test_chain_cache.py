@@ -18,6 +18,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
@@ -443,9 +444,7 @@ async def test_what_is_remembered_is_bounded() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     for number in range(1, 101):
         await store.save(_stored(number))
-        await store.save(
-            replace_fields(_stored(number), id=f"other_{number}", previous_response_id=None)
-        )
+        await store.save(replace(_stored(number), id=f"other_{number}", previous_response_id=None))
     chains = ChainCache(most_bytes=100_000, most_entries=50)
     for name in [f"{kind}_{number}" for number in range(1, 101) for kind in ("resp", "other")]:
         response = await store.read(stored_responses.load, "", name)

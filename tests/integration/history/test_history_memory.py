@@ -4,11 +4,11 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from antiphon import ids
 from antiphon.errors import AntiphonError, BackendError

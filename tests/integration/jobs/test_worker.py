@@ -597,11 +597,11 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
     monkeypatch.setattr("antiphon.jobs.recorder.TRY_AGAIN", 0.01)
 
     class Failing(ChangedStore):
-        failures = 5
+        remaining = 5
 
         async def finish(self, *how: Any, **also: Any) -> bool:
-            if self.failures:
-                self.failures -= 1
+            if self.remaining:
+                self.remaining -= 1
                 raise StoreError("The store's disk is full.")
             return await self.original.finish(*how, **also)
 

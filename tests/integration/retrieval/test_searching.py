@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.retrieval.embeddings import MOST_TEXTS, Embedder
@@ -242,7 +243,7 @@ async def test_what_is_found_does_not_depend_on_versions_that_are_not(
         await put_chunks(store, replace(found, version=2), rows)
     for filters in (None, Comparison("ne", "name", "other")):
         after = await searching(store, offload, Known(vs_1="")).search(
-            replace(request, filters=filters)
+            replace_fields(request, filters=filters)
         )
         assert len(before) == 41 and after.hits == before
 

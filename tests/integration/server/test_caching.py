@@ -5,11 +5,11 @@ asking.
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message
 
 from antiphon.server.application import create_app

@@ -6,11 +6,11 @@ import re
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from antiphon.access import api_keys

@@ -3,9 +3,9 @@ every store.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.operations import api_keys, budgets
 from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget

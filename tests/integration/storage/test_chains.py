@@ -4,11 +4,11 @@ changes them.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import chains, jobs, responses

@@ -3,9 +3,9 @@ once.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.changes import INGESTIONS, JOBS
 from antiphon.storage.operations import (

@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, leases

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id

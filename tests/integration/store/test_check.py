@@ -7,12 +7,12 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from antiphon import ids
 from antiphon.errors import StoreError

@@ -3,11 +3,11 @@ method changed.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.records.containers import (
     ContainerQuery,

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Role

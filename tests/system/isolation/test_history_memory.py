@@ -6,13 +6,13 @@ import asyncio
 import json
 import time
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.open import open_store

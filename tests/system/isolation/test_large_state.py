@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.open import open_store

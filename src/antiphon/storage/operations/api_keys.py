@@ -7,7 +7,8 @@ minute from now. So the limit recovers steadily, and one statement both checks a
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.storage.operations import budgets
 from antiphon.storage.operations.step import (

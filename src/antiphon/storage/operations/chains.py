@@ -7,8 +7,9 @@ is the same and no measured response has expired. Replicas need not notify each 
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from antiphon.storage.operations.step import (
     FEW_ITEMS,

@@ -10,8 +10,9 @@ blobs are stale.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import ceil
+
+from msgspec.structs import replace
 
 from antiphon.errors import StoreError
 from antiphon.storage.operations.lists import part

@@ -7,7 +7,8 @@ version.
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from antiphon.storage.changes import JOBS
 from antiphon.storage.operations import event_log, facts, item_blobs, leases

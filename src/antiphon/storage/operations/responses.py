@@ -3,9 +3,10 @@ response.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, count
 from typing import Any
+
+from msgspec.structs import replace
 
 from antiphon.storage.operations import facts, item_blobs
 from antiphon.storage.operations.step import (

@@ -3,11 +3,11 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.lists import part

@@ -1,11 +1,11 @@
 """A stored chat completion and pages of chat completions, as plain values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCompletion:
+class StoredCompletion(Struct, frozen=True):
     """One chat completion.
 
     `body` is the completion's JSON without its metadata; `metadata` is a JSON object. `models` are
@@ -24,8 +24,7 @@ class StoredCompletion:
     """When it expires, in seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionQuery:
+class CompletionQuery(Struct, frozen=True):
     """Which completions to list: up to `limit` and `most_bytes`, but at least one, in the order of
     storage.
 
@@ -37,5 +36,5 @@ class CompletionQuery:
     after: str | None = None
     descending: bool = False
     model: str | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = {}
     most_bytes: int = 8 * 1024 * 1024

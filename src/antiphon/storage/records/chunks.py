@@ -1,7 +1,8 @@
 """Stored chunks of files in vector stores, and the results of searches, as plain values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from antiphon.search.bm25 import Corpus
 from antiphon.search.filters import AttributeValue
@@ -18,8 +19,7 @@ def file_of(number: int) -> int:
     return number >> POSITION_BITS
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRow:
+class ChunkRow(Struct, frozen=True):
     """One chunk of a file. `vector` is normalized, in little-endian 16-bit floats, or None without
     embeddings.
     """
@@ -36,8 +36,7 @@ def size_of(row: ChunkRow) -> int:
     return len(row.text.encode("utf-8", "replace")) + len(row.vector or b"")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedFile:
+class IndexedFile(Struct, frozen=True):
     """Identifies one version of one file in one vector store.
 
     A higher version replaces a lower one.
@@ -50,8 +49,7 @@ class IndexedFile:
     filename: str
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedChunks:
+class DroppedChunks(Struct, frozen=True):
     """Chunks of a dropped file that wait for their deletion: the number and the text of each."""
 
     number: int
@@ -62,8 +60,7 @@ class DroppedChunks:
     """Whether these are the last chunks of the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedStore:
+class SearchedStore(Struct, frozen=True):
     """The published contents of a vector store: its number, its chunks, and the number of terms in
     them.
 
@@ -76,16 +73,14 @@ class SearchedStore:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class TermCounts:
+class TermCounts(Struct, frozen=True):
     """The number of chunks that contain each term, at one revision of a store."""
 
     revision: int
     counts: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordMatches:
+class KeywordMatches(Struct, frozen=True):
     """The chunks that match a query best: the number, text and number of terms of each.
 
     `corpus` has the statistics for scoring. It is valid for the store's `revision`.
@@ -96,8 +91,7 @@ class KeywordMatches:
     chunks: Sequence[tuple[int, str, int]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Signatures:
+class Signatures(Struct, frozen=True):
     """Signatures of a store's vectors: the files that have them, and the new signatures in parts.
 
     A part has the number of its first chunk, the number of consecutive chunks, and their
@@ -109,8 +103,7 @@ class Signatures:
     parts: Sequence[tuple[int, int, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundChunk:
+class FoundChunk(Struct, frozen=True):
     """A chunk as it is returned after ranking."""
 
     number: int
@@ -118,4 +111,4 @@ class FoundChunk:
     filename: str
     position: int
     text: str
-    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeValue] = {}

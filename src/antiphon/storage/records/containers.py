@@ -1,15 +1,15 @@
 """Containers of code and the files in them, as plain values."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from antiphon.storage.records.pages import ListQuery
 
 ContainerStatus = Literal["running", "expired"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContainer:
+class StoredContainer(Struct, frozen=True):
     """One container: a name for files that outlive every kernel.
 
     Its kernel, if it has one, runs at one worker.
@@ -39,16 +39,14 @@ class StoredContainer:
     """Whether a call holds the container."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundContainer:
+class FoundContainer(Struct, frozen=True):
     """A container that was looked up. If it is used and `is_use_due`, the use is recorded."""
 
     container: StoredContainer
     is_use_due: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContainerFile:
+class StoredContainerFile(Struct, frozen=True):
     """One file of a container."""
 
     id: str
@@ -64,15 +62,13 @@ class StoredContainerFile:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerQuery(ListQuery):
+class ContainerQuery(ListQuery, frozen=True):
     """Which containers, or which files of a container, to list: those with this name."""
 
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerQuota:
+class ContainerQuota(Struct, frozen=True):
     """A tenant's limits: running containers, and the files and bytes of each container."""
 
     containers: int

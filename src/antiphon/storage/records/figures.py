@@ -50,7 +50,7 @@ GROUPS = {"model": "model", "backend": "backend", "key": "key_id", "tenant": "te
 class Figures(Struct):
     """Figures of a group of responses, such as those that began in one time span."""
 
-    by_status: dict[str, int] = field(default_factory=dict)
+    by_status: dict[str, int] = {}
     """The number of responses with each final status."""
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -95,8 +95,8 @@ class FiguresFound(Struct):
     time on (seconds since the epoch).
     """
 
-    spans: dict[int, Figures] = field(default_factory=dict)
-    groups: dict[str, Figures] = field(default_factory=dict)
+    spans: dict[int, Figures] = {}
+    groups: dict[str, Figures] = {}
     rest: Figures | None = None
     partial_since: int | None = None
 

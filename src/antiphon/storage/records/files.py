@@ -1,6 +1,6 @@
 """Files, the blobs that hold their content, and uploads in parts, as plain values."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from antiphon.storage.records.pages import ListQuery
 
@@ -8,8 +8,7 @@ BLOB_PART = 1024 * 1024
 """Size of each part of a blob that the store holds, in bytes. The last part can be smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(Struct, frozen=True):
     """One file. `filename` is the client's file name, sanitized.
 
     It is never a path on the server.
@@ -33,23 +32,20 @@ class StoredFile:
     """When the file expires; None means never."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileQuery(ListQuery):
+class FileQuery(ListQuery, frozen=True):
     """Which files to list: those with this purpose."""
 
     purpose: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileQuota:
+class FileQuota(Struct, frozen=True):
     """The limits of each tenant: the number of files, and their bytes. Pending uploads count."""
 
     files: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileUse:
+class FileUse(Struct, frozen=True):
     """The storage that one tenant uses: the number of files and pending uploads, and their
     bytes.
     """
@@ -58,8 +54,7 @@ class FileUse:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredUpload:
+class StoredUpload(Struct, frozen=True):
     """A file that is uploaded in parts.
 
     Until it is completed, it reserves `size` bytes of the tenant's quota.
@@ -83,8 +78,7 @@ class StoredUpload:
     """The id of the resulting file."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPart:
+class StoredPart(Struct, frozen=True):
     """One part of an upload. It has its own blob."""
 
     id: str
@@ -95,8 +89,7 @@ class StoredPart:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(Struct, frozen=True):
     """The text extracted from a file's content, stored so that each content is read only once."""
 
     tenant: str

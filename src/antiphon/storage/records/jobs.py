@@ -1,7 +1,6 @@
 """Background work: jobs, their event logs, and the results of locking, as plain values."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from msgspec import Struct
@@ -19,8 +18,7 @@ class EventFrames(Struct, frozen=True):
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Struct, frozen=True):
     """The reservation for a request, and the request's API key, empty if it had none."""
 
     key_id: str = ""
@@ -34,8 +32,7 @@ class Reservation:
 NOTHING_RESERVED = Reservation()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A background response that has not ended, as seen by a worker that may write to it.
 
     `response` has the finished output items. `version` is the fence: each write states the version
@@ -110,8 +107,7 @@ class Slots(Struct, frozen=True):
 ONE_SLOT = Slots()
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of a background response since the last call.
 
     `output` has the finished items, each with its output index. At a resume point no item is open:
@@ -125,8 +121,7 @@ class Progress:
     checkpoint: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(Struct, frozen=True):
     """The number of waiting jobs (without an owner), and of deliveries that are neither received
     nor failed.
     """

@@ -1,10 +1,9 @@
 """Stored lessons about models."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLesson:
+class StoredLesson(Struct, frozen=True):
     """What a backend's refusals taught about one of its models."""
 
     place: str

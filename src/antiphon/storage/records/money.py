@@ -5,16 +5,16 @@ sums are exact.
 import calendar
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 DAY = 86_400
 
 Period = Literal["day", "month"]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A spending limit. None means no limit; days and months are in UTC."""
 
     per_day: int | None = None
@@ -28,16 +28,14 @@ class Budget:
             yield "day", self.per_day
 
 
-@dataclass(frozen=True, slots=True)
-class TenantBudget:
+class TenantBudget(Struct, frozen=True):
     """The budget of a tenant. All its keys share it."""
 
     tenant: str
     budget: Budget
 
 
-@dataclass(frozen=True, slots=True)
-class MoneyClaim:
+class MoneyClaim(Struct, frozen=True):
     """The expected cost of a request, and the budgets that pay for it (at least one)."""
 
     tenant: str
@@ -64,8 +62,7 @@ class MoneyClaim:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ExhaustedBudget:
+class ExhaustedBudget(Struct, frozen=True):
     """A budget that has no room for a request."""
 
     is_shared: bool

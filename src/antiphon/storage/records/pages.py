@@ -1,14 +1,14 @@
 """Pages of lists, for every kind of record."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery:
+class ListQuery(Struct, frozen=True):
     """Which records to list: up to `limit`, in the order of creation.
 
     `after` is the id of the record before the page; in a list of versions, the number of one.
@@ -19,8 +19,7 @@ class ListQuery:
     descending: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(Struct, Generic[T], frozen=True):
     """One page of a list.
 
     `unknown` is `after` or `before` if the query names an id there that is not in the list; the

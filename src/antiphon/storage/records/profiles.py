@@ -1,10 +1,9 @@
 """Stored findings about models."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StoredProfile:
+class StoredProfile(Struct, frozen=True):
     """The findings of a probe about one model at one backend."""
 
     place: str

@@ -1,10 +1,9 @@
 """Prompts as plain values."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPrompt:
+class StoredPrompt(Struct, frozen=True):
     """One version of a prompt. A version never changes. One version is the prompt's default."""
 
     id: str

@@ -1,10 +1,9 @@
 """Stored reports of `antiphon verify`."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StoredReport:
+class StoredReport(Struct, frozen=True):
     """The report of one run against one server."""
 
     id: str

@@ -1,15 +1,13 @@
 """A response, its items, and pages of items, as plain values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from antiphon.storage.records.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class StoredItem:
+class StoredItem(Struct, frozen=True):
     """One stored item.
 
     `body` is the item's JSON as clients see it. `sealed` is its `encrypted_content`, or None. It is
@@ -19,15 +17,14 @@ class StoredItem:
     id: str
     body: bytes
     sealed: str | None = None
-    blob: str | None = field(default=None, compare=False)
+    blob: str | None = None
     """The tenant's blob that the body refers to. It is kept as long as the item. Never read
     back.
     """
-    blob_size: int = field(default=0, compare=False)
+    blob_size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LargeItem(StoredItem):
+class LargeItem(StoredItem, frozen=True):
     """An item that was read without its body and its sealed content, which have `size` bytes
     together.
     """
@@ -35,8 +32,7 @@ class LargeItem(StoredItem):
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResponse:
+class StoredResponse(Struct, frozen=True):
     """One response with its own new input and its output, without its history.
 
     `body` is the response object's JSON with an empty `output`; `status` overrides the status in
@@ -67,14 +63,13 @@ class StoredResponse:
     """Whether its events are stored, so that they can be replayed."""
     is_partial: bool = False
     """Whether it was read without its items, because they are many."""
-    facts: Facts | None = field(default=None, compare=False)
+    facts: Facts | None = None
     """Its facts for lists and timelines, stored in the same transaction. Never read back with
     it.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class ChainExtent:
+class ChainExtent(Struct, frozen=True):
     """The number of responses in a chain, and whether one of them (only the first can) belongs to a
     conversation.
 
@@ -90,8 +85,7 @@ class ChainExtent:
     is_whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PageQuery:
+class PageQuery(Struct, frozen=True):
     """Which items of a list to read: up to `limit` items and `most_bytes`, but at least one item.
 
     `after` and `before` are ids of items, in the requested order. If several items have the same
@@ -105,8 +99,7 @@ class PageQuery:
     most_bytes: int = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class StoredConversation:
+class StoredConversation(Struct, frozen=True):
     """A conversation without its items. `items` is their number, and `size` their total bytes.
 
     `metadata` is a JSON object.
@@ -117,8 +110,8 @@ class StoredConversation:
     metadata: bytes
     tenant: str = ""
     next_position: int = 0
-    items: int = field(default=0, compare=False)
-    size: int = field(default=0, compare=False)
+    items: int = 0
+    size: int = 0
 
 
 class PurgeSize(Struct, frozen=True):

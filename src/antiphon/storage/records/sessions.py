@@ -1,10 +1,9 @@
 """Console sessions, as plain values."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ConsoleSession:
+class ConsoleSession(Struct, frozen=True):
     """A signed-in browser. `digest` is the digest of its token; the token itself is not stored.
 
     `key_digest` is the digest of the API key that signed in, or empty for an operator's session,

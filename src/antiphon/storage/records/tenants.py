@@ -1,7 +1,6 @@
 """Other data of tenants: keys, cached answers, webhooks, usage and sizes, as plain values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -10,8 +9,7 @@ from msgspec import Struct
 from antiphon.storage.records.money import Budget, ExhaustedBudget
 
 
-@dataclass(frozen=True, slots=True)
-class StoredReply:
+class StoredReply(Struct, frozen=True):
     """The result of a request with an `Idempotency-Key`: JSON or events.
 
     An empty body means: replay the event log.
@@ -23,8 +21,7 @@ class StoredReply:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class KeyReservation:
+class KeyReservation(Struct, frozen=True):
     """A used `Idempotency-Key`.
 
     `fingerprint` identifies the request; `reply` is None while the request runs.
@@ -36,8 +33,7 @@ class KeyReservation:
     reply: StoredReply | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class StoredAnswer(Struct, frozen=True):
     """A cached answer of a model. `key` is a digest of the complete request."""
 
     tenant: str
@@ -57,8 +53,7 @@ class FoundAnswer(Struct, frozen=True):
     is_use_due: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
+class Announcement(Struct, frozen=True):
     """An event for webhooks: its id, its type (such as `response.completed`), and the JSON to
     deliver.
     """
@@ -69,8 +64,7 @@ class Announcement:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
+class WebhookEndpoint(Struct, frozen=True):
     """A destination for events.
 
     Until `old_secret_until`, `old_secret` signs them in addition to `secret`.
@@ -88,16 +82,14 @@ class WebhookEndpoint:
     old_secret_until: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DueDelivery:
+class DueDelivery(Struct, frozen=True):
     """A due delivery that is not yet claimed."""
 
     id: str
     tenant: str
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """The delivery of one event to one endpoint.
 
     `attempts` counts started ones; the last sets `failed_at`.
@@ -114,8 +106,7 @@ class Delivery:
     last_error: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyLimits:
+class KeyLimits(Struct, frozen=True):
     """The limits of a key. None means no limit; an empty `models` allows every model."""
 
     models: Sequence[str] = ()
@@ -158,8 +149,7 @@ class Role(StrEnum):
         return roles.index(self) >= roles.index(other)
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True):
     """An API key. The key itself is not stored: `digest` is its HMAC, and `displayed` is the part
     that lists show.
 
@@ -186,8 +176,7 @@ class ApiKey:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class BucketState:
+class BucketState(Struct, frozen=True):
     """The remaining room in a key's limits, and whether one more request was granted.
 
     The limits per minute recover steadily. `requests_in` and `tokens_in` are the seconds until a
@@ -203,8 +192,7 @@ class BucketState:
     """The budget that has no room for the request, if the request was rejected for this reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRecord:
+class UsageRecord(Struct, frozen=True):
     """The usage of a key at one time. Amounts are nano-units of the currency."""
 
     tenant: str
@@ -229,8 +217,7 @@ UsageField = Literal["tenant", "key", "model", "day"]
 """The fields by which usage can be grouped."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(Struct, frozen=True):
     """The sum of the usage of one group. A field is None if the request did not group by it."""
 
     tenant: str | None

@@ -1,14 +1,14 @@
 """Vector stores, the files in them, batches of files, and their ingestion, as plain values."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+from msgspec import Struct
 
 FileStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFileCounts:
+class StoreFileCounts(Struct, frozen=True):
     """The number of files with each status.
 
     `total` of a batch is the number of files when it was created.
@@ -21,8 +21,7 @@ class StoreFileCounts:
     total: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVectorStore:
+class StoredVectorStore(Struct, frozen=True):
     """One vector store. `metadata` is a JSON object of strings.
 
     It expires after `days` without activity; None means never. It then loses its files and stays
@@ -45,8 +44,7 @@ class StoredVectorStore:
     counts: StoreFileCounts = StoreFileCounts()
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFile:
+class StoreFile(Struct, frozen=True):
     """A file in a vector store. `attributes` is a JSON object of strings, numbers and booleans.
 
     Searches see the chunks of `live_version`, whatever the status is; None if no version is
@@ -70,8 +68,7 @@ class StoreFile:
     live_version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewAttachment:
+class NewAttachment(Struct, frozen=True):
     """A file to attach, with its attributes (a JSON object) and its chunking."""
 
     file_id: str
@@ -82,8 +79,7 @@ class NewAttachment:
     """The API key that pays for its embeddings, or empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreBatch:
+class StoreBatch(Struct, frozen=True):
     """Files that were attached to a store together.
 
     Files that were removed since count as cancelled.
@@ -96,8 +92,7 @@ class StoreBatch:
     counts: StoreFileCounts
 
 
-@dataclass(frozen=True, slots=True)
-class Ingestion:
+class Ingestion(Struct, frozen=True):
     """One version of a file in a store that is being ingested. One worker owns it.
 
     `crashes` counts the workers that died during it. `embedding_model` is the store's; empty if
@@ -126,16 +121,14 @@ class AttachResult(Enum):
     UNKNOWN_FILE = "unknown_file"
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """The result, and in `unknown` the id of the first file that does not exist."""
 
     result: AttachResult
     unknown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StorePageQuery:
+class StorePageQuery(Struct, frozen=True):
     """Which vector stores, or which files of a vector store, to list: up to `limit`, in the order
     of creation.
 

@@ -1,10 +1,10 @@
 """API keys in the console."""
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import Role

@@ -4,10 +4,10 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.access import api_keys
 from antiphon.console import changes

@@ -2,10 +2,11 @@
 
 import gzip
 import time
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.access import api_keys, sessions
 from antiphon.access.api_keys import Mint
@@ -342,5 +343,5 @@ async def test_the_session_reports_whether_models_have_prices(stateful: RunningS
     assert (await browser.send_request("GET", SESSION)).json["has_prices"] is False
     (backend,) = stateful.parts.models.backends
     priced = ModelOptions("*", prices=Prices(1, 1, 1))
-    backend.options = replace(backend.options, configured=(priced,))
+    backend.options = replace_fields(backend.options, configured=(priced,))
     assert (await browser.send_request("GET", SESSION)).json["has_prices"] is True

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.gateway import Gateway
 from antiphon.ids import new_id

@@ -7,13 +7,14 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from io import BytesIO
 from typing import Any, TypeVar
 
 import aiohttp
 import openai
 import pytest
+from msgspec.structs import replace
 from openai import OpenAI
 from openai.types import ContainerCreateResponse, ContainerListResponse, ContainerRetrieveResponse
 from openai.types.containers import FileCreateResponse, FileListResponse, FileRetrieveResponse
@@ -450,7 +451,7 @@ async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
 
 async def test_files_count_in_what_a_tenant_may_store(stateful: RunningServer) -> None:
     files = stateful.parts.objects.files.get()
-    files.limits = replace(files.limits, stored_bytes=50)
+    files.limits = replace_fields(files.limits, stored_bytes=50)
     sdk = stateful.sdk
     container = await created(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))

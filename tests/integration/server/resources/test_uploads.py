@@ -4,13 +4,13 @@ import asyncio
 import hashlib
 import io
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import aiohttp
 import openai
 import pytest
+from msgspec.structs import replace
 from openai import OpenAI
 from openai.types import Upload
 from openai.types.uploads import UploadPart

@@ -4,9 +4,9 @@ other servers.
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.answers import find_answer

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, jobs, leases, webhooks

@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import idempotency, responses, sizes

@@ -5,11 +5,11 @@ import gc
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id

@@ -1,12 +1,12 @@
 """Background work: which statements an operation makes, and which reads it announces as large."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from antiphon.storage.operations import jobs
 from antiphon.storage.operations.jobs import AT_ONCE, NEARLY, to_return

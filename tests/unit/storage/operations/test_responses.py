@@ -1,10 +1,10 @@
 """Responses and items: which reads are announced as large"""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.operations import responses
 from antiphon.storage.operations.responses import ANY_SIZE

@@ -2,10 +2,10 @@
 the way.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.sandbox.contract import SandboxError
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer

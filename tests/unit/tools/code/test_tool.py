@@ -4,10 +4,10 @@ of the tests.
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool
