@@ -302,7 +302,8 @@ SERVICES = (
         # Anthropic's Messages API, by a Chat request that `translation.to_messages_api` translates.
         # Its pages: a model that thinks cannot be forced to call a tool, and recent models reject
         # both samplings together. Signed thinking of every turn goes back, which keeps the prompt
-        # cache. `strict` tools are limited to 20, so they are not sent.
+        # cache. `strict` tools are limited to 20, so they are not sent. An answer that takes more
+        # than ten minutes must be streamed.
         "messages",
         accepts=SAMPLING
         | TOOLS
@@ -313,6 +314,7 @@ SERVICES = (
         json_formats=frozenset({"json_schema"}),
         both_samplings=False,
         forced_thinking=False,
+        always_streams=True,
         file_part="file",
         file_urls=True,
         tool_parts=True,

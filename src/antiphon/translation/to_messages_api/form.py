@@ -34,6 +34,12 @@ _SUPPORTED_EFFORTS = re.compile(r"effort level '\w+'\. supported levels: ([\w, ]
 _OF_SIGNATURES = re.compile(r"signature|thinking(?:`|'|\")? (?:or|blocks?)\b", re.IGNORECASE)
 
 
+ADDITIONS = ("cache_control", "display")
+"""What this server adds to requests, and some gateways do not know: markers of the prompt cache,
+and how thinking is displayed.
+"""
+
+
 class MessagesForm(Struct, frozen=True):
     """The form of the requests to one model."""
 
@@ -42,6 +48,8 @@ class MessagesForm(Struct, frozen=True):
     """Tokens of an answer without a limit."""
     efforts: frozenset[str] = frozenset()
     """Efforts that the model accepts; any if empty."""
+    omitted: frozenset[str] = frozenset()
+    """Additions of this server that the backend rejects, of `ADDITIONS`."""
     with_thinking: bool = True
     """Whether the thinking of earlier answers is sent back."""
     with_schema: bool = True
@@ -82,6 +90,9 @@ def after_rejection(
         cap = _cap_in(message)
         if cap is not None and _LEAST <= cap < form.cap:
             return replace(form, cap=cap)
+    unknown = next((name for name in ADDITIONS if name in message), None)
+    if unknown and unknown not in form.omitted:
+        return replace(form, omitted=form.omitted | {unknown})
     settings = sent.get("output_config", {})
     if form.with_schema and "format" in settings and _OF_SCHEMAS.search(message):
         return replace(form, with_schema=False)

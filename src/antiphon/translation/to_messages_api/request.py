@@ -102,7 +102,8 @@ def messages_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
     if "thinking" in body and body["thinking"].get("type") != "disabled":
         for name in _WITH_THINKING:
             body.pop(name, None)
-    mark(body, chat.get("prompt_cache_retention"))
+    if "cache_control" not in form.omitted:
+        mark(body, chat.get("prompt_cache_retention"))
     return body
 
 
@@ -225,7 +226,9 @@ def _thinking(
     if effort not in BUDGETS:
         return {}
     if form.thinking == "adaptive":
-        thinking = {"type": "adaptive", "display": "summarized"}
+        thinking = {"type": "adaptive"}
+        if "display" not in form.omitted:
+            thinking["display"] = "summarized"
         return {"thinking": thinking, "output_config": {"effort": _level(effort, form)}}
     budget = min(BUDGETS[effort], max_tokens - ANSWER)
     if budget < BUDGETS["minimal"] or not can_think:

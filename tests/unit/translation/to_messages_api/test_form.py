@@ -1,5 +1,6 @@
 """The form in which a model accepts requests: by its name, then by its errors."""
 
+import json
 from typing import Any
 
 import pytest
@@ -117,3 +118,28 @@ def test_an_effort_that_the_model_lacks_is_the_next_lower_one(effort: str, expec
     chat = {"model": "m", "messages": [HI], "reasoning_effort": effort}
     assert messages_request(chat, other)["output_config"] == {"effort": expected}
     assert other.lasting == other
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("system.0.cache_control: Extra inputs are not permitted", "cache_control"),
+        ("thinking.adaptive.display: Extra inputs are not permitted", "display"),
+    ],
+)
+def test_what_this_server_adds_is_omitted_if_the_backend_does_not_know_it(
+    words: str, name: str
+) -> None:
+    chat: dict[str, Any] = {"messages": [HI, HI], "tools": [{"type": "x", "name": "x"}]}
+    form = form_of("claude-opus-4-6", {})
+
+    other = after(form, words, reasoning_effort="high", **chat)
+
+    assert other is not None
+    assert other.thinking == "adaptive"
+    sent = messages_request({"model": "m", "reasoning_effort": "high", **chat}, other)
+    assert name not in json.dumps(sent)
+    assert other.lasting == other
+    assert name in json.dumps(
+        messages_request({"model": "m", "reasoning_effort": "high", **chat}, form)
+    )
