@@ -43,7 +43,7 @@ USED_EVERY = 60
 """Seconds within which a second use of a store is not recorded."""
 
 CHARACTERS = 4
-"""Characters of chunks whose terms are counted in the time of a byte of JSON: 256 Ki in 4 ms."""
+"""Characters of chunks in which terms are counted in the time of a byte of JSON: 256 Ki in 4 ms."""
 
 OVERLOADED = "The server is overloaded: too many searches are waiting."
 

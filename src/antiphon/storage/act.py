@@ -23,7 +23,7 @@ class Act(Struct, Generic[R]):
 
     @property
     def tenant(self) -> str | None:
-        """The tenant whose rows it may see, by its first argument: the tenant, a record, or None
+        """The tenant that it may read, by its first argument: the tenant, a record, or None
         for all of them.
         """
         if self.is_of_all:

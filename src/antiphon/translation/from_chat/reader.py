@@ -212,11 +212,11 @@ class ChatStream:
         text = self._text
         mark = self._mark
         firsts, has_sign, unread = self._search or ("", None, None)
-        looks_at_each = self._has_signs
+        reads_each = self._has_signs
         texts: list[str] = []
         if text is not None and self.error is None:
             end = min(start + MOST_AT_ONCE, len(events))
-            if end - start >= MANY and not looks_at_each:
+            if end - start >= MANY and not reads_each:
                 texts = decode_texts(events[start:end])
                 if mark and mark in "".join(texts):
                     texts = before_sign(texts, lambda text: mark in text)
@@ -227,13 +227,13 @@ class ChatStream:
                     if (
                         not content
                         or (mark and mark in content)
-                        or (looks_at_each and has_sign and has_sign(content))
+                        or (reads_each and has_sign and has_sign(content))
                     ):
                         break
                     texts.append(content)
             except (ValueError, RecursionError):
                 pass  # `decode_chunk` reads the event that is not such a chunk
-            if looks_at_each:
+            if reads_each:
                 self._has_signs = len(texts) < WITHOUT_SIGNS
             elif has_sign:
                 content = "".join(texts)

@@ -277,7 +277,7 @@ async def test_a_migration_that_fails_leaves_no_trace(postgres: Postgres) -> Non
     await connection.close()
 
 
-async def test_a_database_whose_fourth_migration_was_another_is_migrated(
+async def test_a_database_with_another_fourth_migration_is_migrated(
     postgres: Postgres,
 ) -> None:
     connection = await asyncpg.connect(await postgres.database())

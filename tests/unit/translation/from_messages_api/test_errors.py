@@ -31,7 +31,7 @@ def test_the_place_is_the_parameter_of_chat(words: str, param: str) -> None:
     assert error["message"] == words
 
 
-def test_a_keyword_of_one_schema_says_nothing_about_other_schemas() -> None:
+def test_a_keyword_of_one_schema_is_no_unsupported_parameter() -> None:
     error = rejected(
         "output_format.schema: For 'integer' type, property 'minimum' is not supported"
     )
