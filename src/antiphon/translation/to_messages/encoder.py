@@ -94,7 +94,7 @@ class MessagesEncoder:
                 self._feed(event)
         return self._frames.take()
 
-    def heartbeat(self) -> bytes:
+    def keepalive(self) -> bytes:
         """Return a `ping`; nothing before the start and after the end of the stream."""
         return PING if self._has_started and not self.is_over else b""
 
