@@ -33,10 +33,8 @@ NONCE = 12
 KEY = 32
 """Bytes."""
 
-_STANDARD, _PADDING = bytes.maketrans(b"-_", b"+/"), (b"", b"===", b"==", b"=")
-"""The standard alphabet for that of URLs, and the padding that is omitted at the end, by the length
-modulo 4.
-"""
+_PADDING = ("", "===", "==", "=")
+"""The padding that is omitted at the end, by the length modulo 4."""
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -71,8 +69,8 @@ class Keyring:
         if version != VERSION or key_id not in self._keys:
             return None
         try:
-            text = body.encode("ascii").translate(_STANDARD) + _PADDING[len(body) % 4]
-            raw = binascii.a2b_base64(text, strict_mode=True)
+            text = body.replace("-", "+").replace("_", "/") + _PADDING[len(body) % 4]
+            raw = msgspec.convert(text, bytes)  # twice as fast as `binascii`, and as strict
             return _decode(self._ciphers[key_id].decrypt(raw[:NONCE], raw[NONCE:], _about(tenant)))
         except (ValueError, RecursionError, load_module("cryptography.exceptions").InvalidTag):
             return None

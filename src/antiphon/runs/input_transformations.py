@@ -49,10 +49,17 @@ def input_transformations(
     if not sealed:
         return None
     behind = set() if replay.api == "responses" else _behind(conversation, replay)
-    reasons = [
-        (item.id, _reason(item, replay, is_behind=str(item.id) in behind)) for item in sealed
-    ]
-    return [_removal(str(item_id), reason) for item_id, reason in reasons if reason] or None
+    family = replay.target.dialect.name
+    removals = []
+    for item in sealed:
+        state = replay.unseal(str(item.encrypted_content))
+        is_own = state.get("family") == family
+        is_behind = str(item.id) in behind
+        if is_own and replay.api == "chat" and (not is_behind or is_signed(state)):
+            continue  # most
+        if reason := _reason(item, state, replay, is_own=is_own, is_behind=is_behind):
+            removals.append(_removal(str(item.id), reason))
+    return removals or None
 
 
 def _removal(item_id: str, reason: str) -> dict[str, Any]:
@@ -75,21 +82,20 @@ def _behind(conversation: Sequence[InputItem], replay: Replay) -> set[str]:
             with_calls.add(turn)
     dialect = replay.target.dialect
     context = replay.context
-    return {
-        item_id
-        for item_id, its in turns.items()
+    silent = {
+        its
+        for its in {*turns.values()}
         if not replays(dialect, context, is_current=its == turn, has_calls=its in with_calls)
     }
+    return {item_id for item_id, its in turns.items() if its in silent} if silent else set()
 
 
-def _reason(item: Reasoning, replay: Replay, *, is_behind: bool) -> str:
-    """Return why the item was removed, empty if it was not."""
+def _reason(
+    item: Reasoning, state: dict[str, Any], replay: Replay, *, is_own: bool, is_behind: bool
+) -> str:
+    """Return why an item with this state was removed, empty if it was not."""
     target = replay.target
-    dialect = replay.target.dialect
-    state = replay.unseal(str(item.encrypted_content))
-    is_own = state.get("family") == dialect.name
-    if is_own and replay.api == "chat" and (not is_behind or is_signed(state)):
-        return ""
+    dialect = target.dialect
     has_text = bool(displayed_text(item) or plain_text(state.get("reasoning")))
     takes_text = dialect.replay != "never"
     if replay.api == "responses":

@@ -214,12 +214,18 @@ def check_items(items: list[Any], param: str = "input") -> None:
     """
     seen: set[str] = set()
     for i, item in enumerate(items):
-        path = f"{param}[{i}]"
-        if item.id and not isinstance(item, LocalShellCallOutput):  # its id is that of its call
-            _check_id(item, path, seen, param)
-        rule = _ITEM_RULES.get(type(item))
+        kind = type(item)
+        item_id = item.id
+        if item_id and kind is not LocalShellCallOutput:  # its id is that of its call
+            beginning = ID_BEGINNINGS.get(kind, "")
+            if not item_id.startswith(beginning):
+                _check_beginning(item_id, beginning, f"{param}[{i}].id")
+            if item_id in seen:
+                raise _duplicate(item_id, param)
+            seen.add(item_id)
+        rule = _ITEM_RULES.get(kind)
         if rule is not None:
-            rule(item, path)
+            rule(item, f"{param}[{i}]")
 
 
 def _check_beginning(value: str, prefix: str, path: str) -> None:
@@ -232,17 +238,12 @@ def _check_beginning(value: str, prefix: str, path: str) -> None:
         )
 
 
-def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
-    beginning = ID_BEGINNINGS.get(type(item), "")
-    if not item.id.startswith(beginning):
-        _check_beginning(item.id, beginning, f"{path}.id")
-    if item.id in seen:
-        raise ClientError(
-            f"Duplicate item found with id {refusals.quoted(item.id)}. "
-            "Remove duplicate items from your input and try again.",
-            param=param,
-        )
-    seen.add(item.id)
+def _duplicate(item_id: str, param: str) -> ClientError:
+    return ClientError(
+        f"Duplicate item found with id {refusals.quoted(item_id)}. "
+        "Remove duplicate items from your input and try again.",
+        param=param,
+    )
 
 
 def _check_message(item: Message, path: str) -> None:

@@ -3,6 +3,7 @@ accepts.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct, field
@@ -68,7 +69,7 @@ from antiphon.translation.to_chat_completions.reasoning import (
     replays,
 )
 from antiphon.translation.to_chat_completions.shape import alternating
-from antiphon.translation.tool_mapping.calls import as_object, called_tools, chat_call, output_of
+from antiphon.translation.tool_mapping.calls import called_tools, chat_call, output_of
 from antiphon.translation.tool_mapping.offering import Toolbox
 
 
@@ -362,7 +363,12 @@ class _Renderer(Struct):
         contain.
         """
         recalled = recall(answer.reasoning, self.dialect, self.unseal)
-        if answer.reasoning and not self._replays(answer):
+        if answer.reasoning and not replays(
+            self.dialect,
+            self.reasoning_context,
+            is_current=answer.turn == self.exchanges.turn,
+            has_calls=answer.turn in self.exchanges.tool_turns,
+        ):
             recalled = recalled.without_reasoning()
         for call in answer.calls:
             if blob := signature_of(call):
@@ -374,7 +380,8 @@ class _Renderer(Struct):
             and not (recalled.signatures or recalled.calls.get(tie(answer.calls[0])))
         ):
             calls[0]["extra_content"] = UNSIGNED
-        message = assistant(*_spoken(answer.messages, self.dialect), recalled, calls, self.dialect)
+        text, refusal = _spoken(answer.messages, self.dialect) if answer.messages else ("", "")
+        message = assistant(text, refusal, recalled, calls, self.dialect)
         outputs, moved = self._outputs(answer, recalled)
         messages = [*message, *outputs, *([{"role": "user", "content": moved}] if moved else [])]
         if self.dialect.tools != "native" and (calls or outputs):
@@ -383,19 +390,12 @@ class _Renderer(Struct):
             return in_words(messages)
         return messages
 
-    def _replays(self, answer: AssistantDraft) -> bool:
-        is_current = answer.turn == self.exchanges.turn
-        has_calls = answer.turn in self.exchanges.tool_turns
-        return replays(
-            self.dialect, self.reasoning_context, is_current=is_current, has_calls=has_calls
-        )
-
     def _outputs(
         self, answer: AssistantDraft, recalled: Recalled
     ) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
-        for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
+        for index, output in sorted(answer.outputs, key=itemgetter(0)):
             parts = self._parts(output_of(output), index, "output")
             call_id = self._id_of(tie(output), recalled)
             messages.append(tool_message(call_id, parts, self.dialect))
@@ -408,7 +408,7 @@ class _Renderer(Struct):
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
         call_id = tie(call)
-        function = {"name": name, "arguments": as_object(arguments)}
+        function = {"name": name, "arguments": arguments}
         own = {"id": self._id_of(call_id, recalled), "type": "function", "function": function}
         if recalled.calls:
             own |= {
@@ -483,8 +483,6 @@ def _spoken(messages: Sequence[Message], dialect: Dialect) -> tuple[str, str]:
     """Return the text and the refusal of assistant messages; a refusal is text if the dialect has
     no field for it.
     """
-    if not messages:
-        return "", ""
     texts: list[str] = []
     refusals: list[str] = []
     for message in messages:

@@ -284,27 +284,23 @@ class _Added:
                     self.is_silent = not becomes_message(item)
             elif kind in CALLS:
                 self.is_silent = False
-                self._add_call(item, place)
+                call_id = tie(item)
+                self.is_sound &= (
+                    bool(call_id)
+                    and call_id not in self.log.calls
+                    and not getattr(item, "async_", None)
+                )
+                self.log.calls.setdefault(call_id, place)
+                self.open[call_id] = None
             elif kind in OUTPUTS:
                 self.is_silent = False
-                self._add_output(item, place)
+                call_id = tie(item)
+                self.is_sound &= call_id in self.open
+                self.is_apart &= self.log.calls.get(call_id, 0) >= self.last_user
+                self.log.outputs.setdefault(call_id, place)
+                self.open.pop(call_id, None)
             before = kind
         self.log.items += items
-
-    def _add_call(self, call: InputItem, place: int) -> None:
-        call_id = tie(call)
-        self.is_sound &= (
-            bool(call_id) and call_id not in self.log.calls and not getattr(call, "async_", None)
-        )
-        self.log.calls.setdefault(call_id, place)
-        self.open[call_id] = None
-
-    def _add_output(self, output: InputItem, place: int) -> None:
-        call_id = tie(output)
-        self.is_sound &= call_id in self.open
-        self.is_apart &= self.log.calls.get(call_id, 0) >= self.last_user
-        self.log.outputs.setdefault(call_id, place)
-        self.open.pop(call_id, None)
 
 
 class ModelConversation(ItemList):

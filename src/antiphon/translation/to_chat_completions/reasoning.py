@@ -90,7 +90,23 @@ def recall(items: Sequence[Reasoning], dialect: Dialect, unseal: Unseal) -> Reca
     """Return what the reasoning `items` before one answer send back to `dialect`."""
     recalled = Recalled()
     for item in items:
-        _add(recalled, item, dialect, unseal)
+        state = unseal(item.encrypted_content) if item.encrypted_content else {}
+        reasoning = _table(state.get("reasoning"))
+        text = displayed_text(item) or plain_text(reasoning)
+        recalled.text = (
+            f"{recalled.text}\n\n{text}" if recalled.text and text else recalled.text or text
+        )
+        if state.get("family") != dialect.name:
+            continue
+        for name, value in reasoning.items():
+            if name in REASONING_FIELDS:
+                before = recalled.fields.get(name)
+                recalled.fields[name] = value if before is None else _joined(before, value)
+            elif name in _SIGNATURES:
+                recalled.signatures[name] = value
+        if calls := state.get("calls"):
+            for call_id, extra in _table(calls).items():
+                recalled.calls[call_id] = _known(extra, _OF_CALLS)
     return recalled
 
 
@@ -102,22 +118,6 @@ def recall_signature(
     if state.get("family") == dialect.name:
         for extra in _table(state.get("calls")).values():
             recalled.calls.setdefault(call_id, _known(extra, _OF_CALLS))
-
-
-def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
-    state = unseal(item.encrypted_content) if item.encrypted_content else {}
-    reasoning = _table(state.get("reasoning"))
-    text = displayed_text(item) or plain_text(reasoning)
-    recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
-    if state.get("family") != dialect.name:
-        return
-    for name, value in reasoning.items():
-        if name in REASONING_FIELDS:
-            recalled.fields[name] = _joined(recalled.fields.get(name), value)
-        elif name in _SIGNATURES:
-            recalled.signatures[name] = value
-    for call_id, extra in _table(state.get("calls")).items():
-        recalled.calls[call_id] = _known(extra, _OF_CALLS)
 
 
 def displayed_text(item: Reasoning) -> str:

@@ -76,22 +76,20 @@ def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> li
                 id=new_id(ID_PREFIXES[Message]), status="completed", role="user", content=[text]
             )
         ]
-    return [_normalise(item, new_id) for item in input]
-
-
-def _normalise(item: InputItem, new_id: NewId) -> InputItem:
-    if type(item) is Compaction:
-        item = as_sent(item)
-    changes: dict[str, Any] = {}
-    prefix = ID_PREFIXES.get(type(item))
-    if prefix and not item.id:
-        changes["id"] = new_id(prefix)
-    if type(item) in _WITH_STATUS and not item.status:  # type: ignore[union-attr]
-        changes["status"] = "completed"
-    if isinstance(item, Message) and isinstance(item.content, str):
-        part = OutputText if item.role == "assistant" else InputText
-        changes["content"] = [part(text=item.content)]
-    return replace(item, **changes) if changes or type(item) not in _SHARED else item
+    items: list[InputItem] = []
+    for each in input:
+        item: Any = as_sent(each) if type(each) is Compaction else each
+        kind = type(item)
+        changes: dict[str, Any] = {}
+        if not item.id and (prefix := ID_PREFIXES.get(kind)):
+            changes["id"] = new_id(prefix)
+        if kind in _WITH_STATUS and not item.status:
+            changes["status"] = "completed"
+        if kind is Message and isinstance(item.content, str):
+            part = OutputText if item.role == "assistant" else InputText
+            changes["content"] = [part(text=item.content)]
+        items.append(replace(item, **changes) if changes or kind not in _SHARED else item)
+    return items
 
 
 def as_sent(item: InputItem) -> InputItem:

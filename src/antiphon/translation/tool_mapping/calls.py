@@ -3,6 +3,7 @@ message.
 """
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -37,11 +38,12 @@ Content = str | list[Any]
 
 
 def chat_call(call: Call, toolbox: Toolbox) -> tuple[str, str]:
-    """Return the function's name as the backend knows it, and the arguments as the model wrote
-    them, or as JSON.
+    """Return the function's name as the backend knows it, and the arguments, which are a JSON
+    object: as the model wrote them, if they are one.
     """
-    kind, name, arguments = _CALLS[type(call)](call)
-    return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments
+    tool, arguments = _CALLS[type(call)]
+    kind, name = tool(call)
+    return toolbox.name_of(kind, getattr(call, "namespace", None) or "", name), arguments(call)
 
 
 def called_tools(items: Iterable[InputItem]) -> set[Key]:
@@ -50,7 +52,7 @@ def called_tools(items: Iterable[InputItem]) -> set[Key]:
 
 
 def _tool_of(call: Any) -> Key:
-    kind, name, _ = _CALLS[type(call)](call)
+    kind, name = _CALLS[type(call)][0](call)
     return kind, getattr(call, "namespace", None) or "", name
 
 
@@ -80,26 +82,32 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _computer(call: ComputerCall) -> tuple[Kind, str, str]:
+def _computer(call: ComputerCall) -> tuple[Kind, str]:
     if call.actions:
-        return "computer", "computer", _json({"actions": call.actions})
-    return "computer_use_preview", "computer_use_preview", _json(call.action or {})
+        return "computer", "computer"
+    return "computer_use_preview", "computer_use_preview"
 
 
-def _searched(call: ToolSearchCall) -> tuple[Kind, str, str]:
-    arguments = call.arguments if isinstance(call.arguments, str) else _json(call.arguments)
-    return "tool_search", "tool_search", arguments
+def _written(call: Any) -> str:
+    return as_object(call.arguments)
 
 
-_CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
-    FunctionCall: lambda call: ("function", call.name, call.arguments),
-    ServerCall: lambda call: (call.kind, call.name, call.arguments),
-    CustomToolCall: lambda call: ("custom", call.name, _json({"input": call.input})),
-    ToolSearchCall: _searched,
-    LocalShellCall: lambda call: (
-        "local_shell",
-        "local_shell",
-        _json(
+_CALLS: dict[type, tuple[Callable[[Any], tuple[Kind, str]], Callable[[Any], str]]] = {
+    FunctionCall: (lambda call: ("function", call.name), _written),
+    ServerCall: (lambda call: (call.kind, call.name), _written),
+    CustomToolCall: (
+        lambda call: ("custom", call.name),
+        lambda call: _json({"input": call.input}),
+    ),
+    ToolSearchCall: (
+        lambda call: ("tool_search", "tool_search"),
+        lambda call: as_object(
+            call.arguments if isinstance(call.arguments, str) else _json(call.arguments)
+        ),
+    ),
+    LocalShellCall: (
+        lambda call: ("local_shell", "local_shell"),
+        lambda call: _json(
             {
                 name: value
                 for name, value in call.action.items()
@@ -107,10 +115,9 @@ _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
             }
         ),
     ),
-    ShellCall: lambda call: (
-        "shell",
-        "shell",
-        _json(
+    ShellCall: (
+        lambda call: ("shell", "shell"),
+        lambda call: _json(
             {
                 name: value
                 for name, value in msgspec.to_builtins(call.action).items()
@@ -118,10 +125,17 @@ _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
             }
         ),
     ),
-    ApplyPatchCall: lambda call: ("apply_patch", "apply_patch", _json(call.operation)),
-    ComputerCall: _computer,
-    Program: lambda call: ("function", "program", _json({"code": call.code})),
+    ApplyPatchCall: (
+        lambda call: ("apply_patch", "apply_patch"),
+        lambda call: _json(call.operation),
+    ),
+    ComputerCall: (
+        _computer,
+        lambda call: _json({"actions": call.actions} if call.actions else call.action or {}),
+    ),
+    Program: (lambda call: ("function", "program"), lambda call: _json({"code": call.code})),
 }
+"""For each type, the kind and the name of the tool, and the arguments, as a JSON object."""
 
 
 def _found(output: ToolSearchOutput) -> str:
@@ -156,10 +170,10 @@ def _screen(output: ComputerCallOutput) -> list[Part]:
 
 
 _OUTPUTS: dict[type, Callable[[Any], Content]] = {
-    FunctionCallOutput: lambda output: output.output,
-    CustomToolCallOutput: lambda output: output.output,
+    FunctionCallOutput: attrgetter("output"),
+    CustomToolCallOutput: attrgetter("output"),
     ToolSearchOutput: _found,
-    LocalShellCallOutput: lambda output: output.output,
+    LocalShellCallOutput: attrgetter("output"),
     ShellCallOutput: _printed,
     ApplyPatchCallOutput: lambda output: output.output or f"The patch is {output.status}.",
     ComputerCallOutput: _screen,
