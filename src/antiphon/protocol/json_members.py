@@ -142,18 +142,38 @@ def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
     of the array: then so many windows were decoded for nothing.
     """
     end = at + SLICE
+    if end >= len(body) and (whole := _end_of_array(body, at)) is not None:
+        return _objects(body, at, whole), whole
     for _ in range(TRIED):
         end = body.rfind(BETWEEN, at, end) + 1
         if not end:
             return None
         try:
-            return decode_value(b"[%b]" % body[at:end]), end
+            return _objects(body, at, end), end
         except DecodeError as error:
             place = place_of(error) if "trailing" in str(error) else None
         if place is not None:  # the array ends before the window does
             end = body.rindex(b"]", at, at + place - 2)
-            return decode_value(b"[%b]" % body[at:end]), end
+            return _objects(body, at, end), end
     return None
+
+
+def _end_of_array(body: bytes, at: int) -> int | None:
+    """Return the place of the bracket that ends the array of a value, None if none does.
+
+    Where nothing is known to be between two objects, skipping is quicker than decoding in vain.
+    """
+    try:
+        skip(b"[%b" % body[at:])
+    except DecodeError as error:
+        place = place_of(error) if "trailing" in str(error) else None
+        return None if place is None else body.rindex(b"]", at, at + place - 2)
+    return None
+
+
+def _objects(body: bytes, begin: int, end: int) -> list[Any]:
+    objects: list[Any] = decode_value(b"".join((b"[", memoryview(body)[begin:end], b"]")))
+    return objects
 
 
 def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dict[str, Any], int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from antiphon.errors import ClientError
-from antiphon.protocol.json_members import BLANKS, next_place, read_list, read_value
+from antiphon.protocol.json_members import BLANKS, next_place, read_list
 from antiphon.protocol.known_inputs import KINDS, LARGEST, InputMemory, KnownInput, SentItems
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolMemory
@@ -72,8 +72,8 @@ class InputReader:
         self._before = next((one for one in self._known if continues(body, begin, one.json)), None)
         if self._before is not None:
             self._value, end = read_list(body, next_place(body, begin + len(self._before.json)))
-        elif body[begin : begin + 1] == b"[":
-            self._value, end = read_value(body, begin)
+        elif _begins_with_object(body, begin):
+            self._value, end = read_list(body, begin)
         else:
             return None
         is_stored = end - begin <= LARGEST
@@ -105,6 +105,12 @@ class InputReader:
         ):
             return None
         return KnownInput(self._json, (*request_input,), before)
+
+
+def _begins_with_object(body: bytes, begin: int) -> bool:
+    """Return whether an array begins there, and its first value is an object."""
+    first = next_place(body, begin + 1)
+    return body[begin : begin + 1] == b"[" and body[first : first + 1] == b"{"
 
 
 def continues(body: bytes, begin: int, json: bytes) -> bool:
