@@ -88,13 +88,15 @@ def _computer(call: ComputerCall) -> tuple[Kind, str]:
     return "computer_use_preview", "computer_use_preview"
 
 
-def _written(call: Any) -> str:
-    return as_object(call.arguments)
-
-
 _CALLS: dict[type, tuple[Callable[[Any], tuple[Kind, str]], Callable[[Any], str]]] = {
-    FunctionCall: (lambda call: ("function", call.name), _written),
-    ServerCall: (lambda call: (call.kind, call.name), _written),
+    FunctionCall: (
+        lambda call: ("function", call.name),
+        lambda call: as_object(call.arguments),
+    ),
+    ServerCall: (
+        lambda call: (call.kind, call.name),
+        lambda call: as_object(call.arguments),
+    ),
     CustomToolCall: (
         lambda call: ("custom", call.name),
         lambda call: _json({"input": call.input}),
