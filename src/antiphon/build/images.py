@@ -1,6 +1,5 @@
 """Generates images; its dependencies are loaded by the first request for an image."""
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from antiphon.errors import ConfigError
 from antiphon.extras import missing
 from antiphon.gateway.parts import ImageParts
 from antiphon.sharing.lazy import Lazy
+from antiphon.sharing.offload import Offload
 from antiphon.tools.base import HostedTool
 from antiphon.upstream.backend import Listing
 from antiphon.upstream.http import HttpBackend
@@ -50,7 +50,7 @@ def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
 def image_parts_of(base: Foundation, files: FileParts, key: str = "") -> ImageParts:
     """Return what passes requests for images on; `key` is the key of the images server."""
     router = Lazy(lambda: images_router(base.settings, key) or base.router)
-    return ImageParts(router, partial(_read_image, files.attachments), base.router)
+    return ImageParts(router, partial(_read_image, base.offload, files.attachments), base.router)
 
 
 def image_tool_of(
@@ -68,9 +68,8 @@ def _open_tool(base: Foundation, files: FileParts, router: Lazy[Router]) -> Host
     turns = base.shared.add("images", image_turns(base.settings.images_running))
     store = StoredImages(base.store, files.files.get)
     fetch = partial(_fetch, files.attachments)
-    return ImageGeneration(
-        RoutedImages(base, router), store, fetch, turns, base.settings.images_timeout
-    )
+    timeout = base.settings.images_timeout
+    return ImageGeneration(RoutedImages(base, router), store, fetch, turns, base.offload, timeout)
 
 
 def images_router(settings: Settings, key: str = "") -> Router | None:
@@ -122,7 +121,9 @@ async def _fetch(attachments: "Lazy[Attachments]", url: str, most: int, tenant: 
         raise OSError(str(error)) from error
 
 
-async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, tenant: str) -> str:
+async def _read_image(
+    offload: Offload, attachments: "Lazy[Attachments]", server: str, url: str, tenant: str
+) -> str:
     """Return an image that a server returned by URL, as base64.
 
     See `ReadImage`; a `data:` URL is decoded.
@@ -134,7 +135,7 @@ async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, t
 
     try:
         if url.startswith("data:"):
-            picture = await asyncio.to_thread(from_base64, url)
+            picture = await offload.run(tenant, len(url), from_base64, url)
         else:
             is_own = is_at(server, url)
             data = await (
@@ -142,7 +143,7 @@ async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, t
                 if is_own
                 else _fetch(attachments, url, MOST_BYTES, tenant)
             )
-            picture = await asyncio.to_thread(inspect, data)
+            picture = await offload.run(tenant, len(data), inspect, data)
     except NotAnImageError as error:
         raise OSError(f"its content {error}") from error
-    return await asyncio.to_thread(as_base64, picture.data)
+    return await offload.run(tenant, len(picture.data), as_base64, picture.data)

@@ -6,15 +6,15 @@ without one is passed on byte for byte. What is held until it is checked counts 
 tenant.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from antiphon.errors import BackendError
 from antiphon.forwarding.passthrough import Passing, PassthroughSink
+from antiphon.protocol.json_pieces import encoded
+from antiphon.protocol.json_slices import decoded
 from antiphon.sharing.memory import PER_BYTE, Account
+from antiphon.sharing.offload import Offload
 
 MOST_ANSWER = 256 * 1024 * 1024
 """Bytes of an answer, or of a line of a stream, that are held until it is checked: 10 images of 19
@@ -41,6 +41,7 @@ class PassingImages(Passing):
     """A request for images. See `Passing`."""
 
     read: ReadImage | None = None
+    offload: Offload
     account: Account
     """What is held of the answer, as memory of the tenant."""
     most: int
@@ -71,7 +72,7 @@ class PassingImages(Passing):
         if not _is_marked(answer):
             return answer
         try:
-            value, found = await asyncio.to_thread(_with_urls, answer)
+            value, found = await self.offload.run(self.tenant, len(answer), _with_urls, answer)
         except (ValueError, RecursionError):
             raise self.error("returned an answer that is not valid JSON") from None
         left = MOST_ANSWER
@@ -79,7 +80,10 @@ class PassingImages(Passing):
             left -= await self._replace(one)
             if left < 0:
                 raise self.error(f"returned images by URL of more than {MOST_ANSWER} bytes")
-        return await asyncio.to_thread(msgspec.json.encode, value) if found else answer
+        if not found:
+            return answer
+        size = self.account.retained
+        return await self.offload.run(self.tenant, size, encoded, value, size)
 
     async def _replace(self, image: dict[str, Any]) -> int:
         """Replace the URL of an image by its content, unless it has that already; return the
@@ -115,7 +119,7 @@ class PassingImages(Passing):
 
 def _with_urls(answer: bytes) -> tuple[Any, list[dict[str, Any]]]:
     """Return JSON as Python's values, and the objects in it that have a URL."""
-    value = msgspec.json.decode(answer)
+    value = decoded(answer)
     return value, [one for one in _objects(value) if isinstance(one.get("url"), str)]
 
 

@@ -269,6 +269,7 @@ class Gateway:
         route = await router.route(request["model"], tenant=tenant)
         passing = PassingImages(parts.run.observers, route, path, request, grant, tenant, form)
         passing.read = parts.images.read
+        passing.offload = parts.run.offload
         passing.account, passing.most = (
             Account(parts.run.history.memory, tenant),
             parts.run.history.memory.most(tenant),

@@ -5,7 +5,6 @@ A stored item has a reference instead of the image (`protocol/stored_images.py`)
 chain do not read it.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.stored_images import StoredImage, as_base64
 from antiphon.sharing.memory import Account, Memory
+from antiphon.sharing.offload import Offload
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import item_blobs
 from antiphon.storage.store import Store
@@ -39,6 +39,11 @@ class StoredImageParts(Protocol):
     @property
     def memory(self) -> Memory:
         """Counts the memory of tenants."""
+        ...
+
+    @property
+    def offload(self) -> Offload:
+        """Decodes and encodes images."""
         ...
 
     @property
@@ -111,7 +116,9 @@ async def with_images(parts: StoredImageParts, tenant: str, value: Object) -> Ob
     account.take(PER_BYTE * sum(stored.size for _, stored in items))
     for item, stored in items:
         data = await _load(parts.store, parts.files, tenant, stored)
-        item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
+        item["result"] = (
+            None if data is None else await parts.offload.run(tenant, len(data), as_base64, data)
+        )
     created = LargeObject(value)
     created.account = account
     return created
@@ -122,8 +129,9 @@ async def event_with_images(parts: StoredImageParts, tenant: str, event: bytes) 
     head, mark, data = event.partition(b"data: ")
     if TYPE not in data or b'"kept:' not in data:
         return event
-    values = await with_images(parts, tenant, await asyncio.to_thread(decoded, data))
-    return head + mark + await asyncio.to_thread(encode_large, values)
+    values = await parts.offload.run(tenant, len(data), decoded, data)
+    displayed = await with_images(parts, tenant, values)
+    return head + mark + await parts.offload.in_thread(tenant, encode_large, displayed)
 
 
 def _items_of(value: Any) -> Iterator[Object]:

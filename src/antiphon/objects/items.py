@@ -58,6 +58,7 @@ class ItemViews:
         self.store = store
         self.capacity = capacity
         self.memory = capacity.memory
+        self.offload = capacity.offload
         self._keyring = keyring
         self._open_files = open_files
 

@@ -1,21 +1,20 @@
 """A server of Anthropic's Messages API, as a Chat Completions backend."""
 
-import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from antiphon.errors import ClientError
+from antiphon.protocol.json_pieces import encoded
+from antiphon.protocol.json_slices import decoded
 from antiphon.translation.from_messages_api.answer import MessagesAnswer
 from antiphon.translation.from_messages_api.errors import chat_rejection, message_in
 from antiphon.translation.to_chat_completions.tokens import COUNTING
 from antiphon.translation.to_messages_api.form import MessagesForm, after_rejection, form_of
 from antiphon.translation.to_messages_api.request import count_request, messages_request
 from antiphon.upstream.backend import Backend, Listing, Reply
-from antiphon.upstream.native import MUCH, once, read_error, refusal, translated
+from antiphon.upstream.native import by_size, once, read_error, refusal, translated
 
 CHAT = "/chat/completions"
 MESSAGES = "/messages"
@@ -67,16 +66,16 @@ class MessagesBackend:
 
     async def _chat(self, body: bytes) -> Reply:
         """Call the model; send the request in another form while the backend rejects the form."""
-        chat: dict[str, Any] = await _heavy(len(body), msgspec.json.decode, body)
+        size = len(body)
+        chat: dict[str, Any] = await by_size(size, decoded, body)
         name = str(chat.get("model"))
         form = self._form(name)
         for left in reversed(range(MOST_TRIES)):
             try:
-                sent = await _heavy(len(body), messages_request, chat, form)
+                sent = await by_size(size, messages_request, chat, form)
             except ClientError as error:
                 return refusal(error.message, error.code, error.param)
-            encoded = await _heavy(len(body), msgspec.json.encode, sent)
-            reply = await self.backend.post(MESSAGES, encoded)
+            reply = await self.backend.post(MESSAGES, await by_size(size, encoded, sent, size))
             if reply.status < 400:
                 return _translated(reply, chat)
             failure = await read_error(reply)
@@ -95,11 +94,11 @@ class MessagesBackend:
         """Count the tokens of a request."""
 
         def counting() -> bytes:
-            chat: dict[str, Any] = msgspec.json.decode(body)
-            return msgspec.json.encode(count_request(chat, self._form(str(chat.get("model")))))
+            chat: dict[str, Any] = decoded(body)
+            return encoded(count_request(chat, self._form(str(chat.get("model")))), len(body))
 
         try:
-            return await self.backend.post(COUNT, await _heavy(len(body), counting))
+            return await self.backend.post(COUNT, await by_size(len(body), counting))
         except ClientError as error:
             return refusal(error.message, error.code, error.param)
 
@@ -110,11 +109,6 @@ class MessagesBackend:
         if len(self._forms) >= MOST_FORMS:
             self._forms.clear()
         self._forms[name] = form
-
-
-async def _heavy(size: int, work: Callable[..., Any], *values: Any) -> Any:
-    """Return the result of work on a request of this many bytes: of a large one, from a thread."""
-    return await asyncio.to_thread(work, *values) if size > MUCH else work(*values)
 
 
 def _translated(reply: Reply, chat: Mapping[str, Any]) -> Reply:

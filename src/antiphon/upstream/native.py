@@ -2,19 +2,31 @@
 Completions, while it arrives.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Protocol
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import ParamSpec, Protocol, TypeVar
 
 import msgspec
 
 from antiphon.errors import BackendError
+from antiphon.sizes import LARGE
 from antiphon.upstream.backend import Reply
 
-MUCH = 256 * 1024
-"""Bytes of a request above which it is translated in a thread."""
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MAX_ERROR = 1024 * 1024
 """Bytes of an error that are read."""
+
+
+async def by_size(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the result of a function on a request of `size` bytes: of a large one, from a thread.
+
+    Unlike those of `Offload.run`, the threads are not shared fairly: a backend knows no tenant.
+    """
+    if size <= LARGE:
+        return function(*args, **kwargs)
+    return await asyncio.to_thread(function, *args, **kwargs)
 
 
 class AnswerTranslator(Protocol):

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 
 from antiphon.errors import BackendError, ClientError, log
 from antiphon.protocol.chat import error_code
+from antiphon.protocol.json_pieces import encoded
+from antiphon.protocol.json_slices import decoded
 from antiphon.translation.ollama.answer import NativeAnswer
 from antiphon.translation.ollama.model import OllamaModel, enough, next_window, read_model
 from antiphon.translation.ollama.request import (
@@ -25,7 +27,7 @@ from antiphon.translation.ollama.request import (
 )
 from antiphon.translation.to_chat_completions.cut_prompts import is_longer
 from antiphon.upstream.backend import Backend, Listing, Reply
-from antiphon.upstream.native import MAX_ERROR, MUCH, once, read_error, refusal, translated
+from antiphon.upstream.native import MAX_ERROR, by_size, once, read_error, refusal, translated
 
 SHOW = "/../api/show"
 PS = "/../api/ps"
@@ -129,11 +131,7 @@ class OllamaBackend:
         """Call the model; retry with a larger window while the server reports that the prompt does
         not fit.
         """
-        requested = (
-            await asyncio.to_thread(_read_request, body)
-            if len(body) > MUCH
-            else _read_request(body)
-        )
+        requested = await by_size(len(body), _read_request, body)
         name = str(requested.body.get("model"))
         known = await self._resolve(name)
         limit = self._limit(name, known.model)
@@ -183,9 +181,9 @@ class OllamaBackend:
         options = NativeOptions(num_ctx, self._keep_alive, model.thinks)
 
         def encode() -> bytes:
-            return msgspec.json.encode(native_request(body, options))
+            return encoded(native_request(body, options), size)
 
-        return await asyncio.to_thread(encode) if size > MUCH else encode()
+        return await by_size(size, encode)
 
     def _translated(self, reply: Reply, body: Mapping[str, Any], num_ctx: int | None) -> Reply:
         """Return the reply with its body in the format of Chat Completions."""
@@ -271,7 +269,7 @@ def too_small(limit: int) -> str:
 
 
 def _read_request(body: bytes) -> _ChatRequest:
-    request = msgspec.json.decode(body, type=dict[str, Any])
+    request: dict[str, Any] = decoded(body)
     return _ChatRequest(request, enough(request))
 
 

@@ -2,7 +2,6 @@
 the reply.
 """
 
-import asyncio
 import base64
 import binascii
 import re
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.protocol.stored_images import USAGE, as_base64
+from antiphon.sharing.offload import Offload
 from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, inspect
 from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
 from antiphon.tools.images.form import as_form, as_json
@@ -89,9 +89,10 @@ class Maker:
     It remembers the parameters that the server rejected, while it runs.
     """
 
-    def __init__(self, server: ImagesServer, fetch: FetchImage) -> None:
+    def __init__(self, server: ImagesServer, fetch: FetchImage, offload: Offload) -> None:
         self._server = server
         self._fetch = fetch
+        self._offload = offload
         self._refused: dict[str, set[str]] = {}
         """By path."""
 
@@ -123,7 +124,8 @@ class Maker:
         try:
             if reply.content_type == "text/event-stream":
                 return await self._streamed(reply, order)
-            stated = await asyncio.to_thread(decoded, await whole(reply.body))
+            body = await whole(reply.body)
+            stated = await self._offload.run(order.tenant, len(body), decoded, body)
             return await self._created({**stated, **first_image(stated)}, order.tenant)
         except (BadReplyError, NotAnImageError) as error:
             words = (
@@ -136,12 +138,14 @@ class Maker:
         async for data in events_of(reply.body):
             if data == b"[DONE]":
                 break
-            event = await asyncio.to_thread(decoded, data)
+            event = await self._offload.run(order.tenant, len(data), decoded, data)
             kind = str(event.get("type"))
             if error := error_of(event):
                 raise _failure(self._server.name, "", 500, error)
             if kind.endswith(".partial_image") and partial < MOST_PARTIAL:
-                picture, text = await asyncio.to_thread(_picture_of, event.get("b64_json"))
+                picture, text = await self._offload.in_thread(
+                    order.tenant, _picture_of, event.get("b64_json")
+                )
                 order.report(_partial(event, picture, text, partial))
                 partial += 1
             elif kind.endswith(".completed"):
@@ -159,9 +163,11 @@ class Maker:
                 )
             except (OSError, ValueError) as error:
                 raise BadReplyError(f"returned a URL that could not be fetched: {error}") from error
-            picture, text = await asyncio.to_thread(_encoded, data)
+            picture, text = await self._offload.run(tenant, len(data), _encoded, data)
         else:
-            picture, text = await asyncio.to_thread(_picture_of, fields.get("b64_json"))
+            picture, text = await self._offload.in_thread(
+                tenant, _picture_of, fields.get("b64_json")
+            )
         details = {
             name: fields[name]
             for name in ("revised_prompt", "size", "quality", "background")

@@ -5,8 +5,7 @@ sends.
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Any
 
-import msgspec
-
+from antiphon.protocol import json_slices
 from antiphon.tools.images.content import MOST_BYTES
 
 MOST_EVENT = 4 * MOST_BYTES // 3 + 64 * 1024
@@ -38,7 +37,7 @@ async def whole(body: AsyncIterable[bytes], most: int = MOST_EVENT) -> bytes:
 def decoded(data: bytes) -> dict[str, Any]:
     """Return a JSON object. Raises `BadReplyError` for anything else."""
     try:
-        value = msgspec.json.decode(data)
+        value = json_slices.decoded(data)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

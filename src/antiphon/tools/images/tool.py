@@ -9,6 +9,7 @@ from antiphon.protocol.items.content import InputImage
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.stored_images import StoredImage
 from antiphon.protocol.tools import Tool
+from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, inspect
@@ -47,9 +48,11 @@ class ImageGeneration:
         store: ImageStore,
         fetch: FetchImage,
         turns: FairScheduler,
+        offload: Offload,
         timeout: float,
     ) -> None:
-        self._maker = Maker(server, fetch)
+        self._maker = Maker(server, fetch, offload)
+        self._offload = offload
         self._server = server
         self._store = store
         self._fetch = fetch
@@ -139,7 +142,8 @@ class ImageGeneration:
     async def _created_before(self, item: ImageGenerationCall, tenant: str) -> Picture:
         stored = StoredImage.read(item.result)
         if stored is None:
-            return await asyncio.to_thread(from_base64, str(item.result))
+            text = str(item.result)
+            return await self._offload.run(tenant, len(text), from_base64, text)
         data = await self._store.load(tenant, stored)
         if data is None:
             raise ImageError(
@@ -156,7 +160,7 @@ class ImageGeneration:
             return inspect(data)
         url = part.image_url or ""
         if url.startswith("data:"):
-            return await asyncio.to_thread(from_base64, url)
+            return await self._offload.run(tenant, len(url), from_base64, url)
         try:
             return inspect(await self._fetch(url, MOST_BYTES, tenant))
         except OSError as error:
