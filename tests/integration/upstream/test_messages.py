@@ -29,7 +29,7 @@ from tests.support.messages_backend import (
     tool_use,
 )
 from tests.support.raw_http import received, speaking
-from tests.support.replay import JSON, Answer, ReplayBackend, Script
+from tests.support.replay import JSON, Answer, ReplayBackend, Script, delta, sse
 from tests.support.server import RunningServer, serve
 
 TOOL = {
@@ -362,6 +362,50 @@ async def test_chat_completions_are_translated_too() -> None:
         assert choice.message.reasoning_content == "I must look."
         assert completion.usage.prompt_tokens == 127
         assert claude.sent["stop_sequences"] == ["END"]
+
+
+async def test_a_chat_client_can_send_signed_thinking_back() -> None:
+    signed = thinking("I must look.", "sig")
+    async with serving(answering([signed, tool_use("look")], [text("Sunny.")])) as claude:
+        function = {"name": "look", "parameters": TOOL["parameters"]}
+        tools = [{"type": "function", "function": function}]
+        first = await claude.chat(tools=tools)
+        answer = first.choices[0].message.to_dict()
+        question = {"role": "user", "content": "Hi"}
+        output = {"role": "tool", "tool_call_id": "toolu_1", "content": "sunny"}
+        last = await claude.chat(tools=tools, messages=[question, answer, output])
+
+        assert last.choices[0].message.content == "Sunny."
+        assert claude.sent["messages"][1]["content"] == [signed, tool_use("look")]
+
+
+async def test_a_conversation_can_move_to_another_api_and_back() -> None:
+    signed = thinking("Claude's thought.", "sig")
+    script = answering([signed, text("One.")], [text("Three.")])
+    spoken = delta(reasoning_content="Another thought.", content="Two.")
+    async with (
+        ReplayBackend(script).serve() as claude,
+        ReplayBackend(lambda _: Answer([sse(spoken, delta("stop"))])).serve() as other,
+    ):
+        claude.models = [LISTED]
+        other.models = [{"id": "n", "object": "model"}]
+        backends = [
+            HttpBackend("a", claude.url, speaks_messages=True),
+            HttpBackend("b", other.url),
+        ]
+        shares = {"a": BackendOptions(api="messages")}
+        async with serve(*backends, shares=shares, dialects={"b": "deepseek"}) as server:
+            newest: Any = None
+            for model in ("m", "n", "m"):
+                before = newest.id if newest else None
+                newest = await server.sdk.responses.create(
+                    model=model, input="Go on.", previous_response_id=before
+                )
+
+    assert newest.output_text == "Three."
+    assert "sig" not in json.dumps(other.requests[0])
+    answers = [one for one in claude.requests[-1]["messages"] if one["role"] == "assistant"]
+    assert [one["content"] for one in answers] == [[signed, text("One.")], [text("Two.")]]
 
 
 async def test_chat_completions_are_streamed_too() -> None:

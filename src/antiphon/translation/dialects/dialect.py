@@ -196,6 +196,8 @@ class Dialect:
     """Whether a tool's output can contain images; otherwise they move into the user message that
     follows.
     """
+    breakpoints: bool = False
+    """Whether parts of messages can have a `prompt_cache_breakpoint`: caching ends there."""
     short_call_ids: bool = False
     """Whether a call's id must be nine letters and digits."""
     calls_without_tools: bool = True

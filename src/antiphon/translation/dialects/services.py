@@ -318,6 +318,7 @@ SERVICES = (
         file_part="file",
         file_urls=True,
         tool_parts=True,
+        breakpoints=True,
         api="messages",
         passthrough=frozenset({"stop", "thinking", "top_k"}),
         hosts=("api.anthropic.com",),

@@ -89,6 +89,8 @@ def chat_parts(
             written += file_parts(part, dialect, f"{param}[{index}]", files)
         else:
             written.append(_chat_part(part, f"{param}[{index}]"))
+        if dialect.breakpoints and written and (wanted := getattr(part, BREAKPOINT, None)):
+            written[-1] = {**written[-1], BREAKPOINT: wanted}
     return written
 
 
@@ -103,10 +105,15 @@ def _chat_part(part: Part, param: str) -> ChatPart:
 
 def content_of(parts: list[ChatPart], dialect: Dialect) -> str | list[ChatPart]:
     """Return a message's `content`: a string if it is one text, otherwise a list of parts."""
-    if len(parts) == 1 and parts[0]["type"] == "text":
+    if len(parts) == 1 and parts[0]["type"] == "text" and BREAKPOINT not in parts[0]:
         text: str = parts[0]["text"]
         return text
-    if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and dialect.text_parts):
+    is_marked = dialect.breakpoints and any(BREAKPOINT in part for part in parts)
+    if (
+        is_marked
+        or any(part["type"] != "text" for part in parts)
+        or (len(parts) > 1 and dialect.text_parts)
+    ):
         return parts
     return "\n\n".join(text_of(parts))
 
@@ -115,6 +122,9 @@ def text_of(parts: Iterable[ChatPart]) -> list[str]:
     """Return the texts among `parts`."""
     return [part["text"] for part in parts if part["type"] == "text"]
 
+
+BREAKPOINT = "prompt_cache_breakpoint"
+"""The field of a part that ends what is worth caching, the same in both APIs."""
 
 MESSAGES = frozenset[type]({Message})
 """Items that never share an answer with others."""

@@ -8,21 +8,28 @@ quarter more than reading without a cache, so a single question without tools is
 
 from typing import Any
 
-MARKER = {"type": "ephemeral"}
+from antiphon.translation.to_messages_api.content import LONG_MARKER, MARKER, Block
+
+MOST = 4
+"""Markers that the API accepts."""
 
 UNMARKED = ("thinking", "redacted_thinking")
 """Blocks that cannot be marked."""
 
 
 def mark(body: dict[str, Any], retention: Any) -> None:
-    """Mark the request, unless the client has marked it; `retention` is its
-    `prompt_cache_retention`.
+    """Mark the request, unless the client has marked it: then the last four of its markers stay.
+
+    `retention` is its `prompt_cache_retention`.
     """
     messages = body["messages"]
-    is_single = len(messages) == 1 and "tools" not in body
-    if is_single or _is_marked(body):
+    if marked := _marked(body):
+        for block in marked[:-MOST]:
+            del block["cache_control"]
         return
-    marker = {**MARKER, "ttl": "1h"} if retention == "24h" else MARKER
+    if "cache_control" in body or (len(messages) == 1 and "tools" not in body):
+        return
+    marker = LONG_MARKER if retention == "24h" else MARKER
     shared = body.get("system") or body.get("tools")
     ends = [one["content"] for one in messages if one["role"] == "user"][-2:]
     for blocks in (shared, *ends):
@@ -30,9 +37,10 @@ def mark(body: dict[str, Any], retention: Any) -> None:
             blocks[-1] = {**blocks[-1], "cache_control": marker}
 
 
-def _is_marked(body: dict[str, Any]) -> bool:
-    lists = [body.get("system", []), body.get("tools", [])]
+def _marked(body: dict[str, Any]) -> list[Block]:
+    """Return the blocks that are marked, and the results that contain one."""
+    lists = [body.get("tools", []), body.get("system", [])]
     lists += [message["content"] for message in body["messages"]]
-    return "cache_control" in body or any(
-        "cache_control" in block for blocks in lists for block in blocks
-    )
+    blocks = [block for blocks in lists for block in blocks]
+    inner = [one for block in blocks for one in block.get("content") or ()]
+    return [block for block in (*blocks, *inner) if "cache_control" in block]

@@ -9,6 +9,14 @@ from antiphon.errors import ClientError
 
 Block = dict[str, Any]
 
+MARKER: Block = {"type": "ephemeral"}
+"""Marks the end of what is cached, for five minutes."""
+
+LONG_MARKER: Block = {**MARKER, "ttl": "1h"}
+
+SHORT = (None, "5m", "in_memory")
+"""Times of a breakpoint for which five minutes are enough."""
+
 PDF = "application/pdf"
 
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -61,8 +69,15 @@ def _blocks(part: Mapping[str, Any]) -> list[Block]:
         blocks = [_PARTS[kind](part)]
     else:
         raise _unsupported(f"content of the type '{str(kind)[:40]}'")
-    marker = part.get("cache_control")
+    marker = part.get("cache_control") or _marker(part.get("prompt_cache_breakpoint"))
     return [{**block, "cache_control": marker} if marker else block for block in blocks]
+
+
+def _marker(wanted: Any) -> Block | None:
+    """Return the marker of the prompt cache for OpenAI's: the API has five minutes and an hour."""
+    if not isinstance(wanted, dict):
+        return None
+    return MARKER if wanted.get("ttl") in SHORT else LONG_MARKER
 
 
 def _image(part: Mapping[str, Any]) -> Block:

@@ -52,12 +52,11 @@ def refusal(dialect, dropped=(), **fields):
 
 
 def test_a_bare_request_sends_no_defaults():
+    bare = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    streamed = {"stream": True, "stream_options": {"include_usage": True}}
     for dialect in DIALECTS.values():
-        assert request(dialect) == {
-            "model": "m",
-            "messages": [{"role": "user", "content": "hi"}],
-            "stream": False,
-        }
+        expected = streamed if dialect.always_streams else {"stream": False}
+        assert request(dialect) == {**bare, **expected}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,13 @@
 
 from typing import Any
 
+import pytest
+
+from antiphon.protocol.items.content import InputText
+from antiphon.protocol.items.messages import Message
+from antiphon.protocol.requests import CreateResponse
+from antiphon.translation.dialects.table import DIALECTS
+from antiphon.translation.to_chat_completions.request import to_chat
 from antiphon.translation.to_messages_api.form import MessagesForm
 from antiphon.translation.to_messages_api.request import messages_request
 
@@ -57,3 +64,39 @@ def test_a_long_retention_is_one_hour() -> None:
     body = built(HI, tools=[TOOL], prompt_cache_retention="24h")
 
     assert body["tools"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"mode": "explicit"}, {"type": "ephemeral"}),
+        ({"mode": "explicit", "ttl": "5m"}, {"type": "ephemeral"}),
+        ({"mode": "explicit", "ttl": "24h"}, {"type": "ephemeral", "ttl": "1h"}),
+    ],
+)
+def test_a_breakpoint_of_openai_is_a_marker(wanted: dict[str, Any], expected: Any) -> None:
+    part = {"type": "text", "text": "Long.", "prompt_cache_breakpoint": wanted}
+
+    (message,) = built({"role": "user", "content": [part]})["messages"]
+
+    assert message["content"] == [{"type": "text", "text": "Long.", "cache_control": expected}]
+
+
+def test_the_last_four_markers_of_a_client_stay() -> None:
+    part = {"type": "text", "text": "Long.", "cache_control": {"type": "ephemeral"}}
+
+    assert marked(built({"role": "user", "content": [part] * 6})) == [None] * 2 + ["ephemeral"] * 4
+
+
+def test_a_breakpoint_of_a_response_is_sent_where_it_is_accepted() -> None:
+    message = Message(
+        role="user",
+        content=[InputText(text="Long.", prompt_cache_breakpoint={"mode": "explicit"})],
+    )
+    request = CreateResponse(model="m", input=[message])
+
+    (sent,) = to_chat(request, [message], DIALECTS["messages"])["messages"]
+    (plain,) = to_chat(request, [message], DIALECTS["vllm"])["messages"]
+
+    assert sent["content"][0]["prompt_cache_breakpoint"] == {"mode": "explicit"}
+    assert plain["content"] == "Long."
