@@ -21,8 +21,9 @@ from antiphon.history.context import Context
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.plan import RunPlan
-from antiphon.runs.prepare import compacts, open_response, tools_of, view_of
+from antiphon.runs.prepare import compacts, open_response, view_of
 from antiphon.runs.run import Run, turn_of
+from antiphon.runs.tool_checks import toolset_of
 from antiphon.runs.turn import Turn
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
@@ -160,7 +161,7 @@ def turn_for(
         chains=(),
         unseal=Unsealer(Keyring(), "", refuses=False),
         recorder=None,
-        tools=tools_of(toolset, request, items),
+        tools=toolset_of(toolset, request, items),
         compacts=compacts(request, items),
         cache=None,
         resume=None,

@@ -172,6 +172,7 @@ SANS_IO = (
     *(
         "runs.phases",
         "runs.plan",
+        "runs.echoed_tools",
         "runs.request_builder",
         "runs.turn",
         "runs.agentic_turn",

@@ -20,8 +20,9 @@ from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.echoed_tools import IMAGE_DEFAULTS
 from antiphon.runs.parts import RunParts
-from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
+from antiphon.runs.prepare import open_response
 from antiphon.runs.translated import BackendRequest, translated
 from antiphon.sharing.memory import Account, weight
 from antiphon.sizes import ITEM

@@ -32,16 +32,9 @@ from antiphon.recording.persistence import (
     identified,
 )
 from antiphon.runs.plan import ResumeState
-from antiphon.runs.prepare import (
-    check_stores,
-    checked_tools,
-    gather,
-    open_response,
-    prepare_again,
-    runs_code,
-    view_of,
-)
+from antiphon.runs.prepare import gather, open_response, prepare_again, view_of
 from antiphon.runs.run import Run
+from antiphon.runs.tool_checks import check_stores, checked_tools, runs_code
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.sizes import ITEM
 from antiphon.storage.operations import jobs

@@ -17,8 +17,7 @@ from antiphon.history.context import (
     conversation_not_found,
     load_context,
 )
-from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
-from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
+from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import (
     BackgroundOptions,
     CreateResponse,
@@ -29,41 +28,28 @@ from antiphon.protocol.requests import (
     background_window,
 )
 from antiphon.protocol.response import ConversationRef, Response
-from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.tools import (
-    AnyTool,
-    CustomTool,
-    FileSearchTool,
-    FunctionTool,
-    ImageGenerationTool,
-    McpTool,
-    NamespaceTool,
-    Tool,
-    WebSearchTool,
-)
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.recording.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
+from antiphon.runs.echoed_tools import echoed_tools
 from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import ResumeState, RunPlan
-from antiphon.runs.tool_policy import CONCERNED, inspect_tools
+from antiphon.runs.tool_checks import (
+    BRINGS_WORK,
+    check_stores,
+    checked_tools,
+    toolset_of,
+    with_containers,
+)
 from antiphon.sharing.memory import Account
 from antiphon.sizes import LARGE, MANY
 from antiphon.storage.operations import leases
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredItem
-from antiphon.tools.registry import Toolset, is_of
-from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat_completions.prefix import ModelConversation
 from antiphon.translation.to_chat_completions.request import normalise_input
-from antiphon.translation.tool_mapping.offering import tools_of as requested_tools
 from antiphon.translation.writer import View
-from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.candidates import Candidates
-from antiphon.upstream.permitted import check_permitted, restriction
 from antiphon.upstream.router import Route, chains_of, with_continuation
-
-BRINGS_WORK: frozenset[type[Any]] = frozenset({*CONCERNED, ToolSearchCall, ToolSearchOutput})
-"""Items that can require more from this server than one call of the model."""
 
 CALLED = frozenset(CALLS)
 NO_IDS = frozenset[str]()
@@ -77,38 +63,6 @@ REASONING = {"effort": None, "summary": None}
 
 SERVICE_TIERS = {"auto": "default", "fast": "priority"}
 """The echo for a service tier that differs from it."""
-
-MCP_DEFAULTS = {"allowed_tools": None, "require_approval": "always", "server_description": None}
-WEB_SEARCH_DEFAULTS: dict[str, Any] = {
-    "filters": None,
-    "search_context_size": "medium",
-    "user_location": {
-        "type": "approximate",
-        "city": None,
-        "country": None,
-        "region": None,
-        "timezone": None,
-    },
-}
-"""The echo of these tools if the request sets nothing (recorded; OpenAI looks the country up)."""
-
-FILE_SEARCH_DEFAULTS: dict[str, Any] = {
-    "filters": None,
-    "max_num_results": 20,
-    "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
-}
-"""The same for file search (recorded)."""
-
-IMAGE_DEFAULTS: dict[str, Any] = {
-    "background": "auto",
-    "moderation": "auto",
-    "n": 1,
-    "output_compression": 100,
-    "output_format": "png",
-    "quality": "auto",
-    "size": "auto",
-}
-"""The same for image generation (recorded)."""
 
 OWN_CACHE_OPTIONS = frozenset({"prewarm", "comparison_response_id"})
 """Keys of `prompt_cache_options` that this server applies itself; the response echoes them."""
@@ -280,7 +234,7 @@ def _plan_of(
     may_compact = request.context_management is not None or CompactionTrigger in items.kinds
     # Calls that an earlier attempt began need their executor, whatever the request looks like now.
     has_begun_calls = resume is not None and bool(resume.checkpoint.calls)
-    tools = None if is_plain else tools_of(parts.toolset, request, items)
+    tools = None if is_plain else toolset_of(parts.toolset, request, items)
     return RunPlan(
         request=parts.toolset.described(request) if request.tools else request,
         context=context,
@@ -340,15 +294,6 @@ def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Conte
     return Context(input=items, tenant=tenant, items=ModelConversation(items))
 
 
-def tools_of(
-    toolset: Toolset, request: CreateResponse, items: Sequence[InputItem]
-) -> Toolset | None:
-    """Return the tools if more than the model's own answer may be required, else None."""
-    if request.tools is not None and not {FunctionTool}.issuperset(map(type, request.tools)):
-        return toolset
-    return None if BRINGS_WORK.isdisjoint(kinds_of(items)) else toolset
-
-
 def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
     """Whether the context may have to be compacted: the client requests it,
     now or above a threshold.
@@ -396,84 +341,6 @@ async def _hold(parts: RunParts, recorder: ForegroundRecorder) -> None:
         raise conversation_locked()
 
 
-def checked_tools(
-    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: ModelTarget
-) -> Sequence[str]:
-    """Return the types of tools that are omitted.
-
-    Raises `ClientError` for a tool that cannot be used as it is.
-    """
-    if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
-        return ()
-    api: Api = target.api_for(request, items)
-    ignored = inspect_tools(
-        request, items, api, parts.toolset.supported, refuses=parts.rules.strict_tools
-    )
-    if api == "chat":
-        parts.toolset.check(request.tools or ())
-    if restriction.get():
-        for tool in requested_tools(request, items):
-            model = _model_of(parts, tool) if api == "chat" else _model_at_backend(tool)
-            check_permitted(model, f"The tool '{type(tool).__struct_config__.tag}'", "tools")
-    return ignored
-
-
-def _model_of(parts: RunParts, tool: Tool) -> str:
-    """Return the model that a tool of this server calls; empty for none."""
-    models = {
-        ImageGenerationTool: parts.rules.images_model,
-        FileSearchTool: parts.rules.embedding_model,
-    }
-    return models.get(type(tool), "") if parts.toolset.runs(tool) else ""
-
-
-def _model_at_backend(tool: Tool) -> str:
-    """Return the model that a tool of a backend with a Responses API calls; empty for none.
-
-    Without a name in the tool, the backend selects one that no key names.
-    """
-    return tool.model or "the backend's own" if isinstance(tool, ImageGenerationTool) else ""
-
-
-async def check_stores(
-    parts: RunParts,
-    request: CreateResponse,
-    items: Sequence[InputItem],
-    target: ModelTarget,
-    tenant: str,
-) -> None:
-    """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown,
-    400 if expired.
-
-    A backend with a Responses API has its own vector stores.
-    """
-    tools = [tool for tool in requested_tools(request, items) if isinstance(tool, FileSearchTool)]
-    if tools and target.api_for(request, items) == "chat":
-        await parts.toolset.check_stores(tools, tenant)
-
-
-async def with_containers(parts: RunParts, plan: RunPlan) -> RunPlan:
-    """Return the plan with the containers of its tools.
-
-    Raises `ClientError` as `containers.containers_of`.
-    """
-    if not runs_code(parts, plan.request, plan.items):
-        return plan
-    from antiphon.runs.containers import contained  # noqa: PLC0415 - few requests run code
-
-    return await contained(parts, plan)
-
-
-def runs_code(parts: RunParts, request: CreateResponse, items: Sequence[InputItem]) -> bool:
-    """Whether this server can run code or commands in a container for a request."""
-    if parts.toolset.code is None:
-        return False
-    return any(
-        is_of("code_interpreter", tool) or is_of("shell", tool)
-        for tool in requested_tools(request, items)
-    )
-
-
 def forwarded_options(options: dict[str, Any]) -> dict[str, Any] | None:
     """Return the cache options of a request that its backend receives, None without any."""
     return {name: value for name, value in options.items() if name not in OWN_CACHE_OPTIONS} or None
@@ -500,7 +367,7 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
 
         echoed |= of_prompt(request)
     if request.tools is not None:
-        echoed["tools"] = _echoed_tools(request.tools)
+        echoed["tools"] = echoed_tools(request.tools)
     return Response(id=response_id, created_at=created_at, model=request.model, **echoed)
 
 
@@ -547,40 +414,3 @@ def _reasoning(reasoning: ReasoningConfig) -> dict[str, Any]:
 def _text(text: TextConfig) -> dict[str, Any]:
     echoed = to_builtins(text)
     return {name: echoed[name] or default for name, default in TEXT.items()}
-
-
-def _echoed_tools(tools: list[AnyTool]) -> list[dict[str, Any]]:
-    if isinstance(tools, ToolList):
-        return tools.fact("echoed", (), lambda: [_echoed_tool(tool) for tool in tools])
-    return [_echoed_tool(tool) for tool in tools]
-
-
-def _echoed_tool(tool: Tool) -> dict[str, Any]:
-    """Echo a tool with its defaults filled in (specification section 3); credentials
-    are not echoed.
-    """
-    requested: dict[str, Any] = to_builtins(tool)
-    if isinstance(tool, FunctionTool):
-        # `strict` is false if the request does not set it (specification section 6).
-        return {"output_schema": None, **requested, "strict": bool(tool.strict)}
-    if isinstance(tool, CustomTool):
-        return {**requested, "format": requested["format"] or {"type": "text"}}
-    if isinstance(tool, NamespaceTool):
-        return {**requested, "tools": [_echoed_tool(inner) for inner in tool.tools]}
-    if isinstance(tool, McpTool):
-        # A response can be retrieved by others of the tenant: it must not contain credentials.
-        requested.pop("authorization", None)
-        return {**MCP_DEFAULTS, **requested, "headers": None}
-    if isinstance(tool, FileSearchTool):
-        set_fields = {name: value for name, value in requested.items() if value is not None}
-        ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (requested.get("ranking_options") or {})
-        return {**FILE_SEARCH_DEFAULTS, **set_fields, "ranking_options": ranking}
-    if isinstance(tool, ImageGenerationTool):
-        return {
-            **IMAGE_DEFAULTS,
-            **{name: value for name, value in requested.items() if value is not None},
-        }
-    if isinstance(tool, WebSearchTool):
-        place = WEB_SEARCH_DEFAULTS["user_location"] | (requested.get("user_location") or {})
-        return {**WEB_SEARCH_DEFAULTS, **requested, "user_location": place}
-    return requested
