@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.support.browser import Page, a_page
 from tests.support.console import one
 from tests.support.console.containers import CONTAINER, created, making
+from tests.support.console.routes import ROUTES
 from tests.support.console.rows import samples
 from tests.support.console.server import MockServer, serving_console
 
@@ -86,22 +87,17 @@ async def code_tool(page: Page) -> None:
 
 
 PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
+    **{route: (route, ready) for route in ROUTES if route not in {"", "r", "play"}},
     "responses": ("", ready),
     "response": ("r/resp_7e08", ready),
     "playground": ("play", play),
-    "files": ("files", ready),
     "stores": ("files/stores", ready),
     "store": ("files/vs_1", search),
     "file search": ("play?store=vs_1", tool),
-    "containers": ("containers", ready),
     "container": (f"containers/{CONTAINER}", ready),
     "code": ("r/resp_7e08", ready),
     "image": ("play", imagine),
     "code tool": ("play", code_tool),
-    **{
-        name: (name, ready)
-        for name in ("conversations", "backends", "usage", "webhooks", "keys", "conformance")
-    },
     "compare": ("conformance/compare", ready),
     "report": ("conformance", report),
     "conversation": ("conversations/conv_1", ready),

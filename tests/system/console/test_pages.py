@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.browser import needs_browser
 from tests.support.console.containers import CONTAINER
+from tests.support.console.routes import ROUTES
 from tests.system.console.conftest import Console
 
 pytestmark = [needs_browser, pytest.mark.timeout(300)]
@@ -28,6 +29,7 @@ PAGES = {
     "webhooks": "Connection refused",
     "keys": "2,000,000 tokens/day",
 }
+"""The paths that the tests open, with a text that the page shows."""
 WIDTHS = (320, 390, 768, 1440, 3840)
 FAINT = """
 (() => {
@@ -50,6 +52,11 @@ FAINT = """
 })()
 """  # noqa: E501 - the lines of a text
 """Gives the texts whose contrast with what is behind them is below 4.5."""
+
+
+def test_every_page_of_the_navigation_is_opened() -> None:
+    opened = {path.partition("/")[0] for path in PAGES}
+    assert opened == set(ROUTES), "add the path, and a text that the page shows, to PAGES"
 
 
 @pytest.mark.rotating
