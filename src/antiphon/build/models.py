@@ -4,12 +4,19 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from antiphon.config import ModelConfig, Settings
-from antiphon.errors import ConfigError, closest_name
+from antiphon.errors import ClientError, ConfigError, closest_name
+from antiphon.protocol.presets import HOSTED, Preset
+from antiphon.protocol.tool_lists import ToolList
+from antiphon.protocol.tools import McpTool, ShellTool
+from antiphon.protocol.validation.validate import read_request
 from antiphon.translation.dialects.profile import FACTS, ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults, flaw
 from antiphon.upstream.options import ANY, ModelOptions
 from antiphon.upstream.prices import Prices, nano
 from antiphon.upstream.registry import ModelRegistry
+
+ONLY_PRESETS = ("instructions", "hosted_tools", "max_tool_calls")
+"""Settings of a model's table that need `base`."""
 
 OWN_KEYS = {"stop": "stop", "chat_template_kwargs": "chat_template_kwargs"}
 """Parameters with a key of their own in a model's table."""
@@ -35,6 +42,7 @@ def check_models(models: Sequence[ModelConfig], backends: Collection[str]) -> No
                 f"{_hint(one.backend, backends)} The backends are: {', '.join(sorted(backends))}."
             )
         _check_parameters(one)
+        _check_base(one, models)
 
 
 def check_references(settings: Settings) -> None:
@@ -65,6 +73,9 @@ def references(settings: Settings) -> Iterator[tuple[str, str]]:
     for setting in ("vision", "cache_embeddings", "search_embeddings", *images):
         if name := getattr(settings, setting):
             yield setting, name
+    for model in settings.models:
+        if model.base:
+            yield f"base` of the preset `{model.name}", model.base
     for others in settings.fallback.values():
         for name in others:
             yield "fallback", name
@@ -103,7 +114,12 @@ def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOpt
     own.sort(key=lambda one: (one.name != ANY, bool(one.backend)))
     return [
         ModelOptions(
-            one.name, _profile(one), _defaults(one), _prices(one), one.reserved_output_tokens
+            one.name,
+            _profile(one),
+            _defaults(one),
+            _prices(one),
+            one.reserved_output_tokens,
+            _preset(one),
         )
         for one in own
     ]
@@ -126,6 +142,43 @@ def _defaults(config: ModelConfig) -> ModelDefaults | None:
     return created if created != ModelDefaults() else None
 
 
+def _preset(config: ModelConfig) -> Preset | None:
+    """Return what a preset adds to requests; None for the table of a model.
+
+    Raises `ConfigError` for tools that a preset cannot have.
+    """
+    if not config.base:
+        return None
+    return Preset(
+        base=config.base,
+        instructions=config.instructions,
+        tools=_tools(config) if config.hosted_tools else None,
+        max_tool_calls=config.max_tool_calls,
+    )
+
+
+def _tools(config: ModelConfig) -> ToolList:
+    where = f"hosted_tools of the preset '{config.name}'"
+    try:
+        request = {"model": config.base, "input": "Hi", "tools": [*config.hosted_tools]}
+        tools = ToolList(read_request(request).tools or ())
+    except ClientError as error:
+        raise ConfigError(f"{where} is not valid: {error.message}") from error
+    for tool in tools:
+        if not isinstance(tool, HOSTED) or (isinstance(tool, ShellTool) and not tool.is_hosted):
+            kind = type(tool).__struct_config__.tag
+            raise ConfigError(
+                f"{where} has a tool of type '{kind}', which only a client can run. Remove it."
+            )
+        if isinstance(tool, McpTool) and tool.require_approval != "never":
+            raise ConfigError(
+                f"{where} has the MCP server '{tool.server_label}' without `require_approval = "
+                '"never"`. The clients of a preset cannot approve calls, so add it, and limit the '
+                "tools with `allowed_tools` if necessary."
+            )
+    return tools
+
+
 def _prices(config: ModelConfig) -> Prices | None:
     """Return the prices of a model.
 
@@ -141,6 +194,27 @@ def _prices(config: ModelConfig) -> Prices | None:
         raise ConfigError(
             f"The model '{config.name}' has a price that is not valid: {error}. Round it."
         ) from error
+
+
+def _check_base(config: ModelConfig, models: Sequence[ModelConfig]) -> None:
+    """Raise `ConfigError` for a preset of a preset, and for settings that need a preset."""
+    if not config.base:
+        extra = [name for name in ONLY_PRESETS if getattr(config, name)]
+        if extra:
+            raise ConfigError(
+                f"The model '{config.name}' has `{extra[0]}` without `base`. Only a preset has it: "
+                "give it a name of its own, and the model's name as `base`."
+            )
+    elif ANY in {config.name, config.base} or config.name == config.base:
+        raise ConfigError(
+            f"The preset '{config.name}' has '{config.base}' as `base`. Write the name of another "
+            "model."
+        )
+    elif any(one.name == config.base and one.base for one in models):
+        raise ConfigError(
+            f"The preset '{config.name}' has the preset '{config.base}' as `base`. Write the name "
+            "of a model."
+        )
 
 
 def _check_parameters(config: ModelConfig) -> None:

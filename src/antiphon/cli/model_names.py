@@ -5,7 +5,8 @@ from antiphon.upstream.options import is_listed
 
 
 def offered(backend: BackendState) -> list[str]:
-    """Return a line for each model name that clients can use, an alias with its target.
+    """Return a line for each model name that clients can use, an alias or a preset with its
+    model.
 
     If the backend has listed its models, the names that it does not list are marked.
     """
@@ -13,7 +14,7 @@ def offered(backend: BackendState) -> list[str]:
 
 
 def _line(backend: BackendState, name: str) -> str:
-    called = backend.options.aliases.get(name, name)
+    called = backend.called(name) or name
     line = name if called == name else f"{name} → {called}"
     is_known = is_listed(called, (model["id"] for model in backend.models))
     return line if is_known or backend.error else f"{line} (not listed)"

@@ -46,6 +46,23 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     backend: str = ""
     """The `name` of the backend, or its host and port if it has no name. Empty: every backend."""
 
+    # --- A preset ---
+
+    base: str = ""
+    """Makes `name` a [preset](../guides/presets.md): a further model name of this server, listed in
+    `/v1/models`. The model with this name answers; its table also applies, except where this one
+    has a value.
+    """
+    instructions: str = ""
+    """Instructions of a preset, for requests that have none."""
+    hosted_tools: list[dict[str, Any]] = field(default_factory=list)
+    """Tools of a preset that the server runs: `[{ type = "web_search" }]`, in the form of a
+    request's `tools`. A client that sends the same tool itself replaces it. An MCP server needs
+    `require_approval = "never"`, because the clients of a preset cannot approve calls.
+    """
+    max_tool_calls: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    """The `max_tool_calls` of a preset, for requests that do not set it."""
+
     # --- Defaults of requests ---
 
     system_prompt: str = ""

@@ -134,6 +134,9 @@ async def _put(
         or any(each.api_for(request, items) == "responses" for each in candidates)
     ):
         raise credentials_not_stored()
+    sent = request
+    if candidates.preset is not None:
+        request = candidates.preset.applied_to(request)
     ignored = checked_tools(parts.run, request, items, candidates[0])
     await check_stores(parts.run, request, items, candidates[0], identity.tenant)
     if runs_code(parts.run, request, items):
@@ -153,7 +156,7 @@ async def _put(
         identity.tenant, context.work, retention.of, response, context, {}, facts
     )
     frames = frames_of(writer.take()) if stored.is_streamed else []
-    saved = without_credentials(request, body)
+    saved = without_credentials(sent, body)
     most = parts.queue_per_tenant
     deferral = (
         SOONEST

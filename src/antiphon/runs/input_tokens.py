@@ -145,7 +145,10 @@ async def _count(parts: RunParts, request: CreateResponse, context: Context) -> 
         size = context.work_with_chain
         return await parts.offload.run(tenant, size, encode_body, body, size)
 
-    found = await translated(parts, request, context, await parts.models.find(request.model))
+    candidates = await parts.models.candidates(request.model)
+    if candidates.preset is not None:
+        request = candidates.preset.applied_to(request)
+    found = await translated(parts, request, context, candidates[0])
     target = found.target
     body = {**found.body, "model": target.model}
     if found.api == "responses":

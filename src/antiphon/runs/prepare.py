@@ -129,6 +129,8 @@ async def prepare(
         candidates = parts.models.known.get(request.model) or await parts.models.candidates(
             request.model
         )
+        if candidates.preset is not None:
+            request = candidates.preset.applied_to(request)
         response = open_response(request, identity.response_id, int(parts.now()))
         plan = _plan_of(
             parts, request, context, candidates, response, recorder, uses_cache=generates
@@ -164,6 +166,8 @@ async def prepare_again(
     """
     context = await gather(parts, request, tenant, work=resume.size, memory=memory)
     candidates = await parts.models.candidates(request.model)
+    if candidates.preset is not None:
+        request = candidates.preset.applied_to(request)
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
     plan = _plan_of(

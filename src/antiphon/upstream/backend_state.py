@@ -280,8 +280,9 @@ class BackendState:
         """Yield the configured facts about a model; those for its exact name come last, and take
         precedence.
         """
+        base = self.options.base_of(name)
         for one in sorted(self.options.configured, key=lambda one: one.name == name):
-            if one.is_for(model, name):
+            if one.is_for(model, name) or one.name == base:
                 yield one
 
     def reported_window(self, model: str) -> int:
@@ -312,6 +313,8 @@ class BackendState:
     def called(self, name: str) -> str | None:
         """Return this backend's name for the model, None if it does not serve it."""
         options = self.options
+        if name in options.presets:
+            name = options.presets[name].base
         if name in options.aliases:
             return options.aliases[name]
         if named := options.models - {ANY}:
@@ -322,8 +325,11 @@ class BackendState:
         """Return the models that clients can list."""
         named = self.options.models - {ANY}
         listed = {model["id"]: model for model in self.models if not named or model["id"] in named}
+        presets = [name for name in self.options.presets if self.called(name) is not None]
         more = [
-            {"id": name} for name in (*self.options.aliases, *sorted(named)) if name not in listed
+            {"id": name}
+            for name in dict.fromkeys((*self.options.aliases, *sorted(named), *presets))
+            if name not in listed
         ]
         return [*listed.values(), *more]
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+from antiphon.protocol.presets import Preset
 from antiphon.protocol.requests import CreateResponse
 from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.permitted import check_parameters
@@ -16,14 +17,17 @@ class Candidates(tuple[ModelTarget, ...]):
     """By target, 0 for the requested model, 1 for its first fallback, and so on."""
     caches: bool
     """Answers of one of the backends are cached."""
+    preset: Preset | None
+    """What the requests get in addition, if their model is a preset."""
 
     @classmethod
-    def of(cls, targets: Iterable[ModelTarget]) -> "Candidates":
+    def of(cls, targets: Iterable[ModelTarget], preset: Preset | None = None) -> "Candidates":
         """Return these targets as candidates."""
         created = cls(targets)
         names = list(dict.fromkeys(target.name for target in created))
         created.ranks = [names.index(target.name) for target in created]
         created.caches = any(target.state.options.cache for target in created)
+        created.preset = preset
         return created
 
     def taking(self, parameters: Collection[str]) -> "Candidates":
@@ -40,7 +44,7 @@ class Candidates(tuple[ModelTarget, ...]):
             from antiphon.protocol.validation.type_errors import unknown_field  # noqa: PLC0415 - for mistakes alone
 
             raise unknown_field(CreateResponse, self._not_taken(parameters))
-        return self if len(able) == len(self) else Candidates.of(able)
+        return self if len(able) == len(self) else Candidates.of(able, self.preset)
 
     def _not_taken(self, parameters: Collection[str]) -> str:
         """Return a parameter that no backend of the model accepts, else one that the first of them

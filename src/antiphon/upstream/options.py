@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from antiphon.protocol.presets import Preset
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.prices import Prices
@@ -39,6 +40,8 @@ class ModelOptions:
     """Tokens that a budget or token limit reserves for an answer if the request does not limit its
     length.
     """
+    preset: Preset | None = None
+    """What requests for this name get in addition, if it is a preset."""
 
     def is_for(self, model: str, name: str) -> bool:
         """Whether this concerns the model that the backend calls `model` and clients call
@@ -94,3 +97,14 @@ class BackendOptions:
     """Repeated characters after which an answer ends; 0 for never."""
     configured: Sequence[ModelOptions] = ()
     """The configuration of its models; a later entry overrides an earlier one."""
+    presets: Mapping[str, Preset] = field(init=False)
+    """The presets among them, by name."""
+
+    def __post_init__(self) -> None:
+        presets = {one.name: one.preset for one in self.configured if one.preset is not None}
+        object.__setattr__(self, "presets", presets)
+
+    def base_of(self, name: str) -> str:
+        """Return the model that answers requests for this name: another one for a preset."""
+        preset = self.presets.get(name)
+        return name if preset is None else preset.base

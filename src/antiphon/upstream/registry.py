@@ -10,6 +10,7 @@ from typing import Any
 
 from antiphon.errors import BackendError, ClientError, closest_name, log
 from antiphon.ids import Clock
+from antiphon.protocol.presets import Preset
 from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.dialects.table import find_dialect
@@ -159,10 +160,10 @@ class ModelRegistry:
             await self.refresh()
             found = self._found(model)
         if not found and (silent := self._silent()):
-            found = [self._target(silent, model, model)]
+            found = [self._target(silent, silent.options.base_of(model), model)]
         if not found:
             raise self._none_for(model)
-        self.known[model] = candidates = Candidates.of(found)
+        self.known[model] = candidates = Candidates.of(found, self._preset(model))
         return candidates
 
     def serves(self, name: str) -> bool:
@@ -293,10 +294,18 @@ class ModelRegistry:
 
     def _found(self, model: str) -> Sequence[ModelTarget]:
         return [
-            target
-            for name in (model, *self._fallback.get(model, ()))
-            for target in self._serving(name)
+            target for name in (model, *self._fallbacks_of(model)) for target in self._serving(name)
         ]
+
+    def _preset(self, name: str) -> Preset | None:
+        found = (state.options.presets.get(name) for state in self.backends)
+        return next((preset for preset in found if preset is not None), None)
+
+    def _fallbacks_of(self, model: str) -> Sequence[str]:
+        """Return the models that can replace a model; a preset has those of its base."""
+        preset = self._preset(model)
+        base = model if preset is None else preset.base
+        return self._fallback.get(model) or self._fallback.get(base, ())
 
     def _serving(self, model: str) -> Sequence[ModelTarget]:
         """Return the targets that name the model; else those that accept any name."""
@@ -304,9 +313,13 @@ class ModelRegistry:
             (state, name) for state in self.backends if (name := state.called(model)) is not None
         ]
         if not named:
-            named = [(state, model) for state in self.backends if ANY in state.options.models]
+            named = [
+                (state, state.options.base_of(model))
+                for state in self.backends
+                if ANY in state.options.models
+            ]
         if not named and (only := self._insisted_on(model)):
-            named = [(only, model)]
+            named = [(only, only.options.base_of(model))]
         return [self._target(state, name, model) for state, name in named]
 
     def _target(self, state: BackendState, model: str, name: str) -> ModelTarget:

@@ -8,6 +8,7 @@ from antiphon.build.models import check_models, check_references, options_of, un
 from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.config.models import PriceConfig
 from antiphon.errors import ConfigError
+from antiphon.protocol.tools import WebSearchTool
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.options import ModelOptions
@@ -179,3 +180,58 @@ def test_prices_are_read_as_they_are_written() -> None:
 def test_a_price_with_too_many_digits_is_rejected() -> None:
     with pytest.raises(ConfigError, match=r"'m' has a price.*1e-10 has more than nine digits"):
         priced(input=1e-10, output=1)
+
+
+def test_a_preset_names_its_base_its_tools_and_its_instructions() -> None:
+    config = ModelConfig(
+        name="m-search",
+        base="m",
+        instructions="Search.",
+        hosted_tools=[{"type": "web_search"}],
+        max_tool_calls=3,
+    )
+
+    preset = options_of([config], "gpu")[0].preset
+
+    assert preset is not None
+    assert (preset.base, preset.instructions, preset.max_tool_calls) == ("m", "Search.", 3)
+    assert preset.tools is not None
+    assert [type(tool) for tool in preset.tools] == [WebSearchTool]
+
+
+@pytest.mark.parametrize(
+    ("configs", "named"),
+    [
+        ([ModelConfig(name="m", instructions="x")], "`instructions` without `base`"),
+        ([ModelConfig(name="m", base="m")], "'m' as `base`"),
+        ([ModelConfig(name="a", base="*")], "'*' as `base`"),
+        ([ModelConfig(name="a", base="b"), ModelConfig(name="b", base="c")], "the preset 'b'"),
+    ],
+)
+def test_a_preset_needs_a_model_as_its_base(configs: list[ModelConfig], named: str) -> None:
+    assert named in flaw(*configs)
+
+
+@pytest.mark.parametrize(
+    ("tool", "named"),
+    [
+        ({"type": "function", "name": "look", "parameters": {}}, "'function'"),
+        ({"type": "shell"}, "'shell'"),
+        ({"type": "web_serch"}, "web_serch"),
+        ({"type": "mcp", "server_label": "dice", "server_url": "https://a/mcp"}, "'dice'"),
+    ],
+)
+def test_a_preset_has_only_tools_that_a_server_runs(tool: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        options_of([ModelConfig(name="a", base="m", hosted_tools=[tool])], "gpu")
+
+    assert named in caught.value.message
+
+
+def test_a_preset_of_a_model_that_no_backend_serves_is_reported() -> None:
+    settings = Settings(backends=LISTED, models=[ModelConfig(name="a", base="qwen4")])
+
+    with pytest.raises(ConfigError) as caught:
+        check_references(settings)
+
+    assert "'qwen4'" in caught.value.message
