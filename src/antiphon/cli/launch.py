@@ -1,4 +1,4 @@
-"""`antiphon launch`: starts a client of the Responses API with a server, without changing its
+"""`antiphon launch`: starts a coding agent with a server, without changing its
 configuration.
 """
 
@@ -96,7 +96,10 @@ def launch(
         known = {str(one["slug"]) for one in catalog} - {SCRIPTED}
         backends = [] if known else read_backends(server.url, key)  # needed for the error only
         chosen = choose(catalog, model, backends)
-        facts = LaunchFacts(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY)
+        facts = LaunchFacts(
+            *(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY),
+            no_proxy=os.environ.get("NO_PROXY") or os.environ.get("no_proxy", ""),
+        )
         profile = found.profile(facts)
         write_files(Path(folder), profile.files)
         _announce(client, facts, server)

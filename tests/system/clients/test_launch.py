@@ -44,6 +44,7 @@ CONFIGURED: Mapping[str, str] = {
         {"defaultProvider": "anthropic", "defaultModel": "claude"}
     ),
     ".pi/agent/models.json": json.dumps({"providers": {}}),
+    ".claude/settings.json": json.dumps({"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}),
     ".cline/data/settings/providers.json": json.dumps(
         {"version": 1, "lastUsedProvider": "cline", "providers": {}}
     ),
@@ -67,8 +68,8 @@ class Case:
 def installing(name: str, program: str) -> Callable[[], Path]:
     """Return what installs a client; `program` is its path among the packages.
 
-    Of opencode and Cline only the package of this platform is pinned: npm has no others in a lock
-    that it can check.
+    Of opencode, Cline and Claude Code only the package of this platform is pinned: npm has no
+    others in a lock that it can check.
     """
 
     def install() -> Path:
@@ -107,6 +108,12 @@ CASES: Mapping[str, Case] = {
         (PROMPT,),
         Call("run_commands", {"commands": [COMMAND]}),
         lambda request: True,  # it sends no limit and no instructions of the server's
+    ),
+    "claude": Case(
+        installing("claude", "@anthropic-ai/claude-code-linux-x64/claude"),
+        ("-p", PROMPT, "--allowedTools", "Bash"),
+        Call("Bash", {"command": COMMAND, "description": "Write a file"}),
+        has_longest_answer,
     ),
 }
 

@@ -1,3 +1,3 @@
-"""The parts of `antiphon launch`: a client of the Responses API, a profile for it, and the server
+"""The parts of `antiphon launch`: a coding agent, a profile for it, and the server
 that it uses.
 """

@@ -42,6 +42,8 @@ class LaunchFacts:
     """The variable that holds the API key; empty if the server requires none."""
     key: str = field(default=NO_KEY, repr=False)
     """The API key."""
+    no_proxy: str = ""
+    """The hosts that the user reaches without a proxy, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,45 @@ def _cline(facts: LaunchFacts) -> Profile:
     )
 
 
+def _claude(facts: LaunchFacts) -> Profile:
+    """A file of settings takes precedence over those of the user and of the project, variables in
+    it too.
+
+    Every name that Claude Code requests is the model's, also that for work in the background. It
+    assumes a window of a million tokens for a model that it does not know, and uses a proxy even
+    for an address of this machine.
+    """
+    window = next((window for name, window, _ in _models(facts) if name == facts.model), None)
+    sizes = (
+        {
+            "CLAUDE_CODE_MAX_CONTEXT_TOKENS": str(window),
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(_longest_answer(window)),
+        }
+        if window
+        else {}
+    )
+    variables = {
+        "ANTHROPIC_BASE_URL": facts.url.removesuffix("/v1"),
+        **dict.fromkeys(CLAUDE_MODELS, facts.model),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "NO_PROXY": ",".join(filter(None, (facts.no_proxy, _host(facts.url)))),
+        **sizes,
+    }
+    arguments = ("--settings", f"{facts.folder}/claude.json", "--model", facts.model)
+    keys = {"ANTHROPIC_AUTH_TOKEN": facts.key, "ANTHROPIC_API_KEY": ""}
+    return Profile(arguments, keys, {"claude.json": json.dumps({"env": variables})})
+
+
+CLAUDE_MODELS = (
+    "ANTHROPIC_MODEL",
+    "ANTHROPIC_DEFAULT_FABLE_MODEL",
+    "ANTHROPIC_DEFAULT_OPUS_MODEL",
+    "ANTHROPIC_DEFAULT_SONNET_MODEL",
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+)
+"""The variables with the models that Claude Code uses."""
+
+
 CLIENTS: Mapping[str, LaunchClient] = {
     "codex": LaunchClient(
         "codex", "@openai/codex", _codex, extra="grammar"
@@ -182,6 +223,7 @@ CLIENTS: Mapping[str, LaunchClient] = {
     "opencode": LaunchClient("opencode", "opencode-ai", _opencode),
     "pi": LaunchClient("pi", "@mariozechner/pi-coding-agent", _pi),
     "cline": LaunchClient("cline", "cline", _cline),
+    "claude": LaunchClient("claude", "@anthropic-ai/claude-code", _claude),
 }
 """The clients by the names that `antiphon launch` accepts."""
 
@@ -199,6 +241,11 @@ def _models(facts: LaunchFacts) -> list[tuple[str, int | None, list[str]]]:
 
 def _longest_answer(window: int) -> int:
     return min(LONGEST_ANSWER, window // SHARE_OF_ANSWER)
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL, without port."""
+    return url.partition("://")[2].partition("/")[0].rpartition(":")[0].strip("[]")
 
 
 def _toml(text: str) -> str:

@@ -24,6 +24,7 @@ _ROWS = (
         # Our own scripted model. It reads no files, so that it shows what most models
         # receive: the text.
         "demo",
+        system_messages="several",
         accepts=USUAL | OPENAI_ONLY,
         effort="reasoning_effort",
         reasoning="reasoning_content",

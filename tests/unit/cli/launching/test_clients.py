@@ -163,3 +163,25 @@ def test_a_key_is_in_no_argument_and_no_file(client: str) -> None:
 def test_a_model_is_used_that_the_server_does_not_list(client: str) -> None:
     created = profile(client, "any", catalog=[])
     assert "any" in json.dumps([created.arguments, created.environment, dict(created.files)])
+
+
+def test_claude_code_gets_every_model_and_the_address_in_a_file_of_settings() -> None:
+    created = profile("claude", key_env="TEAM_KEY", key="sk-1", no_proxy="a.example")
+    variables = json.loads(created.files["claude.json"])["env"]
+
+    assert created.arguments == ("--settings", "/tmp/x/claude.json", "--model", "qwen3:8b")
+    assert created.environment == {"ANTHROPIC_AUTH_TOKEN": "sk-1", "ANTHROPIC_API_KEY": ""}
+    assert variables["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8321"
+    models = {value for name, value in variables.items() if name.endswith("_MODEL")}
+    assert models == {"qwen3:8b"}
+    assert "ANTHROPIC_DEFAULT_HAIKU_MODEL" in variables
+    assert variables["NO_PROXY"] == "a.example,127.0.0.1"
+
+
+def test_claude_code_learns_the_window_only_if_it_is_known() -> None:
+    known = json.loads(profile("claude").files["claude.json"])["env"]
+    assert (known["CLAUDE_CODE_MAX_CONTEXT_TOKENS"], known["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]) == (
+        "40960",
+        "10240",
+    )
+    assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS" not in profile("claude", "unsized").files["claude.json"]
