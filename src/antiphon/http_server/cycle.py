@@ -216,9 +216,11 @@ class RequestCycle:
         lines = [STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
         length: bytes | None = None
         is_closing = False
-        for name, value in (*self.connection.state.default_headers, *headers):
-            if NAME.search(name) or VALUE.search(value):
-                raise RuntimeError("Invalid HTTP header.")
+        headers = (*self.connection.state.default_headers, *headers)
+        names, values = map(b"".join, zip(*headers, strict=True)) if headers else (b"", b"")
+        if NAME.search(names) or VALUE.search(values):
+            raise RuntimeError("Invalid HTTP header.")
+        for name, value in headers:
             lower = name.lower()
             if lower == b"content-length":
                 length = value

@@ -459,3 +459,8 @@ class UnknownEvent(Event, kw_only=True):
 
 
 TERMINAL = (ResponseCompletedEvent, ResponseIncompleteEvent, ResponseFailedEvent)
+
+WITH_RESPONSE = frozenset[type[Event]](
+    {ResponseCreatedEvent, ResponseQueuedEvent, ResponseInProgressEvent, *TERMINAL}
+)
+"""Events with a snapshot of the response."""

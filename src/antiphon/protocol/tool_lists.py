@@ -4,7 +4,10 @@ request.
 
 from collections.abc import Callable, Iterable
 from operator import is_
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Raw
+from msgspec.json import encode
 
 from antiphon.protocol.tools import AnyTool, FunctionTool
 
@@ -13,7 +16,7 @@ T = TypeVar("T")
 PER_TOOL = 4096
 """Bytes that a tool takes in memory besides its JSON: as a value, and as what follows from it."""
 
-PER_BYTE = 4
+PER_BYTE = 5
 """Copies of the JSON of tools in memory: itself, as values, and as what follows from them."""
 
 
@@ -51,6 +54,20 @@ class ToolList(list[AnyTool]):
         value = compute()
         self._facts[name] = inputs, value
         return value
+
+
+class EchoedTools(list[dict[str, Any]]):
+    """The tools of a response, as plain data, and their JSON: the events of a stream repeat them
+    three times.
+
+    They are not changed, so that responses with the same tools share both.
+    """
+
+    __slots__ = ("json",)
+
+    def __init__(self, tools: Iterable[dict[str, Any]]) -> None:
+        super().__init__(tools)
+        self.json = Raw(encode(list(self)))
 
 
 class ToolMemory(Protocol):

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from antiphon.protocol.tool_lists import ToolList
+from antiphon.protocol.tool_lists import EchoedTools, ToolList
 from antiphon.protocol.tools import (
     AnyTool,
     CustomTool,
@@ -54,7 +54,7 @@ IMAGE_DEFAULTS: dict[str, Any] = {
 def echoed_tools(tools: list[AnyTool]) -> list[dict[str, Any]]:
     """Return the tools of a response; of a list that others share, they are computed once."""
     if isinstance(tools, ToolList):
-        return tools.fact("echoed", (), lambda: [_echoed_tool(tool) for tool in tools])
+        return tools.fact("echoed", (), lambda: EchoedTools(map(_echoed_tool, tools)))
     return [_echoed_tool(tool) for tool in tools]
 
 

@@ -11,10 +11,12 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, BackendError
-from antiphon.protocol.events import Event
+from antiphon.protocol.events import WITH_RESPONSE, Event
 from antiphon.protocol.response import Usage
+from antiphon.protocol.tool_lists import EchoedTools
 from antiphon.translation.items import StreamingMessage
 from antiphon.translation.tool_items import StreamingCall
 from antiphon.translation.writer import Note, ResponseWriter
@@ -39,10 +41,17 @@ def encode(events: Sequence[Event]) -> bytes:
     if len(events) == 1:  # the result of most reads of a backend's stream
         kind = type(events[0])
         return (_heads.get(kind) or _head(kind)) + _encode(events[0]) + END
-    frames: list[bytes] = []
+    frames: list[bytes | memoryview] = []
     for kind, same in groupby(events, type):
         head = _heads.get(kind) or _head(kind)
-        frames += head, _encode_lines(list(same))[:-1].replace(b"\n", b"\n\n" + head), b"\n\n"
+        of_kind: list[Any] = list(same)
+        if kind in WITH_RESPONSE:
+            for place, event in enumerate(of_kind):
+                if type(event.response.tools) is EchoedTools:
+                    response = replace(event.response, tools=event.response.tools.json)
+                    of_kind[place] = replace(event, response=response)
+        lines = _encode_lines(of_kind).replace(b"\n", b"\n\n" + head)
+        frames += head, memoryview(lines)[: -len(head)]
     return b"".join(frames)
 
 

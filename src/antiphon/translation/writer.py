@@ -394,6 +394,7 @@ class GrowingText(Struct):
             return
         pads = writer.view.obfuscation
         quotes = len('""')
+        stated = logprobs or []
         run: list[events.Event] = []
         for number, delta in enumerate(deltas, writer.next_number):
             event = events.ResponseTextDeltaEvent(
@@ -402,7 +403,7 @@ class GrowingText(Struct):
                 item_id=self.item_id,
                 content_index=self.content_index,
                 delta=delta,
-                logprobs=logprobs or [],
+                logprobs=stated,
                 obfuscation=PADDINGS[len(_encode(delta)) - quotes & 15] if pads else UNSET,
             )
             run.append(event)
