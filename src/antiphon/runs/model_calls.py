@@ -6,25 +6,21 @@ The turn receives how a call ended, the writer the model's output, and the obser
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from msgspec import to_builtins
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
-from antiphon.access.spending import SpentTokens, cost_of, highest_cost, name_of
-from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.protocol.items.content import Item
-from antiphon.protocol.response import Usage
+from antiphon.access.spending import SpentTokens, cost_of
+from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.schemas import JUDGE
+from antiphon.runs.call_costs import CallCosts, Unreported, estimated
 from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_reuse import compare, prompt_of
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, inspect_tools, plain_types
-from antiphon.runs.turn import Turn, added
+from antiphon.runs.turn import Turn
 from antiphon.sharing.loading import load_if_installed
 from antiphon.sizes import LARGE
 from antiphon.telemetry.observers import ObservedCall, ResponseRecord
@@ -38,29 +34,17 @@ from antiphon.translation.to_chat_completions.prefix import encode_body, is_quic
 from antiphon.translation.to_chat_completions.quotations import mentions
 from antiphon.translation.to_chat_completions.request import output_cap
 from antiphon.translation.to_chat_completions.reuse import Fingerprint
-from antiphon.translation.to_chat_completions.tokens import request_tokens, tokens_of
-from antiphon.translation.to_chat_completions.vision import described, images_in
+from antiphon.translation.to_chat_completions.tokens import tokens_of
 from antiphon.translation.to_responses.request import RENAMES
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, BackendRefusal, UpstreamReply, attempt
-from antiphon.upstream.permitted import check_permitted
 from antiphon.upstream.retry_policy import rejected
 
 if TYPE_CHECKING:
     from antiphon.history.vision import Vision
 
 JSON_TYPES = {"application/json", "text/json"}
-
-
-class Unreported(NamedTuple):
-    """A call with unreported tokens: the backend omitted them, or the client disconnected
-    before they came.
-    """
-
-    body: Mapping[str, Any]
-    stated: Callable[[], list[Item]] = list
-    """Returns the items of its answer."""
 
 
 class ModelStream:
@@ -175,11 +159,7 @@ class ModelCaller:
         self._observers = parts.observers
         self._models = parts.models
         self._vision = parts.vision
-        # Besides the turn's count: a response also costs calls that the turn never sees.
-        self._seen: Usage | None = None
-        """The tokens for descriptions of images."""
-        self._cost = 0
-        """The cost of the calls with reported tokens."""
+        self._costs = CallCosts()
         self._request = plan.request
         tenant = plan.context.tenant
         self._chain = f"{tenant}\0{plan.response.id}"
@@ -193,7 +173,6 @@ class ModelCaller:
         """The attempt in progress."""
         self._upstream: UpstreamReply[ObservedCall] | None = None
         self._stream: ModelStream | None = None
-        self._unreported: list[Unreported] = []
         self._before: tuple[Sequence[str], dict[str, Any]] = [], {}
         """What was adjusted in the response before the newest call, and the fields that differ."""
 
@@ -230,6 +209,7 @@ class ModelCaller:
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
+
         # Loaded in a thread, and before the slot is acquired: few responses need this large module.
         if (
             isinstance(step, CallModel)
@@ -237,16 +217,16 @@ class ModelCaller:
             and JUDGE not in sys.modules
         ):
             await self._load_judge(step)
-        context = plan.context
         # A model without vision would ignore an image, or reject the request: another model
         # describes it first.
         profile = route.target.profile
         if profile is not None and profile.vision is False and self._vision is not None:
-            try:
-                step = await self._with_descriptions(step, self._vision)
-            except AntiphonError as error:
-                self._turn.failed(error)
+            described = await self._described(step, self._vision)
+            if described is None:
                 return None
+            step = described
+
+        context = plan.context
         # Without it, a tenant could find out by the speed of an answer what others have sent
         # (vLLM's prefix cache).
         if route.target.state.options.cache_salt:
@@ -263,6 +243,7 @@ class ModelCaller:
         self._prompt = None
         if route.target.dialect.prefix_cache and self._prompts is not None:
             self._prompt = await prompt_of(step, plan, self._offload)
+
         try:
             # From here on a slot is held, which `attempt` or `close` releases.
             await route.acquire()
@@ -280,11 +261,24 @@ class ModelCaller:
         except AntiphonError as error:
             self._turn.failed(error)
             return None
+
         # Another target, or a rejection that taught the turn something: in both cases the body must
         # be built again.
         if upstream is None:
             self._follow()
             return None
+        self._stream = self._answer_of(record, step, upstream, body)
+        return self._stream
+
+    def _answer_of(
+        self,
+        record: ResponseRecord,
+        step: CallModel | AuxiliaryCall,
+        upstream: UpstreamReply[ObservedCall],
+        body: bytes,
+    ) -> ModelStream:
+        """Return the answer that a backend has begun, and note what it is sent and cannot use."""
+        plan = self._plan
         # An internal call has a writer of its own, since the client receives none of its output.
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
         # Only now: a body that a backend has rejected says nothing about the response.
@@ -297,14 +291,27 @@ class ModelCaller:
         is_checked = bool(step.toolbox.offers) or (
             isinstance(step, CallModel) and step.check is not None
         )
-        self._stream = ModelStream(
+        return ModelStream(
             upstream,
             writer,
             self._reader(writer, step, body),
             is_checked=is_checked,
             is_stream=bool(step.body.get("stream")),
         )
-        return self._stream
+
+    async def _described(
+        self, step: CallModel | AuxiliaryCall, vision: "Vision"
+    ) -> CallModel | AuxiliaryCall | None:
+        """Return the step without images; None if one cannot be described, and the turn decides
+        what to do instead.
+        """
+        from antiphon.runs.image_descriptions import with_descriptions  # noqa: PLC0415 - few settings name a model for images
+
+        try:
+            return await with_descriptions(step, self._plan, vision, self._models, self._costs)
+        except AntiphonError as error:
+            self._turn.failed(error)
+            return None
 
     def _note_adjusted(self, record: ResponseRecord, step: CallModel) -> None:
         """Record what the backend is sent differently than the client wrote it,
@@ -345,29 +352,11 @@ class ModelCaller:
             if upstream is not None:
                 await upstream.close()
             elif call is not None and call.error is None:
-                self._unreported.append(Unreported(call.body))
+                self._costs.unreported.append(Unreported(call.body))
 
     def spent(self) -> SpentTokens:
         """Return the tokens used: as reported, else estimated from the texts."""
-        seen = self._seen or Usage()
-        usage = added(self._turn.own_usage, seen) or seen
-        cached = usage.input_tokens_details.cached_tokens
-        target = self._route.target
-        model = name_of(target)
-        if not self._unreported:
-            return SpentTokens(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
-        stated = [item for one in self._unreported for item in one.stated()]
-        guessed = Usage(
-            input_tokens=sum(request_tokens(one.body) for one in self._unreported),
-            output_tokens=tokens_of({"messages": to_builtins(stated)}, priming=0),
-        )
-        return SpentTokens(
-            usage.input_tokens + guessed.input_tokens,
-            usage.output_tokens + guessed.output_tokens,
-            cached,
-            model,
-            self._cost + cost_of(target, guessed),
-        )
+        return self._costs.spent(self._turn.own_usage, self._route.target)
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
         """Note which tools are omitted: here, or by another Antiphon as the backend,
@@ -471,34 +460,6 @@ class ModelCaller:
         message = message_of(target.name, usage.input_tokens, tokens_of(body))
         ending.error = ClientError(message, code="context_length_exceeded", param="input")
 
-    async def _with_descriptions(
-        self, step: CallModel | AuxiliaryCall, vision: "Vision"
-    ) -> CallModel | AuxiliaryCall:
-        """Return the step for a model without vision.
-
-        Raises `BackendError` if an image cannot be described.
-        """
-        plan = self._plan
-        target = self._route.target
-        images = images_in(step.body, step.api)
-        if not images or plan.request.model == vision.model:
-            return step
-        check_permitted(vision.model, "The description of images", "input")
-        is_stored = plan.request.store is not False
-
-        def see(usage: Usage) -> None:
-            self._seen = added(self._seen, usage)
-            self._cost += highest_cost(self._models.known.get(vision.model, ()), usage)
-
-        texts = await vision.describe(images, plan.context.tenant, see, is_stored=is_stored)
-        log.info(
-            "The model '%s' has no vision. Images described by '%s': %d.",
-            target.name,
-            vision.model,
-            len(texts),
-        )
-        return replace(step, body=described(step.body, step.api, target.dialect, texts.__getitem__))
-
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
         refused = (
@@ -512,23 +473,16 @@ class ModelCaller:
             refused.status = BackendError.status
             refused = None
         if ending.usage is None and stream.writer.stopped_by is not None:
-            ending.usage = self._estimated(stream)
+            # The backend had no time to report it.
+            written = stream.writer.between(stream.before, stream.writer.newest)
+            ending.usage = estimated(stream.upstream.record.body, written)
         if ending.usage is not None:
             if stream.upstream.target.prices is not None:
-                self._cost += cost_of(stream.upstream.target, ending.usage)
+                self._costs.cost += cost_of(stream.upstream.target, ending.usage)
         elif refused is None:  # a refusal costs no tokens
             stated = partial(stream.writer.between, stream.before, stream.writer.newest)
-            self._unreported.append(Unreported(stream.upstream.record.body, stated))
+            self._costs.unreported.append(Unreported(stream.upstream.record.body, stated))
         return ending
-
-    def _estimated(self, stream: ModelStream) -> Usage:
-        """Return the usage of an answer that a stop sequence ended before the backend reported
-        it.
-        """
-        items = stream.writer.between(stream.before, stream.writer.newest)
-        read = request_tokens(stream.upstream.record.body)
-        written = tokens_of({"messages": to_builtins(items)}, priming=0)
-        return Usage(input_tokens=read, output_tokens=written, total_tokens=read + written)
 
     # Failures.
 

@@ -104,8 +104,8 @@ def run_headers(run: Run) -> RawHeaders:
     headers.append((BACKEND.encode(), plain_name(run.backend)))
     if run.cache:
         headers.append((CACHE.encode(), run.cache.encode()))
-    if run.similarity:
-        headers.append((f"{CACHE}-similarity".encode(), b"%.3f" % run.similarity))
+        if run.similarity:
+            headers.append((f"{CACHE}-similarity".encode(), b"%.3f" % run.similarity))
     return headers
 
 
