@@ -19,6 +19,7 @@ from antiphon.testing import assert_event_stream
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from tests.support.messages_backend import (
+    USAGE,
     answering,
     events_of,
     frames,
@@ -362,6 +363,49 @@ async def test_chat_completions_are_translated_too() -> None:
         assert choice.message.reasoning_content == "I must look."
         assert completion.usage.prompt_tokens == 127
         assert claude.sent["stop_sequences"] == ["END"]
+
+
+async def test_clients_of_the_same_api_lose_nothing_between() -> None:
+    signed = thinking("I must look.", "sig-of-claude")
+    script = answering([signed, text("Looking."), tool_use("look", place="A")], [text("Sunny.")])
+    question = {"role": "user", "content": [text("How is it in A?")]}
+    tool = {"name": "look", "input_schema": TOOL["parameters"]}
+    body = {
+        "model": "m",
+        "max_tokens": 8_000,
+        "tools": [tool],
+        "thinking": {"type": "enabled", "budget_tokens": 3_000},
+    }
+    async with serving(script) as claude:
+        _, first = await claude.server.post("/messages", json={**body, "messages": [question]})
+        answer = {"role": "assistant", "content": first["content"]}
+        result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [text("sunny")]}
+        turns = [question, answer, {"role": "user", "content": [{**result, "is_error": True}]}]
+        _, last = await claude.server.post("/messages", json={**body, "messages": turns})
+
+        assert "sig-of-claude" not in json.dumps(first)
+        assert last["content"][-1]["text"] == "Sunny."
+        counts = {name: last["usage"][name] for name in USAGE}
+        assert counts == USAGE
+        assert claude.sent["thinking"] == body["thinking"]
+        calls = [signed, text("Looking."), tool_use("look", place="A")]
+        assert claude.sent["messages"][1]["content"] == calls
+        (delivered,) = claude.sent["messages"][2]["content"]
+        assert delivered["is_error"] is True
+        assert delivered["content"] == [text("sunny")]
+
+
+async def test_a_text_is_continued() -> None:
+    async with serving(answering([text(" is sunny.")])) as claude:
+        turns = [
+            {"role": "user", "content": "How is it?"},
+            {"role": "assistant", "content": "It"},
+        ]
+        body = {"model": "m", "max_tokens": 100, "messages": turns}
+        _, message = await claude.server.post("/messages", json=body)
+
+        assert message["content"][-1]["text"].strip() == "is sunny."
+        assert claude.sent["messages"][-1] == {"role": "assistant", "content": [text("It")]}
 
 
 async def test_a_chat_client_can_send_signed_thinking_back() -> None:

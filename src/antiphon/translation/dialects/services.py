@@ -319,8 +319,10 @@ SERVICES = (
         file_urls=True,
         tool_parts=True,
         breakpoints=True,
+        # Models before Claude 4.6; later ones reject it in the same words as this server.
+        prefill="last",
         api="messages",
-        passthrough=frozenset({"stop", "thinking", "top_k"}),
+        passthrough=frozenset({"stop", "thinking", "thinking_budget", "top_k"}),
         hosts=("api.anthropic.com",),
     ),
 )

@@ -230,10 +230,16 @@ def _thinking(
         if "display" not in form.omitted:
             thinking["display"] = "summarized"
         return {"thinking": thinking, "output_config": {"effort": _level(effort, form)}}
-    budget = min(BUDGETS[effort], max_tokens - ANSWER)
+    budget = min(_budget(chat) or BUDGETS[effort], max_tokens - ANSWER)
     if budget < BUDGETS["minimal"] or not can_think:
         return {}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _budget(chat: Mapping[str, Any]) -> int | None:
+    """Return the tokens of thinking that the client requested itself."""
+    budget = chat.get("thinking_budget")
+    return budget if isinstance(budget, int) and budget >= BUDGETS["minimal"] else None
 
 
 def _level(effort: str, form: MessagesForm) -> str:

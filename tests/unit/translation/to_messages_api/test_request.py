@@ -226,3 +226,11 @@ def test_thinking_that_is_only_switched_on_has_an_effort(form: MessagesForm) -> 
 
     assert built(form, thinking=bare, reasoning_effort="low") == built(form, reasoning_effort="low")
     assert built(form, thinking=bare) == built(form, reasoning_effort="medium")
+
+
+def test_a_budget_of_the_client_stays_within_the_limit() -> None:
+    chat = {"reasoning_effort": "low", "thinking_budget": 3_000}
+
+    assert built(BUDGET, **chat)["thinking"]["budget_tokens"] == 3_000
+    assert built(BUDGET, **chat, max_tokens=3_024)["thinking"]["budget_tokens"] == 2_000
+    assert built(ADAPTIVE, **chat) == built(ADAPTIVE, reasoning_effort="low")
