@@ -131,6 +131,15 @@ def attacks() -> Iterator[Attack]:
         yield Attack(
             f"embeddings of {name}", "/embeddings", b'{"model":"m","input":%b}' % provided[name]
         )
+    image = b'{"model":"m","prompt":"a","images":[{"image_url":"data:image/png;base64,%b"}]}'
+    yield Attack("an edit of a large image", "/images/edits", image % (b"A" * (IMAGE_SIZE & ~3)))
+    numbers = b'{"type":"function","name":"f","parameters":{"enum":%b}}' % repeated(EDGE, 60_000)
+    yield Attack(
+        "a repeated response with numbers at the edge",
+        "/responses",
+        b'{"model":"m","tools":[%b],"input":"a"}' % numbers,
+        {"idempotency-key": "numbers"},
+    )
     items = b"[" + b",".join([TINY] * 20) + b"]"
     yield Attack("a conversation of items", "/conversations", b'{"items":%b}' % items)
     yield Attack(

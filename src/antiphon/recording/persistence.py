@@ -47,7 +47,9 @@ class RequestIdentity(msgspec.Struct, frozen=True):
     size: int = 0
     """Bytes of its request."""
     work: int = 0
-    """Bytes of it to be processed: without tools that are known, and with its prompt. 0 is few."""
+    """Bytes of it that are to be processed: without tools that are known, with its prompt. 0 for
+    few.
+    """
 
 
 def identified(identity: RequestIdentity | None, new_id: NewId) -> RequestIdentity:

@@ -80,6 +80,8 @@ def bound() -> float:
 def answer(request: dict[str, Any]) -> Answer:
     if "input" in request:  # embeddings
         return echo(request)
+    if "prompt" in request:  # images
+        return Answer([b'{"created":1,"data":[]}'], JSON)
     if request["messages"][-1]["content"] == LONG:
         return Answer([text(*["a" * 1024 * 1024] * MEGABYTES)])
     return Answer([text("Yes")]) if request.get("stream") else Answer([completion("Yes")], JSON)

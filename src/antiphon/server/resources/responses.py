@@ -125,7 +125,7 @@ class _Responses:
             request, body = await gateway.prompts.resolve(http.tenant, request, len(body))
             requested = request
             work = len(body)
-        if work > LARGE:
+        if work > LARGE:  # the others need no copy
             identity = replace(identity, work=work)
         lease = None
         if http.credential is not None:
