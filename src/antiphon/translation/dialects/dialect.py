@@ -331,7 +331,8 @@ class Dialect:
             changes["tools"] = profile.tools
         if profile.text_calls:
             changes["text_calls"] = True
-        if profile.thinking_control is not None:
+        # The Messages API has one form, also for a model that always thinks.
+        if profile.thinking_control is not None and self.api != "messages":
             changes["effort"] = profile.thinking_control
         if profile.json_formats is not None:
             changes["json_formats"] = frozenset(profile.json_formats)

@@ -44,6 +44,13 @@ def test_a_fact_changes_the_dialect(facts: dict[str, Any], column: str, value: o
     assert getattr(DIALECTS["llamacpp"].profiled(ModelProfile(**facts)), column) == value
 
 
+def test_a_messages_api_has_one_form_of_the_effort() -> None:
+    """Also for a model that a probe found to think always."""
+    dialect = DIALECTS["messages"]
+
+    assert dialect.profiled(ModelProfile(thinking_control="")).effort == dialect.effort
+
+
 def test_what_is_configured_replaces_what_was_measured_and_the_rest_stays() -> None:
     measured = ModelProfile(context_window=4096, vision=True)
     configured = ModelProfile(context_window=8192, json_held=False)
