@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from antiphon import ids
 from antiphon.access.keyring import Keyring
 from antiphon.access.unseal import Unsealer
-from antiphon.history.context import no_input, previous_not_found
+from antiphon.history.history_errors import no_input, previous_not_found
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validation.call_rules import call_ids, check_calls

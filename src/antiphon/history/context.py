@@ -15,8 +15,9 @@ Four steps build it, and each needs the one before:
 1. Load the history. Its extent is compared with the bounds, and memory is reserved, before it is
    read; and again before it is decoded, because only the text shows how wide its characters are.
 2. Reject a request with nothing to answer.
-3. Add the input. An item gets an id if it has none, and a reference becomes the item that it names.
-   The history is searched first, then the store, which can have other items with this id.
+3. Add the input. An item gets an id if it has none, and a reference becomes the item that it names
+   (`references.py`). The history is searched first, then the store, which can have other items with
+   this id.
 4. Check that calls and outputs match. A call can be in the history and its output in the input, so
    this comes last.
 
@@ -40,40 +41,36 @@ What holds always:
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
-from antiphon.access.credentials import item_without_credentials
 from antiphon.errors import ClientError
 from antiphon.history.chain_cache import LONGEST
-from antiphon.history.decoding import WITH_STATE, load_few, load_items
+from antiphon.history.decoding import load_items
+from antiphon.history.history_errors import (
+    conversation_not_found,
+    duplicate_item,
+    no_input,
+    previous_not_found,
+    request_outside_history,
+)
 from antiphon.history.history_memory import HistoryMemory
 from antiphon.history.parts import HistoryParts
+from antiphon.history.references import REFERRING, References
 from antiphon.history.sent_histories import normalised, read_sent
-from antiphon.protocol.items.calls import ShellCallOutput
-from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
-from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
-from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.items.hosted import McpApprovalRequest
+from antiphon.protocol.items.messages import InputItem, ItemReference
 from antiphon.protocol.known_inputs import SentItems
 from antiphon.protocol.requests import CreateResponse, TranslatedRequest, opening_of
 from antiphon.protocol.validation.call_rules import CALLS, check_calls
 from antiphon.sharing.memory import Account, weight
 from antiphon.sizes import ITEM, LARGE, STORED
 from antiphon.storage.operations import conversations, responses
-from antiphon.storage.records.responses import LargeItem, StoredItem
-from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
+from antiphon.storage.records.responses import StoredItem
+from antiphon.translation.signed_calls import SIGNABLE
 from antiphon.translation.to_chat_completions.prefix import ModelConversation, Prefix
-from antiphon.translation.to_chat_completions.reasoning import displayed_text, with_text
-from antiphon.translation.to_chat_completions.request import as_sent
 
 CHAINABLE = {"completed", "incomplete"}
 """Statuses of a response that can be continued."""
-
-REFERRING = (ItemReference, *(kind for kind in WITH_STATE if kind is not ShellCallOutput))
-"""Items that can refer to stored items."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Context(Struct):
@@ -245,7 +242,10 @@ class _Loading:
             from antiphon.history.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
 
             items = without_repeated(provided, items, context.history, context.prefix)
-        refers = _References(parts, context, self._intake)
+        is_conversation = context.conversation_end is not None
+        refers = References(
+            parts, context.tenant, context.history, self._intake, is_conversation=is_conversation
+        )
         # One after the other: each reference is counted before the next one is loaded.
         for item in items:
             is_whole = not isinstance(item, REFERRING)
@@ -288,82 +288,6 @@ def _check(request: CreateResponse, context: Context) -> None:
         check_calls(context.items)
 
 
-def no_input() -> ClientError:
-    """Return the error for a request without input (specification section 13)."""
-    return ClientError(
-        """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",  # noqa: E501 - one text, or a row of a table
-        code="missing_required_parameter",
-    )
-
-
-def previous_not_found(response_id: str) -> ClientError:
-    """Return the error for a chain that is not stored here (specification section 13)."""
-    return ClientError(
-        f"Previous response with id '{response_id[:100]}' not found.",
-        code="previous_response_not_found",
-        param="previous_response_id",
-    )
-
-
-def conversation_not_found(conversation_id: str) -> ClientError:
-    """Return the error for a conversation that does not exist (specification section 13)."""
-    return ClientError(
-        f"Conversation with id '{conversation_id[:100]}' not found.",
-        status=404,
-        param="conversation",
-    )
-
-
-def conversation_locked() -> ClientError:
-    """Return the error for a conversation that another response has locked (specification section
-    13).
-    """
-    return ClientError(
-        "Another process is currently operating on this conversation. "
-        "Please retry in a few seconds.",
-        code="conversation_locked",
-        param="conversation",
-        headers={"retry-after": "2"},
-    )
-
-
-def duplicate_item(item_id: str, param: str = "input") -> ClientError:
-    """Return the error for an item that the conversation already contains (specification section
-    13).
-    """
-    return ClientError(
-        f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input "
-        "and try again.",
-        param=param,
-    )
-
-
-def store_item(item: Item, sealed: str | None = None, size: int = 0) -> StoredItem:
-    """Return an item as it is stored; `encrypted_content` is stored separately, except for a
-    compaction.
-
-    `size` are the bytes of the whole to which it belongs: of large data each item can be large.
-    """
-    if isinstance(item, WITH_STATE) and item.encrypted_content:
-        sealed = item.encrypted_content
-        item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
-    if type(item) in SIGNABLE:
-        sealed = sealed or stored_signature(item)
-    stored = item_without_credentials(item)
-    image = None
-    if type(stored) is ImageGenerationCall:
-        from antiphon.protocol.stored_images import as_stored  # noqa: PLC0415 - few items are images
-
-        stored, image = as_stored(stored)
-    if size <= LARGE:  # not `encoded`: each item of a small response would pay for the call
-        body = _encode(stored)
-    else:
-        body = b"".join(pieces(msgspec.to_builtins(stored), _encode))
-    if image is None:
-        return StoredItem(str(item.id), body, sealed)
-    return StoredItem(str(item.id), body, sealed, image.blob, image.size)
-
-
 def _check_new(items: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
     """Raise `ClientError` (400) if an item of the input would replace or duplicate an approval
     request of the history.
@@ -372,21 +296,12 @@ def _check_new(items: Sequence[InputItem], context: Context, *, may_refer: bool)
     approve it at once. An `item_reference` refers to the stored item, unchanged.
     """
     if any(type(item) is McpApprovalRequest for item in items):
-        raise _request_outside_history()
+        raise request_outside_history()
     named = {
         item.id for item in items if item.id and not (may_refer and type(item) is ItemReference)
     }
     if named and (known := next((item.id for item in context.history if item.id in named), None)):
         raise duplicate_item(str(known))
-
-
-def _request_outside_history() -> ClientError:
-    return ClientError(
-        "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history "
-        "already has each 'mcp_approval_request'. Send only the 'mcp_approval_response'.",
-        code="invalid_value",
-        param="input",
-    )
 
 
 async def _chain(
@@ -409,95 +324,3 @@ async def _chain(
     if prefix is None:
         raise previous_not_found(response_id)
     return prefix
-
-
-class _References:
-    """Resolves the references in a request's input; their total size has the same limit as a
-    history.
-    """
-
-    def __init__(self, parts: HistoryParts, context: Context, intake: HistoryMemory) -> None:
-        self._store = parts.store
-        self._bounds = parts.bounds
-        self._offload = parts.offload
-        self._keyring = parts.keyring
-        self._context = context
-        self._intake = intake
-        self._history: dict[str, InputItem] | None = None
-        self._size = 0
-
-    async def resolve(self, item: InputItem) -> InputItem:
-        """Return the stored item for a reference; bare reasoning with the content stored for it.
-
-        Raises `ClientError`: 404 for a reference to an unknown item, 400 if the item is too large,
-        or if it is an approval request outside the history.
-        """
-        if isinstance(item, ItemReference):
-            return self._known(str(item.id)) or await self._find(str(item.id))
-        if type(item) is ImageGenerationCall and item.id and not (item.result or item.status):
-            return self._known(item.id) or await self._find(item.id)
-        if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
-            stored = await self._load(item.id)
-            if stored is not None and stored.sealed:
-                item.encrypted_content = stored.sealed
-            if stored is not None and type(item) is Reasoning and not displayed_text(item):
-                await self._recall_text(item, stored)
-        return item
-
-    async def _recall_text(self, item: Reasoning, stored: StoredItem) -> None:
-        """Give the model the stored text of reasoning that the client sent back without it, sealed:
-        the item stays as it was sent.
-        """
-        tenant = self._context.tenant
-        (loaded,) = await load_few([stored], self._offload, tenant)
-        text = displayed_text(loaded) if isinstance(loaded, Reasoning) else ""
-        if text:
-            state = self._keyring.unseal(stored.sealed, tenant) if stored.sealed else None
-            item.encrypted_content = self._keyring.seal(with_text(state or {}, text), tenant)
-
-    async def recall_signature(self, call: Any) -> None:
-        """Give a call the signature that is stored with it, sealed: its reasoning can be missing in
-        the input.
-        """
-        if call.call_id.startswith(SIGNED_CALL):
-            stored = await self._load(item_of(call.call_id, SIGNABLE[type(call)]))
-            if stored is not None and stored.sealed:
-                sign(call, stored.sealed)
-
-    def _known(self, item_id: str) -> InputItem | None:
-        """Return the item that is in the history: the store can have others with its id."""
-        if self._history is None:
-            self._history = {str(item.id): item for item in self._context.history}
-        return self._history.get(item_id)
-
-    async def _find(self, item_id: str) -> InputItem:
-        stored = await self._load(item_id)
-        if stored is None:
-            raise ClientError(
-                f"Item with id '{item_id}' not found. Items are not persisted when `store` is set "
-                "to false. "
-                "Try again with `store` set to true, or remove this item from your input.",
-                status=404,
-                param="input",
-            )
-        (loaded,) = await load_few([stored], self._offload, self._context.tenant)
-        found = as_sent(loaded)
-        if type(found) is McpApprovalRequest and (
-            self._history or self._context.conversation_end is not None
-        ):
-            raise _request_outside_history()
-        return found
-
-    async def _load(self, item_id: str) -> StoredItem | None:
-        stored = await self._store.read(
-            responses.find_item, self._context.tenant, item_id, few=True
-        )
-        if isinstance(stored, LargeItem):
-            self._bounds.check_referred(self._size + stored.size)
-            await self._intake.ahead(stored.size, 1)
-            stored = await self._store.read(responses.find_item, self._context.tenant, item_id)
-        if stored is not None:
-            self._size += len(stored.body) + len(stored.sealed or "")
-            self._bounds.check_referred(self._size)
-            await self._intake.known([stored])
-        return stored

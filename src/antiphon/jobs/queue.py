@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.access.spending import NOTHING_SPENT
 from antiphon.errors import AntiphonError, ClientError, reportable
-from antiphon.history.context import Context, conversation_locked, conversation_not_found
+from antiphon.history.context import Context
 from antiphon.history.decoding import load_item, load_items
+from antiphon.history.history_errors import conversation_locked, conversation_not_found
 from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.parts import JobParts
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, OutdatedJobError, frames_of

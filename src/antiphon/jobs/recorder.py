@@ -6,7 +6,8 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, log
-from antiphon.history.context import CHAINABLE, store_item
+from antiphon.history.context import CHAINABLE
+from antiphon.history.encoding import store_item
 from antiphon.jobs.parts import JobParts
 from antiphon.protocol.events import (
     Event,

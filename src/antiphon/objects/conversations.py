@@ -7,7 +7,8 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.history.bounds import Bounds
-from antiphon.history.context import conversation_locked, duplicate_item, store_item
+from antiphon.history.encoding import store_item
+from antiphon.history.history_errors import conversation_locked, duplicate_item
 from antiphon.ids import Clock, NewId
 from antiphon.objects.items import ItemViews, page_query
 from antiphon.objects.large import size_of

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from antiphon.access.credentials import carries_credentials
 from antiphon.errors import ClientError
-from antiphon.history.context import conversation_not_found
+from antiphon.history.history_errors import conversation_not_found
 from antiphon.history.prompted import (
     SettingsPrompt,
     as_stored,

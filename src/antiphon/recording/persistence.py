@@ -8,7 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import StoreError, log
-from antiphon.history.context import CHAINABLE, Context, store_item
+from antiphon.history.context import CHAINABLE, Context
+from antiphon.history.encoding import store_item
 from antiphon.ids import NewId
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response

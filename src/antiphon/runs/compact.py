@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.history.context import no_input
+from antiphon.history.history_errors import no_input
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.json_pieces import LargeObject

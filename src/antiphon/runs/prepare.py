@@ -11,12 +11,8 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.unseal import Unsealer
-from antiphon.history.context import (
-    Context,
-    conversation_locked,
-    conversation_not_found,
-    load_context,
-)
+from antiphon.history.context import Context, load_context
+from antiphon.history.history_errors import conversation_locked, conversation_not_found
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message
 from antiphon.protocol.requests import (
     BackgroundOptions,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from antiphon.access.spending import SpentTokens
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
-from antiphon.history.context import store_item
+from antiphon.history.encoding import store_item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.requests import TranslatedRequest

@@ -143,7 +143,7 @@ async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: 
     assert (second["status"], roles) == ("completed", ["user", "assistant", "tool"])
     page = await input_page(created.store, "", second["id"], PageQuery(10))
     assert page is not None
-    assert [json.loads(item.body)["type"] for item in page.items] == [
+    assert [json.loads(item.body)["type"] for item in page.data] == [
         "message",
         "function_call",
         "function_call_output",
