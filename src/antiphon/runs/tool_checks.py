@@ -12,6 +12,7 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.tool_policy import CONCERNED, inspect_tools
 from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.tool_mapping.offering import WITH_TOOLS
 from antiphon.translation.tool_mapping.offering import tools_of as requested_tools
 from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.permitted import check_permitted, restriction
@@ -42,8 +43,8 @@ def checked_tools(
     ignored = inspect_tools(
         request, items, api, parts.toolset.supported, refuses=parts.rules.strict_tools
     )
-    if api == "chat":
-        parts.toolset.check(request.tools or ())
+    if api == "chat" and not parts.toolset.runs_none(tools := request.tools or ()):
+        parts.toolset.check(tools)
     if restriction.get():
         for tool in requested_tools(request, items):
             model = _model_of(parts, tool) if api == "chat" else _model_at_backend(tool)
@@ -80,6 +81,8 @@ async def check_stores(
 
     A backend with a Responses API has its own vector stores.
     """
+    if parts.toolset.runs_none(request.tools or ()) and kinds_of(items).isdisjoint(WITH_TOOLS):
+        return
     tools = [tool for tool in requested_tools(request, items) if isinstance(tool, FileSearchTool)]
     if tools and target.api_for(request, items) == "chat":
         await parts.toolset.check_stores(tools, tenant)

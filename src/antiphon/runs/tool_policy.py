@@ -110,7 +110,8 @@ class ToolPolicy:
         """Whether the response involves server-side tools at all: most do not,
         and skip all of this.
         """
-        if any(self._toolset.runs(tool) for tool in self._request.tools or ()):
+        tools = self._request.tools or ()
+        if not self._toolset.runs_none(tools) and any(map(self._toolset.runs, tools)):
             return True
         return not kinds_of(self._conversation()).isdisjoint(CONCERNED)
 

@@ -71,10 +71,12 @@ class Toolset:
         """Whether calls of the tool are executed here."""
         return type(tool) in self.supported and _is_server_side(tool)
 
+    def runs_none(self, tools: Iterable[Tool]) -> bool:
+        """Whether the types of the tools show that calls of none are executed here."""
+        return isinstance(tools, ToolList) and tools.kinds.isdisjoint(self.supported)
+
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first invalid tool."""
-        if isinstance(tools, ToolList) and tools.are_functions:
-            return
         for number, tool in enumerate(tools):
             for kind, behind in self._behind.items():
                 if is_of(kind, tool):

@@ -339,6 +339,8 @@ def _check_tool_choice(request: CreateResponse) -> None:
     yet.
     """
     choice = request.tool_choice
+    if choice in ("auto", "none"):
+        return
     tools = list(requested_tools(request))
     if request.previous_response_id is not None or request.conversation is not None:
         return
