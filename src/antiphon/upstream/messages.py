@@ -26,7 +26,7 @@ STREAM = "text/event-stream"
 MOST_FORMS = 1_000
 """Models with a form of their own; clients can invent names for a gateway that accepts any."""
 
-MOST_TRIES = 4
+MOST_TRIES = 6
 """Requests for one answer: a backend that rejects more forms has another problem."""
 
 
@@ -35,7 +35,8 @@ class MessagesBackend:
 
     All paths but `CHAT` and `COUNTING`, and the list of models, go to `backend`, the same server by
     its base URL. `listed` returns the object of a model in the backend's list, empty if it is not
-    there. What a rejection teaches about the form of requests to a model is kept.
+    there. What a rejection teaches about the form of requests to a model is kept once another form
+    was accepted: an error can quote what a client wrote.
     """
 
     def __init__(self, backend: Backend, listed: Callable[[str], Mapping[str, Any]]) -> None:
@@ -69,7 +70,7 @@ class MessagesBackend:
         size = len(body)
         chat: dict[str, Any] = await by_size(size, decoded, body)
         name = str(chat.get("model"))
-        form = self._form(name)
+        form = begun = self._form(name)
         for left in reversed(range(MOST_TRIES)):
             try:
                 sent = await by_size(size, messages_request, chat, form)
@@ -77,6 +78,8 @@ class MessagesBackend:
                 return refusal(error.message, error.code, error.param)
             reply = await self.backend.post(MESSAGES, await by_size(size, encoded, sent, size))
             if reply.status < 400:
+                if form != begun:
+                    self._save(name, form.lasting)
                 return _translated(reply, chat)
             failure = await read_error(reply)
             after = (
@@ -87,7 +90,6 @@ class MessagesBackend:
             if after is None:
                 break
             form = after
-            self._save(name, after.lasting)
         return Reply(reply.status, reply.headers, once(chat_rejection(failure)))
 
     async def _counted(self, body: bytes) -> Reply:

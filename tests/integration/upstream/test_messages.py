@@ -533,3 +533,17 @@ async def test_a_list_of_models_that_is_missing_has_its_advice() -> None:
         with pytest.raises(BackendError, match="`models`"):
             await backend.list_models()
         await backend.close()
+
+
+async def test_a_form_that_is_rejected_too_is_not_used_again() -> None:
+    """An error can quote what a client wrote, such as the word for thinking."""
+    quoting = refusing(400, "invalid_request_error", "tools.0.name: 'thinking tool' is invalid")
+    script = answering(quoting, quoting, [text("Hello")])
+    async with serving(script, plain_retry=False) as claude:
+        effort = {"effort": "high"}
+        with pytest.raises(openai.BadRequestError):
+            await claude.send(reasoning=effort, tools=[TOOL])
+        await claude.send(reasoning=effort)
+
+        kinds = [request["thinking"]["type"] for request in claude.backend.requests]
+        assert kinds == ["enabled", "adaptive", "enabled"]

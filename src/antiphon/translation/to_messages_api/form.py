@@ -34,9 +34,12 @@ _SUPPORTED_EFFORTS = re.compile(r"effort level '\w+'\. supported levels: ([\w, ]
 _OF_SIGNATURES = re.compile(r"signature|thinking(?:`|'|\")? (?:or|blocks?)\b", re.IGNORECASE)
 
 
-ADDITIONS = ("cache_control", "display")
+_OF_ADDITIONS = re.compile(
+    r"(?:(?:system|messages|tools)\.(?!.*input_schema)[\w.]*|thinking\.(?:adaptive\.)?)"
+    r"(cache_control|display)(?:\.ttl|\.type)?: "
+)
 """What this server adds to requests, and some gateways do not know: markers of the prompt cache,
-and how thinking is displayed.
+and how thinking is displayed. The place at the beginning of the message names it.
 """
 
 
@@ -45,24 +48,31 @@ class MessagesForm(Struct, frozen=True):
 
     thinking: Literal["adaptive", "budget"]
     cap: int = DEFAULT_CAP
-    """Tokens of an answer without a limit."""
+    """Tokens of an answer without a limit, if the window has room for them."""
     efforts: frozenset[str] = frozenset()
     """Efforts that the model accepts; any if empty."""
     omitted: frozenset[str] = frozenset()
-    """Additions of this server that the backend rejects, of `ADDITIONS`."""
+    """Additions of this server that the backend rejects: `cache_control`, `display`."""
     with_thinking: bool = True
     """Whether the thinking of earlier answers is sent back."""
     with_schema: bool = True
     """Whether the schema of the answer is sent as its format; otherwise it is an instruction."""
+    disables: bool = True
+    """Whether thinking can be disabled; otherwise the model decides."""
+    room: int | None = None
+    """Tokens that the window leaves to the answer of this request."""
     is_taught: bool = False
-    """Whether the form of `thinking` follows from a rejection."""
+    """Whether the form of `thinking` follows from a rejection of this request."""
+
+    @property
+    def limit(self) -> int:
+        """Tokens of an answer without a limit."""
+        return self.cap if self.room is None else min(self.cap, self.room)
 
     @property
     def lasting(self) -> "MessagesForm":
-        """The form of the model's later requests: this thinking and schema say nothing about
-        others.
-        """
-        return replace(self, with_thinking=True, with_schema=True)
+        """The form of the model's later requests, without what follows from this one's content."""
+        return replace(self, with_thinking=True, with_schema=True, room=None, is_taught=False)
 
 
 def form_of(model: str, listed: Mapping[str, Any]) -> MessagesForm:
@@ -87,12 +97,13 @@ def after_rejection(
     `chat` is the Chat request, `sent` the one that was sent.
     """
     if not ({"max_tokens", "max_completion_tokens"} & chat.keys()):
-        cap = _cap_in(message)
-        if cap is not None and _LEAST <= cap < form.cap:
-            return replace(form, cap=cap)
-    unknown = next((name for name in ADDITIONS if name in message), None)
-    if unknown and unknown not in form.omitted:
-        return replace(form, omitted=form.omitted | {unknown})
+        if (found := _TOO_MANY.search(message)) and _LEAST <= int(found[1]) < form.cap:
+            return replace(form, cap=int(found[1]))
+        if (found := _NO_ROOM.search(message)) and form.room is None:
+            room = int(found[2]) - int(found[1])
+            return replace(form, room=room) if room >= _LEAST else None
+    if (found := _OF_ADDITIONS.match(message)) and found[1] not in form.omitted:
+        return replace(form, omitted=form.omitted | {found[1]})
     settings = sent.get("output_config", {})
     if form.with_schema and "format" in settings and _OF_SCHEMAS.search(message):
         return replace(form, with_schema=False)
@@ -101,17 +112,13 @@ def after_rejection(
     if form.with_thinking and _OF_SIGNATURES.search(message) and _has_thoughts(sent):
         return replace(form, with_thinking=False)
     is_derived = "thinking" in sent and sent["thinking"] != chat.get("thinking")
-    if is_derived and not form.is_taught and _OF_THINKING.search(message):
+    if not (is_derived and _OF_THINKING.search(message)):
+        return None
+    if sent["thinking"] == {"type": "disabled"}:
+        return replace(form, disables=False)
+    if not form.is_taught:
         other: Any = "budget" if form.thinking == "adaptive" else "adaptive"
         return replace(form, thinking=other, is_taught=True)
-    return None
-
-
-def _cap_in(message: str) -> int | None:
-    if found := _TOO_MANY.search(message):
-        return int(found[1])
-    if found := _NO_ROOM.search(message):
-        return int(found[2]) - int(found[1])
     return None
 
 

@@ -89,7 +89,7 @@ def messages_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
         conversation.system.append({"type": "text", "text": answer_format})
     body: Body = {
         "model": chat.get("model"),
-        "max_tokens": output_cap(chat) or form.cap,
+        "max_tokens": output_cap(chat) or form.limit,
         "messages": conversation.messages,
         "stream": chat.get("stream") is True,
     }
@@ -222,7 +222,7 @@ def _thinking(
         return {"thinking": own}
     effort = str(chat.get("reasoning_effort") or ("medium" if own else None))
     if effort == "none":
-        return {"thinking": {"type": "disabled"}}
+        return {"thinking": {"type": "disabled"}} if form.disables else {}
     if effort not in BUDGETS:
         return {}
     if form.thinking == "adaptive":

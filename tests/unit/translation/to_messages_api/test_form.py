@@ -47,7 +47,8 @@ def test_another_limit_follows_from_the_error() -> None:
 
     lower, fitting = after(form, most), after(form, room)
 
-    assert (lower and lower.cap, fitting and fitting.cap) == (8_192, 20_000)
+    assert (lower and lower.limit, fitting and fitting.limit) == (8_192, 20_000)
+    assert (lower and lower.lasting.limit, fitting and fitting.lasting.limit) == (8_192, 32_000)
     assert after(form, most, max_tokens=32_000) is None
 
 
@@ -143,3 +144,25 @@ def test_what_this_server_adds_is_omitted_if_the_backend_does_not_know_it(
     assert name in json.dumps(
         messages_request({"model": "m", "reasoning_effort": "high", **chat}, form)
     )
+
+
+def test_thinking_that_cannot_be_disabled_is_left_to_the_model() -> None:
+    form = form_of("claude-opus-5", {})
+
+    other = after(form, "thinking: 'disabled' is not supported", reasoning_effort="none")
+
+    assert other is not None
+    chat = {"model": "m", "messages": [HI], "reasoning_effort": "none"}
+    assert "thinking" not in messages_request(chat, other)
+    assert other.lasting == other
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tools.0.custom.input_schema.properties.cache_control.type: Input should be 'object'",
+        "tools.0.name: String should match the pattern, and 'display: x' does not",
+    ],
+)
+def test_an_error_that_quotes_a_client_concerns_no_additions(words: str) -> None:
+    assert after(form_of("claude-opus-5", {}), words, reasoning_effort="high") is None
