@@ -15,7 +15,8 @@ from antiphon.jobs.parts import JobParts
 from antiphon.protocol import events
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.recording.checkpoints import ToolCallRecord, from_bytes
-from antiphon.runs.tool_calls import LEFT, restore_done
+from antiphon.runs.call_records import restore_done
+from antiphon.runs.tool_lists import LEFT
 from antiphon.storage.operations import event_log
 from antiphon.storage.records.jobs import Job
 from antiphon.storage.records.responses import StoredItem

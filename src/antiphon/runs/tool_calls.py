@@ -1,43 +1,45 @@
-"""Executes the server-side tool calls of one response: lists MCP servers, runs calls in parallel.
+"""Executes the server-side tool calls of one response, in parallel.
 
 Events go through the response's writer, which keeps the items in order. The result of a call is
 durable before it is used.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
-import msgspec
-from msgspec import UNSET, Raw
-from msgspec.structs import replace
+from msgspec import UNSET
 
-from antiphon.errors import BackendError, ClientError, reportable
-from antiphon.protocol.events import STEP_EVENTS
-from antiphon.protocol.items.hosted import ImageGenerationCall, McpListTools, tool_listed
+from antiphon.errors import BackendError, reportable
+from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import Source
-from antiphon.protocol.tool_bindings import Kind, Offer
-from antiphon.protocol.tools import McpTool, Tool
+from antiphon.protocol.tool_bindings import Kind
 from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.runs.call_records import (
+    encoded_item,
+    offer_of,
+    record_of,
+    record_of_item,
+    restore_done,
+)
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
+from antiphon.runs.tool_lists import NOT_HERE, list_tools
 from antiphon.runs.tool_policy import Approved, sources_of
-from antiphon.runs.tool_progress import REPORTING, ended
+from antiphon.runs.tool_progress import REPORTING, cancel, ended
 from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
-from antiphon.tools.base import ToolListing, Use
-from antiphon.tools.registry import KINDS, Toolset, is_of
-from antiphon.translation.from_responses.items import pass_on
+from antiphon.tools.base import Use
+from antiphon.tools.registry import Toolset
 from antiphon.translation.hosted_call import HostedCall, Result
 from antiphon.translation.hosted_items import IN_CONTAINERS, ApprovalRequest, begin
-from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in, permitted, too_many
+from antiphon.translation.tool_mapping.mcp import is_repeatable, lists_in
 from antiphon.translation.tool_mapping.offering import tools_of
 from antiphon.translation.writer import ResponseWriter
 
@@ -53,11 +55,8 @@ INTERRUPTED = (
 )
 UNREADABLE = HostedCall.unreadable
 LATE = "The time for tools was over before the result came."
-LEFT = "The response ended before the list came."
 UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
 """Tools that are too expensive to call again."""
-_STATUSES = frozenset(HTTPStatus)
-NOT_HERE = "This server does not run the tool any more."
 NO_SUCH_TOOL = (
     "There is no tool of this name. Call one of those that are available, by its exact name."
 )
@@ -117,15 +116,10 @@ class ToolExecutor:
         events to send.
         """
         self._begin()
-        pending = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
-        try:
-            for tool, listing in zip(step.servers, pending, strict=True):
-                known = step.listed.get(tool.server_label)
-                if known is None or _differs(known, tool, await listing):
-                    async for _ in self._report_list(tool, listing):
-                        yield
-        finally:
-            await _cancel(pending)
+        lists = list_tools(step, self._toolset, self._tenant, self._writer)
+        async with aclosing(lists):
+            async for _ in lists:
+                yield
 
     async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
         """Execute calls in parallel; yield whenever one has ended."""
@@ -171,7 +165,7 @@ class ToolExecutor:
                     await self._save(checkpoint)
                 yield
         finally:
-            await _cancel(tasks)
+            await cancel(tasks)
 
     async def _save(self, checkpoint: Checkpoint) -> None:
         """Save the progress of the calls, so that a crash repeats none."""
@@ -182,54 +176,13 @@ class ToolExecutor:
         if self._until is None:
             self._until = asyncio.get_running_loop().time() + self._toolset.seconds
 
-    # Lists.
-
-    async def _list(self, tool: McpTool) -> ToolListing:
-        servers = self._toolset.mcp
-        return await servers.list(tool, self._tenant) if servers else ToolListing(error=NOT_HERE)
-
-    async def _report_list(
-        self, tool: McpTool, listing: Awaitable[ToolListing]
-    ) -> AsyncGenerator[None, None]:
-        """Emit an `mcp_list_tools` item (specification section 16)."""
-        writer = self._writer
-        label = tool.server_label
-        item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[])
-        index = writer.open_item(item)
-        step = partial(_report_step, writer, index, str(item.id))
-        step("in_progress")
-        writer.waiting[index] = lambda: writer.close_item(index, replace(item, error=LEFT))
-        yield
-        found = await listing
-        tools = [dict(each) for each in permitted(tool, found.tools)]
-        error = found.error or too_many(tool, tools)
-        step("failed" if error else "completed")
-        writer.close_item(index, replace(item, tools=[] if error else tools, error=error or UNSET))
-        yield
-        if error and self._toolset.needs_lists:
-            raise _no_list(label, error, found.status)
-
     # Starting calls.
 
     def _retained(self, call: HostedCall) -> PendingCall:
         call.joins_next = any(
             _is_call(item) for _, item in self._writer.since(call.output_index + 1)
         )
-        offer = call.offer
-        note = ToolCallRecord(
-            index=call.output_index,
-            item=Raw(b"null"),
-            is_done=False,
-            kind=offer.kind,
-            namespace=offer.namespace,
-            name=offer.name,
-            call_id=call.call_id,
-            arguments=call.arguments,
-            joins_next=call.joins_next,
-            approval_request_id=offer.approval_request_id,
-            container_id=call.container_id,
-        )
-        running = PendingCall(call, note)
+        running = PendingCall(call, record_of(call))
         if isinstance(call, ApprovalRequest):
             self._end(running, Result())
         return running
@@ -250,26 +203,12 @@ class ToolExecutor:
 
     def _restore(self, note: ToolCallRecord) -> HostedCall | None:
         if not note.is_done:
-            call = begin(self._writer, note.call_id, self._offer_of(note), note.arguments)
+            offer = offer_of(note, tools_of(self._request, self._seen()))
+            call = begin(self._writer, note.call_id, offer, note.arguments)
             call.joins_next = note.joins_next
             return call
         restore_done(self._writer, note)
         return None
-
-    def _offer_of(self, note: ToolCallRecord) -> Offer:
-        return Offer(
-            "",
-            note.kind,
-            note.name,
-            namespace=note.namespace,
-            is_hosted=True,
-            tool=next(
-                (tool for tool in tools_of(self._request, self._seen()) if _is_behind(tool, note)),
-                None,
-            ),
-            approval_request_id=note.approval_request_id,
-            container_id=note.container_id,
-        )
 
     def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
         """Return the records of the answer that contained these calls:
@@ -279,7 +218,7 @@ class ToolExecutor:
         first = min(notes, default=0)
         for index, item in self._writer.since(first):
             if item is not None and index not in notes:
-                notes[index] = self._note_of(index, item)
+                notes[index] = record_of_item(self._writer, index, item)
         return [notes[index] for index in sorted(notes)]
 
     # Executing calls.
@@ -328,19 +267,12 @@ class ToolExecutor:
 
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
-        one.note.item = _encoded(item)
+        one.note.item = encoded_item(item)
         one.note.sealed = self._writer.sealed.get(str(item.id))
         one.note.is_done = True
         self._checkpoint.calls += [
-            self._note_of(index, output) for index, output in one.call.outputs
+            record_of_item(self._writer, index, output) for index, output in one.call.outputs
         ]
-
-    def _note_of(self, index: int, item: Any) -> ToolCallRecord:
-        """Return the record of a finished item."""
-        encoded = Raw(msgspec.json.encode(item))
-        return ToolCallRecord(
-            index=index, item=encoded, sealed=self._writer.sealed.get(str(item.id))
-        )
 
     async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
         kind = one.note.kind
@@ -434,56 +366,6 @@ class ToolExecutor:
         )
 
 
-def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
-    """Emit an item of an earlier attempt."""
-    value = msgspec.json.decode(note.item)
-    passed = pass_on(writer, _opening(value))
-    if passed is not None:
-        if note.sealed:
-            writer.sealed[passed.id] = note.sealed
-        passed.end(value)
-        passed.close(None)
-
-
-def _opening(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an item in its initial state: an image has no result then."""
-    is_image = value.get("type") == "image_generation_call"
-    return {name: value[name] for name in ("id", "type", "status")} if is_image else value
-
-
-def _report_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
-    writer.emit(STEP_EVENTS["mcp_list_tools", step](output_index=output_index, item_id=item_id))
-
-
-def _no_list(label: str, error: str, status: int) -> ClientError:
-    """Return the error if the tools of a server cannot be listed (specification section 23)."""
-    reason = (
-        f"Http status code: {status} ({HTTPStatus(status).phrase})"
-        if status in _STATUSES
-        else error
-    )
-    return ClientError(
-        f"Error retrieving tool list from MCP server: '{label}'. {reason}",
-        status=424,
-        type="external_connector_error",
-        code="http_error",
-        param="tools",
-    )
-
-
-def _differs(known: McpListTools, tool: McpTool, found: ToolListing) -> bool:
-    """Whether the conversation's list of a server's tools differs from the current one."""
-    return (
-        not found.error
-        and [tool_listed(each) for each in permitted(tool, found.tools)] != known.tools
-    )
-
-
-def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
-    is_its_kind = note.kind in KINDS and is_of(note.kind, tool)
-    return is_its_kind and note.namespace in ("", getattr(tool, "server_label", ""))
-
-
 def _is_call(item: Any) -> bool:
     """Whether a held item is followed by a call, which is then of the same answer;
     an open item is.
@@ -507,19 +389,3 @@ def _failed(kind: Kind, message: str) -> Result:
     elif kind == "image_generation":
         fields["error"] = {"type": "server_error", "message": message}
     return Result(fields, f"Error: {message}", is_failed=True)
-
-
-def _encoded(item: Any) -> Raw:
-    """Return an item of a checkpoint."""
-    if type(item) is ImageGenerationCall:
-        from antiphon.protocol.stored_images import as_stored  # noqa: PLC0415 - few responses make images
-
-        item, _ = as_stored(item)
-    return Raw(msgspec.json.encode(item))
-
-
-async def _cancel(tasks: Sequence["asyncio.Future[Any]"]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)

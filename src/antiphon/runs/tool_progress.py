@@ -36,3 +36,11 @@ async def ended(
             waiting.discard(task)
             await task
             yield True
+
+
+async def cancel(tasks: Sequence["asyncio.Future[Any]"]) -> None:
+    """Cancel tasks, and wait until all have ended."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
