@@ -176,7 +176,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "an unknown id to skip": (["--skip", "no:such:id"], "no:such:id"),
     "an unknown requirement to replay": (["--replay", "no:such:id"], "no:such:id"),
     "an area of another API": (["--api", "chat", "--only", "responses:models"], "responses:models"),
-    "an unknown API": (["--api", "messages"], "messages"),
+    "an unknown API": (["--api", "embeddings"], "embeddings"),
     "an unknown profile": (["--profile", "olama"], "olama"),
     "no time": (["--timeout", "0"], "--timeout"),
     "an unknown area to list": (["list", "respones"], "respones"),

@@ -14,10 +14,14 @@ def test_everything_is_judged_by_default() -> None:
 def test_an_api_has_the_transport_beneath_it() -> None:
     apis = {
         api: {requirement.id.partition(":")[0] for requirement in chosen(api)}
-        for api in ("chat", "responses")
+        for api in ("chat", "responses", "messages")
     }
 
-    assert apis == {"chat": {"chat", "transport"}, "responses": {"responses", "transport"}}
+    assert apis == {
+        "chat": {"chat", "transport"},
+        "responses": {"responses", "transport"},
+        "messages": {"messages"},
+    }
 
 
 def test_areas_and_requirements_can_be_named() -> None:
@@ -41,8 +45,8 @@ def test_an_invalid_place_is_reported(place: str) -> None:
 
 
 def test_an_invalid_api_is_reported() -> None:
-    with pytest.raises(VerifyError, match="chat, responses, all"):
-        chosen("messages")
+    with pytest.raises(VerifyError, match="chat, responses, messages, all"):
+        chosen("embeddings")
 
 
 def test_an_area_of_the_other_api_is_reported() -> None:

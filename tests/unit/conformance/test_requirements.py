@@ -16,7 +16,7 @@ from antiphon_verify.requirement import (
 )
 from tests.support.cases import each
 
-FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
+FORM = re.compile(r"(chat|messages|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @each("requirement", REQUIREMENTS.values(), ids=lambda requirement: requirement.id)
@@ -38,7 +38,7 @@ def test_there_are_enough_to_judge_by() -> None:
     assert {requirement.level for requirement in REQUIREMENTS.values()} == set(LEVELS)
 
 
-@pytest.mark.parametrize("api", ["chat", "responses", "transport"])
+@pytest.mark.parametrize("api", ["chat", "responses", "messages", "transport"])
 def test_no_two_requirements_of_an_api_are_equal(api: str) -> None:
     sentences = [one.sentence for one in REQUIREMENTS.values() if one.id.startswith(f"{api}:")]
 

@@ -36,7 +36,12 @@ separately and never makes a server non-conformant.
 The number after `spec` is a section of the specification: {sections}. The thread is named after `issue`.
 """  # noqa: E501 - the lines of a text
 
-APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
+APIS = {
+    "chat": "Chat Completions",
+    "responses": "Responses",
+    "messages": "Messages",
+    "transport": "Transport",
+}
 
 
 def page() -> str:

@@ -6,7 +6,12 @@ from antiphon_verify.areas import REQUIREMENTS
 from antiphon_verify.errors import VerifyError
 from antiphon_verify.requirement import Requirement
 
-APIS = {"chat": ("chat", "transport"), "responses": ("responses", "transport"), "all": ()}
+APIS = {
+    "chat": ("chat", "transport"),
+    "responses": ("responses", "transport"),
+    "messages": ("messages",),
+    "all": (),
+}
 """The first words of the ids of each API; an empty tuple means all."""
 
 

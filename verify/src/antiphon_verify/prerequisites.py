@@ -13,6 +13,8 @@ Need = tuple[str, ...]
 CHAT = ("chat:answer:made",)
 RESPONSE = ("responses:objects:made",)
 
+MESSAGE = ("messages:answer:object",)
+
 STREAM = ("responses:stream:whole",)
 
 BACKGROUND = ("responses:background:at-once", "responses:background:told")
@@ -275,6 +277,8 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "responses:websocket:created": (RESPONSE,),
     "responses:websocket:prewarm": (("responses:websocket:created",), PREWARMED),
     "responses:websocket:refused-well": (RESPONSE,),
+    "messages": (MESSAGE,),
+    MESSAGE[0]: (),
     "transport:sse": (RESPONSE,),
     "transport": ((*RESPONSE, *CHAT),),
 }

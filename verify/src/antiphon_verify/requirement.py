@@ -38,6 +38,8 @@ SOURCES = {
     "OpenAI's documentation, and what was observed of OpenAI's server.",
     "chat-api": "OpenAI's reference of the Chat Completions API, with the types of the official "
     "SDKs.",
+    "messages": "Anthropic's Messages API: the types of its SDKs, its documentation, and 526 "
+    "recorded streams.",
     "open-responses": "The rules of the Open Responses specification.",
     "sse": "Server-sent events in the HTML standard.",
     "http": "HTTP and WebSocket: RFC 9110, RFC 9112, RFC 6455 and the Fetch standard.",

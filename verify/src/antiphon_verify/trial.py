@@ -58,6 +58,9 @@ that rambles.
 """
 
 
+MESSAGES_VERSION = {"anthropic-version": "2023-06-01"}
+"""The header that clients of the Messages API send."""
+
 NO_TOOLS = "The server is not on this machine, so it cannot reach the run's MCP server."
 
 UNSHOWN = "Not exercised by any response."
@@ -120,6 +123,18 @@ class Trial:
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         head = {"model": self.model, "messages": listed, self._traits.cap: MAX_TOKENS}
         return present(head | self._traits.streaming("/chat/completions") | parameters)
+
+    def message(self, messages: Any, **parameters: Any) -> ExchangeSteps:
+        """Create a message of the Messages API. `messages` can be a text: one user message."""
+        body = self.message_body(messages, **parameters)
+        return self.post("/messages", body, headers=MESSAGES_VERSION)
+
+    def message_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
+        """Return the body that `message` sends."""
+        listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        return present(
+            {"model": self.model, "messages": listed, "max_tokens": MAX_TOKENS} | parameters
+        )
 
     def send_text(self, message: Any, **fields: Any) -> ExchangeSteps:
         """Send a frame to the case's WebSocket; return what is received up to the next terminal

@@ -7,7 +7,12 @@ from datetime import UTC, datetime
 
 from antiphon_verify.report import Cause, Report, Result
 
-APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
+APIS = {
+    "chat": "Chat Completions",
+    "responses": "Responses",
+    "messages": "Messages",
+    "transport": "Transport",
+}
 
 MEANINGS = {
     "passed": "The server meets the requirement.",

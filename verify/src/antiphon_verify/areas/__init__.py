@@ -10,7 +10,7 @@ from types import ModuleType
 from antiphon_verify.case import Case, cases_of
 from antiphon_verify.requirement import Requirement
 
-APIS = ("chat", "responses", "transport")
+APIS = ("chat", "responses", "messages", "transport")
 """The folders of the areas, in the order of the report."""
 
 

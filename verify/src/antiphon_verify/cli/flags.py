@@ -19,7 +19,9 @@ ModelFlag = Annotated[
         metavar="MODEL", help="Model to test with. Default: the first one that the server lists."
     ),
 ]
-ApiFlag = Annotated[str, typer.Option(metavar="API", help="API to check: chat, responses or all.")]
+ApiFlag = Annotated[
+    str, typer.Option(metavar="API", help="API to check: chat, responses, messages or all.")
+]
 OnlyFlag = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,0 +1,1 @@
+"""Replies of the Messages API, a file for each area."""
