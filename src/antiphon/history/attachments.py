@@ -253,11 +253,13 @@ class Attachments:
         if not part.file_data:
             raise refusals.missing(_below(path, "file_data"))
         await reading.spend(len(part.file_data) * 3 // 4, path)
-        run = self._offload.in_thread
+        run = self._offload.run
         tenant = reading.tenant
-        media_type, data = await run(tenant, decode, part.file_data, _below(path, "file_data"))
+        size = len(part.file_data)
+        within = _below(path, "file_data")
+        media_type, data = await run(tenant, size, decode, part.file_data, within)
         name = _named(part.filename or "file", media_type)
-        return _Content(name, await run(tenant, _digest, data), media_type, data)
+        return _Content(name, await run(tenant, size, _digest, data), media_type, data)
 
     async def _fetched(
         self, part: InputFile, url: str, path: str, reading: AttachmentReading
@@ -274,7 +276,8 @@ class Attachments:
             ) from error
         await reading.spend(len(found.content), path)
         name = _named(part.filename or unquote(name_in(url)), found.media_type)
-        digest = await self._offload.in_thread(reading.tenant, _digest, found.content)
+        size = len(found.content)
+        digest = await self._offload.run(reading.tenant, size, _digest, found.content)
         return _Content(name, digest, found.media_type, found.content)
 
     async def _bytes(self, content: "_Content") -> bytes:
@@ -298,7 +301,7 @@ class Attachments:
             or "application/octet-stream"
         )
         await reading.memory.obtain(weight(4 * len(data) // 3))
-        text = await self._offload.in_thread(reading.tenant, encode, data)
+        text = await self._offload.run(reading.tenant, len(data), encode, data)
         return ReadFile(wanted.part, content.name, data=f"data:{media_type};base64,{text}")
 
     async def _text(
@@ -323,8 +326,9 @@ class Attachments:
             )
         size = len(document.text)
         await reading.memory.obtain(weight(size, wide=0 if document.text.isascii() else size))
-        text = await self._offload.in_thread(
-            reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut
+        run = self._offload.run
+        text = await run(
+            reading.tenant, size, framed_file, document.text, content.name, is_cut=document.is_cut
         )
         if images and len(images) < document.pages:
             text += FIRST_IMAGES.format(displayed=len(images), pages=document.pages)

@@ -59,7 +59,8 @@ class StoredTexts:
 
         The store has one text for each content: the one within other limits is replaced.
         """
-        body = await self.offload.in_thread(tenant, _compressed, document.text)
+        size = len(document.text)
+        body = await self.offload.run(tenant, size, _compressed, document.text)
         if len(body) > LARGEST_CACHED:
             return
         expires_at = int(self.now()) + self.retention
