@@ -118,6 +118,7 @@ parameter is rejected.
   keywords that a backend rejects.
 - **text is continued**: if the last message of a request to the [Messages API](fronts.md) is the
   assistant's, the model continues it. Other families reject such a request.
+- **answers are streamed**: also if the client requests none; the response is then put together here.
 - **prompts are truncated**: the reported tokens are
   [compared with the request](../guides/run-local-models.md#when-a-backend-cuts-prompts-silently).
 """,  # noqa: E501 - the lines of a text
@@ -139,6 +140,7 @@ SPECIAL = {
     "unfit": "weaker schemas",
     "prefill": "text is continued",
     "cuts_prompts": "prompts are truncated",
+    "always_streams": "answers are streamed",
 }
 TOOLS: dict[str, list[str]] = {
     "native": [],
@@ -192,7 +194,11 @@ COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
             quoted(one.json_formats) if "response_format" in one.accepts else ""
         ),
         "Patterns": lambda one: "yes" if one.patterns else "",
-        "Files": lambda one: f"`{one.file_part}`" if one.file_part else "",
+        "Files": lambda one: (
+            f"`{one.file_part}`{', PDF and images' if one.pdf_only else ''}"
+            if one.file_part
+            else ""
+        ),
     },
     "Parameters": {
         "Not sent": lambda one: quoted(USUAL - one.accepts),

@@ -188,6 +188,8 @@ class Dialect:
     """How a non-text file is sent; empty if the family has no form for it."""
     file_urls: bool = False
     """Whether that part can contain a URL instead of data."""
+    pdf_only: bool = False
+    """Whether that part accepts only PDF files and images; all others are read here."""
     sees_images: bool = False
     """Whether the model is known to see images: then pages of a PDF are sent as images together
     with their text.

@@ -317,6 +317,7 @@ SERVICES = (
         always_streams=True,
         file_part="file",
         file_urls=True,
+        pdf_only=True,
         tool_parts=True,
         breakpoints=True,
         # Models before Claude 4.6; later ones reject it in the same words as this server.

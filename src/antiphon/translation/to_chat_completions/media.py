@@ -68,7 +68,9 @@ def file_parts(
     if files is None:
         return [_unread_part(part, dialect, param)]
     if dialect.file_part:
-        return [_native_part(part, dialect, param, files)]
+        native = _native_part(part, dialect, param, files)
+        if not (dialect.pdf_only and _is_foreign(native)):
+            return [native]
     if part.file_data and is_plain_text(part) and (text := _inline(part, part.file_data, param)):
         return [text]
     file = files.find(part, "pages" if dialect.sees_images and part.detail != "low" else "text")
@@ -76,6 +78,12 @@ def file_parts(
         raise _with_remedy(file.error, dialect) if file.is_opaque else file.error
     images = [{"type": "image_url", "image_url": {"url": url}} for url in file.images]
     return [*([{"type": "text", "text": file.text}] if file.text else []), *images]
+
+
+def _is_foreign(native: dict[str, Any]) -> bool:
+    """Whether this is the data of a file that is neither a PDF file nor an image."""
+    data = native["file"]["file_data"] if native["type"] == "file" else ""
+    return data.startswith("data:") and not data.startswith(("data:application/pdf", "data:image/"))
 
 
 def _native_part(part: InputFile, dialect: Dialect, param: str, files: ReadFiles) -> dict[str, Any]:

@@ -146,3 +146,19 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_reason():
 
     with pytest.raises(ClientError, match="damaged"):
         file_parts(part, DIALECTS["generic"], "p", files)
+
+
+def test_a_backend_that_reads_only_pdf_files_receives_the_text_of_others():
+    word = InputFile(filename="a.docx", file_data="UEsDBBQAAAA=")
+    pdf = InputFile(filename="a.pdf", file_data="JVBERi0xLjQ=")
+    dialect = DIALECTS["messages"]
+
+    with pytest.raises(UnreadFile) as unread:
+        file_parts(word, dialect, "p", ReadFiles())
+    files = ReadFiles()
+    files.add(ReadFile(word, "a.docx", text="Its text."), "text")
+
+    assert unread.value.form == "text"
+    assert file_parts(word, dialect, "p", files) == [{"type": "text", "text": "Its text."}]
+    (native,) = file_parts(pdf, dialect, "p", files)
+    assert native["type"] == "file"
