@@ -24,6 +24,8 @@ GROUPS = (
 """Title and paths of the sections that are not named after a path. `/v1/vector_stores` is in the
 section "Vector stores".
 """
+FIRST = ("Responses", "Conversations", "Chat completions")
+"""The sections at the top of the page. The others follow in the order of the document."""
 FEW = 6
 """A union of more objects is shown by its size: the schema lists them."""
 
@@ -34,7 +36,7 @@ Json = dict[str, Any]
 
 def endpoints(document: Json) -> str:
     """Return every endpoint as Markdown, grouped by resource."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {title: [] for title in FIRST}
     for path, operations in document["paths"].items():
         lines = groups.setdefault(group_of(path), [])
         for method, operation in operations.items():

@@ -38,6 +38,10 @@ def test_a_group_is_named_after_the_path_or_in_the_table(path: str, group: str) 
     assert f" `{path}`\n" in section
 
 
+def test_the_page_begins_with_responses() -> None:
+    assert pages.endpoints(DOCUMENT).startswith("## Responses\n")
+
+
 def test_every_schema_has_a_section_that_links_lead_to() -> None:
     text = pages.schemas(DOCUMENT)
 
