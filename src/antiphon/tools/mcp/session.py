@@ -7,7 +7,6 @@ callers use it from their tasks, and can be cancelled without affecting other ca
 
 import asyncio
 import logging
-import re
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -28,16 +27,22 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from antiphon.errors import log
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.dispatcher import MAX_TOOLS, Dispatcher, PageReader, drop_unsent
+from antiphon.tools.mcp.failures import (
+    connection_closed,
+    http_failure,
+    is_closed,
+    program_exited,
+    session_failure,
+)
 from antiphon.tools.mcp.messages import install
 from antiphon.tools.mcp.refusals import refuses_session
-from antiphon.tools.mcp.result import ListedTools, ServerError, refused, without
+from antiphon.tools.mcp.result import ListedTools, ServerError, without
 from antiphon.tools.mcp.server_log import Spoken
 from antiphon.tools.mcp.target import McpTarget
 from antiphon.tools.mcp.validation import clean
 from antiphon.tools.mcp.wire import (
     MAX_ANSWER,
     MAX_LIST,
-    SLOW,
     McpExchange,
     Wire,
     client,
@@ -58,9 +63,6 @@ ENDING = 5.0
 UNDERSTANDING = 5.0
 """Seconds for the first request, which programs from before 2026 may never answer."""
 
-_PARSE = "Failed to parse "
-"""The SDK's text for an invalid message; pydantic's text follows."""
-
 _CHATTY = (
     "client",
     "httpx2",
@@ -70,14 +72,6 @@ _CHATTY += (
     "mcp.shared.jsonrpc_dispatcher",
     *(f"httpcore2.{one}" for one in ("connection", "http11")),
 )
-
-_CLOSED = "Connection closed"
-"""The SDK's text for a closed connection."""
-
-_NOT_MCP = "Unexpected content type: "
-"""The SDK's text for a response that is neither JSON nor events; the type follows."""
-
-_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 
 Way = Literal["http", "sse", "stdio"]
 
@@ -325,7 +319,7 @@ class McpSession:
         if (
             self._spoken is not None
             and self._task is not None
-            and (_is_closed(error) or self._ended.is_set())
+            and (is_closed(error) or self._ended.is_set())
         ):
             self._ended.set()
             await asyncio.wait({self._task}, timeout=ENDING)
@@ -340,73 +334,23 @@ class McpSession:
             exchange.lost_session = refuses_session(error.code, error.message, exchange.session)
         # Other calls of a session that was refused may still run, so it stays open for them.
         self._is_lost = self._is_lost or exchange.lost_session
-        if _is_closed(error):
+        if is_closed(error):
             self._ended.set()
-        failure = self._of_http(exchange) or self._of_session(error)
+        failure = http_failure(self._owner, exchange) or session_failure(
+            self._owner, error, self._ending(), is_program=self._way == "stdio"
+        )
         is_unsent = failure.type == "http_error" and not exchange.was_sent
         failure.may_repeat = exchange.lost_session or is_unsent
         return failure
 
-    def _of_http(self, exchange: McpExchange) -> ServerError | None:
-        """Return the HTTP error, if any."""
-        if exchange.failure:
-            return ServerError(
-                f"{self._owner} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW
-            )
-        if not exchange.was_refused:
+    def _ending(self) -> ServerError | None:
+        """Return how the session has ended, None if it is open."""
+        if not self._ended.is_set():
             return None
-        status = f"HTTP status {exchange.status}{_meaning(exchange.status)}"
-        return ServerError(f"{self._owner} answered with {status}.", code=exchange.status)
-
-    def _of_session(self, error: Exception) -> ServerError:
-        """Return an error other than an HTTP error, worded for clients."""
-        if isinstance(error, TimeoutError):
-            return ServerError(f"{self._owner} did not answer in time.", is_slow=True)
-        if isinstance(error, MCPError) and error.message.startswith(_NOT_MCP):
-            return ServerError(f"{self._owner} returned {_type(error.message)}: check the URL.")
-        if isinstance(error, MCPError) and error.message.startswith(_PARSE):
-            return refused(types.PARSE_ERROR, f"{self._owner} sent an invalid MCP message.")
-        if isinstance(error, MCPError) and not _is_closed(error):
-            return refused(error.code, error.message)
-        if isinstance(error, ValueError):
-            return refused(
-                types.INTERNAL_ERROR,
-                f"{self._owner} returned a response that violates the protocol.",
-            )
-        if isinstance(error, OSError) and self._way == "stdio":
-            return ServerError(
-                f"{self._owner} cannot be started: {error.strerror or type(error).__name__}."
-            )
-        if self._ended.is_set():
-            return (
-                self._of_program()
-                if self._way == "stdio"
-                else self._broken("the connection was closed")
-            )
-        return refused(
-            types.INTERNAL_ERROR,
-            f"{self._owner} supports no protocol version that this server supports.",
-        )
-
-    def _of_program(self) -> ServerError:
-        """Return how its program ended. Its last output is for the operator alone."""
+        if self._way != "stdio":
+            return connection_closed(self._owner)
         status = getattr(self._program, "returncode", None)
-        what = "its program exited" + (f" with status {status}" if status is not None else "")
-        last = self._spoken.last if self._spoken else ""
-        return self._broken(what, f"{what}; its last output: {last}" if last else what)
-
-    def _broken(self, what: str, gist: str = "") -> ServerError:
-        return ServerError(
-            f"{self._owner} failed: {what}.", gist=gist and f"{self._owner} failed: {gist}"
-        )
-
-
-def _is_closed(error: Exception) -> bool:
-    return (
-        isinstance(error, MCPError)
-        and error.code == types.CONNECTION_CLOSED
-        and error.message == _CLOSED
-    )
+        return program_exited(self._owner, status, self._spoken.last if self._spoken else "")
 
 
 async def _agree(session: ClientSession) -> None:
@@ -432,23 +376,12 @@ async def _agree(session: ClientSession) -> None:
         await session.discover()
 
 
-def _type(message: str) -> str:
-    found = _TYPE.match(message.removeprefix(_NOT_MCP))
-    return found[0] if found else "no content type"
-
-
 def _program_of(started: Any) -> Any:
     """Return the process that the SDK started, None if the SDK does not expose it; its status is
     then unknown.
     """
     frame = getattr(getattr(started, "gen", None), "ag_frame", None)
     return frame.f_locals.get("process") if frame else None
-
-
-def _meaning(status: int) -> str:
-    if status in (401, 403):
-        return ": it rejected the authorization of the request"
-    return ": redirects are not followed" if status < 400 else ""
 
 
 def _first(error: Exception) -> Exception:
