@@ -35,6 +35,9 @@ DELTAS: Mapping[str, frozenset[str]] = {
 }
 """The deltas of each block; others have none."""
 
+OF_THE_DELTA = frozenset({"type", "delta", "usage"})
+"""The fields of `message_delta` that are no fields of the message."""
+
 _CUT_OFF = re.compile(r'-?|t(r(u)?)?|f(a(l(s)?)?)?|n(u(l)?)?|"(.*\\u?[0-9a-fA-F]{0,3})?', re.DOTALL)
 
 
