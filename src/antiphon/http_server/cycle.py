@@ -50,8 +50,8 @@ class RequestConnection(Protocol):
 
 
 class RequestCycle:
-    """One request. `body` has the received part of its body; `has_news` is set when `receive` can
-    return.
+    """One request. `parts` of its body, of `size` bytes, wait for `receive`; `has_news` is set when
+    it can return.
     """
 
     __slots__ = (
@@ -60,7 +60,8 @@ class RequestCycle:
             "connection",
             "keep_alive",
             "expects_continue",
-            "body",
+            "parts",
+            "size",
             "more_body",
             "has_news",
             "event",
@@ -88,7 +89,8 @@ class RequestCycle:
         self.connection = connection
         self.keep_alive = keep_alive
         self.expects_continue = expects_continue
-        self.body: bytes | bytearray = b""
+        self.parts: list[bytes] = []
+        self.size = 0
         self.more_body = True
         self.has_news = self.disconnected = self.response_started = self.response_complete = False
         self.event: asyncio.Event | None = None
@@ -107,12 +109,8 @@ class RequestCycle:
 
     def add(self, body: bytes) -> None:
         """A part of the body has arrived; most bodies have one."""
-        if not self.body:
-            self.body = body
-        elif isinstance(self.body, bytes):
-            self.body = bytearray(self.body + body)
-        else:
-            self.body += body
+        self.parts.append(body)
+        self.size += len(body)
         self.has_news = True
         if self.event is not None:
             self.event.set()
@@ -157,9 +155,10 @@ class RequestCycle:
                 self.event.clear()
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
-        body = self.body
-        self.body = b""
-        return {"type": "http.request", "body": bytes(body), "more_body": self.more_body}
+        body = b"".join(self.parts)
+        self.parts.clear()
+        self.size = 0
+        return {"type": "http.request", "body": body, "more_body": self.more_body}
 
     async def send(self, message: Message) -> None:
         """See the ASGI specification. Waits while the client does not read."""

@@ -191,7 +191,7 @@ class HttpConnection(ClosingConnection):
         if self._is_upgrade or cycle is None or cycle.response_complete:
             return
         cycle.add(body)
-        if len(cycle.body) > HIGH_WATER:
+        if cycle.size > HIGH_WATER:
             self._pause_reading()
 
     def on_message_complete(self) -> None:
