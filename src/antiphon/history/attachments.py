@@ -9,7 +9,7 @@ and the prompt cache stays valid.
 import asyncio
 import mimetypes
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -21,8 +21,8 @@ from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.extras import missing
 from antiphon.history.context import Context
-from antiphon.history.prompted import path_in_prompt
 from antiphon.history.text_cache import StoredTexts
+from antiphon.history.wanted_files import Wanted, wanted_files
 from antiphon.protocol.items.content import InputFile
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
@@ -35,8 +35,8 @@ from antiphon.sharing.offload import Offload
 from antiphon.sharing.recent import Recent
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.files import StoredFile
-from antiphon.translation.files import NONE_READ, PAST, Form, ReadFile, ReadFiles
-from antiphon.translation.to_chat_completions.media import decode, encode, is_plain_text, name_in
+from antiphon.translation.files import NONE_READ, PAST, ReadFile, ReadFiles
+from antiphon.translation.to_chat_completions.media import decode, encode, name_in
 
 MOST_BYTES = 50 * 1024 * 1024
 """Maximum bytes of all files of one request."""
@@ -77,15 +77,6 @@ FetchFile = Callable[[str, int, str], Awaitable[FetchedFile]]
 """Fetches a file from a URL, up to a number of bytes, for a tenant. Raises `UnfetchedFileError`,
 `AntiphonError`.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A file of a conversation, its path in the request, and the form that a backend needs."""
-
-    part: InputFile
-    path: str
-    form: Form
 
 
 @dataclass(slots=True)
@@ -140,41 +131,13 @@ async def attach(
         context.memory = Account(attachments.memory, context.tenant)
     size = 0
     reading = AttachmentReading(context.tenant, context.memory, request.store is not False)
-    for wanted in _wanted(request, items, len(context.history), step):
+    for wanted in wanted_files(request, items, len(context.history), step):
         if not files.has(wanted.part, wanted.form):
             file = await attachments.read(wanted, reading)
             files.add(file, wanted.form)
             size += len(file.text) + len(file.data) + sum(map(len, file.images))
     context.work = max(context.work, size // CHARACTERS)
     return files
-
-
-def _wanted(
-    request: CreateResponse, items: Sequence[InputItem], history: int, step: AttachFiles
-) -> Iterator[Wanted]:
-    """Yield the files that a backend needs: those of the request's own input first, then the
-    newest.
-    """
-    is_listed = False
-    for part, path in _files_in(items, history):
-        is_listed |= part is step.part
-        if part is step.part or part.file_id or (step.form != "data" and not is_plain_text(part)):
-            form: Form = "text" if step.form == "pages" and part.detail == "low" else step.form
-            yield Wanted(part, path, form)
-    if not is_listed:
-        yield Wanted(step.part, path_in_prompt(request, step.part) or PAST, step.form)
-
-
-def _files_in(items: Sequence[InputItem], history: int) -> Iterator[tuple[InputFile, str]]:
-    for place in (*range(history, len(items)), *reversed(range(min(history, len(items))))):
-        for name in ("content", "output"):
-            parts = getattr(items[place], name, None)
-            for index, part in enumerate(parts) if isinstance(parts, list) else ():
-                if isinstance(part, InputFile):
-                    yield (
-                        part,
-                        f"input[{place - history}].{name}[{index}]" if place >= history else PAST,
-                    )
 
 
 class Attachments:

@@ -8,7 +8,7 @@ is noticed.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ import msgspec
 from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.gateway import (
     CHAINABLE,
-    KEEPALIVE_AFTER,
     Gateway,
     RequestIdentity,
     Run,
@@ -27,8 +26,7 @@ from antiphon.gateway import (
     going_away,
     weight_of_response,
 )
-from antiphon.http_server.asgi import Message
-from antiphon.protocol.events import TERMINAL, Event
+from antiphon.protocol.events import Event
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.known_tools import remember
 from antiphon.protocol.websocket import (
@@ -42,10 +40,10 @@ from antiphon.protocol.websocket import (
     with_input,
 )
 from antiphon.server.admission import with_cache
-from antiphon.server.exchange import GRACE, HttpExchange
-from antiphon.server.reply import LATE, DisconnectWatch
+from antiphon.server.exchange import HttpExchange
 from antiphon.server.request import ClientDisconnected, HttpRequest
 from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, EventChannel, Unheard
+from antiphon.server.websocket.lane_stream import LaneStream
 from antiphon.server.websocket.lanes import LaneRequest, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall
 from antiphon.server.websocket.steering import (
@@ -397,7 +395,7 @@ class WebSocketConnection:
             stated.extend(await self._settle(lane, run))
 
         try:
-            await _Notice(self._channel, lane, run, settle).serve()
+            await LaneStream(self._channel, lane, run, settle).serve()
         finally:
             self._runs.pop(response_id, None)
             self._steering.end(run.response)  # the client was not informed of an unused one
@@ -419,50 +417,8 @@ class WebSocketConnection:
         return self._steering.end(response)
 
 
-class _Notice:
-    """Sends one response in its lane; keepalives cover a silent backend as in a stream of
-    server-sent events.
-    """
-
-    def __init__(
-        self, channel: EventChannel, lane: Lane, run: Run, settle: Callable[[], Awaitable[None]]
-    ) -> None:
-        self._channel = channel
-        self._lane = lane
-        self._run = run
-        self._settle = settle
-        self._loop = asyncio.get_running_loop()
-        self._last: float | None = None
-
-    async def serve(self) -> None:
-        async with (
-            DisconnectWatch(_never, self._tick, GRACE - LATE),
-            aclosing(self._run.events()) as batches,
-        ):
-            async for batch in batches:
-                if isinstance(batch[-1], TERMINAL):
-                    await self._settle()
-                await self._notify(batch)
-
-    async def _tick(self) -> float:
-        if self._last is None or self._loop.time() - self._last >= KEEPALIVE_AFTER:
-            with suppress(ClientDisconnected):  # the reader notices the disconnect
-                await self._notify(self._run.keepalive_events())
-        return max(KEEPALIVE_AFTER + (self._last or 0.0) - self._loop.time(), 0.1)
-
-    async def _notify(self, batch: list[Event]) -> None:
-        self._last = self._loop.time()
-        await self._channel.report(batch, self._lane)
-
-
 def _weight(request: CreateResponse) -> Weight:
     return weight_of_response(request, msgspec.json.encode(request.input))
-
-
-async def _never() -> Message:
-    """The disconnect is noticed elsewhere: it ends the task that waits here."""
-    await asyncio.Event().wait()
-    return {"type": "websocket.disconnect"}
 
 
 async def _end(tasks: list[asyncio.Task[None]]) -> None:

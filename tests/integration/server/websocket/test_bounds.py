@@ -15,6 +15,7 @@ from antiphon.http_server import websocket_limits as bounded
 from antiphon.server.application import create_app
 from antiphon.server.limits import ServerLimits
 from antiphon.server.websocket import connection as websocket
+from antiphon.server.websocket import lane_stream
 from antiphon.server.websocket.channel import EventChannel
 from antiphon.upstream.http import HttpBackend
 from tests.support.parts import scripted_parts
@@ -253,7 +254,7 @@ async def test_a_client_with_pongs_stays_connected(backend: ReplayBackend, monke
 async def test_a_silent_model_is_covered_up_as_in_a_stream(
     server: RunningServer, backend: ReplayBackend, monkeypatch
 ):
-    monkeypatch.setattr(websocket, "KEEPALIVE_AFTER", 0.1)
+    monkeypatch.setattr(lane_stream, "KEEPALIVE_AFTER", 0.1)
     backend.script = lambda request: Answer([b": wait\n\n"], wait=asyncio.Event())
     async with talk(server) as one:
         await one.send_request()
