@@ -120,6 +120,7 @@ def options_of(models: Sequence[ModelConfig], backend: str) -> Sequence[ModelOpt
             _prices(one),
             one.reserved_output_tokens,
             _preset(one),
+            one.chat_completions,
         )
         for one in own
     ]

@@ -96,6 +96,13 @@ class ModelConfig(Struct, kw_only=True, forbid_unknown_fields=True):
     [`reserved_output_tokens`](#reserved_output_tokens).
     """
 
+    chat_completions: Literal["auto", "forward", "run"] | None = None
+    """How `/v1/chat/completions` [reaches the model](../get-started/chat-on-responses.md).
+    `"forward"`: the request is sent to the backend as it is. `"run"`: it is answered as a response,
+    with hosted tools and whatever API the backend has. `"auto"`, the default: it is forwarded
+    wherever the backend accepts that and no hosted tool is wanted.
+    """
+
     # --- Facts about the model ---
 
     tools: Literal["native", "prompt", "schema"] | None = None

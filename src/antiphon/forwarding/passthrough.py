@@ -20,7 +20,7 @@ from antiphon.telemetry.observers import ObservedCall, Observers, Operation
 from antiphon.translation.to_chat_completions.tokens import by_size, request_tokens
 from antiphon.upstream.backend import Reply, sent_as
 from antiphon.upstream.backend_state import ModelTarget
-from antiphon.upstream.call import BROKEN, UpstreamReply, call
+from antiphon.upstream.call import BROKEN, BackendRefusal, UpstreamReply, call, report
 from antiphon.upstream.router import Route
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -78,6 +78,12 @@ class Passing:
         self._path = path
         self._request = request
         self._newest: ObservedCall | None = None
+        self.on_refusal: Callable[[BackendRefusal], bytes | None] = report
+        """See `upstream.call.call`."""
+        self.may_run = False
+        """Whether a refusal can raise `RunInsteadError`."""
+        self.has_other_path = False
+        """Whether other backends can answer it, but not in this API."""
         self._parts: tuple[bytes, bytes]
         """The request's JSON before and after the name of the model, as `encode` leaves it."""
 
@@ -97,7 +103,13 @@ class Passing:
     async def _run(self, sink: PassthroughSink) -> None:
         try:
             upstream, answer = await call(
-                self._route, self._path, self._body_for, self._observers, self._record, _begin
+                self._route,
+                self._path,
+                self._body_for,
+                self._observers,
+                self._record,
+                _begin,
+                on_refusal=self.on_refusal,
             )
             try:
                 await _copy(upstream, *answer, sink)

@@ -5,6 +5,7 @@ the API.
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
+from operator import methodcaller
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ from antiphon.status.readiness import Readiness
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.records.tenants import ApiKey
 from antiphon.telemetry.scrape import Scrape
+from antiphon.upstream.router import Route
 
 if TYPE_CHECKING:
     from antiphon.access.sessions import ConsoleSessions, FailedAttempts
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from antiphon.console.files import FileLists
     from antiphon.console.reader import ConsoleReader
     from antiphon.console.reports import Reports
+    from antiphon.gateway.chat import ChatFront
     from antiphon.objects.container_files import ContainerFiles
     from antiphon.objects.containers import Containers
     from antiphon.objects.files import Files
@@ -70,6 +73,10 @@ if TYPE_CHECKING:
     from antiphon.objects.vector_stores import VectorStores
     from antiphon.objects.webhooks import WebhookDeliveries
 
+
+CHAT = "/chat/completions"
+
+_TYPE_OF = methodcaller("get", "type")
 
 TOOLS = 16 * 1024 * 1024
 """Bytes of the tools that are kept for later requests, of all tenants: about 100 lists as long as
@@ -235,12 +242,28 @@ class Gateway:
         tenant: str,
         grant: UsageLease | None,
         size: int,
-    ) -> Passing:
-        """Select a backend for a request of `size` bytes that is passed on."""
+    ) -> Passing | None:
+        """Select a backend for a request of `size` bytes that is passed on; None if it is for a
+        chat completion that is answered as a response.
+        """
         if not self.process.accepts_work:
             raise going_away()
-        route = await self._parts.run.router.route(request["model"], tenant=tenant)
-        passing = Passing(self._parts.run.observers, route, path, request, grant, tenant)
+        run = self._parts.run
+        model = request["model"]
+        candidates = run.models.known.get(model) or await run.models.candidates(model)
+        tools = request.get("tools") or ()
+        may_run = path == CHAT and (
+            candidates.may_run_chat
+            or "web_search_options" in request
+            or [*map(_TYPE_OF, tools)].count("function") != len(tools)
+        )
+        if may_run:
+            passing = self.chat.passing(candidates, request, grant, tenant)
+            if passing is None:
+                return None
+        else:
+            route = Route(run.router, candidates, (), tenant, is_patient=False, is_late=False)
+            passing = Passing(run.observers, route, path, request, grant, tenant)
         await self.offload(tenant, size, passing.encode, size)
         return passing
 
@@ -279,6 +302,13 @@ class Gateway:
         return passing
 
     # What few requests need: loaded on first use.
+
+    @cached_property
+    def chat(self) -> "ChatFront":
+        """Chat completions that are answered as responses; loaded by the first that may be."""
+        from antiphon.gateway.chat import ChatFront  # noqa: PLC0415 - most are forwarded
+
+        return ChatFront(self._parts.run)
 
     @cached_property
     def prompts(self) -> "Prompts":

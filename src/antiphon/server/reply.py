@@ -49,6 +49,8 @@ encode_json = msgspec.json.Encoder().encode
 class ReplySink(Protocol):
     """The exchange, as a streamed reply sees it."""
 
+    status: int
+    """The HTTP status that was sent; 0 before."""
     receive: Receive
     send: Send
 

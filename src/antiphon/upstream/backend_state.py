@@ -21,7 +21,14 @@ from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
 from antiphon.upstream.identity import BackendIdentity
 from antiphon.upstream.lessons import EVERYONE, Lessons
-from antiphon.upstream.options import ANY, LATEST, BackendOptions, ModelOptions, is_listed
+from antiphon.upstream.options import (
+    ANY,
+    LATEST,
+    BackendOptions,
+    ChatPath,
+    ModelOptions,
+    is_listed,
+)
 from antiphon.upstream.prices import Prices
 
 if TYPE_CHECKING:
@@ -357,6 +364,7 @@ class ModelTarget:
             "api",
             "backend",
             "breaks_schemas",
+            "chat_completions",
             "chat_path",
             "defaults",
             "dialect",
@@ -390,6 +398,8 @@ class ModelTarget:
         """The price of its tokens; None if the operator configured none."""
         self.reserved_output: int | None = None
         """Tokens to reserve for an answer without a limit; None if nothing is configured."""
+        self.chat_completions: ChatPath = "auto"
+        """How chat completions reach it."""
         self.preopened = False
         """Its template opens `<think>`."""
         self.breaks_schemas = False
@@ -421,10 +431,12 @@ class ModelTarget:
         before = self.profile
         found = self.state.profile_of(self.model, self.name)
         self.defaults = self.prices = self.reserved_output = None
+        self.chat_completions = "auto"
         for one in self.state.configured_for(self.model, self.name):
             self.defaults = combined(self.defaults, one.defaults)
             self.prices = one.prices or self.prices
             self.reserved_output = one.reserved_output or self.reserved_output
+            self.chat_completions = one.chat_completions or self.chat_completions
         self.profile = found if found != NOTHING_KNOWN else None
         if self.profile is not None:
             self.dialect = self.dialect.profiled(self.profile)

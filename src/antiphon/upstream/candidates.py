@@ -19,6 +19,8 @@ class Candidates(tuple[ModelTarget, ...]):
     """Answers of one of the backends are cached."""
     preset: Preset | None
     """What the requests get in addition, if their model is a preset."""
+    may_run_chat: bool
+    """Whether a chat completion may have to be answered as a response."""
 
     @classmethod
     def of(cls, targets: Iterable[ModelTarget], preset: Preset | None = None) -> "Candidates":
@@ -28,6 +30,12 @@ class Candidates(tuple[ModelTarget, ...]):
         created.ranks = [names.index(target.name) for target in created]
         created.caches = any(target.state.options.cache for target in created)
         created.preset = preset
+        created.may_run_chat = (preset is not None and preset.tools is not None) or any(
+            target.api == "responses"
+            or target.state.messages is not None
+            or target.chat_completions == "run"
+            for target in created
+        )
         return created
 
     def taking(self, parameters: Collection[str]) -> "Candidates":

@@ -25,6 +25,10 @@ def is_listed(model: str, listed: Iterable[str]) -> bool:
     return any(name in (model, model + LATEST) for name in listed)
 
 
+ChatPath = Literal["auto", "forward", "run"]
+"""Whether a chat completion is forwarded to the backend, or answered as a response."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """The configuration of a model: facts that replace measured ones, and defaults for its
@@ -42,6 +46,8 @@ class ModelOptions:
     """
     preset: Preset | None = None
     """What requests for this name get in addition, if it is a preset."""
+    chat_completions: ChatPath | None = None
+    """How chat completions reach it; None if nothing is configured."""
 
     def is_for(self, model: str, name: str) -> bool:
         """Whether this concerns the model that the backend calls `model` and clients call

@@ -122,7 +122,15 @@ def _endpoint(
             recorder = await gateway.chat_completions.record(request, http.tenant, len(body))
             sent = http.cleanup.enter_context(recorder).request
         passing = await gateway.passing(path, sent, http.tenant, lease, len(body))
-        return Reply(_PassedOn(passing, request, lease, recorder))
+        if passing is not None and not passing.may_run:
+            return Reply(_PassedOn(passing, request, lease, recorder))
+        from antiphon.server.chat_runs import ChatRun, ForwardedOrRun  # noqa: PLC0415 - few completions are runs
+
+        run = ChatRun(gateway, http, request, len(body), lease, recorder)
+        if passing is None:
+            return Reply(run)
+        forwarded = _PassedOn(passing, request, lease, recorder)
+        return Reply(ForwardedOrRun(forwarded, run, has_other_path=passing.has_other_path))
 
     return pass_on
 

@@ -95,6 +95,9 @@ USUAL = frozenset(
 SEALED = "reasoning.encrypted_content"
 """Always requested: without storage, the backend's reasoning returns to it only in this form."""
 
+LEAST_OUTPUT = 16
+"""Tokens to which a response can be limited at least."""
+
 LONGEST_ID = 64
 """Characters of an item's id, at OpenAI."""
 
@@ -149,6 +152,8 @@ def to_responses(
             body[name] = value
         elif name in NEEDED:
             raise unsupported(name)
+    if body.get("max_output_tokens", LEAST_OUTPUT) < LEAST_OUTPUT:
+        body["max_output_tokens"] = LEAST_OUTPUT  # of another API, in which 1 is allowed
     if isinstance(request, LocalRequest):
         body |= request.parameters
     include = body.get("include", [])
