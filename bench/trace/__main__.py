@@ -14,6 +14,7 @@ from bench.report import table
 from bench.trace.agents import trace_agents
 from bench.trace.budgets import BUDGETS, is_within
 from bench.trace.counter import by_package, files_of_ours
+from bench.trace.depth import depth
 from bench.trace.scenarios import DELTA, PLAIN, Costs, figures, sums, trace
 from bench.trace.shares import Shares, shares
 
@@ -42,7 +43,13 @@ def main() -> None:
             return
         costs = uvloop.run(trace(Path(folder)))
         agents = uvloop.run(trace_agents(Path(folder)))
-    counted = {**figures(costs), **sums(agents)}
+        files_passed, functions_passed = uvloop.run(depth(Path(folder)))
+    counted = {
+        **figures(costs),
+        **sums(agents),
+        "files of ours from HTTP to SQL": files_passed,
+        "functions of ours from HTTP to SQL": functions_passed,
+    }
     if arguments.json:
         print(json.dumps(counted))
     elif arguments.functions:

@@ -48,9 +48,14 @@ BUDGETS: dict[str, float] = {
     "facts of a streamed response": 12,
     "files of ours in a plain request": 30,
     "files of ours in a lone delta": 8,
+    "files of ours from HTTP to SQL": 12,
+    "functions of ours from HTTP to SQL": 22,
     **AGENTS,
 }
-"""By the name of the figure, as `make trace` prints it."""
+"""By the name of the figure, as `make trace` prints it.
+
+From HTTP to SQL goes a request for a stored object, as in `docs/why/life-of-a-file.md`.
+"""
 
 
 def is_within(name: str, count: float) -> bool:
