@@ -43,6 +43,8 @@ BUDGETS: dict[str, float] = {
     "streamed, 256 deltas one by one": 5138,
     "lone delta": 19,
     "background: create, poll, replay": 830,
+    "message, plain": 292,
+    "message, streamed, 256 deltas in few reads": 464,
     "facts of a plain response": 11,
     "facts of a stored response": 13,
     "facts of a streamed response": 12,

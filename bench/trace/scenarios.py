@@ -35,6 +35,8 @@ BURST = "streamed, 256 deltas in few reads"
 STEPPED = "streamed, 256 deltas one by one"
 DELTA = "lone delta"
 BACKGROUND = "background: create, poll, replay"
+MESSAGE = "message, plain"
+MESSAGE_BURST = "message, streamed, 256 deltas in few reads"
 FACTS = "facts of a plain response"
 FACTS_STORED = "facts of a stored response"
 FACTS_STREAMED = "facts of a streamed response"
@@ -93,6 +95,8 @@ async def _trace(requests: "Requests", _: dict[str, Costs]) -> dict[str, Costs]:
         STEPPED: await cheapest(partial(requests.stepped, DELTAS)),
         DELTA: await lone_delta(requests.stepped),
         BACKGROUND: await cheapest(requests.background),
+        MESSAGE: await cheapest(requests.message),
+        MESSAGE_BURST: await cheapest(requests.message_burst),
     }
 
 
@@ -176,6 +180,19 @@ class Requests:
         response_id = id_in(events)
         await self._send("GET", f"/v1/responses/{response_id}")
         await self._send("GET", f"/v1/responses/{response_id}?stream=true")
+
+    async def message(self) -> None:
+        """A message of the Messages API."""
+        await self._message(model="burst")
+
+    async def message_burst(self) -> None:
+        """The same stream as `burst`, of that API."""
+        await self._message(model="chunks", stream=True)
+
+    async def _message(self, **fields: Any) -> None:
+        messages = [{"role": "user", "content": "Hello!"}]
+        body = {"max_tokens": 4096, "messages": messages, **fields}
+        await self._send("POST", "/v1/messages", body)
 
     async def _create(self, **fields: Any) -> bytes:
         return await self._send("POST", "/v1/responses", {"input": "Hello!", **fields})

@@ -104,7 +104,8 @@ class MessageAnswer:
         self._learn()
         encoder.stop_sequence = self.run.stop_sequence
         encoder.is_window_full = self._is_window_full
-        encoder.size = self.size
+        if self.run.response.status == "failed":
+            encoder.size = self.size
 
     def message(self, response: Response) -> JsonObject:
         """Return the finished response as a message."""
@@ -135,12 +136,13 @@ class MessageAnswer:
     @property
     def _is_window_full(self) -> bool:
         """Whether the answer could not grow because the model's window was full."""
-        window = self._window
-        usage = self.run.response.usage
-        if window is None or usage is None or usage.total_tokens < window:
+        response = self.run.response
+        if response.incomplete_details is None or response.usage is None:
             return False
+        window = self._window
         most = self._wanted.request.max_output_tokens
-        return most is None or usage.output_tokens < most
+        is_full = window is not None and response.usage.total_tokens >= window
+        return is_full and (most is None or response.usage.output_tokens < most)
 
     def _learn(self) -> None:
         """Learn how the backend counts, unless it was called more than once."""

@@ -198,7 +198,10 @@ def _plan_of(
     refuses_seals = parts.rules.strict_seals
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
-        refuses_seals = refuses_seals and not isinstance(request, TranslatedRequest)
+        if isinstance(request, TranslatedRequest):
+            refuses_seals = False
+            # A cached answer does not say at which sequence it ended.
+            uses_cache = uses_cache and not request.stop
     items = context.items
     tenant = context.tenant
     # The options that this server applies itself must not reach the backend.

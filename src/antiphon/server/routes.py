@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon.errors import ClientError
 from antiphon.server.reply import Endpoint, Resources
-from antiphon.server.request import HttpRequest
+from antiphon.server.request import MESSAGES, HttpRequest
 
 PREFIX = "/v1"
 """The prefix of every path of the API."""
@@ -15,6 +15,9 @@ PREFIX = "/v1"
 BASE_URL = f"The base URL of the API ends in {PREFIX}."
 """Advice for a client with another base URL."""
 
+
+MESSAGES_URL = f"The base URL of a client of the Messages API does not end in {PREFIX}."
+"""The same for a client of the Messages API, which adds the prefix itself."""
 
 Later = Mapping[str, Callable[[], Iterable[Resources]]]
 """Routes that are loaded by the first request for one of them, by the prefix of their paths."""
@@ -111,6 +114,8 @@ def unknown_url(http: HttpRequest, *, has_wrong_base: bool = False) -> ClientErr
     wrong.
     """
     advice = BASE_URL if has_wrong_base else "Please check the URL for typos."
+    if has_wrong_base and http.path.startswith(f"{PREFIX}{MESSAGES}"):
+        advice = MESSAGES_URL
     text = f"Unknown request URL: {http.method} {http.scope['path'][:200]}. {advice}"
     return ClientError(text, status=404, code="unknown_url")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.errors import AntiphonError, ClientError
-from antiphon.protocol.messages.wording import dotted
+from antiphon.protocol.messages.wording import dotted, without_place
 
 OVERLOADED = 529
 """The status that both SDKs and Claude Code treat as "try again"."""
@@ -120,7 +120,9 @@ def message_of(error: AntiphonError, size: Size | None, param: str | None) -> st
     """
     words = _worded(error.message, error.code, size)
     is_placed = words != error.message or not param or error.message.startswith(f"{param}: ")
-    return f"{param}: {words}" if isinstance(error, ClientError) and not is_placed else words
+    if is_placed or not isinstance(error, ClientError):
+        return words
+    return f"{param}: {without_place(words)}"
 
 
 def _worded(message: str, code: str | None, size: Size | None) -> str:

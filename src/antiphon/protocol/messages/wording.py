@@ -66,6 +66,13 @@ def dotted(path: str) -> str:
     return _INDEX.sub(r".\1", path).removeprefix(".")
 
 
+def without_place(message: str) -> str:
+    """Return the message of an error without the place with which those of the Responses API
+    begin.
+    """
+    return _OPENING.sub("", message)
+
+
 def reworded(error: ClientError, rename: Callable[[str], str] = dotted) -> ClientError:
     """Return an error of the Responses API's checks in the words of the Messages API.
 
@@ -82,7 +89,7 @@ def reworded(error: ClientError, rename: Callable[[str], str] = dotted) -> Clien
 
 
 def _reworded(message: str, path: str) -> str:
-    words = _OPENING.sub("", message)
+    words = without_place(message)
     if expected := _EXPECTED.search(words):
         return f"Input should be {_ARTICLE.sub('a valid ', expected[1])}"
     if bound := _BOUND.search(words):

@@ -179,6 +179,12 @@ async def test_a_limit_of_the_key_is_an_error_that_clients_repeat_later(
         ({"max_tokens": None}, 400, "invalid_request_error", "max_tokens: Field required"),
         ({"nice": 1}, 400, "invalid_request_error", "nice: Extra inputs are not permitted"),
         (
+            {"messages": [user("a"), assistant("b")] * 10_001},
+            400,
+            "invalid_request_error",
+            "messages: array too long",
+        ),
+        (
             {"messages": [user(result())]},
             400,
             "invalid_request_error",
@@ -208,6 +214,13 @@ async def test_an_unknown_path_below_is_not_found_in_this_envelope(
     answered = await post(server, path)
 
     assert (answered.status, answered.error["type"]) == (404, "not_found_error")
+
+
+async def test_a_base_url_with_the_prefix_is_named_as_the_mistake(server: RunningServer) -> None:
+    answered = await post(server, "/v1/messages")
+
+    assert answered.status == 404
+    assert "Messages API" in answered.body["error"]["message"]
 
 
 async def test_a_query_is_ignored(server: RunningServer) -> None:
