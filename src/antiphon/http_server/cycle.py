@@ -183,8 +183,9 @@ class RequestCycle:
             self._left = 0
             body = b""
         elif self._is_chunked:
-            body = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-            body = body if more_body else body + b"0\r\n\r\n"
+            chunk = (b"%x\r\n" % len(body), body, b"\r\n") if body else ()
+            body = b"".join((self._head, *chunk, b"" if more_body else b"0\r\n\r\n"))
+            self._head = b""
         elif not self._is_until_close:
             self._left -= len(body)
             if self._left < 0:
