@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from antiphon.gateway import Gateway, RequestIdentity, Weight, going_away
 from antiphon.gateway.messages import PING, MessageAnswer, MessageReader
 from antiphon.protocol.events import Event
+from antiphon.protocol.messages.limits import limit_headers
 from antiphon.protocol.requests import CreateResponse
 from antiphon.server.admission import CACHE_HEADER, acquire, with_cache
 from antiphon.server.described import Described
@@ -15,6 +16,7 @@ from antiphon.server.reply import (
     DisconnectWatch,
     Reply,
     Resources,
+    raw_headers,
     run_headers,
 )
 from antiphon.server.request import HttpRequest
@@ -77,6 +79,9 @@ class _Messages:
                 request.model,
                 lambda: Weight(wanted.size, request.max_output_tokens or 0),
             )
+            if lease is not None:
+                limits = dict(limit_headers(lease.headers, gateway.now()))
+                http.reply_headers = [*http.reply_headers, *raw_headers(limits)]
         identity = RequestIdentity(
             http.tenant, gateway.new_id("resp"), size=len(body), work=len(body)
         )

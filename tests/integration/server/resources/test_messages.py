@@ -162,7 +162,8 @@ async def test_a_limit_of_the_key_is_an_error_that_clients_repeat_later(
     key = await issue(store, requests_per_minute=1)
     async with serve(HttpBackend("replay", backend.url), store=store) as server:
         headers = {"x-api-key": key}
-        assert (await post(server, headers=headers)).status == 200
+        first = await post(server, headers=headers)
+        assert (first.status, first.headers["anthropic-ratelimit-requests-remaining"]) == (200, "0")
         answered = await post(server, headers=headers)
 
     assert (answered.status, answered.error["type"]) == (429, "rate_limit_error")
