@@ -25,7 +25,7 @@ from antiphon.gateway.chat import (
     completion_of,
     frame,
 )
-from antiphon.protocol.events import Event
+from antiphon.protocol.events import Event, ResponseFailedEvent
 from antiphon.protocol.response import Response
 from antiphon.server.admission import CACHE_HEADER, with_cache
 from antiphon.server.exchange import EventStream
@@ -193,6 +193,8 @@ class _Answers:
                     left -= 1
                 else:
                     yield found
+                    if any(isinstance(event, ResponseFailedEvent) for _, event in found):
+                        return  # the other answers end with it
         finally:
             for task in tasks:
                 task.cancel()
@@ -234,12 +236,9 @@ class _ChunkStream(EventStream):
         ]
 
     async def _send_events(self, batch: Any, *, more_body: bool = True) -> None:
-        failed = next((one.error for one in self._encoders if one.error is not None), None)
-        if failed is not None and more_body:
-            return  # the other answers end with the first that fails
         body = b"".join(self._encoders[index].encode(event) for index, event in batch)
         if not more_body:
-            body += self._end(failed)
+            body += self._end()
         if not body and more_body:
             return
         if not self._is_open:
@@ -247,7 +246,8 @@ class _ChunkStream(EventStream):
         self._last_event = self._last_sent = self._loop.time()
         await self._out.write(body, more_body=more_body)
 
-    def _end(self, failed: JsonObject | None) -> bytes:
+    def _end(self) -> bytes:
+        failed = next((one.error for one in self._encoders if one.error is not None), None)
         if failed is not None:
             text, param = self._view.renamed(failed["message"], failed["param"])
             return frame({"error": failed | {"message": text, "param": param}})

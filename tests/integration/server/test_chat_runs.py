@@ -12,13 +12,16 @@ import pytest
 
 from antiphon.build.models import options_of
 from antiphon.config import ModelConfig
+from antiphon.storage.open import open_store
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
+from tests.support.keys import bearing, issue
 from tests.support.native import answering, call, message, response, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion
 from tests.support.server import RunningServer, serve
-from tests.support.tools import MCP, Servers
+from tests.support.tools import MCP, Servers, Web
+from tests.support.waiting import eventually
 
 HI: Any = [{"role": "user", "content": "Hi"}]
 FUNCTION: Any = {
@@ -498,3 +501,99 @@ async def test_a_seed_is_no_reason_to_refuse() -> None:
 
     assert status == 200, body
     assert "seed" not in backend.requests[0]
+
+
+async def test_all_answers_count_for_a_key() -> None:
+    store = await open_store("sqlite://")
+    key = await issue(store)
+    async with serving(answering([message("Hello")]), RUN, store=store) as (server, _):
+        async with server.http.post(
+            server.url + "/chat/completions",
+            json={"model": "m", "messages": HI, "n": 3},
+            headers=bearing(key),
+        ) as reply:
+            assert reply.status == 200
+        server.http.headers.update(bearing(key))
+
+        async def counted() -> bool:
+            _, usage = await server.get("/usage")
+            rows: Any = usage["data"]
+            return bool(rows) and rows[0]["input_tokens"] == 21
+
+        await eventually(counted)
+
+
+async def test_probabilities_of_tokens_have_the_form_of_this_api() -> None:
+    probable = {"token": "Hi", "logprob": -0.1, "bytes": [72, 105], "top_logprobs": []}
+    item = message("Hi")
+    item["content"][0]["logprobs"] = [probable]
+    async with serving(answering([item]), RUN) as (server, backend):
+        plain = await server.sdk.chat.completions.create(
+            model="m", messages=HI, logprobs=True, top_logprobs=1
+        )
+
+    assert backend.requests[0]["top_logprobs"] == 1
+    assert plain.choices[0].logprobs is not None
+    assert plain.choices[0].logprobs.content is not None
+    assert plain.choices[0].logprobs.content[0].to_dict() == probable
+
+
+async def test_litellm_27276_a_custom_tool_is_called_with_text() -> None:
+    item = {
+        "id": "ctc_1",
+        "type": "custom_tool_call",
+        "status": "completed",
+        "call_id": "call_1",
+        "name": "sql",
+        "input": "SELECT 1",
+    }
+    grammar = {"type": "grammar", "grammar": {"syntax": "regex", "definition": "S.*"}}
+    tool: Any = {"type": "custom", "custom": {"name": "sql", "format": grammar}}
+    async with serving(answering([item]), RUN) as (server, backend):
+        plain = await server.sdk.chat.completions.create(model="m", messages=HI, tools=[tool])
+        found = await chunks(server, tools=[tool])
+
+    assert plain.choices[0].message.tool_calls is not None
+    call_of_sql = {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    assert plain.choices[0].message.tool_calls[0].to_dict() == call_of_sql
+    assert backend.requests[0]["tools"][0]["format"] == {"type": "grammar", **grammar["grammar"]}  # type: ignore[dict-item]
+    deltas = [one["choices"][0]["delta"].get("tool_calls", [{}])[0] for one in found]
+    assert "".join(one.get("custom", {}).get("input", "") for one in deltas) == "SELECT 1"
+
+
+async def test_a_web_search_gives_text_with_annotations_and_no_calls() -> None:
+    wanted = {"query": "e"}
+
+    def script(request: dict[str, Any]) -> Answer:
+        if any(one["role"] == "tool" for one in request["messages"]):
+            return Answer([completion("See [E](https://e.x/).")], JSON)
+        name = request["tools"][0]["function"]["name"]
+        function = {"name": name, "arguments": json.dumps(wanted)}
+        called = {"id": "call_1", "type": "function", "function": function}
+        return Answer([completion(None, tool_calls=[called])], JSON)
+
+    async with serving(script, api="chat") as (server, _):
+        server.parts.run.toolset = Toolset(web_search=Web())
+        plain = await server.sdk.chat.completions.create(
+            model="m", messages=HI, web_search_options={"search_context_size": "low"}
+        )
+
+    answer = plain.choices[0].message
+    assert answer.tool_calls is None
+    assert answer.annotations
+    cited = answer.annotations[0].url_citation
+    assert answer.content is not None
+    assert cited.url == "https://e.x/"
+    assert "E" in answer.content[cited.start_index : cited.end_index]
+
+
+async def test_of_several_answers_the_first_that_fails_ends_the_stream() -> None:
+    failed = response(status="failed", error={"code": "server_error", "message": "Boom."})
+    async with (
+        serving(lambda _: Answer([json.dumps(failed).encode()], JSON), RUN) as (server, _),
+        server.http.post(
+            server.url + "/chat/completions",
+            json={"model": "m", "messages": HI, "stream": True, "n": 3},
+        ) as reply,
+    ):
+        assert b"[DONE]" not in await reply.read()
