@@ -23,7 +23,7 @@ TOKEN = "0123456789abcdef"
 BEGIN = f"[System message {TOKEN}]"
 END = f"[End of system message {TOKEN}]"
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
-OWN = frozenset({"openai", "azure"})
+OWN = frozenset({"openai", "azure", "demo"})
 """Families that accept any number of system messages anywhere."""
 
 
@@ -62,7 +62,7 @@ def test_leading_system_messages_and_the_instructions_are_one(
 
 
 @each("family", sorted(OWN))
-def test_openai_and_azure_receive_them_as_they_are(family: str) -> None:
+def test_families_that_accept_several_receive_them_as_they_are(family: str) -> None:
     """A guard."""
     raw = send("system", "a"), send("user", "b"), send("system", "c")
     contents = [one["content"] for one in chat(*raw, dialect=DIALECTS[family], instructions="i")]
