@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from antiphon.errors import reportable
 from antiphon.gateway import Gateway, RequestIdentity, Weight, going_away
 from antiphon.gateway.messages import PING, MessageAnswer, MessageReader
 from antiphon.protocol.events import Event
@@ -15,11 +16,12 @@ from antiphon.server.reply import (
     SSE,
     DisconnectWatch,
     Reply,
+    ReplySink,
     Resources,
     raw_headers,
     run_headers,
 )
-from antiphon.server.request import HttpRequest
+from antiphon.server.request import ClientDisconnected, HttpRequest
 from antiphon.telemetry.context import about
 
 
@@ -116,6 +118,19 @@ class MessageStream(EventStream):
         super().__init__(answer.run)
         self._answer = answer
         self._encoder = answer.encoder(about().request_id)
+
+    async def send(self, sink: ReplySink) -> None:
+        """See `ReplyStream`. A fault of this server is an event too: clients never see a stream
+        that just stops.
+        """
+        try:
+            await super().send(sink)
+        except ClientDisconnected:
+            raise
+        except Exception as error:
+            if not self._is_open or self._encoder.is_over:
+                raise
+            await sink.write(self._encoder.fail(reportable(error)), more_body=False)
 
     async def _send_events(self, batch: Sequence[Event], *, more_body: bool = True) -> None:
         if not self._is_open:

@@ -94,10 +94,6 @@ class MessagesEncoder:
                 self._feed(event)
         return self._frames.take()
 
-    def keepalive(self) -> bytes:
-        """Return a `ping`; nothing before the start and after the end of the stream."""
-        return PING if self._has_started and not self.is_over else b""
-
     def fail(self, error: AntiphonError) -> bytes:
         """Return the `error` event that ends the stream."""
         self._end_with(error_body(error, self._request_id, self.size))

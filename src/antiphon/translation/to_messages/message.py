@@ -129,11 +129,6 @@ def message_id(response_id: str) -> str:
     return f"msg_{response_id.partition('_')[2] or response_id}"
 
 
-def response_id(message_id: str) -> str:
-    """Return the id of the response of a message."""
-    return f"resp_{message_id.partition('_')[2] or message_id}"
-
-
 def empty_message(response: Response, model: str, usage: Mapping[str, Any]) -> dict[str, Any]:
     """Return the message before it has content."""
     return {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.storage.open import open_store
+from antiphon.translation.to_messages.encoder import MessagesEncoder
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issue
 from tests.support.messages_requests import assistant, result, tool, use, user
@@ -248,6 +249,26 @@ async def test_an_overloaded_backend_is_529(server: RunningServer, backend: Repl
     answered = await post(server)
 
     assert (answered.status, answered.error["type"]) == (529, "overloaded_error")
+
+
+async def test_a_fault_of_the_server_in_mid_stream_is_an_event(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = MessagesEncoder.encode
+    begun: list[MessagesEncoder] = []
+
+    def fail_late(self: MessagesEncoder, batch: Any) -> bytes:
+        if self in begun:
+            raise RuntimeError("A fault of ours.")
+        begun.append(self)
+        return encode(self, batch)
+
+    monkeypatch.setattr(MessagesEncoder, "encode", fail_late)
+    received = await stream(server)
+
+    assert names(received)[0] == "message_start"
+    assert names(received)[-1] == "error"
+    assert b"A fault of ours" not in received
 
 
 async def test_a_stream_of_a_backend_that_dies_ends_with_an_error(
