@@ -17,7 +17,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from tests.support.keys import bearing, issue
-from tests.support.native import answering, call, message, response, thought
+from tests.support.native import answering, call, frames, message, response, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion
 from tests.support.server import RunningServer, serve
 from tests.support.tools import MCP, Servers, Web
@@ -597,3 +597,66 @@ async def test_of_several_answers_the_first_that_fails_ends_the_stream() -> None
         ) as reply,
     ):
         assert b"[DONE]" not in await reply.read()
+
+
+async def test_oh_my_pi_5850_images_of_tools_follow_all_results_at_a_chat_backend() -> None:
+    calls = [
+        {"id": one, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for one in ("c1", "c2")
+    ]
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    messages = [
+        *HI,
+        {"role": "assistant", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c1", "content": [image]},
+        {"role": "tool", "tool_call_id": "c2", "content": "B"},
+    ]
+    async with serving(lambda _: Answer([completion("Done.")], JSON), RUN, api="chat") as (
+        server,
+        backend,
+    ):
+        status, body = await server.post(
+            "/chat/completions", json={"model": "m", "messages": messages}
+        )
+
+    assert status == 200, body
+    roles = [one["role"] for one in backend.requests[0]["messages"]]
+    assert roles == ["user", "assistant", "tool", "tool", "user"]
+
+
+async def test_miqroforge_1100_a_call_that_was_cut_ends_with_length() -> None:
+    cut = response(
+        {**call("look", '{"a": "b', "call_1"), "status": "incomplete"},
+        status="incomplete",
+        incomplete_details={"reason": "max_output_tokens"},
+    )
+    async with serving(lambda _: Answer([json.dumps(cut).encode()], JSON), RUN) as (server, _):
+        status, body = await server.post(
+            "/chat/completions", json={"model": "m", "messages": HI, "tools": [FUNCTION]}
+        )
+
+    assert status == 200, body
+    choices: Any = body["choices"]
+    assert choices[0]["finish_reason"] == "length"
+
+
+async def test_litellm_25321_arguments_that_come_at_once_are_not_lost() -> None:
+    item = call("look", '{"a":1}', "call_1")
+    events = [
+        {"type": "response.created", "response": response(status="in_progress", usage=None)},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"arguments": ""}},
+        {
+            "type": "response.function_call_arguments.done",
+            "output_index": 0,
+            "item_id": item["id"],
+            "arguments": '{"a":1}',
+        },
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": response(item)},
+    ]
+    async with serving(lambda _: Answer([frames(*events)]), RUN) as (server, _):
+        found = await chunks(server, tools=[FUNCTION])
+
+    deltas = [one["choices"][0]["delta"].get("tool_calls", [{}])[0] for one in found]
+    arguments = "".join(one.get("function", {}).get("arguments", "") for one in deltas)
+    assert arguments == '{"a":1}'
