@@ -11,10 +11,10 @@ import pytest
 from antiphon.config import Settings
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
-from tests.support.messages_requests import assistant, tool, user
+from tests.support.messages_requests import assistant, result, tool, user
 from tests.support.messages_server import both, post, stream
 from tests.support.messages_stream import fold
-from tests.support.native import answering, message
+from tests.support.native import answering, call, message, thought
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import RunningServer, serve
 
@@ -211,3 +211,26 @@ async def test_a_signature_of_another_server_is_dropped_and_never_refused(
 
     assert answered.status == 200, answered.body
     assert len(backend.requests[-1]["messages"]) == 3
+
+
+# Backends with a Responses API of their own.
+
+
+async def test_a_call_and_the_reasoning_before_it_cross_a_backend_with_a_responses_api() -> None:
+    items = [thought("sealed", "I look it up."), call("f", '{"a": "b"}')]
+    backend = ReplayBackend(answering(items, items, [message("Done.")]), speaks_responses=True)
+    native = {"replay": BackendOptions(api="responses")}
+    thinking = {"type": "enabled", "budget_tokens": 2048}
+    async with backend.serve(), serve(HttpBackend("replay", backend.url), shares=native) as server:
+        answered = await both(server, tools=[tool()], thinking=thinking)
+        assert [block["type"] for block in answered["content"]] == ["thinking", "tool_use"]
+        assert answered["stop_reason"] == "tool_use"
+
+        answer = [block for block in answered["content"] if block["type"] == "tool_use"]
+        history = [user("Hi"), assistant(*answer), user(result(answer[0]["id"], "c"))]
+        last = await post(server, tools=[tool()], messages=history)
+
+    assert last.body["content"] == [{"type": "text", "text": "Done."}]
+    kinds = [item["type"] for item in backend.requests[-1]["input"]]
+    assert kinds == ["message", "function_call", "function_call_output"]
+    assert backend.requests[0]["reasoning"]["effort"] == "low"
