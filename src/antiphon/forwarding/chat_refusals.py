@@ -8,6 +8,7 @@ from typing import Any
 from antiphon.errors import AntiphonError
 from antiphon.protocol.chat import error_message
 from antiphon.protocol.json_members import decode_value
+from antiphon.translation.learned import own_words
 from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.call import BackendRefusal
 from antiphon.upstream.candidates import Candidates
@@ -52,7 +53,7 @@ def learn(target: ModelTarget, request: Mapping[str, Any], refusal: BackendRefus
     if target.api == "responses" and target.chat_completions != "forward":
         lesson = lesson_of(refusal, target.model, has_tools=bool(request.get("tools")))
         if lesson is not None:
-            target.learn(lesson, "")
+            target.learn(lesson, own_words(refusal.body, request))
             raise RunInsteadError(refusal.error.message)
     raise refusal.error
 

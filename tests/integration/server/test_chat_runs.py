@@ -109,6 +109,17 @@ async def test_litellm_33221_a_refusal_is_learned_and_the_same_request_runs() ->
         assert sent["tools"][0].get("strict") is not True
 
 
+async def test_a_learned_refusal_is_listed_with_the_words_of_the_backend() -> None:
+    async with serving(refusing([message("Hello")])) as (server, _):
+        await server.sdk.chat.completions.create(model="m", messages=HI, tools=[FUNCTION])
+        async with server.http.get(server.url.removesuffix("/v1") + "/status") as reply:
+            status = await reply.json()
+
+    (lesson,) = status["backends"][0]["lessons"]
+    assert lesson["name"] == "chat_completions.tools"
+    assert "use /v1/responses" in lesson["said"]
+
+
 async def test_litellm_16810_a_request_that_the_backend_takes_is_forwarded_as_before() -> None:
     async with serving(lambda _: Answer([completion("Hello")], JSON)) as (server, backend):
         async with server.http.post(

@@ -6,6 +6,7 @@
 import sys
 from collections.abc import Callable, Iterator
 
+from antiphon.forwarding.chat_refusals import NO_CHAT, NO_CHAT_TOOLS
 from antiphon.translation.dialects.dialect import USUAL, Dialect
 from antiphon.translation.dialects.differences import DIFFERENCES
 from antiphon.translation.dialects.table import DIALECTS
@@ -373,9 +374,27 @@ def page() -> str:
     )
 
 
+FORWARDED = (
+    (
+        "a chat completion that is forwarded: with 404 or 405, or in words that name the Responses "
+        "API",
+        f"this and later ones [as responses](../get-started/chat-on-responses.md). The lesson is "
+        f"`{NO_CHAT}`",
+        "copilot-api#299, litellm#15386",
+    ),
+    (
+        "tools in a chat completion that is forwarded, in such words",
+        f"this and later ones with tools as responses. The lesson is `{NO_CHAT_TOOLS}`",
+        "litellm#33221",
+    ),
+)
+"""Refusals of chat completions, what is sent from then on, and the evidence."""
+
+
 def learned() -> str:
     """What a refusal teaches."""
-    rows = "".join(f"| {row.refuses} | {row.sends} | {row.evidence} |\n" for row in DIFFERENCES)
+    differences = ((row.refuses, row.sends, row.evidence) for row in DIFFERENCES)
+    rows = "".join(f"| {' | '.join(row)} |\n" for row in (*differences, *FORWARDED))
     return f"{LEARNED}| A backend refuses | Antiphon sends | Evidence |\n|---|---|---|\n{rows}"
 
 
