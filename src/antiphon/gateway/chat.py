@@ -24,7 +24,7 @@ from antiphon.sharing.recent import Recent
 from antiphon.tools.registry import KINDS
 from antiphon.translation.chat_front.chunks import DONE, ChunkEncoder, frame
 from antiphon.translation.chat_front.completion import completion_of
-from antiphon.translation.chat_front.request import Translated, read_chat
+from antiphon.translation.chat_front.request import Translated, check_answers, read_chat
 from antiphon.translation.chat_front.view import ChatView
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.router import Route
@@ -124,10 +124,14 @@ class ChatFront:
 
     async def read(self, tenant: str, request: JsonObject, size: int) -> Translated:
         """Return a request of `size` bytes as one for a response. Raises `ClientError` (400)."""
-        read = partial(
-            read_chat, request, partial(self._restored, tenant), self._parts.models.accepts
-        )
-        return await self._parts.offload.run(tenant, size, read)
+        models = self._parts.models
+        read = partial(read_chat, request, partial(self._restored, tenant), models.accepts)
+        wanted = await self._parts.offload.run(tenant, size, read)
+        if wanted.view.answers > 1:
+            preset = (await models.candidates(wanted.view.model)).preset
+            full = wanted.request if preset is None else preset.applied_to(wanted.request)
+            check_answers(wanted.view.answers, full.tools or ())
+        return wanted
 
     def remember(self, tenant: str, response: Response) -> None:
         """Keep the reasoning before the client's calls, for the request with their results."""

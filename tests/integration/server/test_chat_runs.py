@@ -409,6 +409,47 @@ async def test_what_cannot_cross_is_refused_by_the_clients_name(body: Any, param
     assert not backend.requests
 
 
+CODE = {"type": "code_interpreter", "container": {"type": "auto"}}
+
+
+@pytest.mark.parametrize("tool", [MCP, CODE])
+async def test_several_answers_with_a_tool_that_changes_something_are_refused(tool: Any) -> None:
+    async with serving(answering([message("Hello")]), RUN) as (server, backend):
+        status, answer = await server.post(
+            "/chat/completions", json={"model": "m", "messages": HI, "tools": [tool], "n": 2}
+        )
+
+    assert status == 400, answer
+    error: Any = answer["error"]
+    assert (error["param"], error["code"]) == ("n", "unsupported_parameter")
+    assert tool["type"] in error["message"]
+    assert not backend.requests
+
+
+async def test_several_answers_can_search() -> None:
+    async with serving(answering([message("Hello")]), RUN) as (server, _):
+        answer = await server.sdk.chat.completions.create(
+            model="m", messages=HI, web_search_options={}, n=2
+        )
+
+    assert len(answer.choices) == 2
+
+
+async def test_several_answers_of_a_preset_with_such_a_tool_are_refused() -> None:
+    dice = ModelConfig(name="m-dice", base="m", hosted_tools=[MCP])
+    script = answering([message("Hello")])
+    async with serving(script, dice, api="chat") as (server, backend):
+        server.parts.run.toolset = Toolset(mcp=Servers())
+        status, answer = await server.post(
+            "/chat/completions", json={"model": "m-dice", "messages": HI, "n": 2}
+        )
+
+    assert status == 400, answer
+    error: Any = answer["error"]
+    assert error["param"] == "n"
+    assert not backend.requests
+
+
 async def test_an_error_in_a_stream_ends_it_without_done() -> None:
     failed = response(status="failed", error={"code": "server_error", "message": "Boom."})
     async with (

@@ -1,6 +1,6 @@
 """A request for a chat completion as a request for a response, and the view of its answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 
 from antiphon.errors import ClientError
 from antiphon.protocol.requests import CreateResponse, TranslatedRequest
+from antiphon.protocol.tools import AnyTool, CodeInterpreterTool, McpTool, ShellTool
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import read_request
 from antiphon.translation.chat_front.messages import MessageReader, Restore
@@ -39,6 +40,9 @@ HOSTED = ("web_search", "file_search", "mcp", "code_interpreter", "image_generat
 """Beginnings of the types of tools of a server."""
 
 OPTIONS = ("search_context_size",)
+
+SIDE_EFFECTS = (McpTool, CodeInterpreterTool, ShellTool)
+"""Tools of a server with calls that can change something: several answers repeat them."""
 
 
 class Translated(Struct, frozen=True):
@@ -98,6 +102,21 @@ def read_chat(
         ),
         view,
     )
+
+
+def check_answers(answers: int, tools: Iterable[AnyTool]) -> None:
+    """Raise `ClientError` (400) for several answers, each of which would run a tool with side
+    effects.
+    """
+    tool = next((tool for tool in tools if isinstance(tool, SIDE_EFFECTS)), None)
+    if answers > 1 and tool is not None:
+        raise ClientError(
+            f"'n' is {answers}, but each answer would run the tool "
+            f"'{type(tool).__struct_config__.tag}', which can change something. Set 'n' to 1, or "
+            "remove the tool.",
+            code="unsupported_parameter",
+            param="n",
+        )
 
 
 def _check_unsupported(body: Mapping[str, Any]) -> None:
