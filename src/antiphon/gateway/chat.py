@@ -23,7 +23,7 @@ from antiphon.runs.run import Run
 from antiphon.sharing.recent import Recent
 from antiphon.tools.registry import KINDS
 from antiphon.translation.chat_front.chunks import DONE, ChunkEncoder, frame
-from antiphon.translation.chat_front.completion import completion_of
+from antiphon.translation.chat_front.completion import completion_of, unanswerable
 from antiphon.translation.chat_front.request import Translated, check_answers, read_chat
 from antiphon.translation.chat_front.view import ChatView
 from antiphon.upstream.candidates import Candidates
@@ -39,6 +39,7 @@ __all__ = [
     "Translated",
     "completion_of",
     "frame",
+    "unanswerable",
 ]
 
 CHAT = "/chat/completions"

@@ -24,6 +24,7 @@ from antiphon.gateway.chat import (
     Translated,
     completion_of,
     frame,
+    unanswerable,
 )
 from antiphon.protocol.events import Event, ResponseFailedEvent
 from antiphon.protocol.response import Response
@@ -141,9 +142,11 @@ async def _results(runs: Sequence[Run]) -> list[Response]:
 
 def _checked(response: Response) -> Response:
     error = response.error
-    if error is None:
-        return response
-    raise BackendError(error.message, code=error.code, param=error.param or None)
+    if error is not None:
+        raise BackendError(error.message, code=error.code, param=error.param or None)
+    if (unknown := unanswerable(response)) is not None:
+        raise unknown
+    return response
 
 
 class _Output:

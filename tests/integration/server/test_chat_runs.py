@@ -493,6 +493,49 @@ async def test_a_stored_completion_of_a_run_is_the_one_that_was_sent() -> None:
     assert stored.metadata == {"a": "b"}  # type: ignore[attr-defined]
 
 
+UNKNOWN = {"type": "quantum_call", "id": "qc_1", "status": "completed"}
+COMPUTER = {
+    "type": "computer_call",
+    "id": "cu_1",
+    "call_id": "call_1",
+    "status": "completed",
+    "action": {"type": "screenshot"},
+    "pending_safety_checks": [],
+}
+
+
+async def failing(server: RunningServer, *, stream: bool) -> tuple[int, Any]:
+    """The status of an answer, and the error in it."""
+    body = {"model": "m", "messages": HI, "stream": stream}
+    async with server.http.post(server.url + "/chat/completions", json=body) as reply:
+        text = await reply.text()
+    assert "[DONE]" not in text
+    last = text.strip().split("\n\n")[-1].removeprefix("data: ")
+    return reply.status, json.loads(last)["error"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("items", [[UNKNOWN], [COMPUTER], [message("Let me look."), COMPUTER]])
+async def test_litellm_20905_an_item_that_a_completion_cannot_contain_is_an_error(
+    items: Any, stream: bool
+) -> None:
+    async with serving(answering(items), RUN) as (server, backend):
+        status, error = await failing(server, stream=stream)
+
+    assert status == (200 if stream else 502), error
+    assert len(backend.requests) == 1
+    assert items[-1]["type"] in error["message"]
+
+
+async def test_litellm_20905_a_text_next_to_an_unknown_item_arrives() -> None:
+    async with serving(answering([UNKNOWN, message("Hello")]), RUN) as (server, _):
+        found = await chunks(server)
+        plain = await server.sdk.chat.completions.create(model="m", messages=HI)
+
+    assert texts(found) == plain.choices[0].message.content == "Hello"
+    assert plain.choices[0].finish_reason == found[-1]["choices"][0]["finish_reason"] == "stop"
+
+
 async def test_a_legacy_function_is_called_and_answered() -> None:
     async with serving(answering([call("look", "{}", "call_1")]), RUN) as (server, backend):
         status, body = await server.post(

@@ -20,6 +20,7 @@ from antiphon.translation.chat_front.completion import (
     annotations_of,
     detail_of,
     finish_reason,
+    unanswerable,
     usage_of,
 )
 from antiphon.translation.chat_front.view import ChatView
@@ -173,6 +174,14 @@ class ChunkEncoder:
         response: Response = event.response
         self.is_over = True
         self.usage = response.usage
+        if (error := unanswerable(response)) is not None:
+            self.error = {
+                "message": error.message,
+                "type": error.type,
+                "param": None,
+                "code": error.code,
+            }
+            return b""
         return self._chunk({}, reason=finish_reason(response, self._view))
 
     def _failed(self, event: events.ResponseFailedEvent) -> bytes:

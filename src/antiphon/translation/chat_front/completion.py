@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from antiphon.errors import BackendError
 from antiphon.protocol.items.calls import CustomToolCall
 from antiphon.protocol.items.content import OutputText, Refusal
+from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import FunctionCall, Message, Reasoning
 from antiphon.protocol.response import Response, Usage
+from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS
 from antiphon.translation.chat_front.messages import FORMAT
 from antiphon.translation.chat_front.view import ChatView
 
@@ -76,6 +79,23 @@ def _choice(index: int, response: Response, view: ChatView) -> Object:
         "finish_reason": finish_reason(response, view),
         "logprobs": {"content": logprobs, "refusal": None} if logprobs else None,
     }
+
+
+def unanswerable(response: Response) -> BackendError | None:
+    """Return the error for an item that waits for the client, and that a completion cannot contain;
+    None without one.
+    """
+    output: Sequence[Any] = response.output
+    answered = {item.call_id for item in output if type(item) in OUTPUTS}
+    for item in output:
+        is_foreign = type(item) in CALLS and not isinstance(item, FunctionCall | CustomToolCall)
+        if isinstance(item, McpApprovalRequest) or (is_foreign and item.call_id not in answered):
+            return BackendError(
+                f"The backend's answer has an item of the type '{item.__struct_config__.tag}', "
+                "which waits for the client, and which a chat completion cannot contain. Send the "
+                "request to /v1/responses."
+            )
+    return None
 
 
 def finish_reason(response: Response, view: ChatView) -> str:

@@ -77,6 +77,8 @@ class ResponsesStream:
         """The backend began something that the API does not have, such as a call of a new kind of
         its own tools.
         """
+        self._dropped: list[str] = []
+        """The types of items that could not be read."""
         self._response: dict[str, Any] | None = None
         self.error: BackendError | None = None
 
@@ -188,7 +190,9 @@ class ResponsesStream:
                 self._by_key[key] = item
             if isinstance(index, int):
                 self._by_index[index] = item
-        self._is_unread = self._is_unread or item is None
+        else:
+            self._is_unread = True
+            self._dropped.append(str(kind)[:64])
         return item
 
     def _end(self, item: PassedItem, value: dict[str, Any]) -> None:
@@ -297,4 +301,9 @@ class ResponsesStream:
             return self._read_error(self._response["error"])
         if (status := self._response.get("status")) in UNFINISHED:
             return BackendError(f"The backend reports the status '{status}' for its answer.")
+        if self._dropped and not self._items and status != "incomplete":
+            return BackendError(
+                f"The backend's answer has nothing but an item of the type '{self._dropped[0]}', "
+                "which is not known here or not valid."
+            )
         return None

@@ -506,6 +506,19 @@ def test_an_item_that_no_client_could_send_back_is_left_out(
     assert f"its type '{kind}' cannot be input of a later request" in caplog.text
 
 
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_an_answer_of_nothing_but_such_an_item_fails_and_names_it(is_streamed: bool) -> None:
+    other = {"id": "x_1", "type": "of_its_own"}
+    passed = (
+        pass_events(*events_of(other), completed(other))
+        if is_streamed
+        else pass_plain(response(other))
+    )
+
+    assert check(passed).response["status"] == "failed"
+    assert "'of_its_own'" in passed.response["error"]["message"]
+
+
 def test_events_of_its_own_are_left_out() -> None:
     own = {
         "type": "response.of_its_own.delta",
