@@ -280,6 +280,13 @@ async def _whole(parts: JobParts, job: Job) -> Job:
     return found
 
 
+def _begins(job: Job) -> bool:
+    """Whether no earlier attempt left anything. The log does not show that for a response without
+    a stream, which has no events of its own.
+    """
+    return job.resume_number <= QUEUED and not (job.response.output or job.checkpoint)
+
+
 def _takes(name: str) -> bool:
     """Accept any parameter: it was checked when the job was queued, and `prepare_again` checks
     the model's backends.
@@ -309,7 +316,7 @@ async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
         ],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
-        begins=job.resume_number <= QUEUED,
+        begins=_begins(job),
         checkpoint=from_bytes(job.checkpoint),
         size=max(size, len(items) * ITEM),
         defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now()

@@ -30,7 +30,7 @@ class ResumeState(Struct, frozen=True):
     sealed: Mapping[str, str]
     next_number: int
     begins: bool
-    """No client has been notified yet that it is in progress."""
+    """Nothing of an earlier attempt remains: no event that it is in progress, no item, no call."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     """Its progress with server-side tools."""
     size: int = 0

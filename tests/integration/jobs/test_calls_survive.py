@@ -30,7 +30,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
-from tests.support.parts import NOW, called, foundation, stated
+from tests.support.parts import NOW, called, foundation, query, stated
 from tests.support.replay import delta, sse
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import MCP, ROLL, Servers, Web, output
@@ -255,6 +255,37 @@ async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any
     # The interrupted call begins again in its place, as a new item.
     assert (after[0], after[1][:2]) == (listed, interrupted[:2])
     assert after[1][2] == call["id"] != interrupted[2]
+
+
+async def test_a_call_in_progress_is_continued_although_the_cache_has_an_answer_meanwhile() -> None:
+    store = SqliteStore.open("sqlite://", now=lambda: NOW)
+    body = {"tools": [{"type": "web_search"}], "antiphon": {"cache": True}}
+    web = Web()
+    reached = asyncio.Event()
+
+    async def hang(use: Use) -> ToolResult:
+        reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    searches = Web()
+    searches.run = hang  # type: ignore[method-assign]
+    first = Dies(store, Servers(), called("web_search", '{"query": "x"}'), web=searches)
+    first.worker.start()
+    response_id = await queue(first.parts, stream=False, **body)
+    await asyncio.wait_for(reached.wait(), 30)
+    await first.die()
+
+    second = Dies(store, Servers(), stated("Cached."), stated("Found."), web=web)
+    await query(second.parts, input="Hi", **body)
+    second.worker.start()
+    response = await ended(second.parts, response_id)
+    await second.worker.close()
+
+    kinds = [item["type"] for item in response["output"]]
+    assert (response["status"], kinds) == ("completed", ["web_search_call", "message"])
+    assert response["output"][1]["content"][0]["text"] == "Found."
+    assert len(web.used) == 1
 
 
 async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> None:
