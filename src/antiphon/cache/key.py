@@ -51,8 +51,7 @@ def parted(items: Sequence[Item]) -> tuple[str, Sequence[Item]]:
 def cache_key(
     secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item], *purpose: str
 ) -> bytes:
-    """Return the digest (HMAC-SHA-256, 32 bytes) of all that determines an answer
-    (cases/threats.md, row 11).
+    """Return the digest (HMAC-SHA-256, 32 bytes) of all that determines an answer.
 
     `items` is all that the model sees, the chain's and the request's own. Their ids, which are new
     for every request, do not count; an absent field equals a null one. The order of properties in a

@@ -201,7 +201,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
         return False
     stored = job.response
     writer = _writer(parts, msgspec.json.decode(stored.body, type=Response))
-    writer.rewind(job.next_number)
+    writer.continue_at(job.next_number)
     output = await close_unfinished(parts, job, writer)
     if error is not None:
         writer.fail(error)

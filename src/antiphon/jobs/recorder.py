@@ -40,13 +40,17 @@ TRY_AGAIN = 0.5
 """Seconds between two attempts to write while the store fails: the response waits for it."""
 
 QUEUED = 2
-"""Events of every log that were written when the job was queued."""
+"""Events of the log of a stream that were written when the job was queued."""
 
 R = TypeVar("R")
 
 
 class OutdatedJobError(Exception):
-    """The job has a newer version: another process claimed it, or ended it."""
+    """The job has a newer version: another process claimed it, or ended it.
+
+    A run that is cancelled for it has the outcome `queued` (`StopReason.HANDED_ON`) if the job
+    still exists; the worker counts it as `lost`.
+    """
 
 
 LARGE = 1024 * 1024
@@ -170,7 +174,9 @@ class BackgroundRecorder:
         return False
 
     async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """See `Checkpoints`. If the job belongs to another worker, its task is cancelled."""
+        """See `Checkpoints`. Raises `CancelledError`, in the run's own task, if the job belongs
+        to another worker.
+        """
         try:
             async with self._writing:
                 await self._flush()  # the log must have all events before the calls

@@ -196,7 +196,7 @@ def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
 
 async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) -> list[StoredItem]:
     """Emit the end of all open items of a job, and pass the output to its writer; return the
-    response to store.
+    output to store.
 
     The caller writes with the job's version, so an event that its worker logs meanwhile makes
     that write fail.

@@ -21,13 +21,14 @@ from antiphon.storage.operations import jobs, leases
 from antiphon.storage.records.jobs import Job, Slots
 from antiphon.telemetry.context import About, begin
 
+# All in seconds.
 BEAT_EVERY = 1.5
 POLL_INTERVAL = 1.0
 POLL_AFTER = 0.1
 """From news of a response that runs here to a check whether this worker still owns it."""
 SILENCE = 6.0
 LATE = 3.0
-"""All in seconds. A check that is later than this after the last follows a stop or a busy time:
+"""A check that is later than this after the last follows a stop or a busy time:
 it proves nothing.
 """
 

@@ -1,6 +1,4 @@
-"""Addresses from clients: the URL is parsed once, resolved once, and every address is checked
-(threats 14 to 17).
-"""
+"""Addresses from clients: the URL is parsed once, resolved once, and every address is checked."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator

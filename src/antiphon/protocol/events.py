@@ -383,7 +383,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "mcp_list_tools": ("in_progress", "completed", "failed"),
     "mcp_call": ("in_progress", "completed", "failed"),
 }
-"""The steps of each such tool's item, in order; `failed` replaces `completed`."""
+"""The steps of each such tool's item, in order; `failed` replaces `completed` if it is listed."""
 
 
 def _step(kind: str, step: str) -> Any:

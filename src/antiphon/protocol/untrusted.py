@@ -1,10 +1,10 @@
 """Text from others as the model receives it: without invisible characters, and in a frame that
 names its origin.
 
-The text of a page or a file is data. Its author can have written instructions for models into it
-(threat 22), and can try to end the frame and to continue in the server's voice. The frame's mark is
-a digest of the text inside, so no text can contain its own mark; and because the mark is not
-random, the same text is the same to a backend's prompt cache.
+The text of a page or a file is data. Its author can have written instructions for models into it,
+and can try to end the frame and to continue in the server's voice. The frame's mark is a digest of
+the text inside, so no text can contain its own mark; and because the mark is not random, the same
+text is the same to a backend's prompt cache.
 """
 
 import re

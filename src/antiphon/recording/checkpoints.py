@@ -1,9 +1,10 @@
-"""Checkpoints of tool calls while this server executes them, so that no call is repeated
-after a crash.
+"""Checkpoints of tool calls while this server executes them, so that no call that can do
+harm is repeated after a crash.
 
-A background response saves the whole model answer before it executes the first call in it, and
-again after each call. A worker that resumes the response emits the results of the calls that
-finished; for a call that was in progress it cannot know whether it was executed.
+A background response saves the rest of the model answer, from its first unfinished call, before it
+executes a call in it, and again after each call. A worker that resumes the response emits the
+results of the calls that finished; for a call that was in progress it cannot know whether it was
+executed.
 """
 
 from typing import Protocol
@@ -38,7 +39,7 @@ class Checkpoint(Struct, kw_only=True):
     """The progress of a response with its tool calls."""
 
     calls: list[ToolCallRecord] = []
-    """All items of the last answer with calls."""
+    """The last answer with calls, from its first unfinished call."""
     usage: Usage | None = None
     """The tokens that were reported so far."""
     rounds: int = 0

@@ -1,5 +1,5 @@
 """The data that the model received and did not generate: the users' words, and the output
-of tools (threat 22).
+of tools.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -285,7 +285,7 @@ class Run(StepLoop):
                 await self._recorder.drop()
                 if not is_announced:
                     raise
-                writer.rewind(number)
+                writer.continue_at(number)
                 writer.fail(error, writer.response.usage)
                 writer.end()
                 return before + writer.take()

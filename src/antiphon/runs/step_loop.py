@@ -37,7 +37,7 @@ A run ends early for one reason at most (`StopReason`):
                                a call without its result could not be continued
     the client disconnects     the generator is closed, or the task cancelled from outside: not our stop, so `_fail`
                                raises it again, and `_close` stores the items so far as cancelled
-    another worker owns it     the recorder cancels the task, and the items remain for the other worker
+    another worker owns it     the recorder or the worker cancels the task, and the items remain for the other worker
 
 What holds always:
 

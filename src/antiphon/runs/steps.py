@@ -100,10 +100,9 @@ class RunTools(Struct, frozen=True):
     approved: Sequence[Approved] = ()
     left: Sequence[ToolCallRecord] = ()
     usage: Usage | None = None
-    """The tokens reported so far, and how often the model has called tools:
-    saved with the calls.
-    """
+    """The tokens reported so far: saved with the calls."""
     rounds: int = 0
+    """How often the model has called tools: saved with the calls."""
 
 
 class Settle(Struct, frozen=True):

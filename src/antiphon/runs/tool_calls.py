@@ -131,8 +131,8 @@ class ToolExecutor:
             *(self._retained(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
-        # The checkpoint has the whole answer, also its finished items: a worker that continues
-        # emits it again.
+        # The checkpoint has the rest of the answer, from its first unfinished call, also items that
+        # are finished: a worker that continues emits them again.
         checkpoint = self._checkpoint = Checkpoint(
             calls=self._notes_of(running), usage=step.usage, rounds=step.rounds
         )
@@ -154,6 +154,7 @@ class ToolExecutor:
         ]
         try:
             # No task has started yet, since nothing was awaited: these events precede every result.
+            # Calls that will be rejected are marked, too: that is only decided with their result.
             for one in calls:
                 one.call.run()
             yield
@@ -168,7 +169,9 @@ class ToolExecutor:
             await cancel(tasks)
 
     async def _save(self, checkpoint: Checkpoint) -> None:
-        """Save the progress of the calls, so that a crash repeats none."""
+        """Save the progress of the calls, so that a crash repeats none that can
+        do harm.
+        """
         if self._recorder is not None:
             await self._recorder.save_checkpoint(checkpoint)
 
@@ -357,7 +360,7 @@ class ToolExecutor:
         if note.kind in UNREPEATABLE:
             return False
         if note.kind != "mcp":
-            return note.kind not in IN_CONTAINERS
+            return note.kind not in IN_CONTAINERS  # its code may have changed files
         listed = lists_in(self._seen()).get(note.namespace)
         return is_repeatable(
             next((each for each in listed.tools if each["name"] == note.name), None)

@@ -28,7 +28,7 @@ class Use:
     """Whether a text occurs word for word in the data that the model received, from its user or
     from tools.
 
-    A text that the model invented could leak data that it knows (threat 22).
+    A text that the model invented could leak data that it knows.
     """
     sources: Sources = field(default_factory=dict)
     """The sources that the model can cite so far, in order.

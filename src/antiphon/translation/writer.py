@@ -187,8 +187,8 @@ class ResponseWriter(Struct):
         self.pending = []
         return pending
 
-    def rewind(self, number: int) -> None:
-        """Reuse the numbers from here on: the events that had them were never sent."""
+    def continue_at(self, number: int) -> None:
+        """Give the next event this number: events that had it were never sent."""
         self.next_number = number
 
     def resume(self, stored: Sequence[Item], number: int, settled: int = 0) -> None:

@@ -176,7 +176,7 @@ def test_unreceived_numbers_are_reused() -> None:
     writer.complete(None)
     writer.end()
     writer.take()
-    writer.rewind(number)
+    writer.continue_at(number)
     writer.fail(StoreError("The store is full."))
     writer.end()
 

@@ -85,7 +85,7 @@ def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
 
     Its jobs, conversations and idempotency keys stay its own until another worker takes them, and
     until then it can still finish its jobs. `beat` is None if the worker itself calls this when it
-    stops: its jobs wait again, without counting an attempt, and everything else is released.
+    stops: its jobs wait again, without counting a crash, and everything else is released.
     """
     changed = yield from (retire(worker) if beat is None else expire(worker, beat))
     if changed:

@@ -181,6 +181,7 @@ RETURNING response, (SELECT expired FROM workers WHERE workers.id = $2)
 UPDATE responses SET status = 'in_progress' WHERE seq = $1 AND status = 'queued' RETURNING seq
 
 -- job_by_seq --
+-- In a `Job`, `kept_number` is `resume_number`, `lost` is `crashes`, and `called` is `checkpoint`.
 -- Without the client's request, or the records of its calls, if it has more than $2 bytes.
 SELECT
     responses.seq, responses.id, responses.tenant,

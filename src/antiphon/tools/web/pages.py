@@ -202,7 +202,7 @@ class WebPages:
 def _address(use: Use, provided: str) -> str:
     """Return the address that the model means, if it received it. Raises `PageError`.
 
-    An address that the model composed itself could leak data that it knows (threat 22).
+    An address that the model composed itself could leak data that it knows.
     """
     text = provided.strip()
     has_scheme = "://" in text

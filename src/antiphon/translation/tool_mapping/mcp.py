@@ -40,8 +40,8 @@ def lists_in(items: Iterable[InputItem]) -> dict[str, McpListTools]:
 
 
 def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
-    """Return the tools, each as (label, name), that differ from what the client knew of them
-    (threat 21).
+    """Return the tools, each as (label, name), that differ from what the client knew of
+    them.
 
     The first description of a server is trusted; a later change or addition is not, once the client
     has approved a call of the server since. Each tool is returned with whether it is new.
