@@ -348,21 +348,27 @@ async def test_an_answer_without_a_limit_has_the_default_or_what_the_model_allow
         assert [one["max_tokens"] for one in claude.backend.requests] == [32_000, 8_192, 8_192]
 
 
-async def test_chat_completions_are_translated_too() -> None:
+async def test_chat_completions_are_answered_too() -> None:
     blocks = [thinking("I must look.", "sig"), text("Looking."), tool_use("look", place="A")]
     async with serving(answering(blocks)) as claude:
         function = {"name": "look", "parameters": TOOL["parameters"]}
-        completion = await claude.chat(
-            tools=[{"type": "function", "function": function}], stop=["END"]
-        )
+        completion = await claude.chat(tools=[{"type": "function", "function": function}])
 
         (choice,) = completion.choices
         assert choice.finish_reason == "tool_calls"
         assert choice.message.content == "Looking."
-        assert choice.message.tool_calls[0].function.arguments == '{"place":"A"}'
+        assert json.loads(choice.message.tool_calls[0].function.arguments) == {"place": "A"}
         assert choice.message.reasoning_content == "I must look."
         assert completion.usage.prompt_tokens == 127
-        assert claude.sent["stop_sequences"] == ["END"]
+
+
+async def test_the_stop_of_a_chat_completion_ends_its_text() -> None:
+    async with serving(answering([text("Looking. END Found.")])) as claude:
+        completion = await claude.chat(stop=["END"])
+
+        (choice,) = completion.choices
+        assert choice.finish_reason == "stop"
+        assert choice.message.content == "Looking. "
 
 
 async def test_clients_of_the_same_api_lose_nothing_between() -> None:
