@@ -45,6 +45,7 @@ BUDGETS: dict[str, float] = {
     "background: create, poll, replay": 830,
     "message, plain": 292,
     "message, streamed, 256 deltas in few reads": 464,
+    "chat, forwarded": 139,
     "facts of a plain response": 11,
     "facts of a stored response": 13,
     "facts of a streamed response": 12,

@@ -37,6 +37,7 @@ DELTA = "lone delta"
 BACKGROUND = "background: create, poll, replay"
 MESSAGE = "message, plain"
 MESSAGE_BURST = "message, streamed, 256 deltas in few reads"
+CHAT = "chat, forwarded"
 FACTS = "facts of a plain response"
 FACTS_STORED = "facts of a stored response"
 FACTS_STREAMED = "facts of a streamed response"
@@ -97,6 +98,7 @@ async def _trace(requests: "Requests", _: dict[str, Costs]) -> dict[str, Costs]:
         BACKGROUND: await cheapest(requests.background),
         MESSAGE: await cheapest(requests.message),
         MESSAGE_BURST: await cheapest(requests.message_burst),
+        CHAT: await cheapest(requests.chat),
     }
 
 
@@ -188,6 +190,11 @@ class Requests:
     async def message_burst(self) -> None:
         """The same stream as `burst`, of that API."""
         await self._message(model="chunks", stream=True)
+
+    async def chat(self) -> None:
+        """A chat completion that is forwarded."""
+        body = {"model": "burst", "messages": [{"role": "user", "content": "Hello!"}]}
+        await self._send("POST", "/v1/chat/completions", body)
 
     async def _message(self, **fields: Any) -> None:
         messages = [{"role": "user", "content": "Hello!"}]
