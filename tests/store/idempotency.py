@@ -144,11 +144,14 @@ async def _leases_can_be_freed(store: Store) -> None:
     await store.write(conversations.create, conversation, [])
     await store.write(idempotency.reserve, T, key, b"print", "resp_1", worker)
     await store.write(leases.hold, T, conversation.id, "resp_2", worker)
-    found = sorted(await store.read(leases.retained, worker))
+    found = sorted(await store.read(leases.retained_responses, worker))
     hold(found == ["resp_1", "resp_2"], f"it holds {found}")
     await store.write(leases.release, worker, "resp_1")
     hold(await store.read(idempotency.find, T, key) is None, "a released key is reserved")
-    hold(list(await store.read(leases.retained, worker)) == ["resp_2"], "too much was released")
+    hold(
+        list(await store.read(leases.retained_responses, worker)) == ["resp_2"],
+        "too much was released",
+    )
     await store.write(leases.release, worker, "resp_2")
     outcome = await store.write(leases.hold, T, conversation.id, "resp_3", worker)
     hold(outcome is LockResult.DONE, "a released conversation is held")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from antiphon.errors import StoreError, log, reportable
 from antiphon.storage.store import HeartbeatConnection
 
-LATE = 2.5
+LATE_BEAT = 2.5
 """Seconds without a beat of the event loop after which the thread beats:
 well before the worker would expire.
 """
@@ -67,7 +67,7 @@ class HeartbeatThread:
         self._connection.close()
 
     def _beat_if_late(self) -> None:
-        if time.monotonic() - self._last < LATE:
+        if time.monotonic() - self._last < LATE_BEAT:
             return
         try:
             self._connection.beat()

@@ -29,8 +29,8 @@ from antiphon.recording.persistence import (
     RequestIdentity,
     Retention,
     encode_json,
-    ended,
     identified,
+    with_expiry,
 )
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import gather, open_response, prepare_again, view_of
@@ -215,7 +215,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
     is_ended = await parts.store.write(
         jobs.finish,
         job,
-        ended(
+        with_expiry(
             replace(stored, status=response.status, body=body, output=output, facts=facts),
             parts.run.now(),
         ),

@@ -17,7 +17,7 @@ from antiphon.protocol.events import (
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, to_bytes
-from antiphon.recording.persistence import Retention, ended
+from antiphon.recording.persistence import Retention, with_expiry
 from antiphon.runs.run import KEEPALIVE_AFTER, Run
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import Facts
@@ -144,7 +144,7 @@ class BackgroundRecorder:
             saved = await self._parts.run.offload.run(
                 context.tenant, context.work, make, response, context, sealed, self.facts
             )
-            stored = ended(saved, self._parts.run.now())
+            stored = with_expiry(saved, self._parts.run.now())
             is_stored = await self._persist(
                 lambda: self._parts.store.write(
                     jobs.finish,

@@ -210,7 +210,7 @@ async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) ->
     writer.resume(whole, writer.next_number, settled=len(whole))
     for record in from_bytes(job.checkpoint).calls:
         if record.index >= len(whole):
-            _restore(writer, record)
+            _close_recorded(writer, record)
     behind = [_plain(item) for _, item in writer.since(len(whole)) if item is not None]
     return [*stored.output, *(_stored(item, writer.sealed) for item in (*created, *behind))]
 
@@ -246,7 +246,7 @@ def _read(items: dict[int, UnfinishedItem], event: Json) -> None:
         items[index].read(event)
 
 
-def _restore(writer: ResponseWriter, record: ToolCallRecord) -> None:
+def _close_recorded(writer: ResponseWriter, record: ToolCallRecord) -> None:
     """Emit a call that no client saw: with its result if it has one, else as incomplete."""
     if record.is_done:
         restore_done(writer, record)

@@ -27,7 +27,7 @@ POLL_INTERVAL = 1.0
 POLL_AFTER = 0.1
 """From news of a response that runs here to a check whether this worker still owns it."""
 SILENCE = 6.0
-LATE = 3.0
+LATE_CHECK = 3.0
 """A check that is later than this after the last follows a stop or a busy time:
 it proves nothing.
 """
@@ -230,7 +230,7 @@ class Worker:
         now = asyncio.get_running_loop().time()
         gap = now - self._polled
         self._polled = now
-        gap = 0.0 if gap > LATE else min(gap, 2 * POLL_INTERVAL)
+        gap = 0.0 if gap > LATE_CHECK else min(gap, 2 * POLL_INTERVAL)
         try:
             await self._judge(gap)
         except StoreError:
@@ -264,7 +264,7 @@ class Worker:
         for response_id in running - owned.keys():
             if task := self._running.get(response_id):
                 task.cancel()
-        retained = await self.parts.store.read(leases.retained, self.parts.process.worker)
+        retained = await self.parts.store.read(leases.retained_responses, self.parts.process.worker)
         now = asyncio.get_running_loop().time()
         strays = (owned.keys() - self._running.keys()) | (set(retained) - self.parts.process.leases)
         self._strays = {one: self._strays.get(one, now) for one in strays}

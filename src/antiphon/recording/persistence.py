@@ -128,7 +128,7 @@ class Retention:
         )
 
 
-def ended(stored: StoredResponse, now: float) -> StoredResponse:
+def with_expiry(stored: StoredResponse, now: float) -> StoredResponse:
     """Return a background response that ends now, as it is stored; with `store: false`
     it expires soon.
     """

@@ -122,7 +122,7 @@ class AgenticTurn(Turn):
     def _respond(self) -> Generator[Step, None, Finish]:
         """Call the model until it requests nothing more from this server."""
         if self._remaining is not None:
-            yield self._run_tools(left=self._remaining)
+            yield self._run_tools(remaining=self._remaining)
             yield from map(EmitItem, self._find())
             if self._waits_for_client():
                 return Finish("completed", None)
@@ -151,11 +151,11 @@ class AgenticTurn(Turn):
 
     def _run_tools(
         self,
-        buffered: Sequence[HostedCall] = (),
+        retained: Sequence[HostedCall] = (),
         approved: Sequence[Approved] = (),
-        left: Sequence[ToolCallRecord] = (),
+        remaining: Sequence[ToolCallRecord] = (),
     ) -> RunTools:
-        return RunTools(buffered, approved, left, self.usage, self._hosted.rounds)
+        return RunTools(retained, approved, remaining, self.usage, self._hosted.rounds)
 
     def _carry_out(self, ending: Finish) -> Generator[Step, None, bool]:
         """Execute the server-side calls of the model; return whether to call the model again
@@ -262,7 +262,7 @@ class AgenticTurn(Turn):
             except ClientError as error:  # this backend cannot serve it
                 self.failed(error)
                 continue
-            calls = hosted.left, hosted.sources(), hosted.call_ids(), hosted.cite_files()
+            calls = hosted.calls_left, hosted.sources(), hosted.call_ids(), hosted.cite_files()
             if built.note == STOPPED:
                 return ModelResult(Finish("max_messages", None, note=STOPPED))
             yield CallModel(
@@ -283,7 +283,7 @@ class AgenticTurn(Turn):
         """
         if self._searches >= (self.builder.request.max_tool_calls or MAX_SEARCHES):
             toolbox.drop_search()
-        toolbox.are_used_up = self._hosted.left == 0
+        toolbox.are_used_up = self._hosted.calls_left == 0
 
     def _conversation(self) -> Sequence[InputItem]:
         return joined(self.builder.items, self._created())

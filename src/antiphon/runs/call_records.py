@@ -51,32 +51,32 @@ def encoded_item(item: Any) -> Raw:
     return Raw(msgspec.json.encode(item))
 
 
-def offer_of(note: ToolCallRecord, tools: Iterable[Tool]) -> Offer:
+def offer_of_record(record: ToolCallRecord, tools: Iterable[Tool]) -> Offer:
     """Return the offer that a recorded call refers to, with its tool if the request has it."""
     return Offer(
         "",
-        note.kind,
-        note.name,
-        namespace=note.namespace,
+        record.kind,
+        record.name,
+        namespace=record.namespace,
         is_hosted=True,
-        tool=next((tool for tool in tools if _is_behind(tool, note)), None),
-        approval_request_id=note.approval_request_id,
-        container_id=note.container_id,
+        tool=next((tool for tool in tools if _is_behind(tool, record)), None),
+        approval_request_id=record.approval_request_id,
+        container_id=record.container_id,
     )
 
 
-def _is_behind(tool: Tool, note: ToolCallRecord) -> bool:
-    is_its_kind = note.kind in KINDS and is_of(note.kind, tool)
-    return is_its_kind and note.namespace in ("", getattr(tool, "server_label", ""))
+def _is_behind(tool: Tool, record: ToolCallRecord) -> bool:
+    is_its_kind = record.kind in KINDS and is_of(record.kind, tool)
+    return is_its_kind and record.namespace in ("", getattr(tool, "server_label", ""))
 
 
-def restore_done(writer: ResponseWriter, note: ToolCallRecord) -> None:
+def restore_done(writer: ResponseWriter, record: ToolCallRecord) -> None:
     """Emit an item of an earlier attempt."""
-    value = msgspec.json.decode(note.item)
+    value = msgspec.json.decode(record.item)
     passed = pass_on(writer, _opening(value))
     if passed is not None:
-        if note.sealed:
-            writer.sealed[passed.id] = note.sealed
+        if record.sealed:
+            writer.sealed[passed.id] = record.sealed
         passed.end(value)
         passed.close(None)
 

@@ -93,12 +93,12 @@ class RunTools(Struct, frozen=True):
     """Execute these calls in parallel, and emit their results.
 
     The model made them (`retained`); or they are `approved`, to be emitted first; or left by an
-    earlier attempt (`left`).
+    earlier attempt (`remaining`).
     """
 
     retained: Sequence[HostedCall] = ()
     approved: Sequence[Approved] = ()
-    left: Sequence[ToolCallRecord] = ()
+    remaining: Sequence[ToolCallRecord] = ()
     usage: Usage | None = None
     """The tokens reported so far: saved with the calls."""
     rounds: int = 0

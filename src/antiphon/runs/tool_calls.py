@@ -22,7 +22,7 @@ from antiphon.protocol.tool_bindings import Kind
 from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.call_records import (
     encoded_item,
-    offer_of,
+    offer_of_record,
     record_of,
     record_of_item,
     restore_done,
@@ -32,7 +32,7 @@ from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
 from antiphon.runs.tool_lists import NOT_HERE, list_tools
 from antiphon.runs.tool_policy import Approved, sources_of
-from antiphon.runs.tool_progress import REPORTING, cancel, ended
+from antiphon.runs.tool_progress import REPORTING, as_they_end, cancel
 from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
 from antiphon.tools.base import Use
@@ -54,8 +54,8 @@ INTERRUPTED = (
     "executed. It was not repeated. Check whether it took effect before you make it again."
 )
 UNREADABLE = HostedCall.unreadable
-LATE = "The time for tools was over before the result came."
-UNREPEATABLE: frozenset[Kind] = frozenset({"image_generation"})
+TOO_LATE = "The time for tools was over before the result came."
+TOO_EXPENSIVE: frozenset[Kind] = frozenset({"image_generation"})
 """Tools that are too expensive to call again."""
 NO_SUCH_TOOL = (
     "There is no tool of this name. Call one of those that are available, by its exact name."
@@ -71,7 +71,7 @@ class PendingCall:
     """A call that is being executed, and its record in the checkpoint."""
 
     call: HostedCall
-    note: ToolCallRecord
+    record: ToolCallRecord
     was_begun: bool = False
     """An earlier attempt may have executed it."""
 
@@ -121,22 +121,24 @@ class ToolExecutor:
             async for _ in lists:
                 yield
 
-    async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
+    async def execute(
+        self, telemetry: ResponseRecord, step: RunTools
+    ) -> AsyncGenerator[None, None]:
         """Execute calls in parallel; yield whenever one has ended."""
         self._begin()
         # All items are opened before any call runs: their order in the output is that of the
         # model's calls, and not that of their results.
         running = [
-            *map(self._retained, step.retained),
-            *(self._retained(self._approved(one)) for one in step.approved),
-            *self._restored(step.left),
+            *map(self._pending, step.retained),
+            *(self._pending(self._approved(one)) for one in step.approved),
+            *self._restored(step.remaining),
         ]
         # The checkpoint has the rest of the answer, from its first unfinished call, also items that
         # are finished: a worker that continues emits them again.
         checkpoint = self._checkpoint = Checkpoint(
-            calls=self._notes_of(running), usage=step.usage, rounds=step.rounds
+            calls=self._records_of(running), usage=step.usage, rounds=step.rounds
         )
-        calls = [one for one in running if not one.note.is_done]
+        calls = [one for one in running if not one.record.is_done]
         # The events of the open items must be in the log before the checkpoint that names them.
         yield
         if not calls:
@@ -150,7 +152,7 @@ class ToolExecutor:
         was_provided = provenance_of(self._request, self._seen(), self._unseal)
         places = asyncio.Semaphore(SIDE_BY_SIDE)
         tasks = [
-            asyncio.ensure_future(self._run(record, one, was_provided, places)) for one in calls
+            asyncio.ensure_future(self._run(telemetry, one, was_provided, places)) for one in calls
         ]
         try:
             # No task has started yet, since nothing was awaited: these events precede every result.
@@ -158,10 +160,10 @@ class ToolExecutor:
             for one in calls:
                 one.call.run()
             yield
-            reports = any(one.note.kind in REPORTING for one in calls)
+            reports = any(one.record.kind in REPORTING for one in calls)
             # A result is durable before its event is sent, and so before a client or the model
             # can use it.
-            async for is_ended in ended(tasks, self._progress if reports else None):
+            async for is_ended in as_they_end(tasks, self._progress if reports else None):
                 if is_ended:
                     await self._save(checkpoint)
                 yield
@@ -181,7 +183,7 @@ class ToolExecutor:
 
     # Starting calls.
 
-    def _retained(self, call: HostedCall) -> PendingCall:
+    def _pending(self, call: HostedCall) -> PendingCall:
         call.joins_next = any(
             _is_call(item) for _, item in self._writer.since(call.output_index + 1)
         )
@@ -196,44 +198,44 @@ class ToolExecutor:
         """
         return begin(self._writer, approved.call_id, approved.offer, approved.arguments)
 
-    def _restored(self, left: Sequence[ToolCallRecord]) -> list[PendingCall]:
+    def _restored(self, remaining: Sequence[ToolCallRecord]) -> list[PendingCall]:
         """Emit the finished calls of an earlier attempt; return those that had not finished."""
         return [
-            PendingCall(call, note, was_begun=True)
-            for note in left
-            if (call := self._restore(note)) is not None
+            PendingCall(call, record, was_begun=True)
+            for record in remaining
+            if (call := self._restore(record)) is not None
         ]
 
-    def _restore(self, note: ToolCallRecord) -> HostedCall | None:
-        if not note.is_done:
-            offer = offer_of(note, tools_of(self._request, self._seen()))
-            call = begin(self._writer, note.call_id, offer, note.arguments)
-            call.joins_next = note.joins_next
+    def _restore(self, record: ToolCallRecord) -> HostedCall | None:
+        if not record.is_done:
+            offer = offer_of_record(record, tools_of(self._request, self._seen()))
+            call = begin(self._writer, record.call_id, offer, record.arguments)
+            call.joins_next = record.joins_next
             return call
-        restore_done(self._writer, note)
+        restore_done(self._writer, record)
         return None
 
-    def _notes_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
+    def _records_of(self, running: Sequence[PendingCall]) -> list[ToolCallRecord]:
         """Return the records of the answer that contained these calls:
         those that were not emitted completely.
         """
-        notes = {one.note.index: one.note for one in running}
-        first = min(notes, default=0)
+        records = {one.record.index: one.record for one in running}
+        first = min(records, default=0)
         for index, item in self._writer.since(first):
-            if item is not None and index not in notes:
-                notes[index] = record_of_item(self._writer, index, item)
-        return [notes[index] for index in sorted(notes)]
+            if item is not None and index not in records:
+                records[index] = record_of_item(self._writer, index, item)
+        return [records[index] for index in sorted(records)]
 
     # Executing calls.
 
     async def _run(
         self,
-        record: ResponseRecord,
+        telemetry: ResponseRecord,
         one: PendingCall,
         was_provided: Callable[[str], bool],
         places: asyncio.Semaphore,
     ) -> None:
-        use = ToolUse(record, one.note.name, "extension", one.call.call_id, one.note.kind)
+        use = ToolUse(telemetry, one.record.name, "extension", one.call.call_id, one.record.kind)
         async with self._turn_in(one.call.container_id), places:
             for hand_over in self._observers.used:
                 hand_over(use)
@@ -270,17 +272,17 @@ class ToolExecutor:
 
     def _end(self, one: PendingCall, result: Result) -> None:
         item = one.call.end(result)
-        one.note.item = encoded_item(item)
-        one.note.sealed = self._writer.sealed.get(str(item.id))
-        one.note.is_done = True
+        one.record.item = encoded_item(item)
+        one.record.sealed = self._writer.sealed.get(str(item.id))
+        one.record.is_done = True
         self._checkpoint.calls += [
             record_of_item(self._writer, index, output) for index, output in one.call.outputs
         ]
 
     async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
-        kind = one.note.kind
+        kind = one.record.kind
         # At most once: a call with side effects that a dead worker may have sent is not repeated.
-        if one.was_begun and not self._is_repeatable(one.note):
+        if one.was_begun and not self._is_repeatable(one.record):
             return _failed(kind, INTERRUPTED)
         # From here on, every failure is a result: the model reads it and can react,
         # and the response continues.
@@ -296,7 +298,7 @@ class ToolExecutor:
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
         use = Use(
             tool,
-            one.note.name,
+            one.record.name,
             arguments,
             self._tenant,
             was_provided,
@@ -317,7 +319,7 @@ class ToolExecutor:
             async with asyncio.timeout_at(self._until):
                 outcome = await behind.run(use)
         except TimeoutError:
-            return _failed(kind, LATE)
+            return _failed(kind, TOO_LATE)
         except Exception as error:
             reportable(error)  # logs it; the response continues
             return _failed(kind, BROKEN)
@@ -355,15 +357,15 @@ class ToolExecutor:
         call.report(fields)
         self._progress.set()
 
-    def _is_repeatable(self, note: ToolCallRecord) -> bool:
+    def _is_repeatable(self, record: ToolCallRecord) -> bool:
         """Whether a call that may have been executed can safely be repeated."""
-        if note.kind in UNREPEATABLE:
+        if record.kind in TOO_EXPENSIVE:
             return False
-        if note.kind != "mcp":
-            return note.kind not in IN_CONTAINERS  # its code may have changed files
-        listed = lists_in(self._seen()).get(note.namespace)
+        if record.kind != "mcp":
+            return record.kind not in IN_CONTAINERS  # its code may have changed files
+        listed = lists_in(self._seen()).get(record.namespace)
         return is_repeatable(
-            next((each for each in listed.tools if each["name"] == note.name), None)
+            next((each for each in listed.tools if each["name"] == record.name), None)
             if listed
             else None
         )

@@ -235,7 +235,7 @@ class ToolPolicy:
     # Limits.
 
     @property
-    def left(self) -> int | None:
+    def calls_left(self) -> int | None:
         """How many more calls are allowed (specification section 2, `max_tool_calls`);
         None for any number.
         """

@@ -10,7 +10,7 @@ REPORTING: frozenset[Kind] = frozenset({"image_generation"})
 """Tools that report progress during a call."""
 
 
-async def ended(
+async def as_they_end(
     tasks: Sequence["asyncio.Task[Any]"], progress: asyncio.Event | None
 ) -> AsyncGenerator[bool, None]:
     """Yield True whenever a task is done, and False whenever there is `progress`.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from antiphon.sharing.cores import whole_cores
-from antiphon.sharing.offload import ended
+from antiphon.sharing.offload import wait_for_end
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 
 Input = bytes | AsyncGenerator[bytes, None]
@@ -130,7 +130,7 @@ class Child:
                 with suppress(ProcessLookupError):
                     process.kill()
             await _end(process, process.stdout)
-            await ended(writing)
+            await wait_for_end(writing)
             with suppress(
                 ConnectionError
             ):  # the child did not read everything; otherwise asyncio logs it
@@ -155,7 +155,7 @@ async def _cancelled_once(work: Coroutine[Any, Any, T]) -> T:
         await asyncio.wait({task})
     except asyncio.CancelledError:
         task.cancel()
-        await ended(task)
+        await wait_for_end(task)
         raise
     return task.result()
 

@@ -79,7 +79,7 @@ class Offload:
         try:
             await asyncio.wait({done})
         except asyncio.CancelledError:
-            await ended(done)
+            await wait_for_end(done)
             raise
         finally:
             scheduler.leave(tenant, loop.time() - begun)
@@ -95,7 +95,7 @@ class Offload:
             self._threads = None
 
 
-async def ended(done: "asyncio.Future[T]") -> None:
+async def wait_for_end(done: "asyncio.Future[T]") -> None:
     """Wait for the end, even if the wait is cancelled repeatedly."""
     while not done.done():
         with suppress(asyncio.CancelledError):

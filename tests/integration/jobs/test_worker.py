@@ -396,7 +396,7 @@ async def test_unused_reservations_are_freed(monkeypatch: pytest.MonkeyPatch) ->
     worker = Worker(created.jobs)
     worker.start()
     await eventually(
-        lambda: created.store.read(leases.retained, created.process.worker),
+        lambda: created.store.read(leases.retained_responses, created.process.worker),
         lambda one: list(one) == ["resp_mine"],
     )
     await worker.close()
@@ -413,7 +413,7 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     worker = Worker(created.jobs)
     polls = 0
-    for jump in (0.0, *[workers.LATE + 0.1] * 20, 3600.0):
+    for jump in (0.0, *[workers.LATE_CHECK + 0.1] * 20, 3600.0):
         now += jump
         await worker.poll_others()
         assert "dead" in await created.store.read(leases.beats), "expired though nobody watched it"

@@ -576,7 +576,7 @@ class TakesAtOnce(ChangedStore):
         has_expired = await self.original.expire_worker(worker, beat)
         for one in await self.read(leases.owned, worker) if has_expired else ():
             await self.write(leases.give_back, worker, one)
-        for one in await self.read(leases.retained, worker) if has_expired else ():
+        for one in await self.read(leases.retained_responses, worker) if has_expired else ():
             await self.write(leases.release, worker, one)
         return has_expired
 
@@ -724,7 +724,7 @@ class RepliesToOthers(SqliteStore):
 
 class FreesEverything(ChangedStore):
     async def release(self, worker: str, response_id: str) -> None:
-        for one in await self.read(leases.retained, worker):
+        for one in await self.read(leases.retained_responses, worker):
             await self.original.release(worker, one)
 
 

@@ -36,7 +36,7 @@ class Connection:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeats, "LATE", 0.02)
+    monkeypatch.setattr(heartbeats, "LATE_BEAT", 0.02)
     monkeypatch.setattr(heartbeats, "POLL_INTERVAL", 0.005)
 
 
@@ -68,7 +68,7 @@ async def test_a_thread_sends_heartbeats_while_something_is_locked_and_the_loop_
 async def test_it_is_silent_as_long_as_the_event_loop_beats(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(heartbeats, "LATE", PATIENCE)
+    monkeypatch.setattr(heartbeats, "LATE_BEAT", PATIENCE)
     connection = Connection()
     polls = 0
 

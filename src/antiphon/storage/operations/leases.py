@@ -50,7 +50,7 @@ def revive(worker: str | None, rows: Rows) -> Operation[None]:
 
 
 @reads("held", is_of_all=True)
-def retained(worker: str) -> Operation[list[str]]:
+def retained_responses(worker: str) -> Operation[list[str]]:
     """Return the responses for which the worker holds a conversation lock or an idempotency key."""
     return [row[0] for row in (yield from query_rows("held", worker))]
 

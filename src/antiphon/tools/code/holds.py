@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, log
 from antiphon.ids import new_id
-from antiphon.sharing.offload import ended
+from antiphon.sharing.offload import wait_for_end
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import StoredContainer
 from antiphon.storage.store import Store
@@ -126,8 +126,8 @@ class Hold:
         finally:
             working.cancel()
             renewing.cancel()
-            await ended(working)
-            await ended(renewing)
+            await wait_for_end(working)
+            await wait_for_end(renewing)
 
     async def _renew(self) -> None:
         """Renew the lease until it has ended."""
@@ -162,7 +162,7 @@ class Hold:
                 stored_containers.end_hold, self._tenant, self._container_id, self.holder
             )
         )
-        await ended(ending)
+        await wait_for_end(ending)
         if not ending.cancelled() and (error := ending.exception()) is not None:
             log.warning(
                 "The container '%s' stays locked for up to %.0f s: %s",

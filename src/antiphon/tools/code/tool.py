@@ -15,7 +15,7 @@ from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
 from antiphon.sharing.cores import whole_cores
-from antiphon.sharing.offload import ended
+from antiphon.sharing.offload import wait_for_end
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.containers import find_container
@@ -233,7 +233,7 @@ class CodeTools:
             raise CallError("overloaded", OVERLOADED, is_rejection=True)
         try:
             async with self._queues.turn(use.container_id):
-                return await self._retained(use, call)
+                return await self._while_leased(use, call)
         except ContainerBusyError as error:
             raise CallError("busy", BUSY, is_rejection=True) from error
         except LostHoldError as error:
@@ -247,7 +247,7 @@ class CodeTools:
         except TimeoutError as error:
             raise CallError("failed", SLOW) from error
 
-    async def _retained(self, use: Use, call: _Call) -> ToolResult:
+    async def _while_leased(self, use: Use, call: _Call) -> ToolResult:
         """Run a call while it holds the lease on its container."""
         hold = Hold(self._containers, use.tenant, use.container_id, self._worker)
         try:
@@ -322,7 +322,7 @@ class CodeTools:
             if is_stored:
                 self._kernels.rest(kernel)
             else:
-                await ended(asyncio.ensure_future(self._kernels.end(kernel)))
+                await wait_for_end(asyncio.ensure_future(self._kernels.end(kernel)))
         self._calls[done.ending] += 1
         notes += notes_of_files(outcome.created, outcome.left_out)
         return self._result(kernel, container, call.work, done, outcome.created, notes)
