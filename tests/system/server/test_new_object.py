@@ -28,11 +28,14 @@ ROW_SECURITY = "tests/integration/storage/postgres/test_row_security.py"
 TESTS = (
     "tests/integration/server/resources/test_labels.py",
     "tests/integration/store/test_labels.py",
+    "tests/unit/storage/test_promises.py",
+    "tests/integration/storage/sqlite/test_store.py::test_a_store_in_a_file_keeps_every_promise",
+    "tests/integration/storage/postgres/test_store.py::test_it_keeps_every_promise",
     "tests/integration/reference/test_endpoints_page.py",
     f"{ROW_SECURITY}::test_every_table_has_its_wall_or_its_reason",
     f"{ROW_SECURITY}::test_a_statement_sees_one_tenants_rows_whatever_it_contains",
 )
-"""The tests of the object on SQLite, of its page, and of its table on PostgreSQL."""
+"""The tests of the object, of its promises and its table on both databases, and of its page."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(entry, copy / entry.name, ignore=shutil.ignore_patterns("_build"))
         elif entry.name != ".git":
             (copy / entry.name).symlink_to(entry)
-    run(copy, "git", "apply", "-C1", str(PATCH))
+    run(copy, "git", "apply", "-C0", str(PATCH))
     number_last(copy / "src/antiphon/storage/sql/migrations")
     return copy
 

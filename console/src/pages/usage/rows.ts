@@ -40,6 +40,7 @@ export async function loadUsage(days: number, by: GroupBy, signal: AbortSignal):
 
 /** Return the name of a row within its group. */
 export function nameOf(row: UsageRow): string {
+  if (row.model === "") return "no model";
   return row.date ?? row.model ?? row.tenant ?? row.api_key_name ?? row.api_key ?? row.api_key_id ?? "no key";
 }
 
