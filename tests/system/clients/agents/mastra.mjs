@@ -58,5 +58,5 @@ for (const [scenario, run] of Object.entries(scenarios)) {
   } catch (error) {
     answerText = [String(error)]
   }
-  console.log(JSON.stringify({ scenario, answerText }))
+  console.log(JSON.stringify({ scenario, said: answerText }))
 }

@@ -30,35 +30,35 @@ def agent(url: str, *, streaming: bool = False, **described: Any) -> Any:
 
 
 async def text(url: str) -> list[Any]:
-    return [(await agent(url).send_request("hi")).body]
+    return [(await agent(url).ask("hi")).body]
 
 
 async def stream(url: str) -> list[Any]:
     pieces: list[str] = []
     events = MemoryStream()
     events.where(ModelMessageChunk).subscribe(lambda event: pieces.append(event.content))
-    reply = await agent(url, streaming=True).send_request("hi", stream=events)
+    reply = await agent(url, streaming=True).ask("hi", stream=events)
     return [reply.body, len(pieces) > 1, "".join(pieces)]
 
 
 async def tool(url: str) -> list[Any]:
-    plain = await agent(url, tools=[add]).send_request("What is 1 + 2?")
-    streamed = await agent(url, streaming=True, tools=[add]).send_request("What is 1 + 2?")
+    plain = await agent(url, tools=[add]).ask("What is 1 + 2?")
+    streamed = await agent(url, streaming=True, tools=[add]).ask("What is 1 + 2?")
     return [plain.body, streamed.body]
 
 
 async def schema(url: str) -> list[Any]:
-    reply = await agent(url, response_schema=Place).send_request("Where?")
+    reply = await agent(url, response_schema=Place).ask("Where?")
     return [(await reply.content()).model_dump()]
 
 
 async def chain(url: str) -> list[Any]:
-    first = await agent(url).send_request("hi")
-    return [first.body, (await first.send_request("again")).body]
+    first = await agent(url).ask("hi")
+    return [first.body, (await first.ask("again")).body]
 
 
 async def hosted(url: str) -> list[Any]:
-    return [(await agent(url, tools=[WebSearchTool()]).send_request("When is high water?")).body]
+    return [(await agent(url, tools=[WebSearchTool()]).ask("When is high water?")).body]
 
 
 scenarios.run(text, stream, tool, schema, chain, hosted)
