@@ -16,8 +16,6 @@ from typing import Any
 
 from msgspec.json import encode
 
-from antiphon.errors import BackendError
-from antiphon.protocol.json_members import decode_value
 from antiphon.translation.from_messages_api.blocks import BlockReader, Delta, merged
 from antiphon.translation.from_messages_api.ending import (
     chat_error,
@@ -25,6 +23,7 @@ from antiphon.translation.from_messages_api.ending import (
     finish_reason,
     joined_usage,
 )
+from antiphon.translation.json_events import decode_event
 from antiphon.translation.wire import EventDecoder
 
 DONE = b"data: [DONE]\n\n"
@@ -72,7 +71,7 @@ class MessagesAnswer:
 
         Raises as `feed`.
         """
-        answer = _object(data)
+        answer = decode_event(data)
         if answer.get("type") == "error":
             return _encode({"error": chat_error(answer)})
         self._note(answer)
@@ -94,7 +93,7 @@ class MessagesAnswer:
     def _read(self, data: bytes) -> Iterator[bytes]:
         if self._is_over:
             return
-        event = _object(data)
+        event = decode_event(data)
         kind = event.get("type")
         if kind == "message_stop":
             yield from self._end()
@@ -149,24 +148,6 @@ class MessagesAnswer:
             delta = {"role": "assistant", **delta}
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return _event({**self._head, "choices": [choice]})
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        value = decode_value(data)
-    except (ValueError, RecursionError):
-        value = _decode_by_hand(data)
-    if not isinstance(value, dict):
-        raise BackendError("The backend sent an event that is not a JSON object.")
-    return value
-
-
-def _decode_by_hand(data: bytes) -> Any:
-    """Return JSON that can have half a character: the other half is in the next event."""
-    try:
-        return json.loads(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise BackendError("The backend sent an event that is not valid JSON.") from error
 
 
 def _encode(value: Any) -> bytes:

@@ -15,9 +15,11 @@ from antiphon.errors import BackendError
 from antiphon.protocol.chat import read_error
 from antiphon.protocol.items.content import MAX_CALL_ID
 from antiphon.protocol.validation.call_rules import CALLS
+from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.from_responses.item import PassedItem
 from antiphon.translation.from_responses.items import pass_on
-from antiphon.translation.from_responses.values import decode_event, dicts, read_usage, text
+from antiphon.translation.from_responses.values import dicts, read_usage, text
+from antiphon.translation.json_events import decode_event
 from antiphon.translation.wire import Finish, FinishReason
 from antiphon.translation.writer import ResponseWriter
 
@@ -105,7 +107,7 @@ class ResponsesStream:
         """Read the data of one event, or a non-streamed answer. Raises `BackendError` for anything
         but a JSON object.
         """
-        self.feed(decode_event(data))
+        self.feed(decode_event(data, repaired))
 
     def read_run(self, events: Sequence[bytes], start: int) -> int:
         """Read one event; return that it is one.

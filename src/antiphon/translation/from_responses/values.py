@@ -2,14 +2,13 @@
 section 5).
 """
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
 
 import msgspec
 from msgspec import UNSET
 
-from antiphon.errors import BackendError, log
+from antiphon.errors import log
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import (
     Compaction,
@@ -18,9 +17,7 @@ from antiphon.protocol.items.messages import (
     InputItem,
     ItemReference,
 )
-from antiphon.protocol.json_members import decode_value
 from antiphon.translation.from_chat.reader import read_usage as read_counts
-from antiphon.translation.from_chat.text_filters import repaired
 
 FINAL = frozenset({"completed", "incomplete", "failed"})
 """Statuses that are final."""
@@ -57,27 +54,6 @@ _NULLABLE = frozenset(
     {"call_id", "results", "outputs", "result", "output", "error", "approval_request_id"}
 )
 """Fields for which null is sent (recorded)."""
-
-
-def decode_event(data: bytes) -> dict[str, Any]:
-    """Return the event or non-streamed answer in these bytes.
-
-    Raises `BackendError` for anything but a JSON object.
-    """
-    try:
-        value = decode_value(data)
-    except (ValueError, RecursionError):
-        value = _decode_by_hand(data)
-    if not isinstance(value, dict):
-        raise BackendError("The backend sent an event that is not a JSON object.")
-    return value
-
-
-def _decode_by_hand(data: bytes) -> Any:
-    try:
-        return repaired(json.loads(data.decode("utf-8", "replace")))
-    except (ValueError, RecursionError) as error:
-        raise BackendError("The backend sent an event that is not valid JSON.") from error
 
 
 def read_item(value: Mapping[str, Any]) -> Item | None:
