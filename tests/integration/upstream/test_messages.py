@@ -3,6 +3,7 @@ clients see.
 """
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -360,6 +361,16 @@ async def test_chat_completions_are_answered_too() -> None:
         assert json.loads(choice.message.tool_calls[0].function.arguments) == {"place": "A"}
         assert choice.message.reasoning_content == "I must look."
         assert completion.usage.prompt_tokens == 127
+
+
+async def test_a_file_of_a_chat_completion_is_read_here() -> None:
+    data = "data:text/plain;base64," + base64.b64encode(b"High water is at nine.").decode()
+    file = {"type": "file", "file": {"filename": "tides.txt", "file_data": data}}
+    async with serving(answering([text("Nine.")])) as claude:
+        await claude.chat(messages=[{"role": "user", "content": [file]}])
+
+        (message,) = claude.sent["messages"]
+        assert "High water is at nine." in message["content"][0]["text"]
 
 
 async def test_the_stop_of_a_chat_completion_ends_its_text() -> None:
