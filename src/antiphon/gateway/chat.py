@@ -24,7 +24,7 @@ from antiphon.sharing.recent import Recent
 from antiphon.tools.registry import KINDS
 from antiphon.translation.chat_front.chunks import DONE, ChunkEncoder, frame
 from antiphon.translation.chat_front.completion import completion_of, unanswerable
-from antiphon.translation.chat_front.request import Translated, check_answers, read_chat
+from antiphon.translation.chat_front.request import ChatRequest, check_answers, read_chat
 from antiphon.translation.chat_front.view import ChatView
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.router import Route
@@ -32,11 +32,11 @@ from antiphon.upstream.router import Route
 __all__ = [
     "DONE",
     "ChatFront",
+    "ChatRequest",
     "ChatView",
     "ChunkEncoder",
     "RunInsteadError",
-    "Spent",
-    "Translated",
+    "TotalUse",
     "completion_of",
     "frame",
     "unanswerable",
@@ -50,7 +50,7 @@ REASONING = 16 * 1024 * 1024
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
-class Spent:
+class TotalUse:
     """What all answers of a completion used together."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
@@ -123,7 +123,7 @@ class ChatFront:
             for name, tool in KINDS.items()
         )
 
-    async def read(self, tenant: str, request: JsonObject, size: int) -> Translated:
+    async def read(self, tenant: str, request: JsonObject, size: int) -> ChatRequest:
         """Return a request of `size` bytes as one for a response. Raises `ClientError` (400)."""
         models = self._parts.models
         read = partial(read_chat, request, partial(self._restored, tenant), models.accepts)

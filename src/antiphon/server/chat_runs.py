@@ -18,10 +18,10 @@ from antiphon.gateway import (
 )
 from antiphon.gateway.chat import (
     DONE,
+    ChatRequest,
     ChunkEncoder,
     RunInsteadError,
-    Spent,
-    Translated,
+    TotalUse,
     completion_of,
     frame,
     unanswerable,
@@ -99,10 +99,10 @@ class ChatRun:
         except AntiphonError as error:
             raise wanted.view.named(error) from None
 
-    async def _send(self, sink: ReplySink, wanted: Translated) -> None:
+    async def _send(self, sink: ReplySink, wanted: ChatRequest) -> None:
         runs = [await self._begin(wanted) for _ in range(wanted.view.answers)]
         if self._lease is not None:
-            self._lease.watch(Spent(runs))
+            self._lease.watch(TotalUse(runs))
         completion_id = self._gateway.new_id("chatcmpl").replace("_", "-", 1)
         out = _Output(sink, runs[0], is_stream=wanted.view.is_stream)
         into = out if self._recorder is None else self._recorder.into(out)
@@ -117,7 +117,7 @@ class ChatRun:
         for run in runs:
             self._gateway.chat.remember(self._http.tenant, run.response)
 
-    async def _begin(self, wanted: Translated) -> Run:
+    async def _begin(self, wanted: ChatRequest) -> Run:
         request: Any = wanted.request
         if self._http.uses_cache is not None or CACHE_HEADER in self._http.headers:
             request = with_cache(self._http, request)
@@ -227,7 +227,7 @@ class _ChunkStream(EventStream):
     """The events of runs as chunks."""
 
     def __init__(
-        self, answers: _Answers, wanted: Translated, completion_id: str, out: PassthroughSink
+        self, answers: _Answers, wanted: ChatRequest, completion_id: str, out: PassthroughSink
     ) -> None:
         super().__init__(answers)  # type: ignore[arg-type] # as far as this class uses a run
         self._answers = answers

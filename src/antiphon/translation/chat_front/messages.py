@@ -23,7 +23,7 @@ def call_id_of(value: Any) -> str:
     return "call_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-class MessageReader:
+class ChatMessageReader:
     """Reads messages in order. `items` are the result, and `places` the message of each."""
 
     def __init__(self, restore: Restore) -> None:
@@ -168,11 +168,11 @@ class MessageReader:
         return [{"type": "output_text", "text": text, "annotations": []} for text in texts]
 
 
-_READERS: dict[str, Callable[[MessageReader, dict[str, Any]], None]] = {
-    "system": MessageReader._developer,
-    "developer": MessageReader._developer,
-    "user": MessageReader._user,
-    "assistant": MessageReader._assistant,
-    "tool": MessageReader._tool,
-    "function": MessageReader._legacy_result,
+_READERS: dict[str, Callable[[ChatMessageReader, dict[str, Any]], None]] = {
+    "system": ChatMessageReader._developer,
+    "developer": ChatMessageReader._developer,
+    "user": ChatMessageReader._user,
+    "assistant": ChatMessageReader._assistant,
+    "tool": ChatMessageReader._tool,
+    "function": ChatMessageReader._legacy_result,
 }

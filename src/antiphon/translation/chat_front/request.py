@@ -11,7 +11,7 @@ from antiphon.protocol.requests import CreateResponse, TranslatedRequest
 from antiphon.protocol.tools import AnyTool, CodeInterpreterTool, McpTool, ShellTool
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import read_request
-from antiphon.translation.chat_front.messages import MessageReader, Restore
+from antiphon.translation.chat_front.messages import ChatMessageReader, Restore
 from antiphon.translation.chat_front.view import ChatView, invalid, unsupported
 
 MOST_ANSWERS = 8
@@ -45,7 +45,7 @@ SIDE_EFFECTS = (McpTool, CodeInterpreterTool, ShellTool)
 """Tools of a server with calls that can change something: several answers repeat them."""
 
 
-class Translated(Struct, frozen=True):
+class ChatRequest(Struct, frozen=True):
     """A request for a response, and how its answer is written."""
 
     request: TranslatedRequest
@@ -54,7 +54,7 @@ class Translated(Struct, frozen=True):
 
 def read_chat(
     body: Mapping[str, Any], restore: Restore, takes: Callable[[str], bool] | None = None
-) -> Translated:
+) -> ChatRequest:
     """Return a checked body of `POST /chat/completions` as a request for a response that is not
     stored.
 
@@ -63,7 +63,7 @@ def read_chat(
     """
     body = {name: value for name, value in body.items() if value is not None}
     _check_unsupported(body)
-    reader = MessageReader(restore)
+    reader = ChatMessageReader(restore)
     reader.read(body["messages"])
     is_legacy = "functions" in body and "tools" not in body
     limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in body), "")
@@ -93,7 +93,7 @@ def read_chat(
     # Set afterwards: a response needs at least 16 tokens, and a completion does not.
     request.max_output_tokens = most if (most := body.get(limit, 0)) > 0 else None
     last = reader.items[-1]
-    return Translated(
+    return ChatRequest(
         TranslatedRequest(
             **asdict(request),
             stop=_stops(body.get("stop")),

@@ -28,7 +28,7 @@ THOUGHTS: Mapping[str, Sequence[str]] = {
 """The fields of each block of thinking; the last one is what the backend checks."""
 
 
-class Conversation:
+class SentConversation:
     """A conversation, built message by message: `system` has its instructions as blocks, `messages`
     the rest.
 

@@ -21,7 +21,7 @@ from antiphon.translation.dialects.dialect import EFFORTS
 from antiphon.translation.to_chat_completions.request import output_cap
 from antiphon.translation.to_chat_completions.schemas import projected
 from antiphon.translation.to_messages_api.caching import mark
-from antiphon.translation.to_messages_api.conversation import Conversation
+from antiphon.translation.to_messages_api.conversation import SentConversation
 from antiphon.translation.to_messages_api.form import MessagesForm
 
 Body = dict[str, Any]
@@ -83,7 +83,7 @@ def messages_request(chat: Mapping[str, Any], form: MessagesForm) -> Body:
             code="unsupported_value",
             param="n",
         )
-    conversation = Conversation(chat.get("messages") or (), with_thinking=form.with_thinking)
+    conversation = SentConversation(chat.get("messages") or (), with_thinking=form.with_thinking)
     answer_format = _format(chat.get("response_format"), form)
     if isinstance(answer_format, str):
         conversation.system.append({"type": "text", "text": answer_format})

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.translation.to_messages_api.conversation import Conversation
+from antiphon.translation.to_messages_api.conversation import SentConversation
 
 HI = {"role": "user", "content": "Hi"}
 
 
 def messages(*chat: dict[str, Any], **options: Any) -> list[tuple[str, list[dict[str, Any]]]]:
-    return [(one["role"], one["content"]) for one in Conversation(chat, **options).messages]
+    return [(one["role"], one["content"]) for one in SentConversation(chat, **options).messages]
 
 
 def text(words: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def used(call_id: str, **arguments: Any) -> dict[str, Any]:
 
 
 def test_instructions_are_apart_from_the_messages() -> None:
-    conversation = Conversation(
+    conversation = SentConversation(
         [{"role": "system", "content": "Be kind."}, {"role": "developer", "content": "Rhyme."}, HI]
     )
 
@@ -58,7 +58,7 @@ def test_later_instructions_stay_in_their_place() -> None:
 
 
 def test_instructions_alone_are_the_question() -> None:
-    conversation = Conversation([{"role": "system", "content": "Say hello."}])
+    conversation = SentConversation([{"role": "system", "content": "Say hello."}])
 
     assert conversation.system == []
     assert conversation.messages == [{"role": "user", "content": [text("Say hello.")]}]
