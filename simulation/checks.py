@@ -1,0 +1,178 @@
+"""What must be true: after each statement of the store, and at the end."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.jobs.queue import MOST_CRASHES
+from simulation.backend import text_for
+from simulation.clients import OPEN, Record
+from simulation.promises import Frames, lost_frames, lost_turns, text_of, unsound
+
+TRIGGERS = """
+CREATE TEMP TRIGGER one_end AFTER UPDATE OF status ON responses
+WHEN OLD.status NOT IN ('queued', 'in_progress') AND NEW.status <> OLD.status
+BEGIN SELECT violated(OLD.id || ' ended as ' || OLD.status || ', then as ' || NEW.status); END;
+
+CREATE TEMP TRIGGER ended_without_job AFTER UPDATE OF status ON responses
+WHEN
+    NEW.status NOT IN ('queued', 'in_progress')
+    AND EXISTS (SELECT 1 FROM jobs WHERE response = NEW.seq)
+BEGIN SELECT violated(NEW.id || ' ended while it had a job'); END;
+
+CREATE TEMP TRIGGER rising_version AFTER UPDATE ON jobs
+WHEN NEW.version <= OLD.version
+BEGIN SELECT violated('the version of job ' || OLD.response || ' did not rise'); END;
+
+CREATE TEMP TRIGGER rising_number AFTER UPDATE OF next_number ON jobs
+WHEN NEW.next_number < OLD.next_number
+BEGIN SELECT violated('job ' || OLD.response || ' would send a number twice'); END;
+
+CREATE TEMP TRIGGER one_owner AFTER UPDATE OF owner ON jobs
+WHEN
+    OLD.owner IS NOT NULL AND NEW.owner IS NOT NULL AND NEW.owner <> OLD.owner
+    AND coalesce((SELECT expired FROM workers WHERE id = OLD.owner), 0) = 0
+BEGIN SELECT violated('job ' || OLD.response || ' was taken from a worker that is alive'); END;
+
+CREATE TEMP TRIGGER one_holder AFTER UPDATE OF holder ON conversations
+WHEN
+    OLD.holder IS NOT NULL AND NEW.holder IS NOT NULL AND NEW.holder <> OLD.holder
+    AND (
+        OLD.owner IS NULL
+        OR coalesce((SELECT expired FROM workers WHERE id = OLD.owner), 0) = 0
+    )
+BEGIN SELECT violated(OLD.id || ' was taken from a response that holds it'); END;
+
+CREATE TEMP TRIGGER silent AFTER UPDATE OF expired ON workers
+WHEN NEW.expired = 1 AND OLD.expired = 0
+BEGIN SELECT expired(NEW.id); END;
+
+CREATE TEMP TRIGGER silent_at_first AFTER INSERT ON workers
+WHEN NEW.expired = 1
+BEGIN SELECT expired(NEW.id); END;
+
+CREATE TEMP TRIGGER rising_event AFTER INSERT ON events
+WHEN EXISTS (
+    SELECT 1 FROM events
+    WHERE response = NEW.response AND last >= NEW.number AND number <> NEW.number
+)
+BEGIN SELECT violated('event ' || NEW.number || ' of ' || NEW.response || ' is not the last'); END;
+"""
+
+EXPIRED = "SELECT id FROM workers WHERE expired = 1"
+
+AT_REST: Mapping[str, str] = {
+    "jobs": "SELECT count(*) FROM jobs",
+    # An expired worker keeps its leases until another one takes them.
+    "locked conversations": f"""
+        SELECT count(*) FROM conversations
+        WHERE holder IS NOT NULL AND (owner IS NULL OR owner NOT IN ({EXPIRED}))
+    """,
+    "reserved keys": f"""
+        SELECT count(*) FROM idempotency_keys
+        WHERE reply IS NULL AND (owner IS NULL OR owner NOT IN ({EXPIRED}))
+    """,
+    "responses in progress": (
+        "SELECT count(*) FROM responses WHERE status IN ('queued', 'in_progress')"
+    ),
+    "wrong sizes of tenants": """
+        SELECT count(*) FROM tenant_sizes WHERE bytes <> (
+            SELECT coalesce(sum(length(body) + item_bytes + log_bytes), 0) FROM responses
+            WHERE responses.tenant = tenant_sizes.tenant
+        ) + (
+            SELECT coalesce(sum(length(metadata) + item_bytes), 0) FROM conversations
+            WHERE conversations.tenant = tenant_sizes.tenant
+        ) + (
+            SELECT coalesce(sum(coalesce(length(reply), 0)), 0) FROM idempotency_keys
+            WHERE idempotency_keys.tenant = tenant_sizes.tenant
+        )
+    """,
+    "items without a response": """
+        SELECT count(*) FROM items WHERE response NOT IN (SELECT seq FROM responses)
+    """,
+}
+"""What the store must not have once everything has ended."""
+
+
+def watch(
+    connection: sqlite3.Connection,
+    violated: Callable[[str], None],
+    expired: Callable[[str], None],
+) -> None:
+    """Call these functions when a statement breaks an invariant, or expires a worker."""
+    connection.create_function("violated", 1, violated)
+    connection.create_function("expired", 1, expired)
+    connection.executescript(TRIGGERS)
+
+
+def remains(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what the store still has at rest."""
+    for name, query in AT_REST.items():
+        (count,) = connection.execute(query).fetchone()
+        if count:
+            yield f"the store has {count} {name} at rest"
+
+
+@dataclass(slots=True)
+class Afterwards:
+    """What the servers return once everything has ended."""
+
+    responses: dict[str, dict[str, Any] | None]
+    replays: dict[str, list[Frames]]
+    items: dict[str, list[dict[str, Any]] | None]
+
+
+@dataclass(slots=True)
+class Excuses:
+    """What may have happened to a response."""
+
+    are_backends_bad: bool
+    is_store_bad: bool
+    """A client can receive an error for a response that is stored, if the store cannot be asked."""
+    crashes: int
+
+
+def broken(record: Record, after: Afterwards, excuses: Excuses) -> Iterator[str]:
+    """Yield each promise that was broken."""
+    yield from record.refused
+    for response_id, question in record.questions.items():
+        yield from _lost(response_id, question, record, after, excuses)
+    for key, ids in record.keyed.items():
+        if len(ids) > 1:
+            yield f"the key {key} created {sorted(ids)}"
+    for conversation_id, questions in record.turns.items():
+        yield from lost_turns(conversation_id, questions, after.items[conversation_id])
+    for reading in record.readings:
+        replays = after.replays[reading.response_id]
+        response = after.responses.get(reading.response_id)
+        yield from unsound(reading.response_id, replays, response)
+        yield from lost_frames(reading, dict(replays[0]))
+
+
+def _lost(
+    response_id: str, question: str, record: Record, after: Afterwards, excuses: Excuses
+) -> Iterator[str]:
+    response = after.responses.get(response_id)
+    if response is None and record.ends[response_id] == {"failed"}:
+        return  # its client received the error of a store that failed
+    if response is None:
+        yield f"{response_id} was acknowledged and is unknown"
+        return
+    status = response["status"]
+    if status in OPEN:
+        yield f"{response_id} is still {status}"
+    ends = record.ends[response_id] | {status}
+    if excuses.is_store_bad and response_id not in record.background:
+        ends = {status}
+    if len(ends) > 1:
+        yield f"{response_id} ended as {sorted(ends)}"
+    if status == "completed" and text_of(response) != text_for(question):
+        yield f"{response_id} contains {text_of(response)!r} instead of {text_for(question)!r}"
+    returned = record.bodies.get(response_id)
+    if returned is not None and returned | {"output_text": ""} != response | {"output_text": ""}:
+        yield f"{response_id} was returned as {returned}, and is {response}"
+    is_excused = excuses.are_backends_bad or excuses.crashes >= MOST_CRASHES
+    expected = {"completed"} | ({"cancelled"} if response_id in record.cancelled else set())
+    if response_id in record.background and status not in expected and not is_excused:
+        yield f"{response_id} is {status}: {response['error']}"
