@@ -13,7 +13,8 @@ import socket
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
@@ -28,7 +29,7 @@ from antiphon.build.backends import backends_of
 from antiphon.build.code import sandbox_problem
 from antiphon.build.files import check_files
 from antiphon.build.images import check_images, images_key
-from antiphon.build.models import unknown_models
+from antiphon.build.models import hidden_models, unknown_models
 from antiphon.build.tools import outside_tools_of
 from antiphon.build.tracing import tracing_of
 from antiphon.cli.error_output import reason_of
@@ -39,6 +40,7 @@ from antiphon.errors import AntiphonError, BackendError, ConfigError, redacted
 from antiphon.extras import EXTRAS, USERS, is_installed
 from antiphon.http_server.host import WEBSOCKET
 from antiphon.jobs.cleaner import MOST_SKEW, differs
+from antiphon.jobs.known_agents import KnownAgents
 from antiphon.packages import described, problem_with
 from antiphon.sharing.compression import ZSTD
 from antiphon.storage.open import creates_file, open_store, schema_of
@@ -247,6 +249,24 @@ async def _backends(settings: Settings, found: list[Finding]) -> None:
         Finding("backends", "problem", sentence, advice)
         for sentence in unknown_models(settings, registry)
     ]
+    found += [
+        Finding("backends", "problem", sentence)
+        for sentence in hidden_models(await _agents(settings), registry)
+    ]
+
+
+async def _agents(settings: Settings) -> Collection[str]:
+    """Return the agents of the settings, and of running workers if the store can be read."""
+    agents = KnownAgents(settings.agents)
+    with suppress(AntiphonError):  # the check of the store reports it
+        schema = None if creates_file(settings.store) else await schema_of(settings.store)
+        if schema is not None and schema.found == schema.newest:
+            store = await open_store(settings.store)
+            try:
+                await agents.refresh(store)
+            finally:
+                await store.close()
+    return agents.names
 
 
 async def _list_models(registry: ModelRegistry, backend: Backend, found: list[Finding]) -> None:

@@ -31,6 +31,7 @@ FORM: Mapping[str, Any] = {
 
 COMMANDS = {
     "serve": "serving.serve",
+    "worker": "worker.worker",
     "models": "models.app",
     "status": "status.status",
     "doctor": "doctor.doctor",
@@ -49,13 +50,14 @@ COMMANDS = {
     "stores": "stores.app",
     "webhooks": "webhooks.app",
     "verify": "verify.app",
+    "trust-report": "trust_report.trust_report",
     "demo-backend": "demo_backend.demo_backend",
 }
 """The module and function of each command, in the order of the help. Each is imported only when it
 is used.
 """
 
-NEEDED: Mapping[str, str] = {"demo-backend": "demo-backend"}
+NEEDED: Mapping[str, str] = {"demo-backend": "demo-backend", "trust-report": "demo-backend"}
 """The extra that a command needs."""
 
 VERIFY = "verify"

@@ -155,8 +155,8 @@ def forget(
 ) -> None:
     """Delete the stored profile of a model, and the lessons about it.
 
-    Lessons are what refusals of its backends taught. A running server forgets them within half a
-    minute.
+    Lessons are what refusals of its backends taught. Running servers forget them within
+    seconds.
 
     Examples:
       antiphon models forget qwen3

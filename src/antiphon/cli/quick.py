@@ -19,6 +19,7 @@ FLAGS: Mapping[str, Callable[[str], Any]] = {
     "backend": str,
     "store": str,
     "workers": _number,
+    "agents": str,
     "config": Path,
 }
 """The type of each flag. `cli/serving.py` has their help, and a test compares the two."""

@@ -18,8 +18,9 @@ from rich.text import Text
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import ConfigError
-from antiphon.objects.response_list import displayed
-from antiphon.query.response_filters import FilterError, Filters, parse_filters
+from antiphon.objects.response_list import displayed, too_many
+from antiphon.query.conditions import Filters
+from antiphon.query.response_filters import FilterError, parse_filters
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import Facts, FactsQuery
@@ -58,7 +59,8 @@ def responses(
     """List responses from the store, newest first.
 
     Shows when each response was created, its status and error, its duration, the time to the first
-    token, its tokens, model, backend, ID, and the beginning of its input.
+    token, its tokens, model, backend, ID, and the beginning of its input. A filter `sort:` changes
+    the order.
 
     Examples:
       antiphon responses --limit 5
@@ -91,6 +93,8 @@ async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Fac
             page = await store.read(
                 facts_page.page, tenant, FactsQuery(limit - len(found), after, filters=filters)
             )
+            if page.sortable_since is not None:
+                raise ConfigError(f"--q: {too_many(filters, page.sortable_since)}")
             found += page.facts
             if not page.read_to:
                 break

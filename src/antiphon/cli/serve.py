@@ -6,9 +6,10 @@ import json
 import resource
 import shlex
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,25 +17,23 @@ from urllib.parse import urlsplit
 
 from antiphon.build import Application, build
 from antiphon.build.hosting import app_of, limits_of
-from antiphon.build.models import unknown_models
-from antiphon.cli.error_output import cannot_listen
+from antiphon.build.models import hidden_models, unknown_models
+from antiphon.cli.listeners import listener_at, serve_watchers
 from antiphon.cli.logs import begin_log, log_loop_errors
 from antiphon.cli.model_names import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import reachable, read_settings
-from antiphon.cli.workers import ServerMemory, supervise
+from antiphon.cli.workers import Member, ServerMemory, supervise
 from antiphon.config import Settings, listen_address, settings_file
-from antiphon.errors import ConfigError, log, redacted
+from antiphon.errors import ConfigError, StoreError, log, redacted
 from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
-from antiphon.http_server.host import BACKLOG, WEBSOCKET, UvicornHost
+from antiphon.http_server.host import WEBSOCKET, UvicornHost
 from antiphon.http_server.workers import Workers
 from antiphon.packages import load_optional, problem_with
-from antiphon.server.application import create_watch_app
 from antiphon.server.console import is_built
-from antiphon.server.limits import ServerLimits, hosts_of
 from antiphon.server.resources.monitoring import metrics_topic, status_topic
-from antiphon.storage.open import creates_file, open_store
+from antiphon.storage.open import creates_file, is_in_memory, open_store
 from antiphon.storage.operations import api_keys
 from antiphon.upstream.backend_state import NOT_REQUESTED, BackendState
 from antiphon.version import __version__
@@ -45,8 +44,14 @@ if TYPE_CHECKING:
 DISPLAYED = 8
 """Models of a backend that the ready line names."""
 
-MEMORY = {"sqlite://", "sqlite:///:memory:"}
-"""Stores that only one process can use."""
+AGENTS = "The worker of agents"
+"""The process with `--agents`, in the log."""
+
+START = 10.0
+"""Seconds that the ready line waits for the worker of agents."""
+
+CHECK_EVERY = 0.05
+"""Seconds between two checks whether this worker runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +69,13 @@ def serve(
     backend: list[str] | None = None,
     store: str | None = None,
     workers: int | None = None,
+    agents: str | None = None,
     config: Path | None = None,
 ) -> int:
-    """Run the server until a signal stops it; return the exit code. Raises `ConfigError`."""
+    """Run the server until a signal stops it, and a worker of `agents`; return the exit code.
+
+    Raises `ConfigError`.
+    """
     file: Path | None = None
 
     def read() -> Settings:
@@ -84,7 +93,7 @@ def serve(
         asyncio.run(_check_keys(settings))
         memory.had_keys = True
     with _listen(settings) as listeners:
-        if settings.workers == 1:
+        if settings.workers == 1 and agents is None:
             _run(current, listeners, memory)
             return 0
         from tempfile import TemporaryDirectory  # noqa: PLC0415 - for several processes only
@@ -92,12 +101,20 @@ def serve(
         _check_shared(settings)
         # Only its owner has access; each process has a socket in it for the others.
         with TemporaryDirectory(prefix="antiphon-") as folder:
-            return supervise(
-                settings.workers,
-                lambda number: _run(current, listeners, memory, number, Path(folder)),
-                current.renew,
-                memory,
-            )
+            members = [
+                Member(
+                    f"Worker {number}",
+                    partial(
+                        _run, current, listeners, memory, number, Path(folder), agents is not None
+                    ),
+                    lambda: memory.was_ready,
+                )
+                for number in range(settings.workers)
+            ]
+            if agents is not None:
+                run = partial(_run_agents, current, agents, memory, Path(folder))
+                members.append(Member(AGENTS, run, lambda: memory.had_agents, is_last=True))
+            return supervise(members, current.renew)
 
 
 def _is_loopback(host: str) -> bool:
@@ -129,11 +146,36 @@ async def _has_keys(url: str) -> bool:
 
 
 def _check_shared(settings: Settings) -> None:
-    if settings.store in MEMORY:
+    if is_in_memory(settings.store):
         raise ConfigError(
-            "Several workers need a shared store, but the store is in memory. "
+            "Several processes need a shared store, but the store is in memory. "
             "Set `store` to a file or a PostgreSQL database."
         )
+
+
+def _run_agents(current: Current, target: str, memory: ServerMemory, folder: Path) -> None:
+    """Run the process of the agents. Only this process imports them: if they end it, the server
+    continues.
+    """
+    from antiphon.agents.execution import AgentWorker  # noqa: PLC0415 - for agents alone
+    from antiphon.cli.agents import CONCURRENCY, agents_of, run_agents  # noqa: PLC0415 - for agents alone
+
+    agents = AgentWorker(agents_of(target), CONCURRENCY)
+
+    @asynccontextmanager
+    async def report(application: Application) -> AsyncIterator[None]:
+        gateway = application.gateway
+        topics = metrics_topic(gateway, "agents"), status_topic(gateway, serves=False)
+        workers = Workers(folder, "agents", *topics, log=log)
+        await workers.start()
+        memory.had_agents = True
+        _print(f"Antiphon {__version__} runs the agents {', '.join(agents.names)}.")
+        try:
+            yield
+        finally:
+            await workers.close()
+
+    run_agents(current, agents, report)
 
 
 def _run(
@@ -142,9 +184,10 @@ def _run(
     memory: ServerMemory,
     number: int = 0,
     folder: Path | None = None,
+    has_agents: bool = False,
 ) -> None:
     """Run one of the processes that serve the port."""
-    serving = _serve(current, listeners, memory, number, folder)
+    serving = _serve(current, listeners, memory, number, folder, has_agents)
     if uvloop := load_optional("uvloop"):
         uvloop.run(serving)
         return
@@ -154,7 +197,12 @@ def _run(
 
 
 async def _serve(
-    current: Current, listeners: Listeners, memory: ServerMemory, number: int, folder: Path | None
+    current: Current,
+    listeners: Listeners,
+    memory: ServerMemory,
+    number: int,
+    folder: Path | None,
+    has_agents: bool,
 ) -> None:
     log_loop_errors()
     settings = current.settings
@@ -182,9 +230,14 @@ async def _serve(
         serving = asyncio.create_task(host.serve([listeners.api]))
         await host.listening.wait()
         if listeners.watch is not None:
-            watch = await _serve_watchers(application, settings, listeners.watch, workers)
+            watched, _ = listen_address(settings.metrics_listen)
+            watch = await serve_watchers(
+                application, watched, listeners.watch, workers, has_metrics=settings.metrics
+            )
         memory.was_ready = True
         if number == 0:
+            if has_agents:
+                await _await_agents(memory, serving)
             await _announce(current, listeners, application)
         # The objects that exist now are never freed: if the collector skips them, a request takes 6
         # % less CPU. A request leaves almost no cycles, so a collection after every 700 objects is
@@ -238,38 +291,22 @@ def _allow_connections() -> None:
 def _listen(settings: Settings) -> Iterator[Listeners]:
     """Listen until the end of the block. Raises `ConfigError` if a port is not available."""
     with ExitStack() as stack:
-        api = stack.enter_context(_listener(settings.host, settings.port))
+        api = stack.enter_context(listener_at(settings.host, settings.port))
         if not settings.metrics_listen:
             yield Listeners(api)
             return
         host, port = listen_address(settings.metrics_listen)
-        yield Listeners(api, stack.enter_context(_listener(host, port, "metrics_listen")))
+        yield Listeners(api, stack.enter_context(listener_at(host, port, "metrics_listen")))
 
 
-def _listener(host: str, port: int, setting: str = "") -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        raise cannot_listen(host, port, error, setting) from error
-
-
-async def _serve_watchers(
-    application: Application, settings: Settings, listener: socket.socket, workers: Workers | None
-) -> "WatchServer":
-    """Serve the metrics on a separate listener."""
-    from antiphon.http_server.watch_server import WatchServer  # noqa: PLC0415 - for servers with this listener
-
-    host, _ = listen_address(settings.metrics_listen)
-    limits = ServerLimits(
-        hosts=hosts_of(host, ())
-    )  # probes use the address of a pod, not a name of the API
-    app = create_watch_app(
-        application.gateway, limits, has_metrics=settings.metrics, workers=workers
-    )
-    watch = WatchServer(app)
-    await watch.start(listener)
-    return watch
+async def _await_agents(memory: ServerMemory, serving: "asyncio.Task[None]") -> None:
+    """Wait until the worker of this server runs its agents; not for long, and not once the server
+    ends.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(START):
+            while not (memory.had_agents or serving.done()):  # noqa: ASYNC110 - another process sets it
+                await asyncio.sleep(CHECK_EVERY)
 
 
 async def _announce(current: Current, listeners: Listeners, application: Application) -> None:
@@ -277,6 +314,9 @@ async def _announce(current: Current, listeners: Listeners, application: Applica
     port = listeners.api.getsockname()[1]
     for sentence in unknown_models(settings, application.parts.models):
         log.warning("%s Requests that need it fail.", sentence)
+    agents = await _agents(application)
+    for sentence in hidden_models(agents, application.parts.models):
+        log.warning("%s", sentence)
     store = application.parts.store.url + (" (a new file)" if current.creates_store else "")
     url = f"http://{reachable(settings.host)}:{port}/v1"
     backend = application.parts.models.backends
@@ -287,6 +327,7 @@ async def _announce(current: Current, listeners: Listeners, application: Applica
         *map(_describe, backend),
         *_tools(settings),
         *_code(application),
+        *([f"agents {_some(agents)}"] if agents else []),
     ]
     if listeners.watch is not None:
         host, watch_port = listeners.watch.getsockname()[:2]
@@ -316,16 +357,14 @@ def _describe(backend: BackendState) -> str:
     if backend.error:
         return backend.error.rstrip(".")
     names = offered(backend)
-    more = f" and {len(names) - DISPLAYED} more" if len(names) > DISPLAYED else ""
     scripted = "" if backend.backend.url else ", a script for tests and no real model"
-    return f"{name} with {', '.join(names[:DISPLAYED]) + more or 'no models'}{scripted}"
+    return f"{name} with {_some(names) or 'no models'}{scripted}"
 
 
 def _tools(settings: Settings) -> list[str]:
     """Return the tools in the settings."""
     labels = [one.label for one in settings.mcp_servers]
-    more = f" and {len(labels) - DISPLAYED} more" if len(labels) > DISPLAYED else ""
-    servers = [f"MCP servers {', '.join(labels[:DISPLAYED])}{more}"] if labels else []
+    servers = [f"MCP servers {_some(labels)}"] if labels else []
     images = f"images by {settings.images_model}"
     return [
         *servers,
@@ -338,6 +377,19 @@ def _code(application: Application) -> list[str]:
     """Return the sandbox that runs code. A sandbox that does not work has its own warning."""
     state = application.parts.code_state() if application.parts.code_state is not None else None
     return [f"code in {state.sandbox}"] if state is not None and not state.problem else []
+
+
+async def _agents(application: Application) -> Sequence[str]:
+    """Return the agents of running workers, and those of the settings."""
+    agents = application.parts.jobs.agents
+    with suppress(StoreError):
+        await agents.refresh(application.parts.store)
+    return list(agents.names)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - DISPLAYED} more" if len(names) > DISPLAYED else ""
+    return ", ".join(names[:DISPLAYED]) + more
 
 
 def _searcher(settings: Settings) -> str:

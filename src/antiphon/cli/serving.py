@@ -23,6 +23,13 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Number of processes. Default: 1.")
     ] = None,
+    agents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE",
+            help="The module of your agents, or MODULE:NAME, for a worker next to the server.",
+        ),
+    ] = None,
     config: ConfigFlag = None,
 ) -> None:
     """Start the server.
@@ -35,5 +42,6 @@ def serve(
       antiphon serve
       antiphon serve --backend http://127.0.0.1:11434/v1
       antiphon serve --workers 4 --store postgresql://antiphon@db/antiphon
+      antiphon serve --agents app:agents
     """
-    raise typer.Exit(serve_until_stopped(host, port, backend, store, workers, config))
+    raise typer.Exit(serve_until_stopped(host, port, backend, store, workers, agents, config))

@@ -24,6 +24,7 @@ from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
+from antiphon.status.agent_status import AgentsStatus
 from antiphon.status.code_status import CodeStatus
 from antiphon.status.status import (
     BackendStatus,
@@ -48,6 +49,10 @@ FOLDED = ("models", "in flight", "waiting", "oldest wait", "requests", "failed")
 """Columns that stay on one line, and columns that are folded on a narrow screen."""
 
 RESOURCE = ("shared resource", "in use", "waiting", "oldest wait")
+
+AGENT = ("agent", "version", "workers", "running", "waiting", "oldest wait")
+
+WORKER = ("worker of agents", "agents", "places used")
 
 STORAGE = ("tenant", "stored", "of its limit")
 
@@ -82,8 +87,9 @@ def status(
     """Show the status of a running server.
 
     Shows the health, models, queue and last error of each backend, how much of their prompts they
-    could reuse, the use of each shared resource, and the ten tenants that have stored most. On a
-    terminal, the view refreshes every second; in a pipe, it is printed once.
+    could reuse, the use of each shared resource, agents with their queues and workers, and the ten
+    tenants that have stored most. On a terminal, the view refreshes every second; in a pipe, it is
+    printed once.
 
     Examples:
       antiphon status --once
@@ -181,6 +187,7 @@ def view_of(address: str, status: Status) -> Group:
         *prompts,
         _resources(status.shared),
         *code,
+        *_agents(status.agents),
         *_storage(status.storage),
     )
 
@@ -253,6 +260,23 @@ def _code(one: CodeStatus) -> list[Text]:
     ended = [f"{count:,} {ending}" for ending, count in sorted(one.calls.items())]
     ended += [f"{count:,} rejected ({reason})" for reason, count in sorted(one.rejections.items())]
     return [*lines, Text(f"Calls of code since the start: {', '.join(ended)}")] if ended else lines
+
+
+def _agents(agents: AgentsStatus | None) -> list[Table]:
+    """Return a table of the agents and their queues, and one of the workers that serve them."""
+    if agents is None:
+        return []
+    by_agent = Table(Column(AGENT[0], overflow="fold"), *AGENT[1:])
+    for one in agents.agents:
+        wait = _seconds(one.oldest_wait)
+        style = "red" if one.waiting and not one.workers else ""
+        counts = (one.workers, one.running, one.waiting)
+        by_agent.add_row(one.name, ", ".join(one.versions), *map(str, counts), wait, style=style)
+    workers = Table(*WORKER)
+    for worker in agents.workers:
+        places = f"{worker.running} of {worker.places}"
+        workers.add_row(worker.name, ", ".join(worker.agents), places)
+    return [by_agent, *([workers] if agents.workers else [])]
 
 
 def _number(count: int, what: str) -> str:
