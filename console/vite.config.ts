@@ -27,6 +27,13 @@ function chunkName(module: string | null): string | undefined {
   return /\/pages\/(\w+)\/page\.tsx$/.exec(module ?? "")?.[1];
 }
 
+const SHARED = /node_modules|\/src\/(api|parts|style)\//;
+/** What only pages behind the first one show: single responses with their texts, JSON and items, and the choice of files. */
+const CONTENT =
+  /\/src\/(parts\/(items|json|markdown|snippets)\b|pages\/((response|compare)\/|files\/(choose|drop_zone|store_parts|uploads)))/;
+/** The other pages, with lists of objects. They are alike, so one file of all compresses better than many small ones. */
+const LISTS = /\/src\/pages\/(?!(?:responses|response|compare|play)\/)\w+\//;
+
 export default defineConfig({
   // Relative addresses: the server may be mounted below any prefix.
   base: "./",
@@ -42,8 +49,14 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         chunkFileNames: ({ facadeModuleId, name }) => `assets/${chunkName(facadeModuleId) ?? name}-[hash].js`,
-        // One file for what pages share: the first page needs few requests.
-        codeSplitting: { groups: [{ name: "shared", test: /node_modules|\/src\/(api|parts)\// }] },
+        // The first page needs few requests: what pages share is one file, and it loads none of the others.
+        codeSplitting: {
+          groups: [
+            { name: "shared", test: (id) => SHARED.test(id) && !CONTENT.test(id), priority: 2 },
+            { name: "content", test: CONTENT, priority: 1 },
+            { name: "lists", test: LISTS, priority: 1 },
+          ],
+        },
       },
     },
   },

@@ -1,29 +1,36 @@
 /** The start of the console. */
+import "./style/base.css";
+import "./style/button.css";
+import "./style/figures.css";
+import "./style/histogram.css";
+import "./style/layout.css";
+import "./style/lines.css";
+import "./style/notice.css";
+import "./style/rows.css";
+import "./style/search.css";
+import "./style/segments.css";
+import "./style/tag.css";
+import "./style/text.css";
+import "./style/time.css";
 import { render } from "preact";
-import { access, openSession } from "./api/session.ts";
+import { access, identity, known, openSession } from "./api/session.ts";
 import { SignInPage } from "./pages/sign_in.tsx";
 import { Shell } from "./shell.tsx";
-import "./style/base.css";
-import "./style/shell.css";
-import "./style/parts.css";
-import "./style/responses.css";
-import "./style/response.css";
-import "./style/play.css";
-import "./style/pages.css";
-import "./style/conformance.css";
-import "./style/files.css";
-import "./style/code.css";
-import "./style/narrow.css";
 
+/** The page of a session that has ended is kept below the sign-in, with all that its reader wrote, for this reader alone. */
 function App() {
-  switch (access.value.is) {
-    case "loading":
-      return null;
-    case "closed":
-      return <SignInPage error={access.value.error} />;
-    case "open":
-      return <Shell />;
-  }
+  const state = access.value;
+  const found = known(state);
+  return (
+    <>
+      {found && (
+        <div class="app" key={identity()} hidden={state.is === "closed"}>
+          <Shell />
+        </div>
+      )}
+      {state.is === "closed" && <SignInPage error={state.error} isOver={found !== undefined} />}
+    </>
+  );
 }
 
 const root = document.getElementById("app");

@@ -8,9 +8,10 @@ import { isTyping, useShortcuts } from "./parts/keys.ts";
 import { lazy } from "./parts/lazy.tsx";
 import { LiveRegion } from "./parts/live.tsx";
 import { Menu } from "./parts/menu.tsx";
-import { nextTheme, shortcuts, theme } from "./parts/preferences.ts";
+import { nextTheme, nextZone, shortcuts, theme, zone } from "./parts/preferences.ts";
 import { Link, navigate, place } from "./parts/router.tsx";
 import { ShortcutsDialog } from "./shortcuts.tsx";
+import "./shell.css";
 
 const GROUPS = ["", "Server", "Settings"] as const;
 const DOCKED = 4; // pages in the bar of a phone; the others are behind "More"
@@ -19,14 +20,14 @@ const pages = new Map(ROUTES.map((route) => [route.path, lazy(route.load)]));
 
 function visibleRoutes(): Route[] {
   const isAdmin = session().role === "admin";
-  return ROUTES.filter((route) => !route.isHidden && (isAdmin || !route.isForAdmins));
+  return ROUTES.filter((route) => route.within === undefined && (isAdmin || !route.isForAdmins));
 }
 
 /** The navigation, and the page. */
 export function Shell() {
   const isHelpOpen = useSignal(false);
   const found = useComputed(() => routeOf(place.value.path));
-  const here = found.value?.route.path === "r" ? "" : found.value?.route.path;
+  const here = found.value?.route.within ?? found.value?.route.path;
   const main = useRef<HTMLElement>(null);
   const path = place.value.path;
   const isFirst = useRef(true);
@@ -132,15 +133,19 @@ function Account({ onHelp }: { onHelp: () => void }) {
       <p title={`Antiphon ${version}`}>
         <Icon name="user" />
         <span class="cut">{key_name ?? (needs_key ? role : "Local")}</span>
-        <span class="v">{tenant ?? "all tenants"}</span>
+        <span class="account-value">{tenant ?? "all tenants"}</span>
       </p>
       <button type="button" onClick={nextTheme}>
         <Icon name="theme" />
-        Theme<span class="v">{theme.value}</span>
+        Theme<span class="account-value">{theme.value}</span>
+      </button>
+      <button type="button" onClick={nextZone}>
+        <Icon name="clock" />
+        Times<span class="account-value">{zone.value}</span>
       </button>
       <button type="button" onClick={onHelp}>
         <Icon name="help" />
-        Shortcuts<span class="v">{shortcuts.value}</span>
+        Shortcuts<span class="account-value">{shortcuts.value}</span>
       </button>
       {needs_key && (
         <button type="button" onClick={signOut}>
@@ -158,6 +163,7 @@ function Dock({ here }: { here: string | undefined }) {
   const actions = [
     ...more,
     { label: `Theme: ${theme.value}`, run: nextTheme },
+    { label: `Times: ${zone.value}`, run: nextZone },
     ...(session().needs_key ? [{ label: "Sign out", run: signOut }] : []),
   ];
   return (

@@ -3,6 +3,7 @@ import { Dialog } from "./parts/dialog.tsx";
 import { Switch } from "./parts/fields.tsx";
 import { activeShortcuts } from "./parts/keys.ts";
 import { shortcuts } from "./parts/preferences.ts";
+import "./shortcuts.css";
 
 /** A dialog with the shortcuts of the page that is shown. */
 export function ShortcutsDialog({ onClose }: { onClose: () => void }) {

@@ -3,7 +3,7 @@ import type { Item, Json } from "../src/api/types.ts";
 import { attachmentOf, draftFrom, inputOf, itemOf } from "../src/pages/play/draft.ts";
 import { fold } from "../src/pages/play/fold.ts";
 import { misfits, textMisfits } from "../src/pages/play/schema_check.ts";
-import { bodyOf, forSharing, mistakesIn, settingsFrom, USUAL } from "../src/pages/play/settings.ts";
+import { bodyOf, mistakesIn, settingsFrom, USUAL, withoutSecrets } from "../src/pages/play/settings.ts";
 import { fragmentOf, fromFragment } from "../src/pages/play/share.ts";
 import { pendingCalls } from "../src/parts/items/pending.ts";
 
@@ -113,12 +113,16 @@ describe("the request of the playground", () => {
     });
   });
 
-  test("a link has no secrets, and gives the settings back", () => {
+  test("a link has masks for secrets, and gives the settings back", () => {
     const tool = { type: "mcp", server_label: "t", authorization: "secret", headers: { a: "secret" } };
     const settings = { ...USUAL, models: ["a", "b"], tools: [{ isOn: true, tool }], instructions: "Grüße 🎉" };
     const fragment = fragmentOf(settings, "Hi");
-    expect(fromFragment(fragment)).toEqual({ settings: forSharing(settings), text: "Hi" });
+    expect(fromFragment(fragment)).toEqual({ settings: withoutSecrets(settings), text: "Hi" });
     expect(JSON.stringify(fromFragment(fragment))).not.toContain("secret");
+    expect(mistakesIn(withoutSecrets(settings)).tools).toMatch(/secret/);
+    expect(withoutSecrets({ ...USUAL, tools: [{ isOn: true, tool: { type: "mcp", headers: null } }] }).tools).toEqual([
+      { isOn: true, tool: { type: "mcp", headers: null } },
+    ]);
   });
 
   test.each([

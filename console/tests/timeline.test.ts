@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Span, Summary, TimelineItem } from "../src/api/types.ts";
-import { ticksOf, timelineOf } from "../src/pages/response/timeline.ts";
+import { placedMarks, ticksOf, timelineOf } from "../src/pages/response/timeline.ts";
 
 function span(
   kind: Span["kind"],
@@ -31,6 +31,21 @@ function laidOut(spans: Span[], summary: Partial<Summary> = {}, now = 0, started
 }
 
 describe("the timeline", () => {
+  test("an answer that came all at once has no first token", () => {
+    const calls = [span("call", "gpu-a", 0, null, 40, "503"), span("call", "gpu-b", 40, 990, 1000)];
+    const plain = { stream: false, websocket: false };
+    const { rows, marks } = laidOut(calls, plain);
+    expect(rows.map(({ parts }) => parts)).toEqual([[{ name: "failed", ms: 40 }], [{ name: "answer", ms: 960 }]]);
+    expect(marks).toEqual([]);
+    expect(laidOut(calls, plain, 0, 0, [item("message", 990)]).marks).toHaveLength(1); // it ran in the background
+  });
+
+  test("the first token of a response that waited is marked where its bar begins", () => {
+    const { rows, marks } = laidOut([span("call", "gpu-a", 0, 10, 100)], { queue_ms: 50, duration_ms: 150 }, 0, 50);
+    expect(marks).toEqual([{ name: "first token", at: 60 }]);
+    expect(rows[1]?.parts[0]).toEqual({ name: "wait", ms: 10 });
+  });
+
   test("a retry belongs to the round of the call that failed", () => {
     const { rows } = laidOut([
       span("call", "gpu-a", 0, null, 40, "503"),
@@ -130,4 +145,29 @@ describe("the timeline", () => {
     expect(ticks.length).toBeLessThanOrEqual(10);
     expect(ticks.every((tick) => tick >= from && tick < to)).toBe(true);
   });
+});
+
+describe("the labels of the marks", () => {
+  const marks = [
+    { name: "first token", at: 0 },
+    { name: "first word", at: 1 },
+  ];
+  const placed = (x: number, y: number, width: number) =>
+    placedMarks(marks, (ms) => (ms === 0 ? x : y), width).map(({ isBefore, row }) => [isBefore, row]);
+
+  test.each([
+    ["follow their marks where there is room", 0.1, 0.6, 800, [false, 0], [false, 0]],
+    ["stand before and after two marks that are close", 0.4, 0.41, 800, [true, 0], [false, 0]],
+    ["stay inside at the right end", 0.2, 0.99, 800, [false, 0], [true, 0]],
+    ["stand where least of them is outside if no place is wide enough", 0.14, 0.71, 94, [false, 1], [true, 0]],
+    ["have a row each where the width is that of a phone", 0.1, 0.4, 175, [false, 1], [false, 0]],
+  ])("%s", (_, x, y, width, a, b) => {
+    expect(placed(x, y, width)).toEqual([a, b]);
+  });
+});
+
+test("an axis has no more ticks than fit", () => {
+  expect(ticksOf(0, 7_430, 3).map(Math.abs)).toEqual([0, 5_000]);
+  expect(ticksOf(0, 7_430, 2).map(Math.abs)).toEqual([0, 5_000]);
+  for (const from of [0, 1, 499, 7_000]) expect(ticksOf(from, from + 7_430, 9).length).toBeLessThanOrEqual(9);
 });

@@ -58,7 +58,7 @@ describe("the form of a code interpreter", () => {
     expect(root.textContent).toContain("1 container expired");
     await pick(".choices [type=radio]");
     expect(last()).toEqual({ type: "code_interpreter", container: "cntr_1" });
-    await pick(".pick [type=radio]");
+    await pick(".choice [type=radio]");
     expect(last()).toEqual({ type: "code_interpreter", container: { type: "auto" } });
   });
 });
@@ -67,7 +67,7 @@ test("the form of a shell names containers in its environment", async () => {
   const auto = await formFor({ type: "shell", environment: { type: "container_auto" } });
   await auto.select(0, "1g");
   expect(auto.last()?.environment).toEqual({ type: "container_auto", memory_limit: "1g" });
-  await auto.pick(".pick [type=radio]", 1);
+  await auto.pick(".choice [type=radio]", 1);
   expect(auto.last()?.environment).toEqual({ type: "container_reference", container_id: "" });
   const named = await formFor({ type: "shell", environment: { type: "container_reference", container_id: "" } });
   await named.pick(".choices [type=radio]");

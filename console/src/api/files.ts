@@ -87,6 +87,11 @@ export function getStore(id: string, tenant: string, signal: AbortSignal): Promi
   return request(`/admin${pathOf(id)}`, { query: { tenant }, signal });
 }
 
+/** Return a file; a tenant other than the reader's own has to be named. */
+export function getFile(id: string, tenant: string, signal: AbortSignal): Promise<StoredFile> {
+  return request(`/admin${FILES}/${encodeURIComponent(id)}`, { query: { tenant }, signal });
+}
+
 /** Attach files to a vector store. */
 export function attachFiles(id: string, fileIds: readonly string[]): Promise<unknown> {
   return request(pathOf(id, "/file_batches"), { method: "POST", body: { file_ids: fileIds } });

@@ -31,6 +31,8 @@ export interface FiguresQuery {
   until: number;
   step: number;
   by?: "model" | "backend" | "key" | "tenant";
+  /** How many groups to return over time. */
+  series?: number;
 }
 
 /** Return sums over a time, in steps, and by group where `by` names one. */
@@ -57,6 +59,30 @@ export async function inputItems(id: string, signal?: AbortSignal): Promise<Item
 /** Return up to 500 stored events that follow the event with a sequence number. */
 export function storedEvents(id: string, after: number, signal?: AbortSignal): Promise<List<Json>> {
   return request(pathOf(id, "/events"), { query: { after, limit: 500 }, ...(signal ? { signal } : {}) });
+}
+
+/** A step of an agent, without its body. Its ID is its place. Times are in milliseconds. */
+export interface Step {
+  id: string;
+  key: string;
+  state: "begun" | "done" | "failed" | "item" | "waits";
+  /** Whether it ran once and did not end: it may have taken effect. */
+  is_unknown: boolean;
+  attempt: number;
+  version: string;
+  started_ms: number;
+  ended_ms: number | null;
+  body_bytes: number;
+}
+
+/** Return the path of the list of a response's steps. */
+export function pathOfSteps(id: string): string {
+  return pathOf(id, "/steps");
+}
+
+/** Return what a step stored. */
+export async function stepBody(id: string, step: string, signal: AbortSignal): Promise<unknown> {
+  return (await request<{ body: unknown }>(pathOf(id, `/steps/${step}`), { signal })).body;
 }
 
 /** Return the request of a response, rebuilt from what is stored. Secrets are missing. */

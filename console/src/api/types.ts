@@ -73,6 +73,8 @@ export interface Summary {
   queue_ms: number | null;
   first_token_ms: number | null;
   usage: Usage;
+  /** Whether Antiphon counted tokens that the backend did not report. */
+  usage_is_estimated: boolean;
   request_bytes: number;
   input: string | null;
   output: string | null;
@@ -99,13 +101,20 @@ export interface TimelineItem {
 /** One response with its timeline, notes and chain. */
 export interface Details {
   summary: Summary;
+  /** The ID of the request that created it, as in `x-request-id`; null if that has other digits. */
+  request_id: string | null;
   timeline: { started_ms: number; spans: Span[]; items: TimelineItem[] };
   notes: { code: string; text: string }[];
   parents: Summary[];
   children: Summary[];
+  /** The other responses that continue its parent. */
+  siblings: Summary[];
   kept_until: number | null;
-  has_body: boolean;
+  /** Whether its input and output are stored, or why not. */
+  body: "stored" | "not_stored" | "pending" | "failed_before" | "expired";
   has_events: boolean;
+  /** Whether an agent computed it: its steps are stored. */
+  has_steps: boolean;
 }
 
 /** Sums over the responses of a time, or of a group. */
@@ -117,9 +126,25 @@ export interface Sums {
   output_tokens: number;
   reasoning_tokens: number;
   cost: number | null;
+  /** The output tokens of streamed responses, and their milliseconds from the first token to the end. */
+  streamed_tokens: number;
+  streamed_ms: number;
   first_token_ms: { p50: number; p95: number } | null;
   duration_ms: { p50: number; p95: number } | null;
 }
+
+/** What names a group. Groups of API keys have IDs as values, and a name where the key still exists. */
+export interface Group {
+  by: string;
+  value: string;
+  name?: string | null;
+}
+
+/** Sums of a series in one step. */
+export type Counts = Pick<
+  Sums,
+  "responses" | "input_tokens" | "cached_tokens" | "output_tokens" | "reasoning_tokens" | "cost"
+> & { time: number };
 
 /** Figures over a time, in steps. Times are seconds since the epoch. */
 export interface Figures {
@@ -128,10 +153,16 @@ export interface Figures {
   step: number;
   totals: Sums;
   buckets: (Sums & { time: number })[];
-  groups?: (Sums & { by: string; value: string; name?: string | null })[];
+  /** At most 1,000 groups, and the sums of all others. */
+  groups?: (Sums & Group)[];
+  rest?: Sums;
+  /** The most expensive groups over time; the one without a value is all others. */
+  series?: (Omit<Group, "value"> & { value: string | null; buckets: Counts[] })[];
   in_flight: number;
   queued: number;
   partial?: boolean;
+  /** If the figures are partial: since when they have all responses. */
+  complete_since?: number;
 }
 
 /** One item of an input or an output. */

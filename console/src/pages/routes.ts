@@ -16,7 +16,8 @@ export interface Route {
   icon: IconName;
   group: "" | "Server" | "Settings";
   shortcut: string;
-  isHidden?: boolean;
+  /** The path of the page that stands for it in the navigation, where it has no place of its own. */
+  within?: string;
   /** Whether only administrators can use it. */
   isForAdmins?: boolean;
   load: () => Promise<ComponentType<PageProps>>;
@@ -38,8 +39,17 @@ export const ROUTES: readonly Route[] = [
     icon: "responses",
     group: "",
     shortcut: "",
-    isHidden: true,
+    within: "",
     load: async () => (await import("./response/page.tsx")).ResponsePage,
+  },
+  {
+    path: "compare",
+    name: "Compare",
+    icon: "responses",
+    group: "",
+    shortcut: "",
+    within: "",
+    load: async () => (await import("./compare/page.tsx")).ComparePage,
   },
   {
     path: "conversations",
@@ -81,6 +91,14 @@ export const ROUTES: readonly Route[] = [
     group: "Server",
     shortcut: "g b",
     load: async () => (await import("./backends/page.tsx")).BackendsPage,
+  },
+  {
+    path: "deferred",
+    name: "Deferred",
+    icon: "clock",
+    group: "Server",
+    shortcut: "g d",
+    load: async () => (await import("./deferred/page.tsx")).DeferredPage,
   },
   {
     path: "usage",

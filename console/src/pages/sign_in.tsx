@@ -3,9 +3,25 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { signIn } from "../api/session.ts";
 import { Mark } from "../parts/icons.tsx";
+import { prose } from "../parts/prose.tsx";
+import "./sign_in.css";
 
-/** The form; `error` says why the last attempt failed. */
-export function SignInPage({ error }: { error: string }) {
+/** The form; `error` says why the last attempt failed, and `isOver` whether a page is kept behind it. */
+export function SignInPage({ error, isOver = false }: { error: string; isOver?: boolean }) {
+  const frame = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    // A dialog of the page that is kept would otherwise have the focus.
+    if (isOver) frame.current?.showModal();
+  }, [isOver]);
+  if (!isOver) return <SignInForm error={error} />;
+  return (
+    <dialog ref={frame} class="sign-in-over" aria-label="Sign in" onCancel={(event) => event.preventDefault()}>
+      <SignInForm error={error} />
+    </dialog>
+  );
+}
+
+function SignInForm({ error }: { error: string }) {
   const key = useSignal("");
   const isBusy = useSignal(false);
   const field = useRef<HTMLInputElement>(null);
@@ -27,7 +43,7 @@ export function SignInPage({ error }: { error: string }) {
           API key
           <input
             ref={field}
-            class="in mono"
+            class="input mono"
             type="password"
             autocomplete="off"
             spellcheck={false}
@@ -42,7 +58,7 @@ export function SignInPage({ error }: { error: string }) {
         </label>
         {error && (
           <p class="notice bad" role="alert">
-            {error}
+            {prose(error)}
           </p>
         )}
         <button type="submit" class="btn first" disabled={isBusy.value}>

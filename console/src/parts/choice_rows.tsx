@@ -1,6 +1,7 @@
 /** Rows of a list, of which the reader chooses one or several. */
 import { useId } from "preact/hooks";
 import { visible } from "./raw.tsx";
+import "./choice_rows.css";
 
 interface Row {
   id: string;

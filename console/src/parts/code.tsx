@@ -1,6 +1,7 @@
 /** Code in colours: strings, numbers and keywords. */
 import type { ComponentChildren } from "preact";
 import { visible } from "./raw.tsx";
+import "./code.css";
 
 /** A string that nothing closes ends with its line, so that each character is read once. */
 const TOKEN =
@@ -13,7 +14,7 @@ export function colouredCode(code: string): ComponentChildren[] {
   for (const match of code.matchAll(TOKEN)) {
     if (match.index > at) found.push(...visible(code.slice(at, match.index)));
     const [whole, text, keyword] = match;
-    found.push(<span class={text ? "j-s" : keyword ? "j-k" : "j-n"}>{visible(whole)}</span>);
+    found.push(<span class={text ? "code-string" : keyword ? "code-key" : "code-number"}>{visible(whole)}</span>);
     at = match.index + whole.length;
   }
   return [...found, ...visible(code.slice(at))];

@@ -2,6 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./icons.tsx";
+import "./dialog.css";
+
+const FIELD = ":is(input, select, textarea):enabled";
 
 interface Props {
   title: string;
@@ -9,12 +12,13 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** A modal dialog that is open as long as it is rendered. */
+/** A modal dialog that is open as long as it is rendered. Its first field takes the focus, if it has one. */
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
     ref.current?.showModal();
+    ref.current?.querySelector<HTMLElement>(FIELD)?.focus(); // showModal takes the first button, Close
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

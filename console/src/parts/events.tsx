@@ -1,6 +1,7 @@
 /** Events of a response as a list. */
 import type { Json } from "../api/types.ts";
 import { visible } from "./raw.tsx";
+import "./events.css";
 
 /** Return what an event says besides its type, in a few words. */
 export function detailOf(event: Json): string {
@@ -15,7 +16,7 @@ export function EventList({ events }: { events: readonly Json[] }) {
       {events.map((event) => (
         <li key={String(event.sequence_number)}>
           <span class="muted">{String(event.sequence_number ?? "")}</span>
-          <span class="event-type">{String(event.type).replace(/^response\./, "")}</span>
+          <span>{String(event.type).replace(/^response\./, "")}</span>
           <span class="detail">{visible(detailOf(event))}</span>
         </li>
       ))}

@@ -1,6 +1,7 @@
 /** Fields of forms: switches, choices and texts, each with its label. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import "./fields.css";
 
 interface SwitchProps {
   label: string;
@@ -23,7 +24,7 @@ export function Switch({ label, note, icon, checked, onChange, children }: Switc
       {children}
       <input
         id={id}
-        class="sw"
+        class="switch"
         type="checkbox"
         role="switch"
         checked={checked}
@@ -52,7 +53,7 @@ export function Choice<T extends string>({ label, note, values, words, value, on
         {label}
         {note && <small>{note}</small>}
       </legend>
-      <div class="pick">
+      <div class="choice">
         {values.map((each) => (
           <label key={each} class={each === value ? "on" : ""}>
             <input type="radio" name={name} checked={each === value} onChange={() => onChange(each)} />
@@ -100,7 +101,7 @@ interface TextProps {
 /** A field of text, of one line or of several (`rows`); an error stands below it. */
 export function TextField({ label, note, value, rows, placeholder, isCode, error, inputMode, onInput }: TextProps) {
   const common = {
-    class: `in${isCode ? " mono" : ""}`,
+    class: `input${isCode ? " mono" : ""}`,
     value,
     placeholder,
     spellcheck: !isCode,
@@ -139,7 +140,7 @@ export function SelectField({ label, values, value, usual, onChange }: SelectPro
   return (
     <Field label={label}>
       {(id) => (
-        <select id={id} class="in" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <select id={id} class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           <option value="">{usual}</option>
           {all.map((each) => (
             <option key={each} value={each}>

@@ -1,6 +1,9 @@
 /** Numbers and times as text, by the reader's locale. */
+import { serverNow } from "../api/clock.ts";
+import { inZone, wallClock } from "./zone.ts";
 
 const DASH = "—";
+const SHORTEST = 50; // ms
 
 /** Return a duration in milliseconds: `416 ms`, `7.43 s`, `31.2 s`, `2 min 5 s`. */
 export function duration(ms: number | null | undefined): string {
@@ -12,6 +15,14 @@ export function duration(ms: number | null | undefined): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/**
+ * Return the speed of an output, `83 tokens/s`: of streamed responses, all their output tokens by all the time from the
+ * first token to the end. Undefined if that time is too short to measure, or no token came.
+ */
+export function speed(tokens: number, ms: number): string | undefined {
+  return tokens > 0 && ms >= SHORTEST ? `${count(Math.round((1000 * tokens) / ms))} tokens/s` : undefined;
 }
 
 /** Return a whole number with separators. */
@@ -55,22 +66,40 @@ export function bytes(value: number): string {
   return `${fixed(scaled, scaled < 10 ? 1 : 0)} ${unit}`;
 }
 
-/** Return the local time of day, with the date if that is not today. */
-export function clock(ms: number, now: number = Date.now()): string {
-  const when = new Date(ms);
-  const time = when.toLocaleTimeString(undefined, { hour12: false });
-  if (when.toDateString() === new Date(now).toDateString()) return time;
-  return `${when.toLocaleDateString(undefined, { day: "numeric", month: "short" })}, ${time.slice(0, 5)}`;
+/** Return the time of day in the chosen zone, with the date if that is not today. */
+export function clock(ms: number, now: number = serverNow()): string {
+  const date = dateBefore(ms, now);
+  return date ? `${date}, ${minute(ms)}` : timeOfDay(ms);
 }
 
-/** Return a local date in words: `22 December`. */
+/** Return the date in few characters if it is not today's, else an empty text. */
+export function dateBefore(ms: number, now: number): string {
+  return wallClock(ms).slice(0, 10) === wallClock(now).slice(0, 10) ? "" : shortDate(ms);
+}
+
+/** Return the time of day in the chosen zone, to the second. */
+export function timeOfDay(ms: number): string {
+  return wallClock(ms).slice(11);
+}
+
+/** Return the time of day in the chosen zone, to the minute. */
+export function minute(ms: number): string {
+  return wallClock(ms).slice(11, 16);
+}
+
+/** Return a date in few characters: `22 Dec`. */
+export function shortDate(ms: number): string {
+  return new Date(ms).toLocaleDateString(undefined, { day: "numeric", month: "short", ...inZone() });
+}
+
+/** Return a date in words: `22 December`. */
 export function day(ms: number): string {
-  return new Date(ms).toLocaleDateString(undefined, { day: "numeric", month: "long" });
+  return new Date(ms).toLocaleDateString(undefined, { day: "numeric", month: "long", ...inZone() });
 }
 
-/** Return the exact time, local and in UTC, for tooltips. */
+/** Return the exact time, in the chosen zone and in UTC, for tooltips. */
 export function exact(ms: number): string {
-  return `${new Date(ms).toLocaleString()} (${new Date(ms).toISOString()})`;
+  return `${new Date(ms).toLocaleString(undefined, inZone())} (${new Date(ms).toISOString()})`;
 }
 
 /** Return a count with its noun: `1 response`, `4 responses`. */

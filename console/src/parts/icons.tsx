@@ -1,4 +1,5 @@
 /** The icons: strokes on a field of 16 by 16. */
+import "./icons.css";
 
 function circle(x: number, y: number, r: number): string {
   return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
@@ -26,16 +27,21 @@ const PATHS = {
   theme: `${circle(8, 8, 2.6)}M8 2v1.2M8 12.8V14M2 8h1.2M12.8 8H14M3.8 3.8l.8.8M11.4 11.4l.8.8M12.2 3.8l-.8.8M4.6 11.4l-.8.8`,
   search: `${circle(7, 7, 4.2)}M10.2 10.2l3.3 3.3`,
   clock: `${circle(8, 8, 5.5)}M8 5v3.2l2 1.3`,
+  unfold: "m5 6 3-3 3 3M5 10l3 3 3-3",
+  fold: "m5 2.5 3 3 3-3M5 13.5l3-3 3 3M3 8h10",
+  widen: "M2.5 8h11M5 5.5 2.5 8 5 10.5M11 5.5 13.5 8 11 10.5",
   down: "m4.5 6.5 3.5 3.5 3.5-3.5",
   pause: "M6 4v8M10 4v8",
   close: "m4.5 4.5 7 7M11.5 4.5l-7 7",
   plus: "M8 3.5v9M3.5 8h9",
   more: "M3 4.5h10M3 8h10M3 11.500h10",
   dots: "M4 8h.01M8 8h.01M12 8h.01",
+  edit: "M3 13l.6-2.600 7.400-7.400 2 2-7.400 7.400zM9.500 4.500l2 2",
   copy: `${box(5.5, 5.5, 8, 8)}M3.5 10.5h-.3c-.4 0-.7-.3-.7-.7V3.200c0-.4.3-.7.7-.7h6.600c.4 0 .7.3.7.7v.3`,
   left: "M9.5 4 5.5 8l4 4",
   right: "m6.5 4 4 4-4 4",
   again: "M13 8a5 5 0 1 1-1.6-3.700M13 2.5v2.6h-2.6",
+  compare: "M6 3H3v10h3M10 3h3v10h-3M8 2v12",
   fork: `${circle(4.5, 3.5, 1.5)}${circle(11.5, 3.5, 1.5)}${circle(8, 12.5, 1.5)}M4.5 5v1.200c0 1.2.8 1.8 2 1.8h3c1.2 0 2-.6 2-1.8V5M8 8v3`,
   thought: "M5.8 11.5h4.4M6.4 13.500h3.200M8 2.5a4 4 0 0 0-2.2 7.3v1.7h4.4V9.8A4 4 0 0 0 8 2.5z",
   tool: "M6 2.5v3M10 2.5v3M4.5 5.5h7V8a3.5 3.5 0 0 1-7 0zM8 11.5v2",

@@ -15,7 +15,7 @@ export function announce(text: string): void {
 /** The region itself; the shell has one. */
 export function LiveRegion() {
   return (
-    <div class="vh" role="status" aria-live="polite">
+    <div class="visually-hidden" role="status" aria-live="polite">
       {sentence.value}
     </div>
   );

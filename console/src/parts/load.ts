@@ -1,6 +1,7 @@
 /** Data of a page: loading, loaded, or the error. */
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { sessions } from "../api/session.ts";
 
 /** What is known of data that a request loads. */
 export interface Loaded<T> {
@@ -9,7 +10,7 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-/** Load data whenever one of `inputs` changes; what was loaded before stays until then. */
+/** Load data whenever one of `inputs` changes or a session begins; what was loaded before stays until then. */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const data: Signal<T | undefined> = useSignal<T | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
@@ -27,6 +28,6 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: re
       },
     );
     return () => control.abort();
-  }, [...inputs, turn.value]);
+  }, [...inputs, turn.value, sessions.value]);
   return { data: data.value, error: error.value, reload: () => turn.value++ };
 }

@@ -1,4 +1,5 @@
 /** What a part of a page shows until its data has come. */
+import "./loading.css";
 
 /** Says that data is being loaded, until it or an error is there. */
 export function Loading({ data, error, pad = false }: { data: unknown; error?: unknown; pad?: boolean }) {

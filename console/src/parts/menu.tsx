@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import "./menu.css";
 
 const GAP = 4; // px between the button, the menu and the window
 
@@ -24,6 +25,7 @@ interface Props {
 export function Menu({ class: name, label, actions, children }: Props) {
   const isOpen = useSignal(false);
   const loaded = useSignal<Action[] | undefined>(undefined);
+  const failure = useSignal("");
   const entries = typeof actions === "function" ? loaded.value : actions;
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -56,7 +58,11 @@ export function Menu({ class: name, label, actions, children }: Props) {
       loaded.value = found;
       focusFirst();
     };
-    return actions().then(take, () => take([]));
+    failure.value = "";
+    return actions().then(take, (reason) => {
+      failure.value = (reason as Error).message;
+      take([]);
+    });
   };
   const close = () => {
     isOpen.value = false;
@@ -88,13 +94,14 @@ export function Menu({ class: name, label, actions, children }: Props) {
       {isOpen.value && (
         <div class="menu-list sheet" role="menu" aria-label={label} popover="manual" ref={place}>
           {!entries && <span class="muted pad">Loading…</span>}
-          {entries?.length === 0 && <span class="muted pad">Nothing to choose</span>}
-          {entries?.map((action) => (
+          {failure.value && <span class="bad pad">{failure.value}</span>}
+          {entries?.length === 0 && !failure.value && <span class="muted pad">Nothing to choose</span>}
+          {entries?.map((action, at) => (
             <button
               type="button"
               role="menuitem"
               tabIndex={-1}
-              key={action.label}
+              key={`${at} ${action.label}`}
               class={action.isDangerous ? "bad" : ""}
               onClick={() => {
                 close();

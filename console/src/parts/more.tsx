@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { ErrorNotice } from "./errors.tsx";
 import type { Paged } from "./paged.ts";
+import "./more.css";
 
 /** The end of a paged list; `children` stand in place of an empty one. */
 export function ListEnd({ list, children }: { list: Paged<unknown>; children: ComponentChildren }) {

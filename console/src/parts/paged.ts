@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { request } from "../api/client.ts";
+import { sessions } from "../api/session.ts";
 import type { List } from "../api/types.ts";
 
 /** A list as far as it is loaded. */
@@ -32,7 +33,7 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
   const load = async (after: string | undefined, signal?: AbortSignal) => {
     try {
       const page = await request<List<T>>(path, {
-        query: { ...query, after, limit: PAGE },
+        query: { limit: PAGE, ...query, after },
         ...(signal ? { signal } : {}),
       });
       items.value = after === undefined ? page.data : [...items.value, ...page.data];
@@ -64,7 +65,7 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
     const control = new AbortController();
     void load(undefined, control.signal);
     return () => control.abort();
-  }, [path, JSON.stringify(query), turn.value]);
+  }, [path, JSON.stringify(query), turn.value, sessions.value]);
   return {
     items: items.value,
     hasMore: hasMore.value,

@@ -1,6 +1,7 @@
 /** Looking again at what is in progress. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { access } from "../api/session.ts";
 
 const FIRST = 1_000; // ms until the first look
 const SLOWEST = 5_000; // ms between looks, in the end
@@ -9,12 +10,12 @@ const MOST_POLLS = 150; // some twelve minutes
 
 const REFRESH = 5_000; // ms
 
-/** Load again five seconds after each answer; `answers` change with it. Not in a hidden tab. */
+/** Load again five seconds after each answer; `answers` change with it. Not in a hidden tab, nor signed out. */
 export function useRefresh(reload: () => void, answers: readonly unknown[]): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait.
   useEffect(() => {
     let timer = setTimeout(function poll() {
-      if (document.hidden) timer = setTimeout(poll, REFRESH);
+      if (document.hidden || access.value.is !== "open") timer = setTimeout(poll, REFRESH);
       else reload();
     }, REFRESH);
     return () => clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** What the reader chose in this browser: the colour scheme, and whether single keys do something. */
+/** What the reader chose in this browser: the colour scheme, the time zone, and whether single keys do something. */
 import { effect, signal } from "@preact/signals";
 
 /** The colour schemes; `system` follows the operating system. */
@@ -13,6 +13,9 @@ export const theme = signal<Theme>(stored("theme", THEMES));
 /** Whether single keys are shortcuts. */
 export const shortcuts = signal<"on" | "off">(stored("shortcuts", ["on", "off"]));
 
+/** The time zone of the times that are shown: that of the browser (`local`), or UTC. */
+export const zone = signal<"local" | "UTC">(stored("zone", ["local", "UTC"]));
+
 effect(() => {
   if (theme.value === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme.value;
@@ -20,10 +23,16 @@ effect(() => {
 });
 
 effect(() => save("shortcuts", shortcuts.value));
+effect(() => save("zone", zone.value));
 
 /** Take the next colour scheme. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
+}
+
+/** Take the other time zone. */
+export function nextZone(): void {
+  zone.value = zone.value === "UTC" ? "local" : "UTC";
 }
 
 function stored<T extends string>(name: string, values: readonly [T, ...T[]]): T {

@@ -32,15 +32,15 @@ export function navigate(path: string, { replace = false } = {}): void {
   if (!replace) scrollTo(0, 0);
 }
 
-/** Change one part of the query in place; an empty value removes it. */
-export function setQuery(changes: Record<string, string>): void {
+/** Change parts of the query; an empty value removes one. Back undoes it, unless it happens in place. */
+export function setQuery(changes: Record<string, string>, { replace = true } = {}): void {
   const next = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {
     if (value) next.set(name, value);
     else next.delete(name);
   }
   const text = next.toString();
-  navigate(place.value.path + (text && `?${text}`), { replace: true });
+  navigate(place.value.path + (text && `?${text}`), { replace });
 }
 
 interface LinkProps {

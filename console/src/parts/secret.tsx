@@ -9,7 +9,7 @@ export function SecretDialog({ title, secret, onClose }: { title: string; secret
     <Dialog title={title} onClose={onClose}>
       <p>Copy it now. It is not shown again.</p>
       <div class="row">
-        <code class="in grow" data-secret>
+        <code class="input grow" data-secret>
           {secret}
         </code>
         <button type="button" class="btn first" onClick={() => copy(secret, title)}>

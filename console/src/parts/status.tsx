@@ -1,5 +1,6 @@
 /** The status of a response: a shape, a colour and the API's word for it. */
 import type { Status } from "../api/types.ts";
+import "./status.css";
 
 const DISC = "M1 8a7 7 0 1 0 14 0a7 7 0 1 0-14 0";
 const RING = "M2 8a6 6 0 1 0 12 0a6 6 0 1 0-12 0";
@@ -37,12 +38,17 @@ export function statusWord(status: Status): string {
 export function StatusIcon({ status }: { status: Status }) {
   const shape = SHAPES[status] ?? SHAPES.cancelled;
   return (
-    <svg class={`st tone-${shape.tone} st-${status}`} viewBox="0 0 16 16" role="img" aria-label={statusWord(status)}>
+    <svg
+      class={`status tone-${shape.tone} status-${status}`}
+      viewBox="0 0 16 16"
+      role="img"
+      aria-label={statusWord(status)}
+    >
       <title>{statusWord(status)}</title>
-      {shape.disc && <path class="st-disc" d={DISC} />}
-      {shape.ring && <path class={`st-${shape.ring}`} d={RING} />}
-      {shape.wedge && <path class="st-wedge" d={shape.wedge} />}
-      {shape.path && <path class="st-arc" d={shape.path} />}
+      {shape.disc && <path class="status-disc" d={DISC} />}
+      {shape.ring && <path class={`status-${shape.ring}`} d={RING} />}
+      {shape.wedge && <path class="status-wedge" d={shape.wedge} />}
+      {shape.path && <path class="status-arc" d={shape.path} />}
     </svg>
   );
 }

@@ -1,6 +1,7 @@
 /** Tabs: arrows move between them, and each has its panel. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import "./tabs.css";
 
 /** One tab; `count` is shown next to its name. */
 export interface Tab<T extends string> {
@@ -47,7 +48,7 @@ export function Tabs<T extends string>({ label, tabs, chosen, onChoose, aside, c
               onClick={() => onChoose(key)}
             >
               {name}
-              {count !== undefined && <span class="n">{count.toLocaleString()}</span>}
+              {count !== undefined && <span class="count">{count.toLocaleString()}</span>}
             </button>
           ))}
         </div>

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { announce } from "./live.tsx";
 import { visible } from "./raw.tsx";
 import { Link } from "./router.tsx";
+import "./top.css";
 
 /** Name the window after a page, announce it to screen readers, and move the focus to the page. */
 export function useTitle(title: string): void {

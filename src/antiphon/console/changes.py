@@ -13,8 +13,8 @@ from contextlib import suppress
 from msgspec import Struct
 
 from antiphon.errors import StoreError
+from antiphon.query.conditions import Filters
 from antiphon.query.matching import matches
-from antiphon.query.response_filters import Filters
 from antiphon.storage.operations import facts_detail
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.store import Store
@@ -142,26 +142,27 @@ class Changes:
         try:
             while self._channels:
                 with suppress(StoreError):  # retried with the next query
-                    behind = None if place is None else max(0, place - OVERLAP)
-                    newest, changed = await self._store.read(facts_detail.changed, behind)
-                    if place is not None:
-                        names = await self._load_names([one.key_id for one in changed])
-                        await self._hand_on(changed, names)
-                    place = newest if place is None else max(place, newest)
-                    self._placed.set()
+                    if place is None:
+                        place = await self._start()
+                    newest, changed = await self._store.read(facts_detail.changed, _behind(place))
+                    names = await self._load_names([one.key_id for one in changed])
+                    await self._hand_on(changed, names)
+                    place = max(place, newest)
                 await asyncio.sleep(EVERY)
         finally:
             self._task = None
             self._known.clear()
 
+    async def _start(self) -> int:
+        """Return the newest row number; the rows that `OVERLAP` repeats are no changes."""
+        newest, _ = await self._store.read(facts_detail.changed, None)
+        place, earlier = await self._store.read(facts_detail.changed, _behind(newest))
+        self._remember(earlier)
+        self._placed.set()
+        return place
+
     async def _hand_on(self, changed: Sequence[Facts], names: Names) -> None:
-        seen = (*self._running(self._known), *changed)
-        new = [one for one in seen if self._known.get(one.id) != (one.status, one.ended)]
-        for one in new:
-            self._known.pop(one.id, None)
-            self._known[one.id] = (one.status, one.ended)
-        for id_ in list(self._known)[:-MOST_KNOWN]:
-            del self._known[id_]
+        new = self._remember((*self._running(self._known), *changed))
         encoded: dict[int, bytes] = {}
         checks = 0
         for channel, watchers in list(self._channels.items()):
@@ -177,10 +178,25 @@ class Changes:
             for watcher in watchers if displayed else ():
                 watcher.see([encoded[id(one)] for one in displayed], len(passing) - len(displayed))
 
+    def _remember(self, seen: Sequence[Facts]) -> list[Facts]:
+        """Return what is new of these facts, and know it from now on."""
+        new = [one for one in seen if self._known.get(one.id) != (one.status, one.ended)]
+        for one in new:
+            self._known.pop(one.id, None)
+            self._known[one.id] = (one.status, one.ended)
+        for id_ in list(self._known)[:-MOST_KNOWN]:
+            del self._known[id_]
+        return new
+
 
 def newest(running: Sequence[Facts]) -> list[Facts]:
     """Return the newest running responses, up to the limit of a list, oldest first."""
     return sorted(running, key=lambda one: one.began)[-MOST_RUNNING:]
+
+
+def _behind(place: int) -> int:
+    """Return the row number after which the next query reads."""
+    return max(0, place - OVERLAP)
 
 
 def _passes(facts: Facts, channel: Channel) -> bool:

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 from antiphon.console.summaries import summary
 from antiphon.storage.records.facts import (
+    AGENT,
     BACKGROUND,
     CACHED,
+    DELETED,
+    ESTIMATED,
     HAS_MESSAGE,
     STORED,
     STREAM,
@@ -18,6 +21,11 @@ from antiphon.storage.records.facts import (
 from antiphon.storage.records.tenants import Delivery
 
 Span = dict[str, Any]
+
+Body = Literal["stored", "not_stored", "pending", "failed_before", "expired"]
+"""`not_stored`: its request had `store: false`. `pending`: it is stored when it ends.
+`failed_before`: it ended before anything was stored.
+"""
 
 
 def details(
@@ -31,9 +39,12 @@ def details(
     """
     facts = family.facts
     started, spans, items, adjusted = _timeline(facts)
+    body = _body(family)
+    own = summary(facts, names)
     return {
         "object": "response.details",
-        "summary": summary(facts, names),
+        "summary": own,
+        "request_id": own["request_id"],
         "timeline": {"started_ms": started, "spans": spans, "items": items},
         "notes": [
             {"code": code, "text": text}
@@ -41,17 +52,25 @@ def details(
         ],
         "parents": [summary(one, names) for one in family.parents],
         "children": [summary(one, names) for one in family.children],
+        "siblings": [summary(one, names) for one in family.siblings],
         "kept_until": facts.began // 1000 + retention,
-        "has_body": _has_body(facts),
-        "has_events": bool(facts.flags & BACKGROUND and facts.flags & STREAM),
+        "body": body,
+        "has_body": body == "stored",
+        "has_steps": facts.flags & (AGENT | DELETED) == AGENT,
+        "has_events": bool(facts.flags & (BACKGROUND | AGENT) and facts.flags & STREAM),
     }
 
 
-def _has_body(facts: Facts) -> bool:
-    """Return whether the content is stored: of a background response from the start, of others from
-    their end on.
-    """
-    return bool(facts.flags & STORED and (facts.ended is not None or facts.flags & BACKGROUND))
+def _body(family: FactsFamily) -> Body:
+    """Return whether the input and the output are stored, or why they are not."""
+    facts = family.facts
+    if not facts.flags & STORED:
+        return "not_stored"
+    if family.has_content:
+        return "stored"
+    if facts.ended is None:
+        return "pending"
+    return "failed_before" if facts.status in {"failed", "cancelled"} else "expired"
 
 
 def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span], list[str]]:
@@ -105,11 +124,20 @@ def _notes(
         )
     if facts.flags & CACHED:
         notes.append(("cached", "The response was returned from the cache. No model was called."))
+    if facts.flags & ESTIMATED:
+        notes.append(
+            (
+                "usage_estimated",
+                "The backend did not report the tokens of each call. Antiphon counted the others "
+                "in the texts, so tokens and cost are estimates.",
+            )
+        )
     if facts.attempts > 1:
+        what = "worker" if facts.flags & AGENT else "server"
         notes.append(
             (
                 "taken_over",
-                f"It was started {facts.attempts} times, because a server stopped during it.",
+                f"It was started {facts.attempts} times, because a {what} stopped during it.",
             )
         )
     if facts.queued is not None and facts.queued >= 1_000:

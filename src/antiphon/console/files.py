@@ -42,6 +42,11 @@ class FileLists:
             [_with_tenant(file_object(one), one) for one in page.data], has_more=page.has_more
         )
 
+    async def file(self, tenant: str, file_id: str) -> JsonObject:
+        """Return a file. Raises `ClientError` (404) if the tenant has none with this id."""
+        file = await self._open_files().load(tenant, file_id)
+        return _with_tenant(file_object(file), file)
+
     async def stores(self, tenant: str | None, query: VectorStoresQuery) -> JsonObject:
         """Return a page of vector stores; without a `tenant`, of all tenants.
 

@@ -12,6 +12,7 @@ from msgspec.json import encode
 from antiphon.console.backend_requests import stored_calls
 from antiphon.console.changes import Batch, Changes, Names, newest
 from antiphon.console.details import details
+from antiphon.console.export import ExportPart, Format, encoding_of, export
 from antiphon.console.figures import figures_object
 from antiphon.console.rebuilt import rebuild_request, size_of_response
 from antiphon.console.redaction import redacted
@@ -27,12 +28,19 @@ from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decoded
 from antiphon.protocol.resources import ResponsesQuery
-from antiphon.query.matching import matches, with_key_ids
+from antiphon.query.matching import matches
 from antiphon.runs.run import Run
-from antiphon.storage.operations import event_log, facts_detail, facts_page, responses, webhooks
+from antiphon.storage.operations import (
+    event_log,
+    facts_detail,
+    facts_names,
+    facts_page,
+    responses,
+    webhooks,
+)
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import figures as stored_figures
-from antiphon.storage.records.facts import BACKGROUND, Facts, FactsFamily, FactsQuery
+from antiphon.storage.records.facts import AGENT, BACKGROUND, Facts, FactsFamily, FactsQuery
 from antiphon.storage.records.figures import HOUR, MINUTE, FiguresQuery
 from antiphon.storage.records.jobs import Tail
 from antiphon.storage.records.responses import StoredResponse
@@ -71,7 +79,7 @@ class ConsoleReader:
 
     `runs` are the running responses of this process; `rebuild_calls` returns the requests to the
     backend of a stored one. A response is stored for `retention` seconds; `now` is the time in
-    seconds since the epoch.
+    seconds since the epoch. Costs are in `currency`.
     """
 
     def __init__(
@@ -82,6 +90,7 @@ class ConsoleReader:
         runs: Iterable[object],
         retention: int,
         now: Clock,
+        currency: str,
     ) -> None:
         self._store = store
         self._views = views
@@ -89,6 +98,7 @@ class ConsoleReader:
         self._all_runs = runs
         self._retention = retention
         self._now = now
+        self._currency = currency
         self._names = KeyNames(store)
         self._changes = Changes(store, partial(self._running, None), self._names.load, _encoded)
 
@@ -98,13 +108,16 @@ class ConsoleReader:
         The first page also has the running responses of this process.
         """
         filters = filters_of(query.q, self._now())
+        is_first = query.after is None and query.before is None
+        running = self._running(tenant) if is_first else []
+        if running and not filters.is_empty:
+            filters = await self._store.read(facts_names.resolve, tenant, filters)
+            running = [one for one in running if matches(one, filters)]
         page = await read_page(self._store, tenant, query, filters)
         names = await self._names.load([one.key_id for one in page.facts])
         show = partial(summary, names=names)
         listed = page_object(page, show)
-        if query.after is None and query.before is None:
-            known = with_key_ids(filters, names)
-            running = [one for one in self._running(tenant) if matches(one, known)]
+        if is_first:
             listed["running"] = [show(one) for one in newest(running)]
         return listed
 
@@ -139,9 +152,12 @@ class ConsoleReader:
 
     async def calls(self, facts: Facts) -> JsonObject:
         """Return the requests to the backend: as they were sent if these are stored, otherwise
-        reconstructed.
+        reconstructed. An agent has none: its calls of models are among its steps. A response that
+        ended without a backend has none either.
         """
         stored = await self._stored(facts)
+        if facts.flags & AGENT or (facts.ended is not None and not facts.backend):
+            return {"object": "list", "is_rebuilt": False, "data": [], "has_more": False}
         saved = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
         if saved is not None:
             spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
@@ -184,16 +200,39 @@ class ConsoleReader:
             raise ClientError(
                 f"Invalid 'step': {step} seconds is not a whole number of minutes.", param="step"
             )
-        if not since < until or (until - since) // step > SPANS:
+        if since >= until:
+            meaning = " (now, by the server's clock)" if query.until is None else ""
+            raise ClientError(
+                f"Invalid 'since': {since} is not before 'until', which is {until}{meaning}.",
+                param="since",
+            )
+        if (until - since) // step > SPANS:
             raise ClientError(
                 f"Invalid 'step': at most {SPANS} spans are allowed between 'since' and 'until'.",
                 param="step",
             )
-        wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
+        wanted = FiguresQuery(
+            since,
+            until,
+            step,
+            query.by or "",
+            filters_of(query.q, now),
+            series=query.series if query.by else 0,
+        )
         found = await self._store.read(stored_figures.figures, tenant, wanted)
         names = await self._names.load(found.groups if query.by == "key" else ())
         displayed = figures_object(wanted, found, names)
         return displayed | await self._in_flight(tenant)
+
+    def export(
+        self, tenant: str | None, q: str | None, form: Format
+    ) -> AsyncGenerator[ExportPart, None]:
+        """Return the responses that match a filter line as the parts of a file.
+
+        Raises `ClientError` (400) for an invalid line.
+        """
+        filters = filters_of(q, self._now())
+        return export(self._store, self._names, tenant, filters, encoding_of(form, self._currency))
 
     def check_filters(self, q: str | None) -> None:
         """Raise `ClientError` (400) for an invalid filter line."""
@@ -203,7 +242,9 @@ class ConsoleReader:
         """Yield responses as they change, as JSON summaries, each with the number of skipped
         changes before it.
         """
-        filters = with_key_ids(filters_of(q, self._now()), await self._names.load())
+        filters = filters_of(q, self._now())
+        if not filters.is_empty:
+            filters = await self._store.read(facts_names.resolve, tenant, filters)
         async with aclosing(self._changes.watch(tenant, filters)) as batches:
             async for batch in batches:
                 yield batch
@@ -277,7 +318,8 @@ class ConsoleReader:
         if stored is None:
             raise ClientError(
                 f"The content of the response '{facts.id[:100]}' is not stored: "
-                "its request had `store: false`, it has not ended, or it was deleted.",
+                "its request had `store: false`, it has not ended, it failed before anything was "
+                "stored, or it was deleted.",
                 status=404,
                 code="not_stored",
             )

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from antiphon.console.redaction import redacted
+from antiphon.console.plain_request import plain_request
+from antiphon.console.redaction import STRUCK_OUT, redacted
 from antiphon.history.context import load_context
 from antiphon.history.prompted import restore
 from antiphon.objects.large import size_of
@@ -27,7 +28,7 @@ from antiphon.runs.translated import BackendRequest, translated
 from antiphon.sharing.memory import Account, weight
 from antiphon.sizes import ITEM
 from antiphon.storage.operations import conversations
-from antiphon.storage.records.facts import STREAM, Facts
+from antiphon.storage.records.facts import CREDENTIALS, STREAM, Facts
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.upstream.backend_state import ModelTarget
 
@@ -60,10 +61,18 @@ PATHS = {"chat": "/chat/completions", "responses": "/responses"}
 
 
 def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
-    """Return the request body of a stored response, without secrets and sealed content."""
+    """Return the request body of a stored response, without secrets and sealed content.
+
+    If an `mcp` tool of the request had credentials, which are not stored, each `mcp` tool has the
+    mask instead.
+    """
     request = _request(stored, facts, [decoded(item.body) for item in stored.input])
     request.pop("opening", None)  # it follows from the prompt
-    without_secrets: dict[str, Any] = redacted(request)
+    without_secrets: dict[str, Any] = redacted(plain_request(request))
+    missing = [name for name, flag in CREDENTIALS.items() if facts.flags & flag]
+    for tool in without_secrets.get("tools", ()) if missing else ():
+        if tool["type"] == "mcp":
+            tool.update(dict.fromkeys(missing, STRUCK_OUT))
     return without_secrets
 
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from antiphon.ids import Clock
+from antiphon.ids import Clock, request_id_of
 from antiphon.objects.response_list import displayed
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.facts import OWN_ID, Facts
 from antiphon.storage.store import Store
 from antiphon.upstream.prices import NANO
 
@@ -41,8 +41,12 @@ class KeyNames:
 
 
 def summary(facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return one response as the console lists it. `cost` is in units of the server's currency."""
+    """Return one response as the console lists it. `cost` is in units of the server's currency.
+
+    `request_id` is None if the id of the response has other digits than that of its request.
+    """
     return displayed(facts) | {
+        "request_id": None if facts.flags & OWN_ID else request_id_of(facts.id),
         "tenant": facts.tenant,
         "api_key_name": names.get(facts.key_id),
         "cost": in_units(facts.cost),

@@ -8,13 +8,16 @@ from typing import Any
 
 from aiohttp import FormData
 
+from antiphon.config import Settings
 from antiphon.storage.records.tenants import Role
 from antiphon.upstream.http import HttpBackend
 from tests.support.console import admin, one
 from tests.support.console import files as mock
 from tests.support.console.figures import figures
+from tests.support.console.finding import MockFinding, suggestions
 from tests.support.console.rows import samples
 from tests.support.console.server import SESSION
+from tests.support.console.views import MockViews
 from tests.support.keys import bearing, issued
 from tests.support.replay import ReplayBackend
 from tests.support.server import RunningServer, serve
@@ -103,8 +106,12 @@ class Real:
 
 
 async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("gpu-a", backend.url, "sk-secret-backend-key")) as server:
+    async with serve(
+        HttpBackend("gpu-a", backend.url, "sk-secret-backend-key"),
+        settings=Settings(background_jobs=0),
+    ) as server:
         await server.parts.models.refresh()
+        server.parts.models.backends[0].lessons_of("m").learn("top_p", "No top_p.")
         key, _ = await issued(server.parts.store, "acme", role=Role.ADMIN)
         real = Real(server, key)
         conversation = await real.post("/v1/conversations", {"metadata": {"topic": "x"}})
@@ -119,8 +126,15 @@ async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: Rep
         await real.post(
             "/v1/responses", {"model": "m", "input": "Hi", "conversation": conversation["id"]}
         )
-        store = await real.post(
-            "/v1/vector_stores", {"name": "x", "file_ids": [await real.upload("Rome.txt", "Rome")]}
+        file = await real.upload("Rome.txt", "Rome")
+        store = await real.post("/v1/vector_stores", {"name": "x", "file_ids": [file]})
+        finding = MockFinding()
+        finding.put("resp_1", "response", "resp_1", "msg_1")
+        found = finding.found("resp_1") | {"created_ms": 1}
+        options = {"completion_window": "2h"}
+        await real.post(
+            "/v1/responses",
+            {"model": "m", "input": "Hi", "background": True, "background_options": options},
         )
         path = f"/admin/v1/responses/{created['id']}"
         now = int(time.time())
@@ -132,6 +146,15 @@ async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: Rep
             "event_types": ["response.completed"],
         }
         pairs = {
+            "lessons": (admin.listed(admin.lessons()), await real.get("/admin/v1/lessons")),
+            "deferred": (
+                admin.listed(admin.deferred()),
+                await real.get("/admin/v1/deferred_responses"),
+            ),
+            "check": (
+                admin.backend("gpu-a", object="backend", lessons=[]),
+                await real.post("/admin/v1/backends/gpu-a/check", {}),
+            ),
             "session": (SESSION, await real.get("/admin/v1/session")),
             "page": (
                 {
@@ -150,13 +173,30 @@ async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: Rep
             ),
             "calls": (one.calls(), await real.get(f"{path}/calls")),
             "figures": (
-                figures(minute - 600, minute + 60, 60, "key"),
+                figures(minute - 600, minute + 60, 60, "key", 2),
                 await real.get(
                     f"/admin/v1/figures?since={minute - 600}&until={minute + 60}&step=60&by=key"
+                    "&series=2"
                 ),
             ),
             "backends": (admin.backends(), await real.get("/admin/v1/backends")),
             "file": (mock.file(1, "a.txt", 1), (await real.get("/admin/v1/files"))["data"][0]),
+            "single file": (
+                mock.file(1, "a.txt", 1),
+                await real.get(f"/admin/v1/files/{file}"),
+            ),
+            "found": (found, await real.get(f"/admin/v1/find?id={created['id']}")),
+            "saved view": (
+                MockViews().put("Failures", "q=status%3Afailed"),
+                await real.post(
+                    "/admin/v1/views",
+                    {"name": "Failures", "page": "responses", "query": "q=status%3Afailed"},
+                ),
+            ),
+            "suggestions": (
+                suggestions("model:"),
+                await real.get("/admin/v1/suggestions?q=model:"),
+            ),
             "files": (admin.listed(mock.files()), await real.get("/admin/v1/files")),
             "vector stores": (
                 admin.listed(mock.stores()),
@@ -189,12 +229,7 @@ async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: Rep
                 admin.listed([admin.endpoint()]),
                 await real.get("/v1/webhook_endpoints"),
             ),
-            "usage": (admin.usage("day", now), await real.get("/v1/usage?group_by=day")),
-            "usage by key": (admin.usage("key", now), await real.get("/v1/usage?group_by=key")),
-            "usage by model": (
-                admin.usage("model", now),
-                await real.get("/v1/usage?group_by=model"),
-            ),
+            "usage": (admin.usage(now), await real.get("/v1/usage?group_by=key,day")),
         }
         found = [
             each for name, (mock, other) in pairs.items() for each in differences(mock, other, name)

@@ -22,6 +22,7 @@ from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import webhooks
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.tenants import WebhookEndpoint
+from antiphon.tools.base import ToolListing
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from tests.store.facts import new_facts
@@ -99,14 +100,14 @@ async def test_a_response_that_a_client_waits_for_is_listed_as_running(
     )
     assert (await page(stateful, q="model:x"))["running"] == []
     found = await reader(stateful).details(None, running["id"])
-    assert (found["summary"]["status"], found["has_body"]) == ("in_progress", False)
+    assert (found["summary"]["status"], found["body"]) == ("in_progress", "pending")
     figures = await reader(stateful).figures(None, FiguresParameters())
     assert (figures["in_flight"], figures["totals"]["responses"]) == (1, 0)
     go.set()
     async for _ in events:
         pass
     assert (await page(stateful))["running"] == []
-    assert (await reader(stateful).details(None, running["id"]))["has_body"]
+    assert (await reader(stateful).details(None, running["id"]))["body"] == "stored"
 
 
 async def test_a_background_response_has_details_before_its_first_call_ends(
@@ -160,6 +161,32 @@ async def test_a_failover_is_in_the_timeline_and_in_the_notes() -> None:
     assert found["has_body"] and not found["has_events"]
 
 
+async def test_a_response_that_failed_before_it_was_stored_has_no_body(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    backend.script = lambda _: Answer([b"{}"], STREAM, 500)
+    await stateful.post("/responses", json={"model": "m", "input": "Hi"})
+    (row,) = await settled(stateful, 1)
+    found = await reader(stateful).details(None, row["id"])
+    assert (row["status"], found["body"], found["has_body"]) == ("failed", "failed_before", False)
+    assert "not_stored" not in [note["code"] for note in found["notes"]]
+
+
+async def test_a_response_that_ended_before_a_backend_was_called_has_no_call_of_one(
+    stateful: RunningServer,
+) -> None:
+    servers = Servers()
+    servers.lists["dice"] = ToolListing([], "Unreachable.")
+    stateful.parts.run.toolset = Toolset(mcp=servers)
+    tools: Any = [dict(MCP)]
+    body = {"model": "m", "input": "Roll", "tools": tools, "stream": True}
+    async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
+        assert b"response.failed" in await response.read()
+    (row,) = await settled(stateful, 1)
+    assert (row["status"], row["backend"], row["calls"]) == ("failed", None, 0)
+    assert await calls_of(stateful, row["id"]) == []
+
+
 async def test_a_chain_is_displayed_with_its_forks(stateful: RunningServer) -> None:
     create = stateful.sdk.responses.create
     root = await create(model="m", input="1")
@@ -168,6 +195,9 @@ async def test_a_chain_is_displayed_with_its_forks(stateful: RunningServer) -> N
     found = await reader(stateful).details(None, middle.id)
     assert [one["id"] for one in found["parents"]] == [root.id]
     assert [one["id"] for one in found["children"]] == [one.id for one in forks]
+    assert found["siblings"] == []
+    fork = await reader(stateful).details(None, forks[1].id)
+    assert [one["id"] for one in fork["siblings"]] == [forks[0].id]
 
 
 async def test_the_content_of_another_tenant_is_unknown(stateful: RunningServer) -> None:
@@ -195,6 +225,7 @@ async def test_a_response_that_is_not_stored_has_details_and_no_content(
     assert (row["id"], row["input"]) == (created.id, None)
     found = await reader(stateful).details(None, created.id)
     assert [note["code"] for note in found["notes"]] == ["not_stored"]
+    assert found["body"] == "not_stored"
     with pytest.raises(ClientError, match="is not stored") as caught:
         await reader(stateful).body(await facts_of(stateful, created.id))
     assert caught.value.code == "not_stored"
@@ -223,7 +254,7 @@ async def test_the_request_is_built_again_from_what_is_stored(stateful: RunningS
         0.5,
     )
     assert request["metadata"] == {"a": "b"} and request["tools"][0]["name"] == "look"
-    assert request["input"][0]["content"] == [{"type": "input_text", "text": "Hi"}]
+    assert request["input"] == "Hi"
     again = await stateful.sdk.responses.create(**request)
     assert again.output_text == created.output_text
 
@@ -266,6 +297,8 @@ async def test_each_call_of_a_loop_of_tools_is_built_again(
     created = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
     calls = await calls_of(stateful, created.id)
     assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
+    spans = (await reader(stateful).details(None, created.id))["timeline"]["spans"]
+    assert [span["name"] for span in spans] == ["replay", "dice.roll", "replay"]
 
 
 async def test_the_calls_around_an_image_are_built_again(
@@ -434,12 +467,18 @@ async def test_figures_count_what_waits_and_what_runs(stateful: RunningServer) -
 
 
 @pytest.mark.parametrize(
-    "query", [{"since": 5, "until": 5}, {"since": 0, "until": 10_000_000, "step": 60}]
+    ("query", "message"),
+    [
+        ({"since": 0, "until": 10_000_000, "step": 60}, "Invalid 'step': at most 500 spans"),
+        ({"since": 5, "until": 5}, "Invalid 'since': 5 is not before 'until', which is 5.$"),
+        ({"since": 9_000_000_000}, r"which is \d+ \(now, by the server's clock\)\.$"),
+    ],
+    ids=["spans", "empty", "clock"],
 )
-async def test_figures_of_too_many_spans_are_rejected(
-    stateful: RunningServer, query: dict[str, int]
+async def test_figures_of_an_invalid_period_are_rejected(
+    stateful: RunningServer, query: dict[str, int], message: str
 ) -> None:
-    with pytest.raises(ClientError, match="at most 500 spans"):
+    with pytest.raises(ClientError, match=message):
         await reader(stateful).figures(None, FiguresParameters(**query))
 
 
@@ -461,6 +500,22 @@ async def test_a_watcher_sees_what_begins_and_ends(stateful: RunningServer) -> N
             async with asyncio.timeout(0.01):
                 await anext(of_others)
     assert len(seen) == len(set(seen))
+
+
+async def test_a_watcher_sees_nothing_of_what_ended_before(stateful: RunningServer) -> None:
+    now = int(time.time() * 1000)
+    earlier = [new_facts(began=now, ended=now) for _ in range(300)]
+    await stateful.parts.store.write(stored_facts.put_new, earlier)
+    seen = list[str]()
+    async with aclosing(reader(stateful).watch(None, None)) as watched:
+        assert not (await anext(watched)).changed
+        created = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
+        async with asyncio.timeout(10):
+            while created.id not in seen:
+                batch = await anext(watched)
+                assert batch.skipped == 0
+                seen += [row["id"] for row in map(json.loads, batch.changed)]
+    assert set(seen) == {created.id}
 
 
 async def test_a_slow_watcher_skips_the_oldest_changes() -> None:

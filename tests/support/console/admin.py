@@ -1,9 +1,8 @@
 """What the other pages read: backends, usage, webhooks, keys and conversations."""
 
+import time
 from datetime import UTC, datetime
 from typing import Any
-
-from tests.support.console.one import input_items, output
 
 DAY = 86_400
 
@@ -44,6 +43,8 @@ def backend(name: str, **changes: Any) -> dict[str, Any]:
         "error": "",
         "last_error": "",
         "last_error_ago": None,
+        "checked_ago": 4.0,
+        "next_check": 6.0,
     } | changes
 
 
@@ -77,36 +78,90 @@ def backends() -> dict[str, Any]:
     ]
     profiles = [{"backend": "gpu-b", "model": "qwen3-32b", "facts": facts}]
     counts = {"workers": 2, "responses_in_flight": 8}
-    return {"object": "backends", **counts, "backends": found, "code": None, "profiles": profiles}
-
-
-def usage(by: str, now: float) -> dict[str, Any]:
-    """Return usage by day or by a group."""
-    names: dict[str, list[dict[str, Any]]] = {
-        "model": [{"model": name} for name in ("fast", "qwen3-coder", "deepseek-r1")],
-        "key": [
-            {"api_key_id": f"key_{name}", "api_key_name": name, "api_key": "sk-antiphon-…Yx0w"}
-            for name in ("build", "codex-anna")
-        ],
-        "tenant": [{"tenant": name} for name in ("acme", "docs")],
-        "day": [day(now - at * DAY) for at in range(25, -1, -1)],
+    return {
+        "object": "backends",
+        **counts,
+        "backends": found,
+        "code": None,
+        "agents": None,
+        "profiles": profiles,
     }
+
+
+def lessons() -> list[dict[str, Any]]:
+    """Return a lesson for everyone, and one for a tenant."""
+    now = int(time.time())
+    common = {"object": "lesson", "backend": "gpu-a", "model": "qwen3-coder"}
+    return [
+        {
+            "id": "lesson_1",
+            "tenant": None,
+            "name": "top_p",
+            "said": "Unsupported parameter: 'top_p' is not supported with this model.",
+            "learned_at": now - 300,
+            "expires_at": now - 300 + DAY,
+        }
+        | common,
+        {
+            "id": "lesson_2",
+            "tenant": "acme",
+            "name": "temperature=1.9",
+            "said": "",
+            "learned_at": now - 7200,
+            "expires_at": now - 7200 + DAY,
+        }
+        | common,
+    ]
+
+
+def deferred() -> list[dict[str, Any]]:
+    """Return a response that waits for an idle slot, and one that can use any."""
+    now = int(time.time())
+    return [
+        {
+            "object": "deferred_response",
+            "id": f"resp_late{at}",
+            "tenant": "acme",
+            "api_key_id": "key_build",
+            "model": "qwen3-32b",
+            "completion_window": "2h",
+            "created_at": begin_by - 5400,
+            "begin_by": begin_by,
+            "due_at": begin_by + 1800,
+            "waits_for": waits_for,
+            "attempts": at,
+            "crashes": at,
+            "input_preview": text,
+        }
+        for at, (begin_by, waits_for, text) in enumerate(
+            (
+                (now + 3000, "idle_slot", "Sum up the tickets of the last week"),
+                (now - 60, "any_slot", "Translate the handbook"),
+            )
+        )
+    ]
+
+
+def usage(now: float) -> dict[str, Any]:
+    """Return the usage of two keys by day."""
     rows = []
-    for at, name in enumerate(names[by]):
-        count = 900 - 31 * at if by == "day" else 24_000 // (at + 1)
-        tokens = {
-            "input_tokens": count * 900,
-            "cached_input_tokens": count * 310,
-            "output_tokens": count * 240,
-        }
-        cost = {"value": f"{count * 0.00325:.6f}", "currency": "USD"}
-        sums = {
-            "object": "usage.day" if by == "day" else "usage.total",
-            "requests": count,
-            "total_tokens": count * 1140,
-            "cost": cost,
-        }
-        rows.append(name | tokens | sums)
+    for name, share in (("build", 1.0), ("codex-anna", 0.4)):
+        for at in range(25, -1, -1):
+            count = round((900 - 31 * at) * share)
+            tokens = {
+                "input_tokens": count * 900,
+                "cached_input_tokens": count * 310,
+                "output_tokens": count * 240,
+                "total_tokens": count * 1140,
+            }
+            of_key = {
+                "api_key_id": f"key_{name}",
+                "api_key_name": name,
+                "api_key": "sk-antiphon-…Yx0w",
+            }
+            cost = {"value": f"{count * 0.00325:.6f}", "currency": "USD"}
+            sums = {"object": "usage.day", "requests": count, "cost": cost}
+            rows.append(day(now - at * DAY) | of_key | tokens | sums)
     return {"object": "list", "data": rows, "storage": {"bytes": 0}}
 
 
@@ -216,13 +271,24 @@ def conversations() -> dict[str, Any]:
                 "created_at": 1_790_000_000,
                 "metadata": {"topic": "release"},
                 "items": 5,
+                "input": "Which of the open issues block the 2.4 release?",
+                "model": "qwen3-32b",
+                "cost": 0.0123,
+                "responses": 2,
+                "is_partial": False,
             }
             | common,
-            {"id": "conv_2", "created_at": 1_789_000_000, "metadata": {}, "items": 41} | common,
+            {
+                "id": "conv_2",
+                "created_at": 1_789_000_000,
+                "metadata": {},
+                "items": 541,
+                "input": None,
+                "model": "qwen3-coder",
+                "cost": 1.23,
+                "responses": 50,
+                "is_partial": True,
+            }
+            | common,
         ]
     )
-
-
-def items() -> dict[str, Any]:
-    """Return the items of a conversation."""
-    return listed([*input_items(), *output()])

@@ -85,6 +85,7 @@ def details(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "object": "response.details",
         "summary": row,
+        "request_id": row["id"].replace("resp_", "req_"),
         "timeline": {
             "started_ms": started,
             "spans": spans if row["calls"] > 1 else spans[1:2],
@@ -93,8 +94,11 @@ def details(row: dict[str, Any]) -> dict[str, Any]:
         "notes": notes,
         "parents": parents,
         "children": children if row["calls"] > 1 else [],
+        "siblings": [],
         "kept_until": started // 1000 + 30 * 86_400,
+        "body": "stored" if row["store"] else "not_stored",
         "has_body": row["store"],
+        "has_steps": False,
         "has_events": row["background"],
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from antiphon.agents.registration import Agent
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Role
 from antiphon.tools.files.tool import FileSearch
@@ -50,10 +51,12 @@ class RealConsole(Visitor):
     ) -> ApiKey:
         """Sign in with a new key, by the form; return the key."""
         key, stored = await self.key(tenant, role, f"{role.value} of {tenant}")
-        await self.open(path, shows="Sign in to Antiphon")
-        await self.write("input", key)
-        await self.page.press("Enter")
-        await self.page.wait_for("document.querySelector('nav') !== null")
+        await self.open(path)
+        await self.present(key, shows="Sign in to Antiphon")
+        await self.page.wait_for(
+            "document.querySelector('nav') && document.querySelector('h1') && "
+            "!document.querySelector('.loading, [aria-busy=true]')"
+        )
         self.page.complaints.clear()  # the browser reports the 401 before
         return stored
 
@@ -73,15 +76,15 @@ class RealConsole(Visitor):
 
 
 @asynccontextmanager
-async def real_console() -> AsyncIterator[RealConsole]:
-    """Serve two backends that repeat what they receive, and open a page."""
+async def real_console(*agents: Agent) -> AsyncIterator[RealConsole]:
+    """Serve two backends that repeat what they receive, and agents, and open a page."""
     async with AsyncExitStack() as stack:
         a, b = [await stack.enter_async_context(ReplayBackend(echo).serve()) for _ in "ab"]
         backends = [
             HttpBackend(name, replay.url, "sk-secret-backend-key")
             for name, replay in (("a", a), ("b", b))
         ]
-        backend = await stack.enter_async_context(serve(*backends))
+        backend = await stack.enter_async_context(serve(*backends, agents=agents))
         await backend.parts.models.refresh()
         tools = Servers()
         files = FileSearch(backend.parts.objects.search)

@@ -14,6 +14,7 @@ def summary(name: str, *, started_ms: int, **changes: Any) -> dict[str, Any]:
     before, cached, after, thought = changes.pop("tokens", (120, 0, 40, 0))
     row: dict[str, Any] = {
         "id": f"resp_{name}",
+        "request_id": f"req_{name}",
         "object": "response.summary",
         "created_at": started_ms // 1000,
         "started_ms": started_ms,
@@ -40,6 +41,7 @@ def summary(name: str, *, started_ms: int, **changes: Any) -> dict[str, Any]:
         "duration_ms": 1000,
         "queue_ms": 0,
         "first_token_ms": 300,
+        "usage_is_estimated": False,
         "request_bytes": 1900,
         "input": name,
         "output": "Done.",

@@ -53,12 +53,25 @@ class Visitor:
         await self.page.wait_for(f"{find} && ({find}.click(), true)")
 
     async def write(self, selector: str, text: str) -> None:
-        """Replace the text of a field."""
+        """Replace the text of a field, once its dialog is open and it takes the focus."""
         await self.page.wait_for(
             "(field => field && (field.focus(), field.select(), "
-            f"true))(document.querySelector({selector!r}))"
+            f"document.activeElement === field))(document.querySelector({selector!r}))"
         )
         await self.page.type(text)
+
+    async def present(self, key: str, *, shows: str = "") -> None:
+        """Present an API key in the form of the sign-in, once the page shows a text."""
+        if shows:
+            await self.page.see(shows)
+        await self.write(".sign-in input", key)
+        await self.page.press("Enter")
+
+    async def send_message(self, text: str) -> None:
+        """Write a message in the playground, and send it once its model is known."""
+        await self.write(".compose textarea", text)
+        await self.page.wait_for("document.querySelector('[aria-label=Send]:enabled') !== null")
+        await self.page.press("Enter")
 
     async def attach(self, *paths: Path, selector: str = "input[type=file]") -> None:
         """Choose files of this machine in a field, as the dialog of the browser does."""
@@ -69,6 +82,11 @@ class Visitor:
         await self.page.send(
             "DOM.setFileInputFiles", files=[str(path) for path in paths], nodeId=node
         )
+
+    async def block(self, *paths: str) -> None:
+        """Have requests for these paths of the server fail, and for no others; `*` is any text."""
+        blocked = [f"*{path}" for path in paths]
+        await self.page.send("Network.setBlockedURLs", urls=blocked)
 
     async def save_to(self, folder: Path) -> None:
         """Have the browser save files in a folder."""
@@ -88,8 +106,8 @@ class Visitor:
         """
         await self.page.evaluate(f"{AXE.read_text()}; true")
         run = (
-            "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', "
-            "'best-practice']})"
+            "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', "
+            "'best-practice'], rules: {'label-content-name-mismatch': {enabled: true}}})"
         )
         displayed = (
             "r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} "

@@ -1,17 +1,18 @@
 """Pictures of every page of the console: `python -m tests.system.console.screenshots [PAGE...]`.
 
-Each page in both colour schemes at 1440 pixels, and at 390 pixels in the light one. `--docs` renews
-the pictures of the documentation instead, which are small and are committed.
+Each page in both colour schemes at 1440 and at 390 pixels. `--docs` renews the pictures of the
+documentation instead, which are small and are committed.
 """
 
 import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import product
 from pathlib import Path
 
 from tests.support.browser import Page, a_page
-from tests.support.console import one
+from tests.support.console import admin, one
 from tests.support.console.containers import CONTAINER, created, making
 from tests.support.console.routes import ROUTES
 from tests.support.console.rows import samples
@@ -26,12 +27,16 @@ async def ready(page: Page) -> None:
     await page.wait_for(
         "document.querySelector('h1') && !document.querySelector('.loading, [aria-busy=true]')"
     )
-    await page.evaluate("new Promise(done => setTimeout(done, 400))")
+    await page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
 
 async def play(page: Page) -> None:
-    """Send a message in the playground."""
+    """Send a message in the playground, without the conversation of the picture before."""
     await ready(page)
+    await page.evaluate(
+        "[...document.querySelectorAll('button')]"
+        ".find(each => each.innerText === 'New conversation')?.click()"
+    )
     await page.evaluate("document.querySelector('.compose textarea').focus()")
     await page.type("Is it issue 431? If it is fixed, close it.")
     await page.evaluate("document.querySelector('[aria-label=Send]').click()")
@@ -87,7 +92,7 @@ async def code_tool(page: Page) -> None:
 
 
 PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
-    **{route: (route, ready) for route in ROUTES if route not in {"", "r", "play"}},
+    **{route: (route, ready) for route in ROUTES if route not in {"", "r", "compare", "play"}},
     "responses": ("", ready),
     "response": ("r/resp_7e08", ready),
     "playground": ("play", play),
@@ -98,8 +103,11 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
     "code": ("r/resp_7e08", ready),
     "image": ("play", imagine),
     "code tool": ("play", code_tool),
+    "comparison": ("compare?a=resp_7e08&b=resp_0004", ready),
     "compare": ("conformance/compare", ready),
     "report": ("conformance", report),
+    "usage by key": ("usage?by=key&days=30", ready),
+    "speed": ("usage?by=backend&measure=speed", ready),
     "conversation": ("conversations/conv_1", ready),
 }
 
@@ -111,6 +119,8 @@ def prepare_server(server: MockServer, name: str) -> None:
         making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
     )
     server.rows = samples(int(time.time() * 1000))
+    if name == "usage by key":
+        server.known_keys = [admin.key("build", budget_per_day="0.05", budget_per_month="1")]
     if name == "container":
         next(row for row in server.rows if row["id"] == "resp_7e08")["tools"] = ["code_interpreter"]
 
@@ -130,6 +140,7 @@ async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
             prepare_server(server, name)
             await page.goto(url + path)
             await prepare(page)
+            await page.evaluate("new Promise(done => setTimeout(done, 400))")
             yield f"console-{name}.webp", await page.screenshot(form="webp")
 
 
@@ -140,13 +151,14 @@ async def take(names: list[str]) -> AsyncIterator[tuple[str, bytes]]:
         for name in names or PAGES:
             path, prepare = PAGES[name]
             prepare_server(server, name)
-            for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390)):
+            for width, scheme in product((1440, 390), ("light", "dark")):
                 await page.resize(width)
                 await page.prefer(scheme)
                 await page.goto(url + path)
                 await prepare(page)
+                await page.evaluate("new Promise(done => setTimeout(done, 400))")
                 picture = await page.screenshot(whole=width > 500 and name in ("response", "store"))
-                yield f"{name}-{scheme if width > 500 else 'phone'}.png", picture
+                yield f"{name}-{'phone-' if width < 500 else ''}{scheme}.png", picture
         print("\n".join(page.complaints), end="")
 
 

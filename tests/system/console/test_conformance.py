@@ -3,10 +3,12 @@
 """
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
 import pytest
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from antiphon.console.reports import Reports
@@ -68,6 +70,22 @@ async def test_a_file_is_added_as_a_report(real: RealConsole, tmp_path: Path) ->
         await real.page.see("is not JSON" if name == "bad.json" else "responses:models")
     await real.open("conformance", shows="gpt-oss-20b")
     real.check()
+
+
+async def test_a_report_of_30_mb_is_rejected_with_the_limit(
+    real: RealConsole, tmp_path: Path
+) -> None:
+    large = json.loads(encode_report(report("ollama", time.time()))) | {
+        "base_url": "x" * 30_000_000
+    }
+    path = tmp_path / "large.json"
+    await asyncio.to_thread(path.write_bytes, encode(large))
+    await real.sign_in()
+    await real.open("conformance", shows="No reports yet")
+    await real.attach(path)
+    await real.page.see("At most 2097152 are allowed.")
+    await real.page.see("No reports yet")
+    real.check("400")
 
 
 async def test_hostile_reports_do_nothing(real: RealConsole) -> None:

@@ -11,12 +11,12 @@ from tests.system.console.conftest import Console
 from tests.system.console.test_hostile import CORPUS, poisoned
 from tests.system.console.test_journeys import by_curl, by_python
 
-pytestmark = [needs_browser, pytest.mark.timeout(300)]
+pytestmark = [needs_browser, pytest.mark.timeout(300), pytest.mark.rotating]
 
 ROWS = "document.querySelectorAll('tbody tr').length"
 WIDTHS = (1440, 390, 320)
 DRAWN = (
-    "[...document.querySelectorAll('main .figure img')].every(each => each.complete && "
+    "[...document.querySelectorAll('main .item-picture img')].every(each => each.complete && "
     "each.naturalWidth === 320)"
 )
 ACTIVE = "main :is(script, style, iframe, img)"
@@ -85,7 +85,7 @@ async def test_the_last_calls_of_a_container_lead_to_their_responses(console: Co
     await console.choose("Responses of that time")
     await console.page.wait_for(f"{ROWS} === 1 && location.search.includes('code_interpreter')")
     await console.open(f"containers/{CONTAINER}", shows="ls /mnt/data; cat no.csv")
-    await console.click("[aria-label='Last calls'] .lines a")
+    await console.click("[aria-label='Last calls'] .list-lines a")
     await console.page.wait_for("location.pathname.endsWith('/r/resp_7e08')")
     console.check()
 
@@ -126,7 +126,7 @@ async def test_a_response_shows_code_figures_shells_images_and_files(
         await console.page.prefer(scheme)
         await console.open("r/resp_7e08", shows="lengths.mean()")
         await console.page.wait_for(
-            f"document.querySelectorAll('.figure img').length === 2 && {DRAWN}"
+            f"document.querySelectorAll('.item-picture img').length === 2 && {DRAWN}"
         )
         assert await console.findings() == [], scheme
     for text in (
@@ -138,7 +138,7 @@ async def test_a_response_shows_code_figures_shells_images_and_files(
         "1024x1024",
     ):
         assert text in await console.page.evaluate("document.querySelector('main').innerText"), text
-    alts = "[...document.querySelectorAll('.figure img')].map(each => each.alt)"
+    alts = "[...document.querySelectorAll('.item-picture img')].map(each => each.alt)"
     assert (await console.page.evaluate(alts))[
         1
     ] == "A grey lighthouse in the fog, seen from the sea"
@@ -149,7 +149,7 @@ async def test_a_response_shows_code_figures_shells_images_and_files(
     await console.page.press("Enter")
     assert await console.saved(tmp_path / "queue.png") == b"made by code"
     await console.page.evaluate(
-        "[...document.querySelectorAll('.figure .file-button')].at(-1).click()"
+        "[...document.querySelectorAll('.item-picture .file-button')].at(-1).click()"
     )
     assert (await console.saved(tmp_path / "image.png")).startswith(b"\x89PNG")
     await console.click("[aria-label^='Container cntr_']")
@@ -170,18 +170,19 @@ async def test_a_file_of_an_expired_container_has_an_explanation(console: Consol
 async def test_the_playground_streams_code_and_partial_images(console: Console) -> None:
     response = {"id": "resp_play", "object": "response", "status": "in_progress", "model": "fast"}
     ended = response | {"status": "completed", "output": [code_call(), image_call()]}
-    console.server.script = making(response)
+    console.server.script = [*making(response), {"type": "wait"}]
     await console.open("play", shows="fast")
-    await console.write(".compose textarea", "Plot it, then draw a lighthouse")
-    await console.page.press("Enter")
+    await console.send_message("Plot it, then draw a lighthouse")
     await console.page.see("Partial image")
-    await console.page.wait_for(f"document.querySelectorAll('.figure img').length === 2 && {DRAWN}")
+    await console.page.wait_for(
+        f"document.querySelectorAll('.item-picture img').length === 2 && {DRAWN}"
+    )
     await console.page.see("12 rows")
     assert await console.findings() == []
     console.server.script = [*making(response), {"type": "response.completed", "response": ended}]
     await console.choose("New conversation")
-    await console.write(".compose textarea", "Again")
-    await console.page.press("Enter")
+    console.server.go.set()
+    await console.send_message("Again")
     await console.page.see("A grey lighthouse")
     await console.page.see("Open this response")
     assert "Partial image" not in await console.page.evaluate(
@@ -218,7 +219,7 @@ async def test_the_playground_sends_hosted_tools_and_prompts_exactly_as_its_code
     await console.choose("Save")
     await console.choose("Add a tool")
     await console.choose("Shell")
-    await page.evaluate("document.querySelectorAll('dialog .pick input')[1].click()")
+    await page.evaluate("document.querySelectorAll('dialog .choice input')[1].click()")
     await page.see("Analysis of the queue")
     assert await console.findings() == []
     await page.evaluate("document.querySelector('dialog .choices input').click()")

@@ -11,7 +11,7 @@ from tests.system.console.conftest import Console
 from tests.system.console.test_hostile import CORPUS, poisoned
 from tests.system.console.test_journeys import by_curl, by_python
 
-pytestmark = [needs_browser, pytest.mark.timeout(300)]
+pytestmark = [needs_browser, pytest.mark.timeout(300), pytest.mark.rotating]
 
 ROWS = "document.querySelectorAll('tbody tr').length"
 DROP = """
@@ -38,7 +38,7 @@ async def test_the_keyboard_alone_creates_and_searches_a_vector_store(console: C
     await page.press("g")
     await page.press("f")
     await page.see("release-notes-2.4.pdf")
-    await page.evaluate("document.querySelector('.seg a:last-child').focus()")
+    await page.evaluate("document.querySelector('.segments a:last-child').focus()")
     await page.press("Enter")
     await page.see("Handbook and release notes")
     await page.press("n")
@@ -139,7 +139,7 @@ async def test_ingestion_is_followed_until_it_ends(console: Console) -> None:
     assert await console.findings() == []
     console.server.files.finish()
     await console.page.wait_for("!document.querySelector('progress')")
-    await console.page.wait_for("document.querySelectorAll('.lines .tag.good').length === 2")
+    await console.page.wait_for("document.querySelectorAll('.list-lines .tag.good').length === 2")
     polls = console.server.files.lookups
     await console.page.evaluate("new Promise(done => setTimeout(done, 1500))")
     assert console.server.files.lookups == polls
@@ -149,7 +149,7 @@ async def test_ingestion_is_followed_until_it_ends(console: Console) -> None:
 async def test_the_end_of_an_ingestion_is_displayed_whenever_it_occurs(console: Console) -> None:
     await console.open("files/vs_1", shows="2 of 3 ingested")
     console.server.files.ends_between = asyncio.Event()
-    await console.page.wait_for("document.querySelectorAll('.lines .tag.good').length === 2")
+    await console.page.wait_for("document.querySelectorAll('.list-lines .tag.good').length === 2")
     console.check()
 
 
@@ -285,8 +285,7 @@ async def test_a_file_is_uploaded_from_the_playground_and_named_by_its_id(
     await console.page.press("Enter")
     await console.attach(*await written(tmp_path, "a.png"), selector=".compose input[type=file]")
     await console.page.see("a.png, uploaded")
-    await console.write(".compose textarea", "What is it?")
-    await console.page.press("Enter")
+    await console.send_message("What is it?")
     await console.page.see("Two issues block 2.4")
     assert console.server.files.uploaded[0]["purpose"] == "vision"
     assert console.server.bodies[0]["input"][0]["content"][1] == {

@@ -7,7 +7,7 @@ import pytest
 from tests.support.browser import needs_browser
 from tests.system.console.conftest import Console
 
-pytestmark = [needs_browser, pytest.mark.timeout(300)]
+pytestmark = [needs_browser, pytest.mark.timeout(300), pytest.mark.rotating]
 
 CORPUS = (
     "<script>window.harm = 1</script>",
@@ -37,8 +37,18 @@ async def test_hostile_text_does_nothing(console: Console, text: str) -> None:
     server = console.server
     server.rows = [poisoned(row, text) for row in server.rows]
     server.output = poisoned(server.output, text)
+    server.conversations = poisoned(server.conversations, text)
     server.output.append({"type": text, "id": "x", "constructor": text, "__proto__": {"a": text}})
-    for path, shows in (("", "Started"), ("r/resp_7e08", "Assistant"), ("play", "fast")):
+    server.input = poisoned(server.input, text)
+    server.outputs = {"resp_0004": [{"type": text, text: text, "content": [{"text": text}]}]}
+    for path, shows in (
+        ("", "Started"),
+        ("r/resp_7e08", "Assistant"),
+        ("compare?a=resp_7e08&b=resp_0004", "Timeline of B"),
+        ("conversations", "items"),
+        ("conversations/conv_1", "Assistant"),
+        ("play", "fast"),
+    ):
         await console.open(path, shows=shows)
         for width in (1440, 320):
             await console.page.resize(width)

@@ -24,12 +24,9 @@ signed_out = pytest.mark.parametrize("console", [{"is_signed_in": False}], indir
 async def test_a_reader_signs_in_with_a_key_and_out_again(console: Console) -> None:
     await console.open("", shows="Sign in to Antiphon")
     await console.page.wait_for("document.activeElement.type === 'password'")
-    await console.page.type("sk-antiphon-bad")
-    await console.page.press("Enter")
+    await console.present("sk-antiphon-bad")
     await console.page.see("The API key is unknown.")
-    await console.page.evaluate("document.querySelector('input').select()")
-    await console.page.type(KEY)
-    await console.page.press("Enter")
+    await console.present(KEY)
     await console.page.see("Draft the release notes")
     stored = await console.page.evaluate(
         "JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie + location.href"
@@ -111,9 +108,9 @@ async def test_new_responses_appear_and_wait_while_paused(console: Console) -> N
     )
     await console.page.see("A fresh response")
     await console.click("[aria-label='Pause live updates']")
-    await console.server.live.put(
-        ("row", summary("later", started_ms=now, input="A later response"))
-    )
+    later = summary("later", started_ms=now, input="A later response")
+    console.server.rows.insert(0, later)
+    await console.server.live.put(("row", later))
     await console.page.see("1 new")
     assert "A later response" not in await console.page.evaluate("document.body.innerText")
     await console.choose("1 new")
@@ -174,7 +171,7 @@ async def test_the_code_next_to_a_message_is_exactly_what_is_sent(
 ) -> None:
     page = console.page
     await console.open("play", shows="fast")
-    await page.evaluate("document.querySelector('.panel.set textarea').focus()")
+    await page.evaluate("document.querySelector('.panel.settings textarea').focus()")
     await page.type('Say "it\'s" - 🎉 \\ $HOME `id`')
     await page.evaluate("document.querySelector('.compose textarea').focus()")
     await page.type("It's \"quoted\",\nwith two lines and \\n, $(id) and 'x'.")
@@ -203,9 +200,7 @@ async def test_a_call_is_approved(console: Console) -> None:
         }
     ]
     await console.open("play", shows="fast")
-    await console.page.evaluate("document.querySelector('.compose textarea').focus()")
-    await console.page.type("Close it.")
-    await console.page.press("Enter")
+    await console.send_message("Close it.")
     await console.page.see("Allow this call?")
     assert await console.findings() == []
     await console.choose("Approve")
@@ -225,9 +220,7 @@ async def test_models_are_compared_side_by_side(console: Console) -> None:
     await console.page.wait_for("document.querySelectorAll('.lane').length === 2")
     await console.choose("Compare with another model")
     await console.page.wait_for("document.querySelectorAll('.lane').length === 3")
-    await console.page.evaluate("document.querySelector('.compose textarea').focus()")
-    await console.page.type("Hello")
-    await console.page.press("Enter")
+    await console.send_message("Hello")
     await console.page.wait_for("document.querySelectorAll('.lane .link').length === 3")
     assert [body["model"] for body in console.server.bodies] == ["fast", "qwen3-32b", "qwen3-coder"]
     assert await console.findings() == []
@@ -299,7 +292,7 @@ async def test_a_menu_is_used_by_keyboard_alone(console: Console) -> None:
     await page.press("Enter")
     await page.wait_for("document.activeElement.getAttribute('role') === 'menuitem'")
     await page.press("ArrowDown")
-    assert await page.evaluate("document.activeElement.textContent") == "Copy ID"
+    assert await page.evaluate("document.activeElement.textContent") == "Continue"
     await page.press("Escape")
     await page.wait_for("document.activeElement.getAttribute('aria-label') === 'More actions'")
     assert (await page.evaluate("location.pathname")).endswith("/r/resp_7e08")
@@ -308,7 +301,11 @@ async def test_a_menu_is_used_by_keyboard_alone(console: Console) -> None:
 async def test_a_chip_offers_the_models_that_answered(console: Console) -> None:
     await console.open("", shows="Draft the release notes")
     await console.click("[aria-label='Filter by model']")
-    await console.choose("qwen3-coder · 402")
+    find = (
+        "[...document.querySelectorAll('[role=menuitem]')]"
+        r".find(each => /^qwen3-coder · \d+$/.test(each.innerText))"
+    )
+    await console.page.wait_for(f"{find} && ({find}.click(), true)")
     await console.page.wait_for("location.search === '?q=model%3Aqwen3-coder'")
     await console.click("[aria-label='Remove the filter model: qwen3-coder']")
     await console.page.wait_for("location.search === ''")

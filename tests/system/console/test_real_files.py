@@ -17,7 +17,7 @@ from tests.system.console.test_hostile import CORPUS
 
 pytestmark = [needs_browser, pytest.mark.timeout(120)]
 
-DONE = "document.querySelectorAll('.lines .tag.good').length"
+DONE = "document.querySelectorAll('.list-lines .tag.good').length"
 ROWS = "document.querySelectorAll('tbody tr').length"
 ROME = "Rome is the capital of Italy, a city of seven hills."
 
@@ -49,7 +49,7 @@ async def test_a_file_is_uploaded_ingested_searched_and_cited(
     )
     await real.page.see("Städte „Rom“.md")
     await real.page.wait_for(
-        f"{DONE} >= 1 && document.querySelector('.lines .error-text') !== null"
+        f"{DONE} >= 1 && document.querySelector('.list-lines .error-text') !== null"
     )
     await real.page.wait_for("!document.querySelector('[aria-label=Ingestion]')")
     assert await real.findings() == []
@@ -57,7 +57,7 @@ async def test_a_file_is_uploaded_ingested_searched_and_cited(
     await real.page.type("capital of Italy")
     await real.page.press("Enter")
     await real.page.see("1 passage,")
-    assert ROME in await real.page.evaluate("document.querySelector('.hits').innerText")
+    assert ROME in await real.page.evaluate("document.querySelector('.search-hits').innerText")
 
     searching = {"index": 0, "id": "c1", "type": "function", "function": {"name": "file_search"}}
     searching["function"] |= {"arguments": json.dumps({"queries": ["capital of Italy"]})}  # type: ignore[operator]
@@ -68,8 +68,7 @@ async def test_a_file_is_uploaded_ingested_searched_and_cited(
     real.a.script = lambda _: answers.pop(0)
     await real.choose("Ask about it")
     await real.page.wait_for("document.querySelector('.panel select')?.value === 'm'")
-    await real.write(".compose textarea", "Which city?")
-    await real.page.press("Enter")
+    await real.send_message("Which city?")
     await real.page.see("Open this response")
     await real.page.see(ROME)
     assert (
@@ -99,8 +98,7 @@ async def test_a_file_is_sent_whole_and_by_its_id(real: RealConsole, tmp_path: P
     await real.click("dialog [type=checkbox]")
     await real.choose("Attach 1")
     await real.page.wait_for("!document.querySelector('dialog')")
-    await real.write(".compose textarea", "Where?")
-    await real.click("[aria-label=Send]")
+    await real.send_message("Where?")
     await real.page.see("Open this response")
     sent = json.dumps(real.a.requests[-1]["messages"])
     assert ROME in sent
@@ -155,7 +153,7 @@ async def test_hostile_files_do_nothing(real: RealConsole, tmp_path: Path) -> No
     )  # the uploads, and the files of the vector store
     await real.write("[type=search]", "word")
     await real.page.press("Enter")
-    await real.page.wait_for("document.querySelectorAll('.hits li').length > 3")
+    await real.page.wait_for("document.querySelectorAll('.search-hits li').length > 3")
     await real.page.evaluate(
         "document.querySelectorAll('.passage summary').forEach(each => each.click())"
     )

@@ -57,7 +57,9 @@ async def send(real: RealConsole, message: str, *, tool: str = "") -> None:
         await real.choose("Save")
         await real.page.wait_for("!document.querySelector('dialog')")
     await real.write(".compose textarea", message)
-    await real.click("[aria-label=Send]")  # a dialog that closes may take the focus from the field
+    await real.click(
+        "[aria-label=Send]:enabled"
+    )  # a dialog that closes may take the focus from the field
     await real.page.see("Open this response")
 
 
@@ -183,15 +185,14 @@ async def test_an_image_is_generated_displayed_and_found_again(
         )
         await real.sign_in()
         await send(real, "Draw a red circle", tool="Image generation")
-        await real.page.wait_for("document.querySelector('.figure img')?.naturalWidth > 0")
-        assert (
-            await real.page.evaluate("document.querySelector('.figure img').alt") == "a red circle"
-        )
+        await real.page.wait_for("document.querySelector('.item-picture img')?.naturalWidth > 0")
+        alt = await real.page.evaluate("document.querySelector('.item-picture img').alt")
+        assert alt == "a red circle"
         assert await real.findings() == []
         await real.choose("Open this response")
         await real.page.see("Timeline")
-        await real.page.wait_for("document.querySelector('.figure img')?.naturalWidth > 0")
-        await real.page.evaluate("document.querySelector('.figure .file-button').click()")
+        await real.page.wait_for("document.querySelector('.item-picture img')?.naturalWidth > 0")
+        await real.page.evaluate("document.querySelector('.item-picture .file-button').click()")
         assert (await real.saved(tmp_path / "image.png")).startswith(b"\x89PNG")
         await real.server.parts.run.toolset.close()
         await created.images.close()
@@ -208,8 +209,7 @@ async def test_a_prompt_is_sent_with_its_variables(real: RealConsole) -> None:
     await real.page.wait_for(HAS_MODEL)
     await real.write("[placeholder='pmpt_…']", prompt["id"])
     await real.write('[placeholder=\'{"city": "Rome"}\']', '{"customer": "Ada"}')
-    await real.write(".compose textarea", "When?")
-    await real.page.press("Enter")
+    await real.send_message("When?")
     await real.page.see("Open this response")
     system, user = real.a.requests[-1]["messages"]
     assert (system["content"], user["content"]) == ("You help Ada.", "When?")

@@ -193,6 +193,21 @@ def paths_of(ids: list[str]) -> list[str]:
     ]
 
 
+async def test_an_administrator_lists_the_conversations_of_one_tenant(real: RealConsole) -> None:
+    for tenant in ("acme", "acme", "other"):
+        await post(real, "/v1/conversations", {}, await real.headers(tenant))
+    await real.sign_in()
+    lines = "document.querySelectorAll('.conversation-line').length"
+    await real.open("conversations", shows="other")
+    assert await real.page.evaluate(lines) == 3
+    await real.click("[title='Conversations of acme']")
+    await real.page.wait_for(f"{lines} === 2")
+    assert await real.page.evaluate("location.search") == "?tenant=acme"
+    await real.choose("Show all tenants")
+    await real.page.wait_for(f"{lines} === 3")
+    real.check()
+
+
 async def test_the_real_pages_are_accessible_and_never_scroll_sideways(real: RealConsole) -> None:
     created = await used(real)
     await real.sign_in()

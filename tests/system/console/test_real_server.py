@@ -96,8 +96,12 @@ async def test_a_response_is_displayed_as_sent_and_answered(real: RealConsole) -
         "Upstream requests",
     ):
         await real.page.see(displayed)
+    await real.page.wait_for("document.querySelectorAll('.wire .json-pane').length === 3")
+    await real.page.evaluate(
+        "document.querySelectorAll('.wire [aria-label^=Unfold]').forEach(each => each.click())"
+    )
     raw = await real.page.wait_for(
-        "document.querySelectorAll('.wire pre').length === 3 && wire.innerText"
+        "!document.querySelector('.wire [aria-label^=\"Unfold \"]') && wire.innerText"
     )
     for words in ("Be brief.", '"messages"', '"team"', "look", first["id"]):
         assert words in raw
@@ -114,13 +118,30 @@ async def test_a_fork_is_sent_from_the_playground(real: RealConsole) -> None:
     await real.page.see("You said: Second")
     await real.choose("Fork")
     await real.page.wait_for("document.querySelector('.compose textarea')?.value === 'Second'")
-    await real.write(".compose textarea", "Another second")
-    await real.page.press("Enter")
+    await real.send_message("Another second")
     await real.page.see("You said: Another second")
     await real.choose("Open this response")
     await real.page.see("1 earlier response")
     sent = json.dumps(real.a.requests[-1]["messages"])
     assert all(words in sent for words in ("Be brief.", "First", "Another second"))
+    real.check()
+
+
+async def test_the_credentials_of_a_fork_are_requested_again(real: RealConsole) -> None:
+    tool = {**MCP, "require_approval": "never", "authorization": "of-the-first-request"}
+    created = await real.create(input="First", tools=[tool])
+    await real.sign_in(path=f"play?from={created['id']}")
+    await real.page.see("A secret is missing")
+    await real.click("[aria-label='Edit dice']")
+    await real.write("dialog textarea", json.dumps(tool | {"authorization": "of-the-fork"}))
+    await real.choose("Save")
+    await real.page.wait_for("!document.body.innerText.includes('A secret is missing')")
+    await real.send_message("Another first")
+    await real.page.see("You said: Another first")
+    stored = await real.page.evaluate("JSON.stringify(sessionStorage)")
+    assert "of-the-fork" not in stored
+    await real.page.evaluate("location.reload()")
+    await real.page.see("A secret is missing")
     real.check()
 
 
@@ -142,8 +163,7 @@ async def test_a_call_is_approved_in_the_playground(real: RealConsole) -> None:
     await real.sign_in(path=f"play{shared(tools=[{'isOn': True, 'tool': tool}])}")
     await real.page.see("dice")
     await real.page.wait_for("document.querySelector('.panel select')?.value === 'm'")
-    await real.write(".compose textarea", "Roll the dice.")
-    await real.page.press("Enter")
+    await real.send_message("Roll the dice.")
     await real.page.see("Allow this call?")
     assert await real.findings() == []
     await real.choose("Approve")
@@ -238,11 +258,9 @@ async def test_a_delivery_is_retried(real: RealConsole) -> None:
 async def test_a_wrong_key_is_rejected_and_a_key_without_the_role_too(real: RealConsole) -> None:
     await real.headers()
     await real.open("", shows="Sign in to Antiphon")
-    await real.write("input", "sk-antiphon-wrong")
-    await real.page.press("Enter")
+    await real.present("sk-antiphon-wrong")
     await real.page.see("Incorrect API key provided.")
-    await real.write("input", real.keys["acme"])
-    await real.page.press("Enter")
+    await real.present(real.keys["acme"])
     await real.page.see("needs an API key with the role")
     assert await real.findings() == []
     real.check("401", "403")
@@ -324,7 +342,7 @@ async def test_filters_are_typed_and_stand_in_the_address(real: RealConsole) -> 
     await real.open("?q=harbour", shows="You said: A harbour")
     await real.page.wait_for(f"{ROWS} === 1")
     for span in ("15m", "90m", "24h", "7d", "30d"):
-        await real.open(f"?range={span}", shows="You said: A harbour")
+        await real.open(f"?q=since:{span}", shows="You said: A harbour")
         await real.page.wait_for("document.querySelector('.histogram svg') !== null")
     real.check()
 

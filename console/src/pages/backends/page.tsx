@@ -1,18 +1,19 @@
-/** Backends: health, load, models with what is known of them, and the last hour. */
-import { figures } from "../../api/responses.ts";
-import type { Figures, Json } from "../../api/types.ts";
+/** Backends: health, load, models with what is known of them, the last hour, and what they refused. */
+import { session } from "../../api/session.ts";
+import type { Json } from "../../api/types.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
+import { quoted } from "../../parts/filter_value.ts";
 import { count, duration, percent, plural } from "../../parts/format.ts";
 import { useLoad } from "../../parts/load.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { useRefresh } from "../../parts/poll.ts";
 import { Link } from "../../parts/router.tsx";
-import { Sparkline } from "../../parts/spark.tsx";
 import { Top } from "../../parts/top.tsx";
+import { Check } from "./check.tsx";
+import { LastHour } from "./last_hour.tsx";
+import { Lessons } from "./lessons.tsx";
 import { type Backend, loadBackends, type Profile } from "./types.ts";
-
-const HOUR = 3_600; // s
-const STEP = 120; // s of a point of a line
+import "./page.css";
 
 const HEALTH = {
   up: { tone: "good", word: "up" },
@@ -29,6 +30,9 @@ export function BackendsPage() {
     <>
       <Top title="Backends">
         <span class="push muted small">{data && plural(data.workers, "worker")}</span>
+        <Link class="btn" to="usage?by=backend&measure=speed">
+          Compare speed
+        </Link>
       </Top>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
       <Loading data={data} error={error} />
@@ -45,9 +49,11 @@ export function BackendsPage() {
             key={backend.name}
             backend={backend}
             profiles={data.profiles.filter((profile) => profile.backend === backend.name)}
+            onChecked={reload}
           />
         ))}
       </div>
+      {session().role === "admin" && <Lessons />}
     </>
   );
 }
@@ -65,21 +71,28 @@ function ended(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function BackendCard({ backend, profiles }: { backend: Backend; profiles: Profile[] }) {
+interface CardProps {
+  backend: Backend;
+  profiles: Profile[];
+  onChecked: () => void;
+}
+
+function BackendCard({ backend, profiles, onChecked }: CardProps) {
   const { tone, word } = HEALTH[backend.health];
   const reason = reasonOf(backend);
   return (
     <section class="sheet" aria-label={`Backend ${backend.name}`}>
       <div class="head">
         <h2 class="cut">
-          <Link to={`?q=${encodeURIComponent(`backend:${backend.name}`)}`}>{backend.name}</Link>
+          <Link to={`?q=${encodeURIComponent(`backend:${quoted(backend.name)}`)}`}>{backend.name}</Link>
         </h2>
         <span class={`tag ${tone}`}>{word}</span>
         <span class="muted small push">{backend.dialect}</span>
       </div>
       <div class="pad cards">
         {reason && <p class={`small ${backend.health === "up" ? "muted" : "error-text"}`}>{reason}</p>}
-        <dl class="pairs">
+        <Check backend={backend} onChecked={onChecked} />
+        <dl class="backend-figures">
           <div>
             <dt>In flight</dt>
             <dd>
@@ -92,18 +105,13 @@ function BackendCard({ backend, profiles }: { backend: Backend; profiles: Profil
               {count(backend.waiting)} <small>of {count(backend.queue)}</small>
             </dd>
           </div>
-          {backend.asked !== undefined && (
-            <div>
-              <dt>Requests</dt>
-              <dd>
-                {count(backend.asked)} <small>{percent(backend.failed ?? 0, backend.asked)} failed</small>
-              </dd>
-            </div>
-          )}
           {(backend.prompt_bytes ?? 0) > 0 && (
             <div>
               <dt>Prompt reused</dt>
-              <dd>{percent(backend.prompt_reused_bytes ?? 0, backend.prompt_bytes ?? 0)}</dd>
+              <dd>
+                {percent(backend.prompt_reused_bytes ?? 0, backend.prompt_bytes ?? 0)}{" "}
+                <small>since the server started</small>
+              </dd>
             </div>
           )}
         </dl>
@@ -113,66 +121,6 @@ function BackendCard({ backend, profiles }: { backend: Backend; profiles: Profil
     </section>
   );
 }
-
-function LastHour({ name }: { name: string }) {
-  const { data } = useLoad(
-    (signal) => {
-      const until = Math.ceil(Date.now() / 1000 / STEP) * STEP;
-      return figures({ q: `backend:"${name}"`, since: until - HOUR, until, step: STEP }, signal);
-    },
-    [name],
-  );
-  if (!data) return null;
-  return (
-    <div>
-      <h3>Last hour</h3>
-      <dl class="pairs last-hour">
-        {LINES.map(({ label, tone, value, shown }) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>
-              <Sparkline
-                values={everyStep(data).map(value)}
-                tone={tone}
-                words={`${label}, last hour: ${shown(data)}`}
-              />
-              <small>{shown(data)}</small>
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </div>
-  );
-}
-
-type Bucket = Figures["buckets"][number] | undefined;
-
-/** Return a bucket for each step: the server omits those without responses. */
-function everyStep({ buckets, since, until, step }: Figures): Bucket[] {
-  const known = new Map(buckets.map((bucket) => [bucket.time, bucket]));
-  return Array.from({ length: (until - since) / step }, (_, at) => known.get(since + at * step));
-}
-
-const LINES = [
-  {
-    label: "First token",
-    tone: "wait",
-    value: (bucket: Bucket) => bucket?.first_token_ms?.p50 ?? null,
-    shown: ({ totals }: Figures) => `p50 ${duration(totals.first_token_ms?.p50)}`,
-  },
-  {
-    label: "Output",
-    tone: "answer",
-    value: (bucket: Bucket) => bucket?.output_tokens ?? 0,
-    shown: ({ totals }: Figures) => count(totals.output_tokens),
-  },
-  {
-    label: "Failures",
-    tone: "failed",
-    value: (bucket: Bucket) => bucket?.by_status.failed ?? 0,
-    shown: ({ totals }: Figures) => count(totals.by_status.failed ?? 0),
-  },
-];
 
 function Models({ backend, profiles }: { backend: Backend; profiles: Profile[] }) {
   const loaded = new Set(backend.loaded ?? []);
@@ -200,7 +148,7 @@ function Models({ backend, profiles }: { backend: Backend; profiles: Profile[] }
 
 function Facts({ facts }: { facts: Json }) {
   return (
-    <dl class="fact-list">
+    <dl class="model-facts">
       {Object.entries(facts).map(([name, value]) => (
         <div key={name}>
           <dt>{name.replaceAll("_", " ")}</dt>

@@ -14,9 +14,9 @@ export interface Backend {
   queue: number;
   models: string[];
   loaded: string[] | null;
+  checked_ago: number | null;
+  next_check: number | null;
   oldest_wait?: number;
-  asked?: number;
-  failed?: number;
   ejections?: number;
   prompt_bytes?: number;
   prompt_reused_bytes?: number;
@@ -42,4 +42,9 @@ export interface Backends {
 /** Load the state of all backends. */
 export function loadBackends(signal: AbortSignal): Promise<Backends> {
   return request("/admin/v1/backends", { signal });
+}
+
+/** Check a backend now; return its state. */
+export function checkBackend(name: string): Promise<Backend> {
+  return request(`/admin/v1/backends/${encodeURIComponent(name)}/check`, { method: "POST" });
 }

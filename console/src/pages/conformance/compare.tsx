@@ -7,6 +7,7 @@ import { useLoad } from "../../parts/load.ts";
 import { Link } from "../../parts/router.tsx";
 import { StateMark, Verdict } from "./parts.tsx";
 import { loadMatrix, type Matrix, nameOf } from "./types.ts";
+import "./compare.css";
 
 type Area = Matrix["areas"][number];
 
@@ -20,7 +21,7 @@ export function Compare() {
     <section class="sheet" aria-label="Comparison">
       <div class="head">
         <h2>Servers side by side</h2>
-        <label class="check push small">
+        <label class="matrix-check push small">
           <input
             type="checkbox"
             checked={onlyDifferent.value}
@@ -33,7 +34,9 @@ export function Compare() {
       </div>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Table">
         <table class="plain matrix">
-          <caption class="vh">How many requirements of each area each server keeps, of those that were judged</caption>
+          <caption class="visually-hidden">
+            How many requirements of each area each server keeps, of those that were judged
+          </caption>
           <Heads matrix={data} />
           <tbody>
             {areasOf(data, onlyDifferent.value).map((area) => (

@@ -1,6 +1,7 @@
 /** The newest report of each model of each server. */
 import { count, day, duration, exact, plural } from "../../parts/format.ts";
 import { Link } from "../../parts/router.tsx";
+import { ListTable } from "../../parts/table.tsx";
 import { mustsOf, Score, Verdict } from "./parts.tsx";
 import { type Judged, judgedOf, type ReportSummary } from "./types.ts";
 
@@ -11,30 +12,22 @@ export function ReportList({ reports }: { reports: readonly ReportSummary[] }) {
   if (reports.length === 0) return <NoReports />;
   return (
     <section class="sheet" aria-label="Servers">
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Table">
-        <table class="plain">
-          <caption class="vh">The newest report of each model of each server</caption>
-          <thead>
-            <tr>
-              {COLUMNS.map((name) => (
-                <th key={name} scope="col" class={NUMBERS.has(name) ? "num" : ""}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {judgedOf(reports).map((each) => (
-              <JudgedRow key={each.runs[0].id} judged={each} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ListTable
+        label="Table of servers"
+        caption="The newest report of each model of each server"
+        columns={COLUMNS}
+        classes={CLASSES}
+        asCards
+      >
+        {judgedOf(reports).map((each) => (
+          <JudgedRow key={each.runs[0].id} judged={each} />
+        ))}
+      </ListTable>
     </section>
   );
 }
 
-const NUMBERS = new Set(["Failed", "Not offered", "Runs"]);
+const CLASSES = { Failed: "num", "Not offered": "num", Runs: "num" };
 
 function JudgedRow({ judged: { server, model, runs } }: { judged: Judged }) {
   const [newest] = runs;
@@ -44,21 +37,29 @@ function JudgedRow({ judged: { server, model, runs } }: { judged: Judged }) {
         <Link to={`conformance/${newest.id}`}>{server}</Link>
         {model && <small class="muted model">{model}</small>}
       </th>
-      <td>
+      <td data-label="Verdict">
         <Verdict report={newest} />
       </td>
-      <td title={mustsOf(newest)}>
+      <td title={mustsOf(newest)} data-label="Musts">
         <Score passed={newest.musts_passed} judged={newest.musts_passed + newest.musts_broken} />
       </td>
-      <td class="num">{count(newest.outcomes.failed)}</td>
-      <td class="num">{count(newest.outcomes["not offered"])}</td>
-      <td title={exact(newest.started_at * 1000)}>
-        {day(newest.started_at * 1000)}
-        <small class="muted model">
-          {duration(newest.seconds * 1000)}, {plural(newest.requests, "request")}
-        </small>
+      <td class="num" data-label="Failed">
+        {count(newest.outcomes.failed)}
       </td>
-      <td class="num">{count(runs.length)}</td>
+      <td class="num" data-label="Not offered">
+        {count(newest.outcomes["not offered"])}
+      </td>
+      <td title={exact(newest.started_at * 1000)} data-label="Judged on">
+        <span>
+          {day(newest.started_at * 1000)}
+          <small class="muted model">
+            {duration(newest.seconds * 1000)}, {plural(newest.requests, "request")}
+          </small>
+        </span>
+      </td>
+      <td class="num" data-label="Runs">
+        {count(runs.length)}
+      </td>
     </tr>
   );
 }

@@ -1,14 +1,15 @@
 /** What the views of the page share: a state, a score as a bar, and a verdict. */
 import { percent } from "../../parts/format.ts";
 import { type ReportSummary, STATES, type State, verdictOf } from "./types.ts";
+import "./parts.css";
 
 /** A state: its sign, and its word. */
 export function StateMark({ state, isShort = false }: { state: State; isShort?: boolean }) {
   const { sign, means } = STATES[state];
   return (
-    <span class={`state s-${state.replace(" ", "-")}`} title={`${state}: ${means}`}>
+    <span class={`state state-${state.replace(" ", "-")}`} title={`${state}: ${means}`}>
       <b aria-hidden="true">{sign}</b>
-      <span class={isShort ? "vh" : ""}>{state}</span>
+      <span class={isShort ? "visually-hidden" : ""}>{state}</span>
     </span>
   );
 }

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { ConfirmDialog } from "../../parts/confirm.tsx";
 import { ErrorNotice } from "../../parts/errors.tsx";
-import { count, day, duration, exact, plural } from "../../parts/format.ts";
+import { clock, count, day, duration, exact, plural } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useLoad } from "../../parts/load.ts";
 import { Loading } from "../../parts/loading.tsx";
@@ -22,6 +22,7 @@ import {
   type Report,
   type Result,
 } from "./types.ts";
+import "./report.css";
 
 const MOST_CHANGES = 12; // shown until the reader expands the list
 
@@ -40,7 +41,7 @@ export function ReportView({ id }: { id: string }) {
         </Link>
         {data && (
           <>
-            <Menu class="btn" label="Runs" actions={() => runsOf(data)}>
+            <Menu class="btn" label={`Runs: ${day(data.started_at * 1000)}`} actions={() => runsOf(data)}>
               <Icon name="clock" />
               {day(data.started_at * 1000)}
               <Icon name="down" />
@@ -87,7 +88,7 @@ async function runsOf(report: Report): Promise<Action[]> {
   const all = judgedOf(await loadReports());
   const same = all.find(({ server, model }) => server === report.server && model === report.model);
   return (same?.runs ?? []).map((run) => ({
-    label: `${new Date(run.started_at * 1000).toLocaleString()}${run.id === report.id ? " (shown)" : ""}`,
+    label: `${clock(run.started_at * 1000)}${run.id === report.id ? " (shown)" : ""}`,
     run: () => navigate(`conformance/${run.id}`),
   }));
 }
@@ -137,7 +138,7 @@ function Changes({ report: { changes, previous } }: { report: Report }) {
       {changes.length === 0 ? (
         <p class="pad muted">Every requirement has the same outcome as before.</p>
       ) : (
-        <ul class="lines changes">
+        <ul class="list-lines changes">
           {changes.slice(0, isWhole.value ? changes.length : MOST_CHANGES).map((change) => (
             <ChangeLine key={change.id} change={change} />
           ))}
@@ -170,7 +171,7 @@ function ChangeLine({ change }: { change: Change }) {
       <span class="turn">
         <StateMark state={change.before} />
         <span aria-hidden="true">→</span>
-        <span class="vh">, then</span>
+        <span class="visually-hidden">, then</span>
         <StateMark state={change.now} />
       </span>
     </li>

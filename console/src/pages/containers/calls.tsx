@@ -24,14 +24,14 @@ export function LastCalls({ container }: { container: ContainerDetails }) {
     <section class="sheet" aria-label="Last calls">
       <div class="head">
         <h2>Last calls</h2>
-        <Link to={`?q=${encodeURIComponent(filtersOf(container))}`} class="btn bare push">
+        <Link to={`?q=${encodeURIComponent(filtersOf(container))}`} class="link small push">
           Responses of that time
         </Link>
       </div>
       {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
       <Loading data={data} error={error} pad />
       {data && data.length > 0 && (
-        <ul class="lines">
+        <ul class="list-lines">
           {data.map(({ response, item }) => (
             <li key={item.id}>
               <Link to={`r/${response.id}`} class="grow">
@@ -50,7 +50,7 @@ export function LastCalls({ container }: { container: ContainerDetails }) {
         <p class="muted small pad">
           {container.calls === 0
             ? "No call yet."
-            : "No stored response of the last ones shows a call in this container. The search above lists those that ran code at the time."}
+            : "The newest stored responses have no call in this container. “Responses of that time” lists all that ran code then."}
         </p>
       )}
     </section>

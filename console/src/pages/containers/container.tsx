@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import { type ContainerDetails, getContainer } from "../../api/containers.ts";
 import { isOwn } from "../../api/files.ts";
-import { session } from "../../api/session.ts";
 import { copy } from "../../parts/copy.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { bytes, count } from "../../parts/format.ts";
@@ -11,12 +10,14 @@ import { Loading } from "../../parts/loading.tsx";
 import { useRefresh } from "../../parts/poll.ts";
 import { visible } from "../../parts/raw.tsx";
 import { navigate, query } from "../../parts/router.tsx";
+import { seesTenants } from "../../parts/tenant.tsx";
 import { OneTop } from "../../parts/top.tsx";
 import { LastCalls } from "./calls.tsx";
 import { ContainerFiles } from "./files.tsx";
 import { KillDialog } from "./kill.tsx";
 import { canKill } from "./list.tsx";
 import { StateTag, When } from "./state.tsx";
+import "./container.css";
 
 /** The page; it is renewed every five seconds. */
 export function ContainerPage({ id }: { id: string }) {
@@ -90,7 +91,7 @@ function Facts({ container }: { container: ContainerDetails }) {
     ["Worker", <Worker key="worker" name={container.worker} />],
     ["Calls", count(container.calls)],
     ["Size", bytes(container.bytes)],
-    ...(session().role === "admin" && container.tenant !== null ? [["Tenant", container.tenant]] : []),
+    ...(seesTenants() && container.tenant !== null ? [["Tenant", container.tenant]] : []),
   ];
   return (
     <section class="sheet" aria-label="State">

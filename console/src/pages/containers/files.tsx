@@ -43,7 +43,7 @@ export function ContainerFiles({ container, onChanged }: Props) {
         <h2>Files</h2>
       </div>
       {error.value !== undefined && <ErrorNotice error={error.value} />}
-      <ul class="lines">
+      <ul class="list-lines">
         {container.files.map((file) => (
           <li key={file.id}>
             <div class="grow">

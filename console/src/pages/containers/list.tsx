@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import { CONTAINERS, type Container } from "../../api/containers.ts";
 import { isOwn } from "../../api/files.ts";
-import { session } from "../../api/session.ts";
 import { copy } from "../../parts/copy.ts";
 import { bytes, count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
@@ -13,6 +12,7 @@ import { useRefresh } from "../../parts/poll.ts";
 import { visible } from "../../parts/raw.tsx";
 import { Link } from "../../parts/router.tsx";
 import { ListTable } from "../../parts/table.tsx";
+import { seesTenants, TenantCell, withTenant } from "../../parts/tenant.tsx";
 import { Top } from "../../parts/top.tsx";
 import { addressOf, KillDialog } from "./kill.tsx";
 import { StateTag, When } from "./state.tsx";
@@ -65,12 +65,11 @@ interface TableProps {
 }
 
 function ContainerTable({ containers, onKill }: TableProps) {
-  const isAdmin = session().role === "admin";
   return (
     <ListTable
       label="Table of containers"
       caption="Containers, newest first"
-      columns={[...COLUMNS, ...(isAdmin ? ["Tenant"] : [])]}
+      columns={withTenant(COLUMNS)}
       classes={CLASSES}
       usual="wide"
       hasActions
@@ -95,7 +94,7 @@ function ContainerTable({ containers, onKill }: TableProps) {
           <td class="num wide">{count(container.calls)}</td>
           <td class="num">{count(container.files)}</td>
           <td class="num wide">{bytes(container.bytes)}</td>
-          {isAdmin && <td class="wide">{container.tenant ?? "—"}</td>}
+          <TenantCell tenant={container.tenant} class="wide" />
           <td>
             <Menu
               class="btn bare icon"
@@ -116,5 +115,5 @@ function ContainerTable({ containers, onKill }: TableProps) {
 
 /** Whether the reader may kill a container: an administrator each one, others those of their own tenant. */
 export function canKill(container: Pick<Container, "tenant" | "status">): boolean {
-  return container.status === "running" && (session().role === "admin" || isOwn(container));
+  return container.status === "running" && (seesTenants() || isOwn(container));
 }

@@ -2,6 +2,7 @@
 import type { Container } from "../../api/containers.ts";
 import { listResponses, responseBody } from "../../api/responses.ts";
 import type { Item, Json, Summary } from "../../api/types.ts";
+import { withOffset } from "../../parts/zone.ts";
 
 const BEFORE = 3_600; // s by which a response may have begun before its container
 const AFTER = 60; // s
@@ -16,8 +17,8 @@ export interface Call {
 
 /** Return the filters of the responses that may have used a container: they ran code while it existed. */
 export function filtersOf({ created_at, last_active_at }: Pick<Container, "created_at" | "last_active_at">): string {
-  const time = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 19);
-  return `tool:code_interpreter,shell since:${time(created_at - BEFORE)} until:${time(last_active_at + AFTER)}`;
+  const [since, until] = [created_at - BEFORE, last_active_at + AFTER].map((each) => withOffset(each * 1000));
+  return `tool:code_interpreter,shell since:${since} until:${until}`;
 }
 
 /** Return the container of a call, undefined for items of other types. */

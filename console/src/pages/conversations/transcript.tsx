@@ -1,20 +1,24 @@
-/** One conversation: its items, each of which may be deleted, and the way to continue it. */
+/** One conversation: its items with their responses, each of which may be deleted, and the way to continue it. */
 import { useSignal } from "@preact/signals";
 import { request } from "../../api/client.ts";
+import { isOwn } from "../../api/files.ts";
 import type { Item } from "../../api/types.ts";
 import { ConfirmDialog } from "../../parts/confirm.tsx";
+import { ErrorNotice } from "../../parts/errors.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { ItemView } from "../../parts/items/item.tsx";
-import { ListEnd } from "../../parts/more.tsx";
-import { usePaged } from "../../parts/paged.ts";
+import { StretchView } from "../../parts/items/stretch.tsx";
+import { Loading } from "../../parts/loading.tsx";
 import { Link, navigate } from "../../parts/router.tsx";
 import { useTitle } from "../../parts/top.tsx";
+import { useItems } from "./items.ts";
+import "./transcript.css";
 
-/** The transcript, oldest item first. */
+/** The transcript; it opens at the newest item. */
 export function Transcript({ id }: { id: string }) {
-  const path = `/v1/conversations/${encodeURIComponent(id)}/items`;
-  const list = usePaged<Item & { id: string }>(path, { order: "asc" });
+  const { stretch, tenant, responses, error, reload } = useItems(id);
   const doomed = useSignal<string | undefined>(undefined);
+  const isMine = stretch !== undefined && isOwn({ tenant });
   useTitle(`Conversation ${id.slice(0, 18)}`);
   return (
     <>
@@ -22,7 +26,7 @@ export function Transcript({ id }: { id: string }) {
         <h1 class="crumb">
           <Link to="conversations">Conversations</Link>
           <span aria-hidden="true">/</span>
-          <span class="id" title={id}>
+          <span class="response-id" title={id}>
             {id}
           </span>
         </h1>
@@ -30,38 +34,48 @@ export function Transcript({ id }: { id: string }) {
         <Link to={`?q=${encodeURIComponent(`conversation:${id}`)}`} class="btn wide">
           Responses
         </Link>
-        <button type="button" class="btn first" onClick={() => navigate(`play?conversation=${encodeURIComponent(id)}`)}>
-          <Icon name="playground" />
-          Continue
-        </button>
+        {isMine && (
+          <button
+            type="button"
+            class="btn first"
+            onClick={() => navigate(`play?conversation=${encodeURIComponent(id)}`)}
+          >
+            <Icon name="playground" />
+            Continue
+          </button>
+        )}
       </header>
       <section class="sheet" aria-label="Items">
-        <div class="talk">
-          {list.items.map((item) => (
-            <div key={item.id} class="kept-item">
-              <ItemView item={item} />
-              <button
-                type="button"
-                class="btn bare icon"
-                aria-label={`Delete item ${item.id}`}
-                onClick={() => {
-                  doomed.value = item.id;
-                }}
-              >
-                <Icon name="close" />
-              </button>
-            </div>
-          ))}
-        </div>
-        <ListEnd list={list}>
-          <h2>This conversation has no items</h2>
-        </ListEnd>
+        {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
+        <Loading data={stretch} error={error} pad />
+        {stretch?.items.length === 0 && (
+          <div class="empty">
+            <h2>This conversation has no items</h2>
+          </div>
+        )}
+        {stretch && stretch.items.length > 0 && (
+          <div class="talk">
+            <StretchView stretch={stretch} opensAtEnd>
+              {(item) => (
+                <TranscriptItem
+                  item={item}
+                  response={responses[item.id ?? ""]}
+                  onDelete={isMine ? () => (doomed.value = item.id) : undefined}
+                />
+              )}
+            </StretchView>
+          </div>
+        )}
       </section>
       {doomed.value && (
         <ConfirmDialog
           title="Delete this item?"
           action="Delete"
-          onConfirm={() => request(`${path}/${doomed.value}`, { method: "DELETE" }).then(list.reload)}
+          onConfirm={() =>
+            request(`/v1/conversations/${encodeURIComponent(id)}/items/${doomed.value}`, { method: "DELETE" }).then(
+              reload,
+            )
+          }
           onClose={() => {
             doomed.value = undefined;
           }}
@@ -70,5 +84,37 @@ export function Transcript({ id }: { id: string }) {
         </ConfirmDialog>
       )}
     </>
+  );
+}
+
+interface ItemProps {
+  item: Item;
+  /** The ID of the response that added it; undefined where it was added directly, or the response has expired. */
+  response: string | undefined;
+  onDelete: (() => void) | undefined;
+}
+
+function TranscriptItem({ item, response, onDelete }: ItemProps) {
+  return (
+    <div class="transcript-item">
+      <ItemView item={item} />
+      <span class="transcript-tools">
+        {response && (
+          <Link
+            to={`r/${response}`}
+            class="btn bare icon"
+            label={`Open the response of item ${item.id}`}
+            title={response}
+          >
+            <Icon name="responses" />
+          </Link>
+        )}
+        {onDelete && (
+          <button type="button" class="btn bare icon" aria-label={`Delete item ${item.id}`} onClick={onDelete}>
+            <Icon name="close" />
+          </button>
+        )}
+      </span>
+    </div>
   );
 }

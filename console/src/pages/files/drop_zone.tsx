@@ -7,6 +7,7 @@ import { Icon } from "../../parts/icons.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
 import { visible } from "../../parts/raw.tsx";
 import { type Upload, uploads } from "./uploads.ts";
+import "./drop_zone.css";
 
 interface Props {
   onFiles: (files: Iterable<File>) => void;
@@ -71,7 +72,7 @@ export function UploadList() {
           </button>
         )}
       </div>
-      <ul class="lines">
+      <ul class="list-lines">
         {all.map((each) => (
           <UploadLine key={each.number} upload={each} />
         ))}

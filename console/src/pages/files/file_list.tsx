@@ -1,44 +1,60 @@
 /** The files: upload, download, delete. */
 import { useSignal } from "@preact/signals";
-import { contentOf, deleteFile, isOwn, PURPOSES, type Purpose, type StoredFile } from "../../api/files.ts";
-import { session } from "../../api/session.ts";
+import { contentOf, deleteFile, getFile, isOwn, PURPOSES, type Purpose, type StoredFile } from "../../api/files.ts";
 import { ConfirmDialog } from "../../parts/confirm.tsx";
 import { copy, saveBlob } from "../../parts/copy.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
 import { bytes, clock, exact } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { useLoad } from "../../parts/load.ts";
+import { Loading } from "../../parts/loading.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { ListEnd } from "../../parts/more.tsx";
 import { usePaged } from "../../parts/paged.ts";
 import { visible } from "../../parts/raw.tsx";
+import { Link, navigate, query } from "../../parts/router.tsx";
 import { ListTable } from "../../parts/table.tsx";
+import { TenantCell, withTenant } from "../../parts/tenant.tsx";
 import { DropZone, UploadList } from "./drop_zone.tsx";
 import { ListTop } from "./page.tsx";
 import { uploads } from "./uploads.ts";
+import "./file_list.css";
 
 const DAY = 86_400;
 const LIFETIMES = { never: undefined, "1 day": DAY, "7 days": 7 * DAY, "30 days": 30 * DAY } as const;
 
-/** The list, with the means to upload above it. */
+/** The list, with the means to upload above it; or the one file that the address names, with its tenant. */
 export function FileList() {
+  const id = query.value.get("id") ?? "";
+  return id ? <SingleFile id={id} tenant={query.value.get("tenant") ?? ""} /> : <AllFiles />;
+}
+
+function SingleFile({ id, tenant }: { id: string; tenant: string }) {
+  const { data: file, error, reload } = useLoad((signal) => getFile(id, tenant, signal), [id, tenant]);
+  return (
+    <>
+      <ListTop title="Files">
+        <Link to="files" class="btn">
+          All files
+        </Link>
+      </ListTop>
+      <section class="sheet" aria-label="File">
+        {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
+        <Loading data={file} error={error} pad />
+        {file && <FilesWithActions files={[file]} onChanged={() => navigate("files")} />}
+      </section>
+    </>
+  );
+}
+
+function AllFiles() {
   const only = useSignal("");
   const list = usePaged<StoredFile>("/admin/v1/files", only.value ? { purpose: only.value } : {});
-  const doomed = useSignal<StoredFile | undefined>(undefined);
-  const error = useSignal<unknown>(undefined);
-  const download = (file: StoredFile) => {
-    error.value = undefined;
-    contentOf(file.id).then(
-      (content) => saveBlob(file.filename, content),
-      (reason) => {
-        error.value = reason;
-      },
-    );
-  };
   return (
     <>
       <ListTop title="Files">
         <select
-          class="in short"
+          class="input short"
           aria-label="Purpose of the files in the list"
           value={only.value}
           onChange={(event) => {
@@ -56,17 +72,8 @@ export function FileList() {
       <div class="cards">
         <UploadPanel onDone={list.refresh} />
         <UploadList />
-        {error.value !== undefined && <ErrorNotice error={error.value} />}
         <section class="sheet" aria-label="Files">
-          {list.items.length > 0 && (
-            <FileTable
-              files={list.items}
-              onDownload={download}
-              onDelete={(file) => {
-                doomed.value = file;
-              }}
-            />
-          )}
+          {list.items.length > 0 && <FilesWithActions files={list.items} onChanged={list.refresh} />}
           <ListEnd list={list}>
             <h2>{only.value ? `No files with the purpose ${only.value}` : "No files yet"}</h2>
             <p>Upload files above, or from a program or the command line:</p>
@@ -74,11 +81,38 @@ export function FileList() {
           </ListEnd>
         </section>
       </div>
+    </>
+  );
+}
+
+/** The table, and what its actions need: a question before a file is deleted, and the error of a download. */
+function FilesWithActions({ files, onChanged }: { files: readonly StoredFile[]; onChanged: () => void }) {
+  const doomed = useSignal<StoredFile | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  const download = (file: StoredFile) => {
+    error.value = undefined;
+    contentOf(file.id).then(
+      (content) => saveBlob(file.filename, content),
+      (reason) => {
+        error.value = reason;
+      },
+    );
+  };
+  return (
+    <>
+      {error.value !== undefined && <ErrorNotice error={error.value} />}
+      <FileTable
+        files={files}
+        onDownload={download}
+        onDelete={(file) => {
+          doomed.value = file;
+        }}
+      />
       {doomed.value && (
         <ConfirmDialog
           title={`Delete ${doomed.value.filename}?`}
           action="Delete"
-          onConfirm={() => deleteFile(doomed.value?.id ?? "").then(list.refresh)}
+          onConfirm={() => deleteFile(doomed.value?.id ?? "").then(onChanged)}
           onClose={() => {
             doomed.value = undefined;
           }}
@@ -101,7 +135,7 @@ function UploadPanel({ onDone }: { onDone: () => void }) {
         <label>
           Purpose
           <select
-            class="in short"
+            class="input short"
             value={purpose.value}
             onChange={(event) => {
               purpose.value = event.currentTarget.value as Purpose;
@@ -117,7 +151,7 @@ function UploadPanel({ onDone }: { onDone: () => void }) {
         <label>
           Expires
           <select
-            class="in short"
+            class="input short"
             value={lifetime.value}
             onChange={(event) => {
               lifetime.value = event.currentTarget.value as keyof typeof LIFETIMES;
@@ -142,13 +176,11 @@ interface TableProps {
 }
 
 function FileTable({ files, onDownload, onDelete }: TableProps) {
-  const isAdmin = session().role === "admin";
-  const columns = ["Name", "Purpose", "Size", "Created", "Expires", ...(isAdmin ? ["Tenant"] : [])];
   return (
     <ListTable
       label="Table of files"
       caption="Files, newest first"
-      columns={columns}
+      columns={withTenant(["Name", "Purpose", "Size", "Created", "Expires"])}
       classes={{ Name: "", Size: "num" }}
       usual="wide"
       hasActions
@@ -167,7 +199,7 @@ function FileTable({ files, onDownload, onDelete }: TableProps) {
           <td class="wide" title={file.expires_at === null ? undefined : exact(file.expires_at * 1000)}>
             {file.expires_at === null ? "never" : clock(file.expires_at * 1000)}
           </td>
-          {isAdmin && <td class="wide">{file.tenant ?? "—"}</td>}
+          <TenantCell tenant={file.tenant} class="wide" />
           <td>
             <Menu
               class="btn bare icon"

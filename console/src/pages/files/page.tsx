@@ -18,7 +18,7 @@ export function FilesPage({ rest }: PageProps) {
 export function ListTop({ title, children }: { title: "Files" | "Vector stores"; children?: ComponentChildren }) {
   return (
     <Top title={title}>
-      <nav class="seg" aria-label="Lists">
+      <nav class="segments" aria-label="Lists">
         <Link to="files" current={title === "Files"}>
           Files
         </Link>

@@ -18,6 +18,7 @@ import { StoreFiles } from "./store_files.tsx";
 import { StoreForm } from "./store_form.tsx";
 import { nameOf, StatusTag } from "./store_parts.tsx";
 import { StoreSearch } from "./store_search.tsx";
+import "./store.css";
 
 /** The page. */
 export function StorePage({ id }: { id: string }) {

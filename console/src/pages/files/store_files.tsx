@@ -60,7 +60,7 @@ export function StoreFiles({ store, list, isOwn, onChanged }: Props) {
           <h2>Files</h2>
         </div>
         {list.items.length > 0 && (
-          <ul class="lines">
+          <ul class="list-lines">
             {list.items.map((file) => (
               <FileLine
                 key={file.id}

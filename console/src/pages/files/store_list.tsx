@@ -1,7 +1,6 @@
 /** The list of vector stores. */
 import { useSignal } from "@preact/signals";
 import { isOwn, type VectorStore } from "../../api/files.ts";
-import { session } from "../../api/session.ts";
 import { bytes, clock, exact } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
@@ -11,9 +10,11 @@ import { usePolling } from "../../parts/poll.ts";
 import { visible } from "../../parts/raw.tsx";
 import { Link, navigate } from "../../parts/router.tsx";
 import { ListTable } from "../../parts/table.tsx";
+import { TenantCell, withTenant } from "../../parts/tenant.tsx";
 import { ListTop } from "./page.tsx";
 import { StoreForm } from "./store_form.tsx";
 import { countsOf, nameOf, StatusTag } from "./store_parts.tsx";
+import "./store_list.css";
 
 /** The list, and the form for a new one. */
 export function StoreList() {
@@ -58,13 +59,11 @@ export function StoreList() {
 }
 
 function StoreTable({ stores }: { stores: readonly VectorStore[] }) {
-  const isAdmin = session().role === "admin";
-  const columns = ["Name", "Status", "Files", "Size", "Last active", "Expires", ...(isAdmin ? ["Tenant"] : [])];
   return (
     <ListTable
       label="Table of vector stores"
       caption="Vector stores, newest first"
-      columns={columns}
+      columns={withTenant(["Name", "Status", "Files", "Size", "Last active", "Expires"])}
       classes={{ Name: "", Status: "", Files: "", Size: "num wide" }}
       usual="wide"
     >
@@ -85,7 +84,7 @@ function StoreTable({ stores }: { stores: readonly VectorStore[] }) {
           <td class="wide" title={store.expires_at === null ? undefined : exact(store.expires_at * 1000)}>
             {store.expires_at === null ? "never" : clock(store.expires_at * 1000)}
           </td>
-          {isAdmin && <td class="wide">{store.tenant ?? "—"}</td>}
+          <TenantCell tenant={store.tenant} class="wide" />
         </tr>
       ))}
     </ListTable>

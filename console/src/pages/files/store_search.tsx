@@ -9,6 +9,7 @@ import { Hits } from "../../parts/items/hits.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
 import { announce } from "../../parts/live.tsx";
 import { COMPARISONS, type Comparison, filterOf } from "./filter.ts";
+import "./store_search.css";
 
 const LIMITS = [5, 10, 20, 50];
 
@@ -71,7 +72,7 @@ export function StoreSearch({ store }: { store: VectorStore }) {
           />
         </label>
         <select
-          class="in short"
+          class="input short"
           aria-label="Most passages"
           value={limit.value}
           onChange={(event) => {
@@ -91,14 +92,14 @@ export function StoreSearch({ store }: { store: VectorStore }) {
           <summary>Filter by an attribute</summary>
           <div class="row tight">
             <input
-              class="in"
+              class="input"
               aria-label="Attribute"
               placeholder="Attribute"
               value={comparison.value.key}
               onInput={(event) => compare({ key: event.currentTarget.value })}
             />
             <select
-              class="in short"
+              class="input short"
               aria-label="Comparison"
               value={comparison.value.type}
               onChange={(event) => compare({ type: event.currentTarget.value as Comparison["type"] })}
@@ -110,7 +111,7 @@ export function StoreSearch({ store }: { store: VectorStore }) {
               ))}
             </select>
             <input
-              class="in"
+              class="input"
               aria-label="Value"
               placeholder="Value"
               value={comparison.value.value}

@@ -14,6 +14,7 @@ import { ListTable } from "../../parts/table.tsx";
 import { Top } from "../../parts/top.tsx";
 import { KeyForm } from "./form.tsx";
 import { type ApiKey, limitsOf } from "./types.ts";
+import "./page.css";
 
 const TONES = { active: "good", expired: "warn", revoked: "bad" } as const;
 
@@ -88,22 +89,28 @@ function KeyTable({
 }) {
   const { currency } = session();
   return (
-    <ListTable label="Table of API keys" caption="API keys" columns={COLUMNS} hasActions>
+    <ListTable label="Table of API keys" caption="API keys" columns={COLUMNS} hasActions asCards>
       {keys.map((key) => (
         <tr key={key.id}>
           <th scope="row" class="row-name">
             <Link to={`?q=${encodeURIComponent(`key:${key.id}`)}`}>{key.name || key.id}</Link>
           </th>
-          <td class="mono">{key.shown}</td>
-          <td>{key.tenant}</td>
-          <td>{key.role}</td>
-          <td>
+          <td class="mono" data-label="Key">
+            {key.shown}
+          </td>
+          <td data-label="Tenant">{key.tenant}</td>
+          <td data-label="Role">{key.role}</td>
+          <td data-label="Status">
             <span class={`tag ${TONES[key.status]}`}>{key.status}</span>
           </td>
-          <td class="limits">{limitsOf(key, currency)}</td>
-          <td title={exact(key.created_at * 1000)}>{day(key.created_at * 1000)}</td>
-          <td>{key.expires_at === null ? "never" : day(key.expires_at * 1000)}</td>
-          <td>
+          <td class="limits" data-label="Limits">
+            {limitsOf(key, currency)}
+          </td>
+          <td data-label="Created" title={exact(key.created_at * 1000)}>
+            {day(key.created_at * 1000)}
+          </td>
+          <td data-label="Expires">{key.expires_at === null ? "never" : day(key.expires_at * 1000)}</td>
+          <td class="actions">
             {isAdmin && key.status !== "revoked" && (
               <Menu
                 class="btn bare icon"

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { Item } from "../../api/types.ts";
 import { jsonOrText, RawJson } from "../../parts/raw.tsx";
+import "./answers.css";
 
 interface Props {
   item: Item;
@@ -29,7 +30,7 @@ function Approval({ item, onAnswer }: Props) {
         <span class="muted">The MCP server {String(item.server_label)} may change things outside this server.</span>
       </div>
       <RawJson isShort class="" value={jsonOrText(String(item.arguments ?? ""))} />
-      <div class="do">
+      <div class="approve-actions">
         <button type="button" class="btn first" onClick={answer(true)}>
           Approve
         </button>
@@ -37,7 +38,7 @@ function Approval({ item, onAnswer }: Props) {
           Deny
         </button>
         <input
-          class="in"
+          class="input"
           aria-label="Reason"
           placeholder="Reason, for the model"
           value={reason.value}
@@ -65,9 +66,9 @@ function Output({ item, onAnswer }: Props) {
         <b>The model waits for the output of this function.</b>
       </div>
       <RawJson isShort class="" value={jsonOrText(String(item.arguments ?? item.input ?? ""))} />
-      <div class="do">
+      <div class="approve-actions">
         <textarea
-          class="in mono"
+          class="input mono"
           rows={2}
           aria-label={`Output of ${item.name}`}
           placeholder={'{"result": …}'}

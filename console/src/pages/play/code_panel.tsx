@@ -1,91 +1,120 @@
 /** The code of the request, and the events, times and upstream request of the response. */
-import { useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { apiBase } from "../../api/base.ts";
 import { upstreamRequests } from "../../api/responses.ts";
 import type { Json } from "../../api/types.ts";
 import { colouredCode } from "../../parts/code.tsx";
 import { copy } from "../../parts/copy.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
-import { detailOf } from "../../parts/events.tsx";
-import { count, duration } from "../../parts/format.ts";
+import { count, duration, plural, speed } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { JsonPane } from "../../parts/json/pane.tsx";
 import { useLoad } from "../../parts/load.ts";
-import { RawJson, visible } from "../../parts/raw.tsx";
+import { LongText } from "../../parts/raw.tsx";
 import { LANGUAGES, type Language, snippet } from "../../parts/snippets.ts";
 import { Tabs } from "../../parts/tabs.tsx";
-import type { Lane, LaneState } from "./lane.ts";
+import { EventRows } from "./event_rows.tsx";
+import { shortened } from "./shortened.ts";
+import type { Turn, TurnState } from "./turn.ts";
+import "./code_panel.css";
 
-const MOST_DISPLAYED = 400; // events in the list
-
-/** The panel; `body` is what the next message sends. */
-export function CodePanel({ body, lane }: { body: Json; lane: Lane | undefined }) {
-  const language = useSignal<Language>("Python");
-  const tab = useSignal<"events" | "times" | "upstream">("events");
-  const code = snippet(language.value, body, apiBase());
-  const state = lane?.state.value;
-  const tabs = [
-    { key: "events" as const, name: "Events", count: state?.events.length || undefined },
-    { key: "times" as const, name: "Times" },
-    { key: "upstream" as const, name: "Upstream request" },
-  ];
+/** The panel; `body` is what the next message sends, and `turn` the newest one. */
+export function CodePanel({ body, turn }: { body: ReadonlySignal<Json>; turn: Turn | undefined }) {
+  const view = useSignal<View>("events");
   return (
-    <aside class="panel code" aria-label="Code and events">
+    <aside class="panel code" aria-labelledby="code-and-events">
+      <h2 class="visually-hidden" id="code-and-events">
+        Code and events
+      </h2>
       <div>
-        <Tabs
-          label="Language"
-          tabs={LANGUAGES.map((name) => ({ key: name, name }))}
-          chosen={language.value}
-          onChoose={(key) => {
-            language.value = key;
-          }}
-          aside={
-            <button type="button" aria-label="Copy the code" onClick={() => copy(code, `${language.value} code`)}>
-              <Icon name="copy" />
-            </button>
-          }
-        >
-          <pre class="source" tabIndex={0} aria-label="Code" role="region">
-            {colouredCode(code)}
-          </pre>
-        </Tabs>
+        <Code body={body.value} />
       </div>
       <div>
-        <Tabs
-          label="Response"
-          tabs={tabs}
-          chosen={tab.value}
-          onChoose={(key) => {
-            tab.value = key;
-          }}
-        >
-          {state && <Figures state={state} />}
-          {state && tab.value === "events" && <Events state={state} />}
-          {state && tab.value === "times" && <Times state={state} />}
-          {state && tab.value === "upstream" && <Upstream state={state} />}
-        </Tabs>
+        <ResponsePanel key={turn?.key} turn={turn} view={view} />
       </div>
     </aside>
   );
 }
 
-function Figures({ state: { firstMs, totalMs, usage } }: { state: LaneState }) {
-  const seconds = ((totalMs ?? 0) - (firstMs ?? 0)) / 1000;
-  const speed = usage && firstMs !== null && seconds > 0.05 ? Math.round(usage.output_tokens / seconds) : undefined;
+function Code({ body }: { body: Json }) {
+  const language = useSignal<Language>("Python");
+  const chosen = language.value;
+  const displayed = useMemo(() => shortened(body), [body]);
+  const code = useMemo(() => snippet(chosen, displayed.body, apiBase()), [chosen, displayed]);
   return (
-    <div class="tiny">
+    <Tabs
+      label="Language"
+      tabs={LANGUAGES.map((name) => ({ key: name, name }))}
+      chosen={chosen}
+      onChoose={(key) => {
+        language.value = key;
+      }}
+      aside={
+        <button
+          type="button"
+          aria-label="Copy the code"
+          onClick={() => copy(snippet(chosen, body, apiBase()), `${chosen} code`)}
+        >
+          <Icon name="copy" />
+        </button>
+      }
+    >
+      {displayed.shortenedTexts > 0 && (
+        <p class="pad muted small">{plural(displayed.shortenedTexts, "long text")} shortened here. A copy has all.</p>
+      )}
+      <LongText text={code} nodes={colouredCode} class="source" label="Code" />
+    </Tabs>
+  );
+}
+
+type View = "events" | "times" | "upstream";
+
+function ResponsePanel({ turn, view }: { turn: Turn | undefined; view: Signal<View> }) {
+  const tabs = [
+    { key: "events" as const, name: "Events", count: turn?.events.count.value || undefined },
+    { key: "times" as const, name: "Times" },
+    { key: "upstream" as const, name: "Upstream request" },
+  ];
+  return (
+    <Tabs
+      label="Response"
+      tabs={tabs}
+      chosen={view.value}
+      onChoose={(key) => {
+        view.value = key;
+      }}
+    >
+      {turn && <Figures state={turn.state.value} />}
+      {turn && view.value === "events" && <Events turn={turn} />}
+      {turn && view.value === "times" && <EventRows key="times" log={turn.marks} label="Times" />}
+      {turn && view.value === "upstream" && <Upstream state={turn.state.value} />}
+    </Tabs>
+  );
+}
+
+function Events({ turn }: { turn: Turn }) {
+  return (
+    <>
+      {turn.events.count.value === 0 && <p class="pad muted small">Events of a streamed response appear here.</p>}
+      <EventRows key="events" log={turn.events} label="Events" />
+    </>
+  );
+}
+
+function Figures({ state: { firstMs, totalMs, usage } }: { state: TurnState }) {
+  const rate = usage && firstMs !== null ? speed(usage.output_tokens, (totalMs ?? 0) - firstMs) : undefined;
+  return (
+    <div class="request-facts">
       <span>
         first token <b>{duration(firstMs)}</b>
       </span>
       <span>
         duration <b>{duration(totalMs)}</b>
       </span>
-      {speed !== undefined && (
-        <span>
-          <b>{count(speed)}</b> tokens/s
-        </span>
-      )}
       {usage && (
         <>
+          {rate && <b>{rate}</b>}
           <span>
             in <b>{count(usage.input_tokens)}</b>
           </span>
@@ -98,41 +127,7 @@ function Figures({ state: { firstMs, totalMs, usage } }: { state: LaneState }) {
   );
 }
 
-function Events({ state }: { state: LaneState }) {
-  if (state.events.length === 0) return <p class="pad muted small">Events of a streamed response appear here.</p>;
-  return (
-    <ol class="events">
-      {state.events.slice(-MOST_DISPLAYED).map(({ at, event }, index) => (
-        <li key={`${event.sequence_number} ${index}`}>
-          <span class="muted">{String(event.sequence_number ?? "")}</span>
-          <span class="muted">{duration(at)}</span>
-          <span>{String(event.type).replace(/^response\./, "")}</span>
-          <span class="detail">{visible(detailOf(event))}</span>
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function Times({ state }: { state: LaneState }) {
-  const marks = state.events.filter(({ event }) =>
-    /\.(created|added|done|completed|failed|incomplete)$/.test(String(event.type)),
-  );
-  return (
-    <ol class="events">
-      {marks.map(({ at, event }) => (
-        <li key={String(event.sequence_number)}>
-          <span class="muted" />
-          <span>{duration(at)}</span>
-          <span>{String(event.type).replace(/^response\./, "")}</span>
-          <span class="detail">{visible(detailOf(event))}</span>
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function Upstream({ state: { responseId, isRunning } }: { state: LaneState }) {
+function Upstream({ state: { responseId, isRunning } }: { state: TurnState }) {
   const { data, error } = useLoad(
     async (signal) => (responseId && !isRunning ? (await upstreamRequests(responseId, signal)).data : []),
     [responseId, isRunning],
@@ -141,5 +136,5 @@ function Upstream({ state: { responseId, isRunning } }: { state: LaneState }) {
   const last = data?.at(-1);
   if (!last)
     return <p class="pad muted small">The request to the backend appears here once a stored response has ended.</p>;
-  return <RawJson value={last.request} label="Upstream request" />;
+  return <JsonPane title="Upstream request" note={last.backend} value={last.request} />;
 }

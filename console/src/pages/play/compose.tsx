@@ -1,5 +1,4 @@
 /** The message field: text, role, attachments, send and stop. */
-import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { bytes, percent } from "../../parts/format.ts";
@@ -7,24 +6,21 @@ import { Icon } from "../../parts/icons.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { visible } from "../../parts/raw.tsx";
 import { FileChooser } from "../files/choose.tsx";
+import type { Bench } from "./bench.ts";
 import { type Attachment, attach, attachmentOf, type Draft, isPicture, uploadAll } from "./draft.ts";
+import "./compose.css";
 
 const ROLES = ["user", "developer", "system"] as const;
 
-interface Props {
-  draft: Signal<Draft>;
-  isRunning: boolean;
-  isWaiting: boolean;
-  mistake: string | undefined;
-  onSend: () => void;
-  onStop: () => void;
-}
-
 /**
  * The field. Enter sends, Shift+Enter begins a line; files may be dropped or pasted. Attached files are in the request,
- * uploaded ones are named by it.
+ * uploaded ones are named by it. Disabled while the bench is filled in, which would replace what is written meanwhile.
  */
-export function Compose({ draft, isRunning, isWaiting, mistake, onSend, onStop }: Props) {
+export function Compose({ bench, isDisabled }: { bench: Bench; isDisabled: boolean }) {
+  const { draft } = bench;
+  const isRunning = bench.isRunning.value;
+  const mistake = bench.mistake.value;
+  const send = () => void bench.send();
   const picker = useRef<HTMLInputElement>(null);
   const isUpload = useRef(false);
   const control = useRef(new AbortController());
@@ -63,18 +59,33 @@ export function Compose({ draft, isRunning, isWaiting, mistake, onSend, onStop }
     event.preventDefault();
     isOver.value = false;
     isUpload.current = false;
-    if (event.dataTransfer) add(event.dataTransfer.files);
+    if (event.dataTransfer && !isDisabled) add(event.dataTransfer.files);
   };
   const keyDown = (event: KeyboardEvent) => {
     const isSend = event.key === "Enter" && !event.shiftKey && !event.isComposing;
     if (!isSend) return;
     event.preventDefault();
-    if (!isRunning) onSend();
+    if (!isRunning) send();
   };
   const { role, text, files } = draft.value;
+  const hint = bench.isWaiting.value ? "The model waits for the calls above" : "Write a message, or drop files";
   return (
-    <div class="entry">
-      <div
+    <div class="compose-place">
+      {bench.edited.value && (
+        <p class="compose-note small">
+          Sending replaces the marked message and what follows it.
+          <button type="button" class="btn bare" onClick={() => bench.leave()}>
+            Cancel
+          </button>
+        </p>
+      )}
+      {bench.unsaved.value && (
+        <p class="compose-note small" role="status">
+          A reload loses {visible(bench.unsaved.value)}.
+        </p>
+      )}
+      <fieldset
+        disabled={isDisabled}
         class={`compose${isOver.value ? " drop" : ""}`}
         onDragOver={(event) => {
           event.preventDefault();
@@ -87,7 +98,7 @@ export function Compose({ draft, isRunning, isWaiting, mistake, onSend, onStop }
       >
         <textarea
           aria-label="Message"
-          placeholder={isWaiting ? "The model waits for the calls above" : "Write a message, or drop files"}
+          placeholder={isDisabled ? "The request is loading" : hint}
           value={text}
           rows={2}
           onInput={(event) => change({ text: event.currentTarget.value })}
@@ -101,7 +112,7 @@ export function Compose({ draft, isRunning, isWaiting, mistake, onSend, onStop }
         {files.length > 0 && (
           <ul class="row">
             {files.map((file, at) => (
-              <li class="pic" key={`${at} ${file.name}`}>
+              <li class="picture" key={`${at} ${file.name}`}>
                 {file.url && isPicture(file) ? (
                   <img src={file.url} alt="" />
                 ) : (
@@ -165,16 +176,22 @@ export function Compose({ draft, isRunning, isWaiting, mistake, onSend, onStop }
             {failure.value || mistake}
           </span>
           {isRunning ? (
-            <button type="button" class="btn icon" aria-label="Stop" onClick={onStop}>
+            <button type="button" class="btn icon" aria-label="Stop" onClick={() => bench.stop()}>
               <Icon name="stop" />
             </button>
           ) : (
-            <button type="button" class="btn first icon" aria-label="Send" onClick={onSend} disabled={Boolean(mistake)}>
+            <button
+              type="button"
+              class="btn first icon"
+              aria-label="Send"
+              onClick={send}
+              disabled={Boolean(mistake) || !bench.hasModels.value}
+            >
               <Icon name="send" />
             </button>
           )}
         </div>
-      </div>
+      </fieldset>
       {isChoosing.value && (
         <FileChooser
           title="Choose uploaded files"

@@ -20,19 +20,59 @@ export interface Draft {
 /** An empty message. */
 export const EMPTY: Draft = { role: "user", text: "", files: [] };
 
+/** Stands for a text or file that was too large for the browser to keep. */
+export const NOT_STORED = "(not kept by the browser)";
+
+/** Whether nothing is written. */
+export function isBlank({ text, files }: Draft): boolean {
+  return !text.trim() && files.length === 0;
+}
+
+/** Whether a text or file of a value was not kept. */
+export function hasGap(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === NOT_STORED;
+  return Object.values(value).some(hasGap);
+}
+
 const LARGEST = 20_000_000; // bytes of a file
 
 /** Return the input of a draft: a text where that is enough, else items. */
 export function inputOf(draft: Draft, before: readonly Item[] = []): string | Item[] {
-  if (before.length === 0 && draft.role === "user" && draft.files.length === 0) return draft.text;
   const isEmpty = !draft.text && draft.files.length === 0;
-  return isEmpty ? [...before] : [...before, itemOf(draft)];
+  return isEmpty && before.length === 0 ? "" : inputFrom(isEmpty ? before : [...before, itemOf(draft)]);
+}
+
+/** Return items as a request sends them: a text of the user alone as a text. */
+export function inputFrom(items: readonly Item[]): string | Item[] {
+  const [item] = items;
+  const [part, ...others] = item?.role === "user" ? ((item.content ?? []) as Json[]) : [];
+  const isText = items.length === 1 && others.length === 0 && part?.type === "input_text";
+  return isText ? String(part.text) : [...items];
 }
 
 /** Return the draft as an item. */
 export function itemOf({ role, text, files }: Draft): Item {
   const content: Json[] = text ? [{ type: "input_text", text }] : [];
   return { type: "message", role, content: [...content, ...files.map(partOf)] };
+}
+
+/** Return a message as a draft, with its files. */
+export function draftOf({ role, content }: Item): Draft {
+  const parts = typeof content === "string" ? [{ type: "input_text", text: content }] : ((content ?? []) as Json[]);
+  const texts = parts.filter(({ text }) => typeof text === "string").map(({ text }) => text);
+  const files = parts.filter(({ type }) => type === "input_image" || type === "input_file").map(fileOf);
+  return {
+    role: (role ?? "user") as Draft["role"],
+    text: texts.join("\n"),
+    files: files.filter(({ url }) => url !== NOT_STORED),
+  };
+}
+
+function fileOf({ type, filename, file_id: id, image_url, file_data }: Json): Attachment {
+  const url = image_url ?? file_data;
+  const name = String(filename ?? id ?? (type === "input_image" ? "image.png" : "file"));
+  if (typeof url !== "string") return { name, size: 0, id: String(id ?? "") };
+  return { name, size: Math.floor((url.length * 3) / 4), url };
 }
 
 /** Return a draft from a request's input: the last user message where it has only texts, and the items before it. */

@@ -113,7 +113,7 @@ export function mistakesIn(settings: Settings): Partial<Record<keyof Settings, s
     if (settings[name] && numberOf(settings[name]) === undefined) found[name] = "Not a number";
   }
   const hasSecret = JSON.stringify(settings.tools.filter(({ isOn }) => isOn)).includes(STRUCK_OUT);
-  if (hasSecret) found.tools = "A secret is missing: edit the tool and enter it.";
+  if (hasSecret) found.tools = "A secret is missing: edit the tool, and enter it or remove its line.";
   return found;
 }
 
@@ -169,9 +169,17 @@ export function settingsFrom(body: Json): { settings: Settings; place: Place; in
   return { settings, place, input: typeof input === "string" ? input : ((input ?? []) as Item[]) };
 }
 
-/** Return settings for a link, without the secrets of tools. */
-export function forSharing(settings: Settings): Settings {
-  const tools = settings.tools.map(({ isOn, tool: { authorization: _, headers: __, ...tool } }) => ({ isOn, tool }));
+const SECRETS = ["authorization", "headers"];
+
+/**
+ * Return settings for a link or the browser's storage: a mask stands for each secret of a tool, which the reader
+ * enters again.
+ */
+export function withoutSecrets(settings: Settings): Settings {
+  const tools = settings.tools.map(({ isOn, tool }) => {
+    const masks = SECRETS.filter((name) => tool[name]).map((name) => [name, STRUCK_OUT]);
+    return { isOn, tool: { ...tool, ...Object.fromEntries(masks) } };
+  });
   return { ...settings, tools };
 }
 

@@ -4,6 +4,7 @@ import { session } from "../../api/session.ts";
 import type { Model } from "../../api/types.ts";
 import { Choice, Field, Switch, TextField } from "../../parts/fields.tsx";
 import { Icon } from "../../parts/icons.tsx";
+import { BackgroundHint } from "./background_hint.tsx";
 import { EFFORTS, FORMATS, mistakesIn, type Settings, TOOL_CHOICES } from "./settings.ts";
 import { Tools } from "./tools.tsx";
 
@@ -24,7 +25,7 @@ export function SettingsPanel({ settings, models }: Props) {
   };
   const days = session().retention_days;
   return (
-    <form class="panel set" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
+    <form class="panel settings" aria-label="Settings" onSubmit={(event) => event.preventDefault()}>
       <Models
         chosen={value.models}
         models={models}
@@ -105,6 +106,11 @@ export function SettingsPanel({ settings, models }: Props) {
         {value.tools.some(({ tool }) => tool.type === "code_interpreter") && (
           <Switch label="Code outputs" checked={value.outputs} onChange={(outputs) => set({ outputs })} />
         )}
+        {value.background && (
+          <li class="muted">
+            <BackgroundHint />
+          </li>
+        )}
         <Switch label="Cache" checked={value.cache} onChange={(cache) => set({ cache })} />
       </ul>
       <TextField
@@ -176,12 +182,12 @@ function Models({ chosen, models, isOptional, onChange }: ModelsProps) {
   const names = models.map(({ id }) => id);
   const put = (at: number, name: string) => onChange(chosen.map((each, index) => (index === at ? name : each)));
   return (
-    <div class="keep cards-tight">
+    <div class="panel-essential cards-tight">
       {chosen.map((name, at) => (
         <Field key={`${at} of ${chosen.length}`} label={chosen.length > 1 ? `Model ${at + 1}` : "Model"}>
           {(id) => (
             <div class="row tight">
-              <select id={id} class="in grow" value={name} onChange={(event) => put(at, event.currentTarget.value)}>
+              <select id={id} class="input grow" value={name} onChange={(event) => put(at, event.currentTarget.value)}>
                 {(isOptional || name === "") && (
                   <option value="">{isOptional ? "Of the prompt" : "Choose a model"}</option>
                 )}

@@ -1,10 +1,10 @@
 /** Links to the playground: the settings and the draft in the address's fragment, which no server receives. */
 import { EMPTY } from "./draft.ts";
-import { forSharing, type Settings, USUAL } from "./settings.ts";
+import { type Settings, USUAL, withoutSecrets } from "./settings.ts";
 
 /** Return the fragment for settings and a text. */
 export function fragmentOf(settings: Settings, text: string): string {
-  const bytes = new TextEncoder().encode(JSON.stringify({ settings: forSharing(settings), text }));
+  const bytes = new TextEncoder().encode(JSON.stringify({ settings: withoutSecrets(settings), text }));
   const letters = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return `#s=${btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
 }
@@ -22,8 +22,8 @@ export function fromFragment(fragment: string): { settings: Settings; text: stri
   }
 }
 
-/** Anyone can write a link, so the type of each field is checked. */
-function checked(found: Record<string, unknown>): Settings {
+/** Return settings of a link, which anyone can write: the type of each field is checked. */
+export function checked(found: Record<string, unknown>): Settings {
   const names = Object.keys(USUAL) as (keyof Settings)[];
   const known = names.filter((name) => Object.hasOwn(found, name) && isLike(found[name], USUAL[name]));
   const settings = { ...USUAL, ...Object.fromEntries(known.map((name) => [name, found[name]])) } as Settings;

@@ -63,7 +63,7 @@ export function Tools({ tools, error, onChange }: Props) {
   }));
   return (
     <div class="field">
-      <div class="lab">
+      <div class="label">
         Tools<small>{tools.filter(({ isOn }) => isOn).length} on</small>
       </div>
       <ul class="rows">

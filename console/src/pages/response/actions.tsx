@@ -15,9 +15,11 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
 import { Menu } from "../../parts/menu.tsx";
-import { navigate } from "../../parts/router.tsx";
+import { comparePath } from "../../parts/paths.ts";
+import { navigate, query } from "../../parts/router.tsx";
 import { LANGUAGES, type Language, snippet } from "../../parts/snippets.ts";
 import { isRunning } from "../../parts/status.tsx";
+import { originalOf } from "./chain.tsx";
 
 interface Props {
   details: Details;
@@ -27,33 +29,42 @@ interface Props {
 
 /** Buttons and menus: copy, run again, fork, cancel, export, delete. */
 export function Actions({ details, onError, onChange }: Props) {
-  const { summary, has_body, has_events } = details;
+  const { summary, has_events } = details;
+  const hasBody = details.body === "stored";
   const isConfirming = useSignal(false);
   const perform = (action: () => Promise<unknown>) => () => void action().catch(onError);
   const copyAs = (language: Language) =>
     perform(async () => copy(snippet(language, await requestBody(summary.id), apiBase()), `${language} code`));
   const fork = () => navigate(`play?from=${summary.id}`);
   const runAgain = () => navigate(`play?from=${summary.id}&run=1`);
-  useShortcuts([
+  const shortcuts = [
     { keys: "c", does: "Copy as curl", run: copyAs("curl") },
     { keys: "y", does: "Fork", run: fork },
-  ]);
+  ];
+  useShortcuts(hasBody ? shortcuts : []);
   const cancel = perform(async () => {
     await cancelResponse(summary.id);
     onChange();
   });
+  const original = query.value.get("original") ?? originalOf(details);
+  const compare = () => navigate(comparePath(original ?? "", summary.id));
   const more = [
+    { label: original ? "Compare with the original" : "Compare with…", run: compare },
     ...(summary.background && isRunning(summary) ? [{ label: "Cancel", run: cancel }] : []),
-    ...(has_body && !isRunning(summary)
-      ? [{ label: "Continue", run: () => navigate(`play?after=${summary.id}`) }]
-      : []),
+    ...(hasBody && !isRunning(summary) ? [{ label: "Continue", run: () => navigate(`play?after=${summary.id}`) }] : []),
     { label: "Copy ID", run: () => void copy(summary.id, "ID") },
-    ...(has_body ? [{ label: "Export as .jsonl", run: perform(() => exportLines(details, has_events)) }] : []),
+    ...(hasBody ? [{ label: "Export as .jsonl", run: perform(() => exportLines(details, has_events)) }] : []),
     { label: "Delete…", run: () => (isConfirming.value = true), isDangerous: true },
   ];
   return (
     <>
-      {has_body && (
+      {original && (
+        <button type="button" class="btn wide" onClick={compare}>
+          <Icon name="compare" />
+          Compare with the original
+        </button>
+      )}
+      {hasBody && (
         <>
           <Menu
             class="btn wide"

@@ -1,17 +1,21 @@
 /** The responses before and after one in time. */
 import { request } from "../../api/client.ts";
 import type { List, Summary } from "../../api/types.ts";
+import { withFilter } from "../../parts/filter_line.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
-import { navigate } from "../../parts/router.tsx";
+import { responsePath } from "../../parts/paths.ts";
+import { navigate, query } from "../../parts/router.tsx";
 
 /** Buttons for the newer and the older response; they are looked up when pressed. */
 export function Neighbours({ id, onError }: { id: string; onError: (error: unknown) => void }) {
   const go = (order: "asc" | "desc") => async () => {
     try {
-      const query = { after: id, limit: 1, order };
-      const [found] = (await request<List<Summary>>("/admin/v1/responses", { query })).data;
-      if (found) navigate(`r/${found.id}`);
+      const q = withFilter(query.value.get("q") ?? "", "sort", ""); // the neighbours are those in time
+      const [found] = (
+        await request<List<Summary>>("/admin/v1/responses", { query: { q, after: id, limit: 1, order } })
+      ).data;
+      if (found) navigate(responsePath(found.id));
     } catch (error) {
       onError(error);
     }

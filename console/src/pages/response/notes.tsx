@@ -1,5 +1,7 @@
 /** Notes: what a reader should know of a response besides its output. */
 import type { Details } from "../../api/types.ts";
+import { prose } from "../../parts/prose.tsx";
+import "./notes.css";
 
 const TONES: Record<string, string> = {
   failover: "bad",
@@ -14,17 +16,20 @@ const TONES: Record<string, string> = {
 /** The notes, each with its kind. */
 export function Notes({ notes }: { notes: Details["notes"] }) {
   if (notes.length === 0) return null;
+  const hasEnd = notes.some(({ code }) => code === "error"); // it has the cause of the last failure
   return (
     <section class="sheet" aria-label="Notes">
       <div class="head">
         <h2>Notes</h2>
       </div>
       <div class="notes">
-        {notes.map(({ code, text }) => (
-          <p key={code + text}>
-            <span class={`tag ${TONES[code] ?? "accent"}`}>{code.replaceAll("_", " ")}</span> {text}
-          </p>
-        ))}
+        {notes
+          .filter(({ code }) => !hasEnd || code !== "backend_failed")
+          .map(({ code, text }) => (
+            <p key={code + text}>
+              <span class={`tag ${TONES[code] ?? "accent"}`}>{code.replaceAll("_", " ")}</span> {prose(text)}
+            </p>
+          ))}
       </div>
     </section>
   );

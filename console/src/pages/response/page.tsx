@@ -1,6 +1,9 @@
 /** One response: facts, timeline, conversation, events, bodies, notes and chain. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { ApiError } from "../../api/client.ts";
+import { serverNow } from "../../api/clock.ts";
+import { type Found, find, pathOf } from "../../api/find.ts";
 import { inputItems, details as loadDetails, responseBody } from "../../api/responses.ts";
 import type { Details, ResponseBody } from "../../api/types.ts";
 import { copy } from "../../parts/copy.ts";
@@ -9,10 +12,11 @@ import { plural } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { ItemView } from "../../parts/items/item.tsx";
 import { pendingCalls } from "../../parts/items/pending.ts";
+import { StretchView, useStretch } from "../../parts/items/stretch.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
 import { type Loaded, useLoad } from "../../parts/load.ts";
 import { Loading } from "../../parts/loading.tsx";
-import { Link } from "../../parts/router.tsx";
+import { Link, navigate } from "../../parts/router.tsx";
 import { isRunning, StatusIcon } from "../../parts/status.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useTitle } from "../../parts/top.tsx";
@@ -23,33 +27,34 @@ import { StoredEvents } from "./events.tsx";
 import { FactsList } from "./facts.tsx";
 import { Neighbours } from "./neighbours.tsx";
 import { Notes } from "./notes.tsx";
+import { useWhileRunning } from "./running.ts";
+import { Steps } from "./steps.tsx";
 import { TimelineTable } from "./timeline.tsx";
 import { Wire } from "./wire.tsx";
-
-const REFRESH = 1_500; // ms between looks at a response that runs
+import "./page.css";
 
 type TabKey = "conversation" | "events";
 
 /** The page of the response that the path names. */
 export function ResponsePage({ rest: id }: PageProps) {
+  return <OneResponse key={id} id={id} />; // so that nothing of another response stands under this ID meanwhile
+}
+
+function OneResponse({ id }: { id: string }) {
   useTitle(shortId(id));
-  const { data, error, reload } = useLoad((signal) => loadDetails(id, signal), [id]);
+  const loaded = useLoad((signal) => loadDetails(id, signal), [id]);
+  const { data, error, reload } = loaded;
+  useWhileRunning(loaded);
   const failure = useSignal<unknown>(undefined);
-  const running = data !== undefined && isRunning(data.summary);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait.
-  useEffect(() => {
-    if (!running) return;
-    const timer = setTimeout(reload, REFRESH);
-    return () => clearTimeout(timer);
-  }, [data, running]);
+  const isUnknown = error instanceof ApiError && error.status === 404;
   return (
     <>
-      <header class="top">
+      <header class="top response-top">
         <h1 class="crumb">
           <Link to="">Responses</Link>
           <span aria-hidden="true">/</span>
           {data && <StatusIcon status={data.summary.status} />}
-          <span class="id" title={id}>
+          <span class="response-id" title={id}>
             {shortId(id)}
           </span>
         </h1>
@@ -61,35 +66,76 @@ export function ResponsePage({ rest: id }: PageProps) {
         {data && <Actions details={data} onError={(reason) => (failure.value = reason)} onChange={reload} />}
       </header>
       {failure.value !== undefined && <ErrorNotice error={failure.value} />}
-      {error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
+      {isUnknown ? <Unknown id={id} /> : error !== undefined && <ErrorNotice error={error} onRetry={reload} />}
       <Loading data={data} error={error} />
       {data && <Whole details={data} />}
     </>
   );
 }
 
+/** No response has this ID: show what it is the ID of, or where to look for it. */
+function Unknown({ id }: { id: string }) {
+  const { data: findings, error } = useLoad((signal) => find(id, signal), [id]);
+  const found = findings?.data;
+  const [first, ...others] = found ?? [];
+  useEffect(() => {
+    if (first && others.length === 0) navigate(pathOf(first), { replace: true });
+  }, [first, others.length]);
+  if (!found && error === undefined) return <p class="loading muted">Looking for what has this ID…</p>;
+  if (first) return <Known found={[first, ...others]} />;
+  return (
+    <section class="sheet empty" role="alert">
+      <h2>This response was not found</h2>
+      <p>
+        It was deleted, has expired, or belongs to a tenant that you cannot see. The ID may also be that of something
+        else, such as a conversation or a file.
+      </p>
+      <div class="row">
+        <Link to={`?q=${encodeURIComponent(id)}`} class="btn">
+          Search for this ID
+        </Link>
+        <Link to="" class="btn">
+          Open Responses
+        </Link>
+      </div>
+    </section>
+  );
+}
+
+/** Several objects have a part with the ID. */
+function Known({ found }: { found: Found[] }) {
+  return (
+    <section class="sheet" aria-label="What has this ID">
+      <div class="head">
+        <h2>This ID leads to {plural(found.length, "object")}</h2>
+      </div>
+      <ul class="list-lines">
+        {found.map((each) => (
+          <li key={`${each.kind} ${each.id}`}>
+            <Link to={pathOf(each)} class="grow">
+              <span class="mono cut">{each.id}</span>
+            </Link>
+            <span class="muted small">{each.kind.replaceAll("_", " ")}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Whole({ details }: { details: Details }) {
-  const { has_body, has_events } = details;
-  const now = Date.now();
+  const { body } = details;
+  const now = serverNow();
   return (
     <>
       <FactsList details={details} now={now} />
       <TimelineTable details={details} now={now} />
-      {has_body ? (
-        <Stored details={details} hasEvents={has_events} />
+      {details.has_steps && <Steps details={details} />}
+      {body === "stored" ? (
+        <Stored details={details} hasEvents={details.has_events} />
       ) : (
         <div class="split">
-          {isRunning(details.summary) ? (
-            <section class="sheet empty">
-              <h2>This response is in progress</h2>
-              <p>Its input and output are stored when it ends, and appear here then.</p>
-            </section>
-          ) : (
-            <section class="sheet empty">
-              <h2>The text of this response is not stored</h2>
-              <p>It was created with store: false. Facts and timeline are kept, input and output are not.</p>
-            </section>
-          )}
+          {body === "failed_before" ? <Failed {...details} /> : <Unstored body={body} />}
           <div class="aside">
             <Notes notes={details.notes} />
             <Chain details={details} />
@@ -97,6 +143,41 @@ function Whole({ details }: { details: Details }) {
         </div>
       )}
     </>
+  );
+}
+
+/** Why it failed, and what is known of its input: nothing else was stored. */
+function Failed({ summary: { status, error_message, error_code, input } }: Details) {
+  return (
+    <section class="sheet talk" aria-label="Content">
+      <ErrorNotice
+        error={error_message ?? error_code ?? `It was ${status}.`}
+        next={`${status === "failed" ? "Failed" : "Ended"} before it was stored: facts, timeline and the start of its input are kept.`}
+      />
+      {input && <ItemView item={{ type: "message", role: "user", content: input }} />}
+    </section>
+  );
+}
+
+const UNSTORED = {
+  not_stored: [
+    "The text of this response is not stored",
+    "It was created with store: false. Facts and timeline are kept, input and output are not.",
+  ],
+  pending: ["This response is in progress", "Its input and output are stored when it ends, and appear here then."],
+  expired: [
+    "The text of this response is not stored any more",
+    "It expired or was deleted. Facts and timeline are kept.",
+  ],
+} as const;
+
+function Unstored({ body }: { body: keyof typeof UNSTORED }) {
+  const [title, text] = UNSTORED[body];
+  return (
+    <section class="sheet empty">
+      <h2>{title}</h2>
+      <p>{text}</p>
+    </section>
   );
 }
 
@@ -129,7 +210,7 @@ function Stored({ details, hasEvents }: { details: Details; hasEvents: boolean }
           <Chain details={details} />
         </div>
       </div>
-      <Wire id={id} body={body.data} turn={status} />
+      <Wire details={details} body={body.data} />
     </>
   );
 }
@@ -140,6 +221,7 @@ function Conversation({ details, body }: { details: Details; body: Loaded<Respon
   const earlier = details.parents.length;
   const last = details.parents.at(-1);
   const failure = input.error ?? body.error;
+  const stretch = useStretch([...(input.data ?? []), ...(body.data?.output ?? [])]);
   return (
     <div class="talk">
       {last && (
@@ -149,9 +231,7 @@ function Conversation({ details, body }: { details: Details; body: Loaded<Respon
       )}
       {failure !== undefined && <ErrorNotice error={failure} />}
       <Loading data={input.data && body.data} error={failure} />
-      {[...(input.data ?? []), ...(body.data?.output ?? [])].map((item, at) => (
-        <ItemView key={`${at} ${item.id}`} item={item} />
-      ))}
+      <StretchView stretch={stretch}>{(item) => <ItemView item={item} />}</StretchView>
       {details.children.length === 0 && pendingCalls(body.data?.output ?? [], []).length > 0 && (
         <div class="notice warn">
           <p>This response waits for an answer to its calls.</p>

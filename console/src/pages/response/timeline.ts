@@ -1,5 +1,5 @@
 /** The timeline of a response as rows with bars. Times are milliseconds from its start. */
-import type { Details, Span, TimelineItem } from "../../api/types.ts";
+import type { Details, Span, Summary, TimelineItem } from "../../api/types.ts";
 
 /** What a part of a bar stands for. */
 export type PartName = "queue" | "wait" | "reasoning" | "answer" | "tool" | "failed" | "now";
@@ -36,18 +36,29 @@ export function timelineOf({ summary, timeline }: Pick<Details, "summary" | "tim
   const passed = Math.max(0, now - summary.started_ms);
   const begun = Math.max(0, timeline.started_ms - summary.started_ms); // a background response waits before it
   const items = timeline.items.map((item) => placed(item, begun));
-  const rows = spanRows(timeline.spans, items, begun, summary.duration_ms ?? passed);
+  const spans = isWhole(summary, timeline.items) ? timeline.spans.map(withoutFirst) : timeline.spans;
+  const rows = spanRows(spans, items, begun, summary.duration_ms ?? passed);
   const queue = summary.queue_ms ?? (summary.status === "queued" ? passed : 0);
   if (queue > 0) rows.unshift(queueRow(queue));
   const total = Math.max(1, summary.duration_ms ?? passed, ...rows.map(({ end }) => end));
-  return { rows, total, marks: marksOf(timeline.spans, items) };
+  return { rows, total, marks: isWhole(summary, timeline.items) ? [] : marksOf(spans, items, begun) };
+}
+
+/** Whether the output came all at once: then there was no first token before the others. */
+function isWhole({ stream, websocket }: Summary, items: readonly TimelineItem[]): boolean {
+  return stream === false && websocket === false && items.length === 0;
+}
+
+/** The whole time of such a call is that of its output. */
+function withoutFirst(span: Span): Span {
+  return { ...span, first_us: span.error === null ? span.start_us : null };
 }
 
 /** Return when the first token came, in a call that had one, and the first word of the answer where reasoning came first. */
-function marksOf(spans: readonly Span[], items: readonly Item[]): Mark[] {
+function marksOf(spans: readonly Span[], items: readonly Item[], begun: number): Mark[] {
   const first = spans.find(({ kind, first_us }) => kind === "call" && first_us !== null)?.first_us ?? null;
   const word = items.findIndex(({ type }) => type === "message");
-  const marks = first === null ? [] : [{ name: "first token", at: first / 1000 }];
+  const marks = first === null ? [] : [{ name: "first token", at: begun + first / 1000 }];
   return word < 1 ? marks : [...marks, { name: "first word", at: items[word]?.start ?? 0 }];
 }
 
@@ -143,9 +154,48 @@ function toolOrigin(name: string): string {
   return dot < 0 ? "this server" : `MCP server ${name.slice(0, dot)}`;
 }
 
-/** Return the times of at most nine ticks between two times, in steps of 1, 2 or 5 times a power of ten. */
-export function ticksOf(from: number, to: number): number[] {
-  const rough = (to - from) / 8;
+/** A mark with its label: on which side of it, and in which row. */
+export interface PlacedMark extends Mark {
+  x: number;
+  isBefore: boolean;
+  row: 0 | 1;
+}
+
+const LETTER = 6.5; // px of a letter of a label, and of the space around it
+const PLACES = [
+  { isBefore: false, row: 0 },
+  { isBefore: true, row: 0 },
+  { isBefore: false, row: 1 },
+  { isBefore: true, row: 1 },
+] as const;
+
+/** Return the marks with places for their labels, so that none covers another; `share` is a time's place from 0 to 1. */
+export function placedMarks(marks: readonly Mark[], share: (ms: number) => number, width: number): PlacedMark[] {
+  const taken: { row: number; from: number; to: number }[] = [];
+  return marks
+    .toReversed() // the last label has the least room to its right
+    .map((mark) => {
+      const x = share(mark.at) * width;
+      const length = (mark.name.length + 2) * LETTER;
+      const spans = PLACES.map((place) => ({
+        ...place,
+        from: place.isBefore ? x - length : x,
+        to: place.isBefore ? x : x + length,
+      }));
+      const isFree = (span: (typeof spans)[number]) =>
+        !taken.some((other) => other.row === span.row && other.from < span.to && span.from < other.to);
+      const outside = (span: (typeof spans)[number]) => Math.max(0, -span.from) + Math.max(0, span.to - width);
+      const free = spans.filter(isFree).sort((a, b) => outside(a) - outside(b));
+      const { isBefore, row, from, to } = free[0] ?? { ...PLACES[0], from: x, to: x + length };
+      taken.push({ row, from, to });
+      return { ...mark, x: share(mark.at), isBefore, row };
+    })
+    .toReversed();
+}
+
+/** Return the times of at most `most` ticks between two times, in steps of 1, 2 or 5 times a power of ten. */
+export function ticksOf(from: number, to: number, most = 9): number[] {
+  const rough = (to - from) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-3)));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough) ?? power * 10;
   const ticks: number[] = [];

@@ -1,10 +1,14 @@
 /** The timeline as a table: each row is a span with its bar, and dragging over the axis zooms. */
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { Details } from "../../api/types.ts";
 import { duration } from "../../parts/format.ts";
-import { type Mark, type TimelineRow, ticksOf, timelineOf } from "./timeline.ts";
+import { useWidth } from "../../parts/width.ts";
+import { placedMarks, type TimelineRow, ticksOf, timelineOf } from "./timeline.ts";
+import "./timeline.css";
 
 const MOST_TICKS = 100; // of one row
+const TICK = 44; // px that a tick of the axis needs for its label
 
 const LEGEND = [
   ["queue", "queued"],
@@ -25,22 +29,43 @@ const WORDS = {
   now: "running",
 };
 
-interface Range {
+/** A part of the time, in ms. */
+export interface Range {
   from: number;
   to: number;
 }
 
-/** The timeline; `now` is the time in ms since the epoch, for what still runs. */
-export function TimelineTable({ details, now }: { details: Details; now: number }) {
+interface Props {
+  details: Details;
+  /** The time in ms since the epoch, for what still runs. */
+  now: number;
+  title?: string;
+  /** The length of the axis in ms, and the part of it that is shown, where several timelines share them. */
+  scale?: number;
+  zoom?: Signal<Range | undefined>;
+}
+
+/** The timeline. */
+export function TimelineTable({ details, now, title = "Timeline", scale, zoom: shared }: Props) {
   const { rows, total, marks } = timelineOf(details, now);
-  const zoom = useSignal<Range | undefined>(undefined);
-  const view = zoom.value ?? { from: 0, to: total };
+  const own = useSignal<Range | undefined>(undefined);
+  const zoom = shared ?? own;
+  const track = useRef<HTMLTableCellElement>(null);
+  const width = useWidth(track);
+  const view = zoom.value ?? { from: 0, to: scale ?? total };
   const share = (ms: number) => (ms - view.from) / (view.to - view.from);
+  const placed = placedMarks(
+    marks.filter(({ at }) => inside(share(at))),
+    share,
+    width,
+  );
+  const hasTwo = placed.some(({ row }) => row > 0);
+  const axis = ["timeline-axis", placed.length > 0 && "has-marks", hasTwo && "has-two"].filter(Boolean).join(" ");
   if (rows.length === 0) return null;
   return (
-    <section class="sheet timeline" aria-label="Timeline">
+    <section class="sheet timeline" aria-label={title}>
       <div class="head">
-        <h2>Timeline</h2>
+        <h2>{title}</h2>
         {zoom.value && (
           <button type="button" class="btn bare" onClick={() => (zoom.value = undefined)}>
             Show all
@@ -48,37 +73,40 @@ export function TimelineTable({ details, now }: { details: Details; now: number 
         )}
         <div class="legend">
           {LEGEND.map(([name, text]) => (
-            <span key={name} class="key">
-              <i class={`b-${name}`} />
+            <span key={name} class="legend-key">
+              <i class={`time-${name}`} />
               {text}
             </span>
           ))}
         </div>
       </div>
       <table>
-        <caption class="vh">What the time of this response went into, in {duration(total)}</caption>
+        <caption class="visually-hidden">What the time of this response went into, in {duration(total)}</caption>
         <thead>
-          <tr class="axis" style={{ "--rows": String(rows.length) }}>
+          <tr class={axis} style={{ "--rows": String(rows.length) }}>
             <th scope="col">
-              <span class="vh">Step</span>
+              <span class="visually-hidden">Step</span>
             </th>
-            <th scope="col" class="track">
-              <span class="vh">Time</span>
-              <Axis view={view} share={share} onZoom={(range) => (zoom.value = range)} />
-              {marks
-                .filter(({ at }) => inside(share(at)))
-                .map(({ name, at }, place) => (
-                  <span
-                    key={name}
-                    class={`mark${share(at) > 0.8 || isBefore(place, marks, share) ? " before" : ""}`}
-                    style={{ "--x": percent(share(at)) }}
-                  >
-                    <span>{name}</span>
-                  </span>
-                ))}
+            <th scope="col" class="span-track" ref={track}>
+              <span class="visually-hidden">Time</span>
+              <Axis
+                view={view}
+                share={share}
+                most={Math.floor(width / TICK)}
+                onZoom={(range) => (zoom.value = range)}
+              />
+              {placed.map(({ name, x, isBefore, row }) => (
+                <span
+                  key={name}
+                  class={`timeline-mark${isBefore ? " before" : ""}${row > 0 ? " low" : ""}`}
+                  style={{ "--x": percent(x) }}
+                >
+                  <span>{name}</span>
+                </span>
+              ))}
             </th>
             <th scope="col">
-              <span class="vh">Duration</span>
+              <span class="visually-hidden">Duration</span>
             </th>
           </tr>
         </thead>
@@ -95,10 +123,12 @@ export function TimelineTable({ details, now }: { details: Details; now: number 
 interface AxisProps {
   view: Range;
   share: (ms: number) => number;
+  /** So many labels fit. */
+  most: number;
   onZoom: (range: Range) => void;
 }
 
-function Axis({ view, share, onZoom }: AxisProps) {
+function Axis({ view, share, most, onZoom }: AxisProps) {
   const brush = useSignal<Range | undefined>(undefined);
   const at = (event: PointerEvent) => {
     const { left, width } = (event.currentTarget as Element).getBoundingClientRect();
@@ -118,7 +148,7 @@ function Axis({ view, share, onZoom }: AxisProps) {
   const chosen = brush.value;
   return (
     <div
-      class="axis-brush"
+      class="timeline-axis-brush"
       aria-hidden="true"
       title="Drag to zoom"
       onPointerDown={start}
@@ -127,14 +157,14 @@ function Axis({ view, share, onZoom }: AxisProps) {
       }}
       onPointerUp={end}
     >
-      {ticksOf(view.from, view.to).map((ms) => (
+      {ticksOf(view.from, view.to, Math.min(9, most)).map((ms) => (
         <b key={ms} style={{ "--x": percent(share(ms)) }}>
           {tick(ms)}
         </b>
       ))}
       {chosen && (
         <span
-          class="brush"
+          class="timeline-brush"
           style={{
             "--x": percent(share(Math.min(chosen.from, chosen.to))),
             "--w": percent(Math.abs(share(chosen.to) - share(chosen.from))),
@@ -149,22 +179,22 @@ function SpanRow({ row, share }: { row: TimelineRow; share: (ms: number) => numb
   const [from, to] = [Math.max(0, share(row.start)), Math.min(1, share(row.end))];
   const isVisible = to >= 0 && from <= 1;
   return (
-    <tr class={row.isNested ? "span sub" : "span"} title={wordsOf(row)}>
+    <tr class={row.isNested ? "timeline-span nested" : "timeline-span"} title={wordsOf(row)}>
       <th scope="row">
         {row.error && <span class="tag bad">{row.error}</span>}
         <em>{row.name}</em>
         <small>{row.detail}</small>
       </th>
-      <td class="track">
-        <span class="vh">{wordsOf(row)}</span>
+      <td class="span-track">
+        <span class="visually-hidden">{wordsOf(row)}</span>
         {isVisible && (
           <span
-            class="block"
+            class="span-block"
             aria-hidden="true"
             style={{ "--x": percent(from), "--w": percent(Math.max(0, to - from)) }}
           >
             {row.parts.map(({ name, ms }, at) => (
-              <i key={`${at} ${name}`} class={`b-${name}`} style={{ "--f": String(ms) }} />
+              <i key={`${at} ${name}`} class={`time-${name}`} style={{ "--f": String(ms) }} />
             ))}
           </span>
         )}
@@ -174,14 +204,14 @@ function SpanRow({ row, share }: { row: TimelineRow; share: (ms: number) => numb
           .map(({ name, at }) => (
             <span
               key={`${at} ${name}`}
-              class="tick"
+              class="span-tick"
               aria-hidden="true"
               title={`${name} begins at ${duration(at)}`}
               style={{ "--x": percent(share(at)) }}
             />
           ))}
       </td>
-      <td class="dur">{duration(row.end - row.start)}</td>
+      <td class="span-duration">{duration(row.end - row.start)}</td>
     </tr>
   );
 }
@@ -192,12 +222,6 @@ export function wordsOf(row: TimelineRow): string {
   const what = `${row.name}, ${row.detail ? `${row.detail}, ` : ""}from ${duration(row.start)}: ${parts || "no time"}`;
   const items = row.events.length > 0 ? `; items: ${row.events.map(({ name }) => name).join(", ")}` : "";
   return `${what}${row.error && `, error ${row.error}`}${items}`;
-}
-
-/** Whether the label of a mark stands before it, because the next mark is close behind. */
-function isBefore(place: number, marks: readonly Mark[], share: (ms: number) => number): boolean {
-  const [here, next] = [marks[place], marks[place + 1]];
-  return here !== undefined && next !== undefined && share(next.at) - share(here.at) < 0.1 && share(here.at) > 0.1;
 }
 
 function inside(share: number): boolean {

@@ -1,12 +1,14 @@
 /** The filter line as chips: what is chosen, and what could be. */
-
 import { figures } from "../../api/responses.ts";
 import type { Figures, Status } from "../../api/types.ts";
-import { count } from "../../parts/format.ts";
+import { filterValue, type Part, parse, withFilter, withoutPart } from "../../parts/filter_line.ts";
+import { quoted } from "../../parts/filter_value.ts";
+import { clock, count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { useKeyNames } from "../../parts/key_names.ts";
 import { Menu } from "../../parts/menu.tsx";
-import { filterValue, parse, withFilter } from "./filter_line.ts";
-import type { Window } from "./window.ts";
+import { secondsOf, type Window } from "./window.ts";
+import "./chips.css";
 
 const RUNNING = "queued,in_progress";
 
@@ -31,12 +33,16 @@ interface Props {
 
 /** Segments by status, a chip for each filter of the line, and chips that add one. */
 export function Chips({ line, found, window, onChange, onType }: Props) {
+  const named = useKeyNames(line);
   const status = filterValue(line, "status");
-  const filters = parse(line).filter(({ name }) => name && name !== "status");
+  const hasTime = Boolean(filterValue(line, "since") || filterValue(line, "until")); // else figures cover less than the list
+  const filters = parse(line)
+    .map((part, at) => ({ part, at, text: named(chipText(part)) }))
+    .filter(({ part }) => isChip(part));
   const unused = GROUPED.filter((name) => !filterValue(line, name));
   return (
     <div class="filters" role="group" aria-label="Filters">
-      <div class="seg" role="group" aria-label="Status">
+      <div class="segments" role="group" aria-label="Status">
         {SEGMENTS.map((each) => (
           <button
             type="button"
@@ -45,21 +51,21 @@ export function Chips({ line, found, window, onChange, onType }: Props) {
             onClick={() => onChange(withFilter(line, "status", each.status))}
           >
             {each.name}
-            {found && !status && <span class="n">{count(numberOf(found, each.status))}</span>}
+            {found && !status && (hasTime || each.status === RUNNING) && (
+              <span class="count">{count(numberOf(found, each.status))}</span>
+            )}
           </button>
         ))}
       </div>
-      {filters.map(({ name, value }) => (
+      {filters.map(({ part, at, text }) => (
         <button
           type="button"
-          key={`${name}:${value}`}
+          key={`${at} ${part.text}`}
           class="chip on"
-          aria-label={`Remove the filter ${name}: ${value}`}
-          onClick={() => onChange(withFilter(line, name, ""))}
+          aria-label={`Remove the filter ${text}`}
+          onClick={() => onChange(withoutPart(line, at))}
         >
-          <span class="cut">
-            {name}: {value}
-          </span>
+          <span class="cut">{text}</span>
           <Icon name="close" />
         </button>
       ))}
@@ -87,8 +93,8 @@ function GroupChip({ by, line, window, onChange }: GroupProps) {
   const load = async () => {
     const found = await figures({ ...window, step: window.until - window.since, by });
     return (found.groups ?? []).slice(0, MOST_CHOICES).map(({ value, name, responses }) => ({
-      label: `${name ?? value} · ${count(responses)}`,
-      run: () => onChange(withFilter(line, by, value)),
+      label: `${name || value || `No ${by}`} · ${count(responses)}`,
+      run: () => onChange(withFilter(line, by, quoted(value))),
     }));
   };
   return (
@@ -97,6 +103,18 @@ function GroupChip({ by, line, window, onChange }: GroupProps) {
       {titled(by)}
     </Menu>
   );
+}
+
+/** Segments show a status, and the menu shows the order; words stay in the field. */
+function isChip({ kind, name, isNegated }: Part): boolean {
+  return kind === "alternatives" || (kind === "filter" && (isNegated || !["status", "sort"].includes(name)));
+}
+
+/** Times are shown as everywhere on the page. */
+function chipText({ kind, name, value, isNegated }: Part): string {
+  if (kind === "alternatives") return value;
+  const seconds = name === "since" || name === "until" ? secondsOf(value, Number.NaN) : Number.NaN;
+  return `${isNegated ? "not " : ""}${name}: ${Number.isFinite(seconds) ? clock(seconds * 1000) : value}`;
 }
 
 /** Responses that run are counted now, the others over the chosen time. */

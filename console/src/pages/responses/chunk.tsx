@@ -1,5 +1,5 @@
 /** Rows far outside the window are not rendered: each chunk of the list is, while it is near the window. */
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Summary } from "../../api/types.ts";
 import { Row } from "./row.tsx";
@@ -19,10 +19,11 @@ interface Props {
   selected: number;
   longest: number;
   now: number;
+  picked: Signal<readonly string[]>;
 }
 
 /** Some rows, or a gap of their height. */
-export function Chunk({ rows, first, selected, longest, now }: Props) {
+export function Chunk({ rows, first, selected, longest, now, picked }: Props) {
   const body = useRef<HTMLTableSectionElement>(null);
   const isNear = useSignal(first === 0);
   const height = useRef(0);
@@ -44,7 +45,15 @@ export function Chunk({ rows, first, selected, longest, now }: Props) {
     <tbody ref={body}>
       {isVisible ? (
         rows.map((row, at) => (
-          <Row key={row.id} row={row} index={first + at} isHere={first + at === selected} longest={longest} now={now} />
+          <Row
+            key={row.id}
+            row={row}
+            index={first + at}
+            isHere={first + at === selected}
+            longest={longest}
+            now={now}
+            picked={picked}
+          />
         ))
       ) : (
         <tr class="gap">

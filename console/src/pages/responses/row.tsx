@@ -1,9 +1,16 @@
 /** One row of the list. */
+import type { Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Summary } from "../../api/types.ts";
-import { clock, count, duration, exact } from "../../parts/format.ts";
-import { Link, navigate } from "../../parts/router.tsx";
+import { withFilter } from "../../parts/filter_line.ts";
+import { quoted } from "../../parts/filter_value.ts";
+import { count, dateBefore, duration, exact, timeOfDay } from "../../parts/format.ts";
+import { responsePath } from "../../parts/paths.ts";
+import { Link, navigate, query, setQuery } from "../../parts/router.tsx";
 import { isRunning, StatusIcon, statusWord } from "../../parts/status.tsx";
+import { seesTenants } from "../../parts/tenant.tsx";
+import "./row.css";
 
 const HOSTED = new Set(["mcp", "web_search"]);
 const MOST_TAGS = 2;
@@ -18,7 +25,8 @@ export interface Part {
 export function partsOf(row: Summary, ms: number): Part[] {
   if (row.cached) return [{ name: "other", ms: Math.max(1, ms) }];
   const queue = Math.min(ms, row.queue_ms ?? (row.status === "queued" ? ms : 0));
-  const first = Math.max(queue, Math.min(ms, row.first_token_ms ?? queue));
+  const firstToken = row.stream ? row.first_token_ms : null; // without a stream, the reader waits for all of it
+  const first = Math.max(queue, Math.min(ms, firstToken ?? queue));
   const last = row.status === "failed" ? "failed" : isRunning(row) ? "now" : "answer";
   const parts: Part[] = [
     { name: "queue", ms: queue },
@@ -26,6 +34,14 @@ export function partsOf(row: Summary, ms: number): Part[] {
     { name: last, ms: ms - first },
   ];
   return parts.filter((part) => part.ms > 0);
+}
+
+/** Return the text of the input, or the reason that no text is known. */
+export function questionOf(row: Summary): string {
+  if (row.input) return row.input;
+  if (!row.store) return "No text is kept";
+  if (row.previous_response_id || row.conversation_id) return "No message: an approval, or the output of a tool";
+  return "No message";
 }
 
 /** Return the text below the input: the output, or why it is empty. */
@@ -39,9 +55,9 @@ export function outcomeOf(row: Summary): { text: string; isError: boolean } {
   return { text: statusWord(row.status), isError: false };
 }
 
-/** Return the error of a failed response: its code, and its message where it is kept. */
+/** Return the error of a failed response: its message where it is kept, which says more, and its code. */
 export function errorOf({ error_code: code, error_message: message }: Summary): string {
-  return [code ?? "failed", message].filter(Boolean).join(": ");
+  return [message, code ?? "failed"].filter(Boolean).join(" · ");
 }
 
 interface Props {
@@ -51,63 +67,113 @@ interface Props {
   isHere: boolean;
   longest: number;
   now: number;
+  /** The IDs of the rows that are chosen to compare. */
+  picked: Signal<readonly string[]>;
 }
 
 /** The row; a click anywhere opens the response. */
-export function Row({ row, index, isHere, longest, now }: Props) {
+export function Row({ row, index, isHere, longest, now, picked }: Props) {
   const ref = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isHere) ref.current?.scrollIntoView({ block: "nearest" });
   }, [isHere]);
   const ms = row.duration_ms ?? Math.max(0, now - row.started_ms);
   const outcome = outcomeOf(row);
+  const path = responsePath(row.id);
   const open = (event: MouseEvent) => {
-    if (!(event.target as Element).closest("a, button") && !getSelection()?.toString()) navigate(`r/${row.id}`);
+    if (!(event.target as Element).closest("a, button, label") && !getSelection()?.toString()) navigate(path);
   };
   const models = row.served_model && row.served_model !== row.model ? `${row.model} → ${row.served_model}` : row.model;
   return (
     <tr ref={ref} class={isHere ? "here" : ""} aria-selected={isHere} aria-rowindex={index + 2} onClick={open}>
-      <td class="c-status">
+      <td class="column-status">
         <StatusIcon status={row.status} />
+        <Pick row={row} picked={picked} />
       </td>
-      <td class="c-started num muted" title={exact(row.started_ms)}>
-        <div class="two">{clock(row.started_ms, now)}</div>
+      <td class="column-started num muted" title={exact(row.started_ms)}>
+        <div class="two-lines">
+          {timeOfDay(row.started_ms)}
+          <small>{dateBefore(row.started_ms, now)}</small>
+        </div>
       </td>
-      <td class="c-text">
-        <Link to={`r/${row.id}`} class="first-line">
+      <td class="column-text">
+        <Link to={path} class="first-line">
           <span class="dot" />
-          <span class="cut">{row.input || row.id}</span>
+          <span class="cut">{questionOf(row)}</span>
         </Link>
         <div class={`second-line${outcome.isError ? " bad" : ""}`}>
           <span class="dot" />
-          <span class="cut">{outcome.text}</span>
+          <span class="cut" title={outcome.isError ? outcome.text : undefined}>
+            {outcome.text}
+          </span>
         </div>
       </td>
-      <td class="c-model">
-        <div class="two" title={models}>
-          {models}
-          <small>{row.cached ? "cache" : (row.backend ?? "—")}</small>
+      <td class="column-model">
+        <div class="two-lines" title={models}>
+          <Value of="model" value={row.model}>
+            {models}
+          </Value>
+          <small>{row.cached ? "cache" : <Value of="backend" value={row.backend} />}</small>
         </div>
       </td>
-      <td class="c-tools">
+      <td class="column-tools">
         <Tools names={row.tools} />
       </td>
-      <td class="c-tokens num">
-        <div class="two">
+      <td class="column-tokens num">
+        <div class="two-lines">
           {row.usage.total_tokens ? count(row.usage.input_tokens) : "—"}
           <small>{row.usage.total_tokens ? `${count(row.usage.output_tokens)} out` : ""}</small>
         </div>
       </td>
-      <td class="c-duration num">
+      <td class="column-duration num">
         {duration(ms)}
         <DurationBar parts={partsOf(row, ms)} share={Math.sqrt(ms / Math.max(1, longest))} />
       </td>
-      <td class="c-key muted">
-        <div class="two" title={row.api_key_id ?? ""}>
-          {row.api_key_name ?? row.api_key_id ?? "—"}
+      <td class="column-key muted">
+        <div class="two-lines" title={row.api_key_id ?? ""}>
+          <Value of="key" value={row.api_key_name ?? row.api_key_id} />
+          {seesTenants() && (
+            <small>
+              <Value of="tenant" value={row.tenant} />
+            </small>
+          )}
         </div>
       </td>
     </tr>
+  );
+}
+
+interface ValueProps {
+  /** The name of its filter. */
+  of: "model" | "backend" | "key" | "tenant" | "tool";
+  value: string | null;
+  children?: ComponentChildren;
+}
+
+/** A value that a click filters by; keyboards have the chips and the field. */
+function Value({ of: name, value, children = value }: ValueProps) {
+  if (!value) return <>—</>;
+  if (/[",*]/.test(value)) return <>{children}</>; // no filter has exactly this value
+  const filter = () => setQuery({ q: withFilter(query.value.get("q") ?? "", name, quoted(value)) }, { replace: false });
+  return (
+    <button type="button" class="row-value" tabIndex={-1} title={`Filter by ${name}:${quoted(value)}`} onClick={filter}>
+      {children}
+    </button>
+  );
+}
+
+const MOST_PICKED = 2;
+
+/** The box that chooses a row to compare; a third choice takes the place of the first. */
+function Pick({ row: { id, input }, picked }: { row: Summary; picked: Signal<readonly string[]> }) {
+  const isPicked = picked.value.includes(id);
+  const toggle = () => {
+    picked.value = isPicked ? picked.value.filter((each) => each !== id) : [...picked.value, id].slice(-MOST_PICKED);
+  };
+  return (
+    <label class="row-pick">
+      <input type="checkbox" checked={isPicked} aria-label={`Compare: ${input || id}`} onChange={toggle} />
+    </label>
   );
 }
 
@@ -118,7 +184,9 @@ function Tools({ names }: { names: string[] }) {
     <div class="tags" title={names.join(", ")}>
       {kinds.slice(0, MOST_TAGS).map((name) => (
         <span key={name} class={`tag${HOSTED.has(name) ? " hosted" : ""}`}>
-          {SHORT[name] ?? name}
+          <Value of="tool" value={name}>
+            {SHORT[name] ?? name}
+          </Value>
         </span>
       ))}
       {rest > 0 && <span class="tag">+{rest}</span>}
@@ -130,9 +198,9 @@ const SHORT: Record<string, string> = { web_search: "web", local_shell: "shell",
 
 function DurationBar({ parts, share }: { parts: Part[]; share: number }) {
   return (
-    <div class="bar" aria-hidden="true" style={{ width: `${Math.min(100, 100 * share)}%` }}>
+    <div class="time-bar" aria-hidden="true" style={{ width: `${Math.min(100, 100 * share)}%` }}>
       {parts.map(({ name, ms }) => (
-        <i key={name} class={`b-${name}`} style={{ flex: `${ms} 0 0` }} />
+        <i key={name} class={`time-${name}`} style={{ flex: `${ms} 0 0` }} />
       ))}
     </div>
   );

@@ -4,7 +4,7 @@
  */
 import { PREFIX } from "../../api/base.ts";
 import { type LiveEvent, liveResponses } from "../../api/responses.ts";
-import { session } from "../../api/session.ts";
+import { identity } from "../../api/session.ts";
 
 /** What a tab gets: an event of the stream, or that events may be missing because another tab took over. */
 export type SharedEvent = LiveEvent | { missed: true };
@@ -14,8 +14,7 @@ export async function* sharedResponses(q: string, aborted: AbortSignal): AsyncGe
   if (!navigator.locks) return yield* liveResponses(q, aborted); // browsers have locks on secure pages only
   const left = new AbortController();
   const signal = AbortSignal.any([aborted, left.signal]);
-  const { key_id, role, tenant } = session();
-  const name = JSON.stringify(["antiphon", PREFIX, role, tenant, key_id, q]);
+  const name = JSON.stringify(["antiphon", PREFIX, identity(), q]);
   const channel = new BroadcastChannel(name);
   const inbox = new Inbox<SharedEvent>();
   channel.onmessage = ({ data }) => inbox.put(data as SharedEvent);

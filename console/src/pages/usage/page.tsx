@@ -1,103 +1,151 @@
-/** Usage and cost: by day, model, key and tenant, and as CSV. */
-import { useSignal } from "@preact/signals";
+/** Usage and cost of responses over time, by model, key, tenant or backend, with budgets, and as CSV. */
+import { serverNow } from "../../api/clock.ts";
+import { loadKeys } from "../../api/keys.ts";
 import { session } from "../../api/session.ts";
+import type { Figures } from "../../api/types.ts";
 import { save, toCsv } from "../../parts/copy.ts";
 import { ErrorNotice } from "../../parts/errors.tsx";
-import { compact, count, percent } from "../../parts/format.ts";
-import { Icon } from "../../parts/icons.tsx";
+import { clock, compact, count, minute, percent, plural } from "../../parts/format.ts";
+import { useKeyNames } from "../../parts/key_names.ts";
 import { useLoad } from "../../parts/load.ts";
-import { Menu } from "../../parts/menu.tsx";
-import { query, setQuery } from "../../parts/router.tsx";
+import { visible } from "../../parts/raw.tsx";
+import { query } from "../../parts/router.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { Top } from "../../parts/top.tsx";
-import { cellsOf, costOf, everyDay, type GroupBy, loadUsage, nameOf, totalOf, type UsageRow } from "./rows.ts";
+import { ViewsMenu } from "../../parts/views.tsx";
+import { wallClock, zoneName } from "../../parts/zone.ts";
+import { Chart } from "./chart.tsx";
+import {
+  type By,
+  budgetsOf,
+  cellsOf,
+  chargedFrom,
+  costOf,
+  DAY,
+  loadBefore,
+  loadCharges,
+  loadFigures,
+  type Measure,
+  type UsageRow,
+} from "./data.ts";
+import { Groups, Steps } from "./groups.tsx";
+import { TimeMenu } from "./time_menu.tsx";
+import { choose, GROUPS, groupsOf, MEASURES, pathWith, viewOf } from "./view.ts";
+import "./page.css";
 
-const RANGES = [7, 30, 90] as const;
-const HEIGHT = 84;
-
-/** The page; the address has the number of days. */
+/** The page; the address has all that was chosen. */
 export function UsagePage() {
-  const days = RANGES.find((each) => String(each) === query.value.get("days")) ?? 30;
-  const by = useSignal<Exclude<GroupBy, "day">>("model");
-  const perDay = useLoad((signal) => loadUsage(days, "day", signal), [days]);
-  const groups = useLoad((signal) => loadUsage(days, by.value, signal), [days, by.value]);
-  const rows = groups.data ?? [];
-  const names = { model: "Models", key: "Keys", tenant: "Tenants" } as const;
-  const tabs = (session().role === "admin" ? (["model", "key", "tenant"] as const) : (["model", "key"] as const)).map(
-    (key) => ({
-      key,
-      name: names[key],
-    }),
+  const view = viewOf(query.value, session(), serverNow());
+  const { q, by, measure, period } = view;
+  const inputs = [q, by, period.since, period.until];
+  const loaded = useLoad(
+    async (signal) => ({ q, by, found: await loadFigures(period, by, q, signal) }),
+    [...inputs, period.step],
   );
-  const error = perDay.error ?? groups.error;
+  const isSpeed = measure === "speed";
+  const before = useLoad(
+    async (signal) => (isSpeed ? loadBefore(period, by, q, signal) : undefined),
+    [...inputs, isSpeed],
+  );
+  const charges = useLoad((signal) => loadCharges(period.since, signal), [period.since]);
+  const keys = useLoad(async (signal) => (by === "key" ? loadKeys(signal) : []), [by]);
+  const budgets = q ? [] : budgetsOf(keys.data ?? [], charges.data ?? [], serverNow());
+  const error = loaded.error ?? before.error ?? charges.error ?? keys.error;
+  const retry = () => [loaded, before, charges, keys].map(({ reload }) => reload());
+  const displayed = loaded.data; // what was loaded before stays until the rest is there
+  const found = displayed?.found;
+  const shared = displayed && { ...displayed, measure };
   return (
     <>
       <Top title="Usage and cost">
         <span class="push" />
-        <Menu
-          class="btn"
-          label="Days"
-          actions={RANGES.map((each) => ({ label: `Last ${each} days`, run: () => setQuery({ days: String(each) }) }))}
-        >
-          <Icon name="clock" />
-          Last {days} days
-          <Icon name="down" />
-        </Menu>
-        <button
-          type="button"
-          class="btn"
-          onClick={() => save(`usage-${by.value}-${days}-days.csv`, toCsv(cellsOf(by.value, rows)), "text/csv")}
-        >
+        <TimeMenu view={view} />
+        <ViewsMenu page="usage" path="usage" query={query.value.toString()} />
+        <button type="button" class="btn" disabled={!displayed} onClick={() => displayed && exportFile(displayed)}>
           Export CSV
         </button>
       </Top>
-      {error !== undefined && <ErrorNotice error={error} onRetry={perDay.reload} />}
-      <section class="sheet overview" aria-label="Totals">
-        <Totals rows={perDay.data} />
-        {perDay.data && <Days rows={perDay.data} days={days} />}
+      {error !== undefined && <ErrorNotice error={error} onRetry={retry} />}
+      <section class="sheet usage-totals" aria-label="Totals">
+        <Totals found={found} />
+        {q && <Filter q={q} />}
       </section>
-      <section class="sheet" aria-label="Groups">
+      <section class="sheet usage-groups" aria-label="Groups">
         <Tabs
           label="Group by"
-          tabs={tabs}
-          chosen={by.value}
-          onChoose={(key) => {
-            by.value = key;
-          }}
+          tabs={groupsOf(session()).map((key) => ({ key, name: GROUPS[key] }))}
+          chosen={by}
+          onChoose={(key) => choose({ by: key })}
+          aside={<Measures chosen={measure} />}
         >
-          <Groups rows={rows} by={by.value} />
-          {groups.data?.length === 0 && (
+          {shared && !isSpeed && (
+            <Chart {...shared} budgets={budgets.filter((each) => each.period === "day" && period.step === DAY)} />
+          )}
+          {shared && <Groups {...shared} budgets={budgets} before={before.data} pathWith={pathWith} />}
+          {shared && shared.found.buckets.length > 0 && <Steps {...shared} />}
+          {found?.totals.responses === 0 && (
             <div class="empty">
-              <h2>No usage in these days</h2>
-              <p>
-                Requests with an API key are counted here, by key, model and day. Costs need prices in antiphon.toml.
-              </p>
-              {!session().needs_key && <pre>antiphon keys create --name NAME</pre>}
+              <h2>No responses in this time</h2>
+              <p>Ended responses are counted here. Costs need prices in antiphon.toml.</p>
             </div>
           )}
         </Tabs>
       </section>
+      {displayed && <Notes {...displayed} charges={q ? undefined : charges.data} isSpeed={isSpeed} />}
     </>
   );
 }
 
-function Totals({ rows }: { rows: UsageRow[] | undefined }) {
-  const total = totalOf(rows ?? []);
-  const cost = costOf(total.cost, session());
-  const figures = [
-    ["Requests", compact(total.requests), ""],
-    ["Input tokens", compact(total.input_tokens), `${percent(total.cached_input_tokens, total.input_tokens)} cached`],
-    ["Output tokens", compact(total.output_tokens), ""],
-    ["Cost", cost, cost === "—" ? "no prices set" : "by your prices"],
-  ] as const;
+function exportFile({ by, found }: { by: By; found: Figures }): void {
+  const [since, until] = [found.since, found.until].map((each) => wallClock(each * 1000).slice(0, 10));
+  save(`usage-${by}-${since}-${until}.csv`, toCsv(cellsOf(by, found, session().currency)), "text/csv");
+}
+
+/** The filters of the page besides its time. */
+function Filter({ q }: { q: string }) {
+  const named = useKeyNames(q);
   return (
-    <dl class="figures two-columns" aria-busy={!rows}>
-      {figures.map(([label, value, note]) => (
+    <p class="usage-filter">
+      <span>
+        Only <code title={q}>{visible(named(q))}</code>
+      </span>
+      <button type="button" class="btn" onClick={() => choose({ q: "" })}>
+        Show all
+      </button>
+    </p>
+  );
+}
+
+function Measures({ chosen }: { chosen: Measure }) {
+  return (
+    <div class="segments usage-measures" role="group" aria-label="Measure">
+      {Object.entries(MEASURES).map(([each, name]) => (
+        <button type="button" key={each} aria-pressed={each === chosen} onClick={() => choose({ measure: each })}>
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Totals({ found }: { found: Figures | undefined }) {
+  const totals = found?.totals;
+  const cost = costOf(totals?.cost ?? null, session());
+  const figures = totals && [
+    ["Responses", compact(totals.responses), `${percent(totals.by_status.failed ?? 0, totals.responses)} failed`],
+    ["Input tokens", compact(totals.input_tokens), `${percent(totals.cached_tokens, totals.input_tokens)} cached`],
+    ["Output tokens", compact(totals.output_tokens), ""],
+    ["Cost", cost, cost === "—" ? "no prices set" : "by your prices"],
+  ];
+  const names = ["Responses", "Input tokens", "Output tokens", "Cost"];
+  return (
+    <dl class="figures usage-figures" aria-busy={!found}>
+      {(figures ?? names.map((name) => [name, "—", ""])).map(([label, value, note]) => (
         <div key={label}>
           <dt>{label}</dt>
           <dd>
-            {rows ? value : "—"}
-            {rows && note && <small>{note}</small>}
+            {value}
+            {note && <small>{note}</small>}
           </dd>
         </div>
       ))}
@@ -105,74 +153,52 @@ function Totals({ rows }: { rows: UsageRow[] | undefined }) {
   );
 }
 
-function Days({ rows, days }: { rows: UsageRow[]; days: number }) {
-  const all = everyDay(rows, days, Date.now());
-  const most = Math.max(1, ...all.map(({ tokens }) => tokens));
-  const width = 1000 / all.length;
-  return (
-    <div class="histogram">
-      <svg
-        viewBox={`0 0 1000 ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Tokens a day, at most ${count(most)}`}
-      >
-        {all.map(({ date, tokens }, at) => (
-          <rect
-            key={date}
-            class="h-completed"
-            x={at * width}
-            width={Math.max(1, width - 2)}
-            y={HEIGHT - (tokens / most) * (HEIGHT - 4)}
-            height={(tokens / most) * (HEIGHT - 4)}
-          >
-            <title>{`${date}: ${count(tokens)} tokens`}</title>
-          </rect>
-        ))}
-      </svg>
-      <div class="ticks" aria-hidden="true">
-        <span>{all[0]?.date}</span>
-        <span>tokens a day</span>
-        <span>{all.at(-1)?.date}</span>
-      </div>
-    </div>
-  );
+interface NotesProps {
+  by: By;
+  found: Figures;
+  charges: readonly UsageRow[] | undefined;
+  isSpeed: boolean;
 }
 
-function Groups({ rows, by }: { rows: readonly UsageRow[]; by: GroupBy }) {
-  if (rows.length === 0) return null;
-  const all = totalOf(rows).total_tokens;
-  const sorted = [...rows].sort((a, b) => b.total_tokens - a.total_tokens);
+/** How responses are counted, and what keys were charged for, which has chat completions and embeddings too. */
+function Notes({ by, found, charges, isSpeed }: NotesProps) {
+  const charged = charges && chargedFrom(charges, found.since);
+  const { complete_since: since } = found;
+  const begin = minute(Math.floor(found.until / DAY) * DAY * 1000);
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Table">
-      <table class="plain">
-        <caption class="vh">Usage by {by}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{by.charAt(0).toUpperCase() + by.slice(1)}</th>
-            {["Requests", "Input", "Cached", "Output", "Share", "Cost"].map((name) => (
-              <th key={name} scope="col" class="num">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map((row) => (
-            <tr key={nameOf(row) + (row.api_key_id ?? "")}>
-              <th scope="row" class="row-name">
-                {nameOf(row)}
-              </th>
-              <td class="num">{count(row.requests)}</td>
-              <td class="num">{count(row.input_tokens)}</td>
-              <td class="num">{percent(row.cached_input_tokens, row.input_tokens)}</td>
-              <td class="num">{count(row.output_tokens)}</td>
-              <td class="num">{percent(row.total_tokens, all)}</td>
-              <td class="num">{costOf(Number(row.cost.value), session())}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="muted usage-notes">
+      {since !== undefined && (
+        <p role="status">
+          Too many responses match to read them all: the sums have those since {clock(since * 1000)}. Choose a shorter
+          time.
+        </p>
+      )}
+      {isSpeed && (
+        <p>
+          “before” is the time of the same length before. Only streamed responses have a first token. The output speed
+          is that of streamed responses with one model call: all their output tokens, divided by all the time from the
+          first token of each to its end. p50 and p95 are approximate.
+        </p>
+      )}
+      {by === "backend" && (
+        <p>
+          A response counts for the backend that it called last. A failure that another backend resolved is in the
+          timeline of the response.
+        </p>
+      )}
+      <p>
+        Days are in UTC, as for budgets{begin === "00:00" ? "" : `: each begins at ${begin} in ${zoneName()}`}.
+        Responses that failed, were cancelled or stopped early count with the tokens that they used. If a backend
+        reported no tokens, such as for a stream that broke off, Antiphon counted them in the texts; the page of such a
+        response says “counted in the texts”. Responses from the cache used no tokens.
+      </p>
+      {charged !== undefined && charged.requests > 0 && (
+        <p>
+          On all endpoints, with forwarded chat completions and embeddings, API keys made{" "}
+          {plural(charged.requests, "request")} with {count(charged.tokens)} tokens
+          {session().has_prices ? ` for ${costOf(charged.cost, session())}` : ""} in these days. Budgets count these.
+        </p>
+      )}
     </div>
   );
 }

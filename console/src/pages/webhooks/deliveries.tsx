@@ -6,6 +6,7 @@ import { ErrorNotice } from "../../parts/errors.tsx";
 import { clock, exact, plural } from "../../parts/format.ts";
 import { ListEnd } from "../../parts/more.tsx";
 import { usePaged } from "../../parts/paged.ts";
+import { prose } from "../../parts/prose.tsx";
 import type { Delivery } from "./types.ts";
 
 const STATES = ["", "pending", "failed"] as const;
@@ -33,7 +34,7 @@ export function Deliveries() {
     <section class="sheet" aria-label="Deliveries">
       <div class="head">
         <h2>Deliveries</h2>
-        <div class="seg push" role="group" aria-label="Status">
+        <div class="segments push" role="group" aria-label="Status">
           {STATES.map((each) => (
             <button
               type="button"
@@ -55,7 +56,7 @@ export function Deliveries() {
         </p>
       )}
       {list.items.length > 0 && (
-        <ul class="lines">
+        <ul class="list-lines">
           {list.items.map((delivery) => (
             <li key={delivery.id}>
               <div class="grow">
@@ -68,7 +69,7 @@ export function Deliveries() {
                   {clock(delivery.created_at * 1000)}, {plural(delivery.attempts, "attempt")}
                   {delivery.next_attempt_at !== null && `, next at ${clock(delivery.next_attempt_at * 1000)}`}
                 </p>
-                {delivery.last_error && <p class="error-text">{delivery.last_error}</p>}
+                {delivery.last_error && <p class="error-text">{prose(delivery.last_error)}</p>}
               </div>
               {session().role === "admin" && (
                 <button type="button" class="btn" onClick={() => retry(delivery)}>

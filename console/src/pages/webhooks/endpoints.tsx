@@ -9,6 +9,7 @@ import { announce } from "../../parts/live.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { ListEnd } from "../../parts/more.tsx";
 import { usePaged } from "../../parts/paged.ts";
+import { prose } from "../../parts/prose.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { type Endpoint, EVENT_TYPES } from "./types.ts";
 
@@ -49,9 +50,9 @@ export function Endpoints() {
           Add an endpoint
         </button>
       </div>
-      {outcome.value && <p class={`notice ${outcome.value.isError ? "bad" : ""}`}>{outcome.value.text}</p>}
+      {outcome.value && <p class={`notice ${outcome.value.isError ? "bad" : ""}`}>{prose(outcome.value.text)}</p>}
       {list.items.length > 0 && (
-        <ul class="lines">
+        <ul class="list-lines">
           {list.items.map((endpoint) => (
             <li key={endpoint.id}>
               <div class="grow">

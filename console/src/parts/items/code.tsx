@@ -21,7 +21,7 @@ export function CodeCall({ item }: { item: Item }) {
   const isDone = item.status === "completed";
   return (
     <ContainerTurn name="Code interpreter" item={item} container={item.container_id}>
-      <div class="card">
+      <div class="item-card">
         <LongText text={code} nodes={colouredCode} />
         {Array.isArray(item.outputs) && (
           <Few all={listOf(item.outputs)}>{(output, at) => <Output key={at} output={output} at={at} />}</Few>
@@ -48,7 +48,7 @@ export function ShellCall({ item }: { item: Item }) {
   const text = Array.isArray(commands) ? commands.map(String).join("\n") : "";
   return (
     <ContainerTurn name="Shell" item={item} container={(item.environment as Json | undefined)?.container_id}>
-      <div class="card">
+      <div class="item-card">
         <LongText text={text} />
       </div>
     </ContainerTurn>
@@ -60,7 +60,7 @@ export function ShellOutput({ item }: { item: Item }) {
   const outputs = listOf(item.output);
   return (
     <ContainerTurn name="Shell output" item={item} container={undefined}>
-      <div class="card">
+      <div class="item-card">
         <Few all={outputs}>{(output, at) => <CommandOutput key={at} output={output} />}</Few>
       </div>
     </ContainerTurn>

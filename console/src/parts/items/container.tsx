@@ -5,6 +5,7 @@ import { saveBlob } from "../copy.ts";
 import { Icon } from "../icons.tsx";
 import { visible } from "../raw.tsx";
 import { Link } from "../router.tsx";
+import "./container.css";
 
 const ID = /^cntr_\w{1,80}$/;
 const ID_LENGTH = 14; // characters of an id
@@ -13,9 +14,10 @@ const ID_LENGTH = 14; // characters of an id
 export function ContainerLink({ id }: { id: unknown }) {
   if (typeof id !== "string" || id === "") return null;
   if (!ID.test(id)) return <span class="cut">{visible(id.slice(0, 100))}</span>;
+  const text = id.length > ID_LENGTH ? `${id.slice(0, ID_LENGTH)}…` : id;
   return (
-    <Link to={`containers/${id}`} class="link mono" title={id} label={`Container ${id}`}>
-      {id.length > ID_LENGTH ? `${id.slice(0, ID_LENGTH)}…` : id}
+    <Link to={`containers/${id}`} class="link mono" title={id} label={`Container ${text}`}>
+      {text}
     </Link>
   );
 }
@@ -42,7 +44,7 @@ export function FileButton({ container, file, name }: Props) {
     <>
       <button type="button" class="file-button" title={file} onClick={load}>
         <Icon name="download" />
-        <span class="vh">Download </span>
+        <span class="visually-hidden">Download </span>
         {visible(name)}
       </button>
       {error.value && (

@@ -4,6 +4,8 @@ import { Icon } from "../icons.tsx";
 import { ExternalLink, Markdown, safeAddress } from "../markdown/view.tsx";
 import { visible } from "../raw.tsx";
 import { FileButton } from "./container.tsx";
+import "./content.css";
+import { Folded } from "./folded.tsx";
 
 /** Return the parts of a message's content, which may be a text alone. */
 export function partsOf(content: unknown): Json[] {
@@ -12,30 +14,41 @@ export function partsOf(content: unknown): Json[] {
 }
 
 /** The parts of a message. */
-export function Content({ parts, isMarkdown }: { parts: Json[]; isMarkdown: boolean }) {
+export function Content({ parts, ...rest }: Omit<PartProps, "part"> & { parts: Json[] }) {
   return (
     <>
       {parts.map((part, at) => (
-        <Part key={at} part={part} isMarkdown={isMarkdown} />
+        <Part key={at} part={part} {...rest} />
       ))}
     </>
   );
 }
 
-function Part({ part, isMarkdown }: { part: Json; isMarkdown: boolean }) {
+interface PartProps {
+  part: Json;
+  isMarkdown: boolean;
+  /** Whether the text is being written. */
+  isGrowing: boolean;
+}
+
+function Part({ part, isMarkdown, isGrowing }: PartProps) {
   if (part.type === "input_image") return <Picture part={part} />;
   if (part.type === "input_file") return <Chip icon="attach" text={String(part.filename ?? part.file_id ?? "File")} />;
   if (part.type === "refusal") return <p class="notice warn">The model refused: {String(part.refusal)}</p>;
   const text = String(part.text ?? "");
   return (
     <>
-      {isMarkdown ? (
-        <Markdown text={text} />
-      ) : (
-        <p class="md pre" dir="auto">
-          {text}
-        </p>
-      )}
+      <Folded text={text} isGrowing={isGrowing}>
+        {(displayed) =>
+          isMarkdown ? (
+            <Markdown text={displayed} />
+          ) : (
+            <p class="markdown pre" dir="auto">
+              {displayed}
+            </p>
+          )
+        }
+      </Folded>
       <Sources annotations={Array.isArray(part.annotations) ? (part.annotations as Json[]) : []} />
     </>
   );
@@ -45,7 +58,7 @@ function Picture({ part }: { part: Json }) {
   const url = typeof part.image_url === "string" ? part.image_url : "";
   if (/^data:image\/(png|jpeg|gif|webp);/.test(url)) {
     return (
-      <span class="pic">
+      <span class="picture">
         <img src={url} alt="Sent by the user" />
         <span>Image</span>
       </span>
@@ -57,7 +70,7 @@ function Picture({ part }: { part: Json }) {
 
 function Chip({ icon, text, href }: { icon: "image" | "attach"; text: string; href?: string }) {
   return (
-    <span class="pic">
+    <span class="picture">
       <Icon name={icon} />
       {href ? <ExternalLink href={href} text={text} /> : <span>{visible(text)}</span>}
     </span>
@@ -79,7 +92,7 @@ function Sources({ annotations }: { annotations: Json[] }) {
     <ol class="sources" aria-label="Sources">
       {sources.map((source, at) => (
         <li key={at}>
-          <span class="cite">{at + 1}</span> <Source source={source} />
+          <span class="citation">{at + 1}</span> <Source source={source} />
         </li>
       ))}
     </ol>

@@ -2,6 +2,7 @@
 import type { Attributes, Hit } from "../../api/files.ts";
 import { Icon } from "../icons.tsx";
 import { visible } from "../raw.tsx";
+import "./hits.css";
 
 const SHORT = 600; // characters of a passage that are shown before the reader opens it
 
@@ -9,14 +10,14 @@ const SHORT = 600; // characters of a passage that are shown before the reader o
 export function Hits({ hits }: { hits: readonly Hit[] }) {
   if (hits.length === 0) return null;
   return (
-    <ol class="hits" aria-label="Passages">
+    <ol class="search-hits" aria-label="Passages">
       {hits.map((hit, at) => (
         <li key={`${at} ${hit.file_id}`}>
-          <div class="hit-head">
+          <div class="search-hit-head">
             <Icon name="files" />
             <b class="cut">{visible(hit.filename || hit.file_id)}</b>
             <span class="push num small" title={`Score ${hit.score}`}>
-              <span class="vh">Score </span>
+              <span class="visually-hidden">Score </span>
               {hit.score.toFixed(3)}
             </span>
           </div>

@@ -7,8 +7,10 @@ import { Icon, type IconName } from "../icons.tsx";
 import { jsonOrText, RawJson, visible } from "../raw.tsx";
 import { CodeCall, ShellCall, ShellOutput } from "./code.tsx";
 import { Content, partsOf } from "./content.tsx";
+import { Folded } from "./folded.tsx";
 import { Hits } from "./hits.tsx";
 import { ImageCall } from "./image_call.tsx";
+import "./item.css";
 import { describe } from "./kinds.ts";
 import { StatusTag, Turn } from "./turn.tsx";
 
@@ -43,7 +45,7 @@ function Message({ item }: { item: Item }) {
   const isOurs = item.role === "assistant";
   return (
     <Turn {...role} aside={item.status && item.status !== "completed" ? <span>{item.status}</span> : undefined}>
-      <Content parts={partsOf(item.content)} isMarkdown={isOurs} />
+      <Content parts={partsOf(item.content)} isMarkdown={isOurs} isGrowing={item.status === "in_progress"} />
     </Turn>
   );
 }
@@ -53,9 +55,16 @@ function Reasoning({ item }: { item: Item }) {
   const text = parts.map((part) => String(part.text ?? "")).join("\n\n");
   return (
     <Turn face="thought" icon="thought" name="Reasoning">
-      <p class="md pre think" dir="auto">
-        {text || (item.encrypted_content ? "Sealed: only its client can send it back." : "No text")}
-      </p>
+      <Folded
+        text={text || (item.encrypted_content ? "Sealed: only its client can send it back." : "No text")}
+        isGrowing={item.status === "in_progress"}
+      >
+        {(displayed) => (
+          <p class="markdown pre reasoning-text" dir="auto">
+            {displayed}
+          </p>
+        )}
+      </Folded>
     </Turn>
   );
 }
@@ -83,7 +92,7 @@ function FileSearch({ item }: { item: Item }) {
         ))}
       </ul>
       {Array.isArray(item.results) && (
-        <details class="card" open={hits.length <= FEW_HITS}>
+        <details class="item-card" open={hits.length <= FEW_HITS}>
           <summary>
             <Icon name="right" />
             {plural(hits.length, "passage")}
@@ -100,7 +109,7 @@ function Exchange({ sent = "", received, error }: { sent: string | undefined; re
   const isEmpty = below === undefined || below === null || below === "";
   if (isEmpty && sent.length < 120 && !error) {
     return (
-      <div class="card">
+      <div class="item-card">
         <div class="line">
           <code class="cut">{visible(sent)}</code>
         </div>
@@ -108,7 +117,7 @@ function Exchange({ sent = "", received, error }: { sent: string | undefined; re
     );
   }
   return (
-    <details class="card" open={String(received ?? "").length < 2000 && sent.length < 2000}>
+    <details class="item-card" open={String(received ?? "").length < 2000 && sent.length < 2000}>
       <summary>
         <Icon name="right" />
         <code class="cut">{visible(sent.slice(0, 400) || "Output")}</code>

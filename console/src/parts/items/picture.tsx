@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { saveBlob } from "../copy.ts";
 import { bytes } from "../format.ts";
 import { Icon } from "../icons.tsx";
+import "./picture.css";
 
 const RASTER = /^data:image\/(png|jpeg|gif|webp);base64,/;
 const LARGEST = 28_000_000; // characters of a URL that is shown: some 20 MB
@@ -38,7 +39,7 @@ export function Picture({ data, alt, name, note }: Props) {
     );
   }
   return (
-    <figure class="figure">
+    <figure class="item-picture">
       <img src={url} alt={alt.slice(0, LONGEST_ALT)} decoding="async" />
       <figcaption>
         {note && <span>{note}</span>}

@@ -1,6 +1,7 @@
 /** The frame of an item: a face, a name, and its status. */
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "../icons.tsx";
+import "./turn.css";
 
 interface TurnProps {
   face: string;
@@ -14,11 +15,11 @@ interface TurnProps {
 export function Turn({ face, icon, name, aside, children }: TurnProps) {
   return (
     <div class="turn">
-      <span class={`face ${face}`}>
+      <span class={`turn-face ${face}`}>
         <Icon name={icon} />
       </span>
-      <div class="cut-not">
-        <div class="by">
+      <div class="turn-body">
+        <div class="turn-by">
           <b>{name}</b>
           {aside}
         </div>

@@ -28,6 +28,31 @@ export function parseMarkdown(text: string): Block[] {
   return blocksOf(text.split(/\r?\n/), 0);
 }
 
+/** A block, and the place of its first character in the text. */
+export interface PlacedBlock {
+  block: Block;
+  start: number;
+}
+
+const OPEN = 2; // blocks at the end of a growing text that can still change
+
+/** Return the blocks of a text that has grown, and take from `before` those that more text cannot change. */
+export function parseGrown(text: string, before: readonly PlacedBlock[]): PlacedBlock[] {
+  const settled = before.slice(0, -OPEN);
+  const start = before[settled.length]?.start ?? 0;
+  const ends = text.slice(start).split("\n");
+  const lines = ends.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+  const found: PlacedBlock[] = [];
+  let place = start;
+  let at = 0;
+  while (at < lines.length) {
+    const [block, next] = blockAt(lines, at, 0);
+    if (block) found.push({ block, start: place });
+    for (; at < next; at++) place += (ends[at] ?? "").length + 1;
+  }
+  return [...settled, ...found];
+}
+
 function blocksOf(lines: string[], depth: number): Block[] {
   const blocks: Block[] = [];
   let at = 0;

@@ -1,17 +1,38 @@
 /** Markdown as nodes: text stays text, links show their host, and no image is loaded. */
 import type { ComponentChildren } from "preact";
-import { type Block, type Inline, parseMarkdown } from "./parse.ts";
+import { useRef } from "preact/hooks";
+import { colouredCode } from "../code.tsx";
+import { copy } from "../copy.ts";
+import { type Block, type Inline, type PlacedBlock, parseGrown } from "./parse.ts";
+import "./view.css";
 
 const LONGEST = 100_000;
 
-/** A text of a model; one that is very long is shown as it is. */
+interface Parsed {
+  text: string;
+  blocks: readonly PlacedBlock[];
+  nodes: readonly ComponentChildren[];
+}
+
+/**
+ * A text of a model; one that is very long is shown as it is. While it grows, only its last blocks are parsed and
+ * rendered again.
+ */
 export function Markdown({ text }: { text: string }) {
-  if (text.length > LONGEST) return <p class="md pre">{text}</p>;
+  const parsed = useRef<Parsed>({ text: "", blocks: [], nodes: [] });
+  if (text.length > LONGEST) return <p class="markdown pre">{text}</p>;
+  if (text !== parsed.current.text) parsed.current = parsedAfter(parsed.current, text);
   return (
-    <div class="md" dir="auto">
-      {parseMarkdown(text).map(block)}
+    <div class="markdown" dir="auto">
+      {parsed.current.nodes}
     </div>
   );
+}
+
+function parsedAfter(before: Parsed, text: string): Parsed {
+  const blocks = parseGrown(text, text.startsWith(before.text) ? before.blocks : []);
+  const nodes = blocks.map((each, at) => (each === before.blocks[at] ? before.nodes[at] : block(each.block, at)));
+  return { text, blocks, nodes };
 }
 
 /** Return the address of a link that may be followed, or undefined: only the web, and mail. */
@@ -30,16 +51,12 @@ function block(each: Block, key: number): ComponentChildren {
       return <p key={key}>{each.inside.map(inline)}</p>;
     case "heading":
       return (
-        <p key={key} class="md-heading">
+        <p key={key} class="markdown-heading">
           <strong>{each.inside.map(inline)}</strong>
         </p>
       );
     case "code":
-      return (
-        <pre key={key}>
-          <code>{each.text}</code>
-        </pre>
-      );
+      return <CodeBlock key={key} {...each} />;
     case "quote":
       return <blockquote key={key}>{each.blocks.map(block)}</blockquote>;
     case "rule":
@@ -49,6 +66,22 @@ function block(each: Block, key: number): ComponentChildren {
     case "table":
       return table(each, key);
   }
+}
+
+function CodeBlock({ text, language }: { text: string; language: string }) {
+  return (
+    <div class="code-block">
+      <div class="code-block-head">
+        <span>{language}</span>
+        <button type="button" class="btn bare" aria-label="Copy this code" onClick={() => copy(text, "Code")}>
+          Copy
+        </button>
+      </div>
+      <pre tabIndex={0}>
+        <code>{colouredCode(text)}</code>
+      </pre>
+    </div>
+  );
 }
 
 function list({ isOrdered, start, items }: Extract<Block, { is: "list" }>, key: number) {
@@ -107,7 +140,7 @@ export function ExternalLink({ href, text }: { href: string; text: ComponentChil
   if (!url) {
     return (
       <span>
-        {text} <span class="host">({href})</span>
+        {text} <span class="link-host">({href})</span>
       </span>
     );
   }
@@ -116,7 +149,7 @@ export function ExternalLink({ href, text }: { href: string; text: ComponentChil
       <a href={url.href} target="_blank" rel="noreferrer noopener">
         {text}
       </a>{" "}
-      <span class="host">({url.host || url.pathname})</span>
+      <span class="link-host">({url.host || url.pathname})</span>
     </span>
   );
 }
