@@ -18,7 +18,7 @@ from antiphon_verify.exchange import Request
 from antiphon_verify.http import Subject
 from antiphon_verify.prerequisites import with_needs
 from antiphon_verify.profile import Profile
-from antiphon_verify.reading import at, is_text, legible
+from antiphon_verify.reading import at, is_text, legible, listed
 from antiphon_verify.report import Report, Result, Shown
 from antiphon_verify.requirement import Requirement
 from antiphon_verify.run import FinishedCase, Run, results
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 FIRST_TIMEOUT = 15.0
 """Timeout in seconds of the first request to a server."""
+
+AGENT_OWNER = "antiphon-agent"
+"""`owned_by` of an agent in Antiphon's list: a program, which accepts few parameters."""
 
 SHORTEST_KEY = 8
 """Length from which a key is a secret; a shorter one, such as `none`, is an ordinary word."""
@@ -43,7 +46,7 @@ class Plan:
     base_url: str
     requirements: Sequence[Requirement]
     model: str = ""
-    """The model to test; the first listed one if empty."""
+    """The model to test; if empty, the first one listed that is not an agent."""
     key: str = ""
     name: str = ""
     """The name of the server in the report."""
@@ -171,7 +174,8 @@ async def _model(plan: Plan, subject: Subject) -> str:
         )
     if plan.model:
         return plan.model
-    first = at(exchange.json, "data", 0, "id")
+    models = [one for one in listed(exchange.json, "data") if at(one, "owned_by") != AGENT_OWNER]
+    first = at(models, 0, "id")
     if not is_text(first):
         came = legible(hidden(exchange.came, plan.key))
         raise VerifyError(f"{plan.base_url} lists no models ({came}). Name one with --model.")

@@ -59,6 +59,8 @@ WITH_FILES = ("attached", "batch", "failed", "unknown-file", "bad-attributes")
 ATTACHED = ("chunking", "counted", "searched", "whole", "filtered", "content", "detached")
 """Requirements on vector stores that need an attached file."""
 
+AGENT = ("responses:agents:made",)
+
 COMPACTED = ("responses:compact:object", "responses:compact:item")
 
 ECHOED = ("tools", "tool-choice", "parallel-tool-calls")
@@ -159,6 +161,9 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "chat:stored:retrieved": (CHAT,),
     "responses:objects:made": (),
     "responses": (RESPONSE,),
+    "responses:agents": (AGENT,),
+    AGENT[0]: (),
+    "responses:agents:conversation": (AGENT, CONVERSATION),
     "responses:stream": (STREAM,),
     "responses:stream:whole": (RESPONSE,),
     "responses:order": (STREAM,),

@@ -44,6 +44,7 @@ SOURCES = {
     "sse": "Server-sent events in the HTML standard.",
     "http": "HTTP and WebSocket: RFC 9110, RFC 9112, RFC 6455 and the Fetch standard.",
     "client": "What clients require, found by breaking one thing at a time.",
+    "antiphon": "What Antiphon documents of its extensions, such as agents.",
     "issue": "A thread in the issue tracker of a server or a client, in which users report a loss.",
 }
 """The meaning of the first word of a source."""

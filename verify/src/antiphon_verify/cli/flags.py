@@ -16,7 +16,8 @@ BaseUrlFlag = Annotated[
 ModelFlag = Annotated[
     str,
     typer.Option(
-        metavar="MODEL", help="Model to test with. Default: the first one that the server lists."
+        metavar="MODEL",
+        help="Model to test with. Default: the first one listed that is not an agent.",
     ),
 ]
 ApiFlag = Annotated[
