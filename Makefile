@@ -7,6 +7,7 @@ BENCH := .venv-bench
 VERSIONS := .venv-versions
 RESOLVE := .venv-resolve
 CODE := .venv-code
+FUZZ := .venv-fuzz
 # The server and the conformance checker: two packages of one version, which every environment has, editable.
 PROJECTS := pyproject.toml verify/pyproject.toml src/antiphon/version.py
 CODE_PACKAGES := numpy pandas matplotlib pillow openpyxl
@@ -33,7 +34,7 @@ $(info antiphon: $(VENV) exists and keeps its Python. PYTHON=$(PYTHON) is for ne
 endif
 endif
 
-.PHONY: help environment serve console screenshots test test-wide test-versions test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends test-image check format bench bench-peers mutate trace code-figures docs diagrams constraints clean
+.PHONY: help environment serve console screenshots test test-wide test-versions test-resolve code-environment dist release test-system test-nightly test-faults test-clients test-backends test-image check format bench bench-peers mutate fuzz simulate soak trace code-figures docs diagrams constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-28s %s\n", $$1, $$2 }'
@@ -76,9 +77,10 @@ test-system: $(VENV)/.installed-test $(VENV)/.installed-docs ## run the tests th
 	@$(MAKE) --no-print-directory code-environment || echo "Without .venv-code the tests of pandas and Matplotlib are skipped."
 	$(call level,-n 4 --timeout 400 tests/system)
 
-test-nightly: $(VENV)/.installed-test ## run all unit and integration tests with ten times as many examples, chosen at random, and those marked nightly
+test-nightly: $(VENV)/.installed-test ## run all unit and integration tests with ten times as many examples, those marked nightly, and 20 simulated hours
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -n 2 --level all --timeout 1200 $(ARGS)
 	$(PYTEST) -n 4 --level nightly --timeout 400 tests/system
+	$(BIN)/python -m simulation --hours 20
 
 # The nemesis runs three times, for 110 s each; ANTIPHON_NEMESIS_SECONDS and ANTIPHON_SEED choose otherwise.
 test-faults: $(VENV)/.installed-test ## kill, stop and break servers, databases and disks for eight minutes; no acknowledged data may be lost
@@ -123,6 +125,16 @@ bench-peers: $(BENCH)/.installed ## measure Antiphon next to nginx and other gat
 mutate: $(VENV)/.installed-test ## change the code in small ways; the tests must notice 95 % of the changes
 	$(BIN)/python -m mutation $(ARGS)
 
+fuzz: $(FUZZ)/.installed ## change what strangers send until it reaches new code, a minute for each reader; ARGS="chat --seconds 600"
+	$(FUZZ)/bin/python -m tests.fuzz $(ARGS)
+
+# HOURS=… simulates so many hours, from SEED on, or from a seed of its own; SEED=… alone repeats one simulation.
+simulate: $(VENV)/.installed-test ## simulate servers, their store, backends and clients, with faults, on a simulated clock
+	$(BIN)/python -m simulation $(if $(SEED),--seed $(SEED)) $(if $(HOURS),--hours $(HOURS)) $(ARGS)
+
+soak: $(VENV)/.installed-test ## use one server in all ways for HOURS=2: its memory, descriptors and p99 have to stay
+	$(BIN)/python -m tests.soak --hours $(or $(HOURS),2) $(ARGS)
+
 trace: $(VENV)/.installed-test ## count the Python calls of each path of a request, and compare them with their budgets
 	$(BIN)/python -m bench.trace $(ARGS)
 
@@ -164,7 +176,7 @@ constraints: ## renew constraints*.txt with the versions that pyproject.toml all
 	rm -rf $(VENV)-constraints
 
 clean: ## remove what the other commands created in this folder
-	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(VERSIONS) $(RESOLVE) $(CODE) .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
+	rm -rf $(VENV) $(VENV)-constraints $(BENCH) $(VERSIONS) $(RESOLVE) $(CODE) $(FUZZ) .fuzz .clients .backends .peers docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis dist console/node_modules src/antiphon/server/console/static
 
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
@@ -184,6 +196,12 @@ $(CODE)/.installed: constraints-code.txt
 	@PYTHON="$${PYTHON:-/usr/bin/python3 /usr/local/bin/python3 python3.13 python3.12 python3.11 python3}" scripts/make-venv $(CODE)
 	@echo "Installing $(CODE_PACKAGES) into $(CODE) ..."
 	@PIP_CONSTRAINT=constraints-code.txt $(CODE)/bin/python scripts/pip-install $(CODE_PACKAGES)
+	@touch $@
+
+$(FUZZ)/.installed: $(PROJECTS) constraints.txt
+	@PYTHON="$${PYTHON:-}" scripts/make-venv $(FUZZ)
+	@echo "Installing Antiphon, what its tests need, and atheris into $(FUZZ) ..."
+	@$(FUZZ)/bin/python scripts/pip-install --editable '.[test]' --editable ./verify atheris
 	@touch $@
 
 $(BENCH)/bin/python: | $(BIN)/python

@@ -141,6 +141,7 @@ def _groups(servers: figures.Servers, folder: Path, seconds: float) -> Groups:
         "cache hits": [figures.hits(store, seconds) for store in stores],
         "turns": [figures.turns(store) for store in stores],
         "background": [figures.background(store) for store in stores],
+        "durable": [figures.durable(store, backend, folder) for store in stores],
         "readers": [figures.resumed(store) for store in stores],
         "start": [figures.start(backend, folder, stores[0].new())],
     }

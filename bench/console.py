@@ -17,7 +17,8 @@ from antiphon.console.changes import Changes
 from antiphon.console.summaries import summary
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
-from antiphon.query.response_filters import Filters, parse_filters
+from antiphon.query.conditions import Filters
+from antiphon.query.response_filters import parse_filters
 from antiphon.recording.facts import ResponseOrigin, facts_of
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts as stored_facts
@@ -33,7 +34,7 @@ from antiphon.telemetry.observers import ResponseRecord, Span
 from bench.report import OURS, Reading
 
 MANY = 1_000_000
-AT_ONCE = 20_000
+AT_ONCE = 5_000
 DAYS = 30
 DAY = 86_400
 
@@ -78,7 +79,7 @@ def facts() -> Iterator[Reading]:
 
 async def _stored(kind: str, url: str, most: int) -> list[Reading]:
     now = time.time()
-    await _fill(url, most, now)
+    await fill(url, most, now)
     store = await open_store(url)
     try:
         while await store.write(figures.sum_up):
@@ -118,8 +119,14 @@ def _size(path: Path) -> int:
     return int(used)
 
 
-async def _fill(url: str, most: int, now: float) -> None:
-    """Put responses of thirty days into a store with a clock that makes none of them late."""
+async def fill(
+    url: str, most: int, now: float, create: Callable[[int, float], Facts] | None = None
+) -> None:
+    """Put responses of thirty days into a store with a clock that makes none of them late.
+
+    `create` returns one by its number and its start in seconds.
+    """
+    create = create or new_facts
     opened: Store
     if url.startswith("sqlite"):
         opened = SqliteStore.open(url, now=lambda: 0)
@@ -131,12 +138,12 @@ async def _fill(url: str, most: int, now: float) -> None:
         ]
         await opened.write(
             stored_facts.put_new,
-            [_facts(start + place, began) for place, began in enumerate(begins)],
+            [create(start + place, began) for place, began in enumerate(begins)],
         )
     await opened.close()
 
 
-def _facts(number: int, start: float) -> Facts:
+def new_facts(number: int, start: float) -> Facts:
     """Return facts of one of these responses, which began then: most are of one tenant, a few have
     failed.
     """
@@ -217,7 +224,7 @@ async def _keeping(many: int = 20_000, together: int = 16) -> float:
     """
     store = await open_store("sqlite://")
     now = time.time()
-    created = [_facts(number, now) for number in range(many)]
+    created = [new_facts(number, now) for number in range(many)]
     began = time.process_time()
     for start in range(0, many, together):
         await store.write(stored_facts.put_new, created[start : start + together])
@@ -253,7 +260,7 @@ async def _coming(consoles: int) -> float:
     for _ in range(WATCHED * 10):
         until = time.monotonic() + 0.1
         await store.write(
-            stored_facts.put_new, [_facts(number + each, now) for each in range(RATE // 10)]
+            stored_facts.put_new, [new_facts(number + each, now) for each in range(RATE // 10)]
         )
         number += RATE // 10
         await asyncio.sleep(max(0.0, until - time.monotonic()))

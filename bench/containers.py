@@ -15,7 +15,7 @@ from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.open import open_store
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.code.tool import CodeLimits, CodeTools
 from bench.report import OURS, Reading
 
@@ -78,7 +78,7 @@ async def code_tools(url: str, kernels: int) -> AsyncIterator[CodeTools]:
         await store.close()
 
 
-async def _run(tools: CodeTools, container: str, code: str) -> ToolResult:
+async def _run(tools: CodeTools, container: str, code: str) -> ToolOutcome:
     return await tools.run(Use(TOOL, "code_interpreter", {"code": code}, container_id=container))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import uvloop
 
 from bench import chain, counting, jobs, keys, long_chain, readers, routing, translator
+from bench import durable as agents
 from bench.agents.tools import functions
 from bench.backend import EVENTS
 from bench.latency import RATE, percentiles
@@ -308,6 +309,28 @@ def background(measured: MeasuredServer) -> Iterator[Reading]:
         OURS,
         (cpu(measured.server.pid) - before) / JOBS * 1e6,
     )
+
+
+def durable(measured: MeasuredServer, backend: RunningServer, folder: Path) -> Iterator[Reading]:
+    """Steps of agents beside bare writes of the same store, and the first event of an agent."""
+    store = measured.new()
+    alone, together = agents.STEPS, agents.AT_ONCE * agents.SHARED_STEPS
+    with antiphon(backend.port, folder, store) as server, agents.worker(store) as worker:
+        uvloop.run(agents.listed(server.port))
+        idle = memory(worker.pid)
+        seconds = uvloop.run(agents.run(server.port, 1, agents.STEPS))
+        commits = uvloop.run(agents.bare_commits(store))
+        name = f"steps of an agent, {measured.name}"
+        yield f"{name}: one response, 1/s", OURS, alone / seconds
+        yield f"{name}: one response, times bare writes", OURS, alone / seconds / commits
+        before = cpu(worker.pid)
+        seconds = uvloop.run(agents.run(server.port, agents.AT_ONCE, agents.SHARED_STEPS))
+        spent = cpu(worker.pid) - before
+        yield f"{name}: {agents.AT_ONCE} responses, 1/s", OURS, together / seconds
+        yield f"{name}: {agents.AT_ONCE} responses, CPU µs", OURS, spent / together * 1e6
+        name = f"first event of an agent, {measured.name}, p50, ms"
+        yield name, OURS, uvloop.run(agents.first_event(server.port)) * 1e3
+        yield f"memory of an idle worker, {measured.name}, MB", OURS, idle / 1e6
 
 
 def resumed(measured: MeasuredServer) -> Iterator[Reading]:

@@ -23,12 +23,30 @@ class Client:
 
     _session: aiohttp.ClientSession
 
-    async def begin(self, model: str, *, stream: bool) -> str:
+    async def lists(self, model: str) -> bool:
+        """Return whether the server has a model."""
+        async with self._session.get("/v1/models") as reply:
+            return any(each["id"] == model for each in (await reply.json())["data"])
+
+    async def first_event(self, model: str, text: str) -> float:
+        """Return the seconds from a request to the first event of its stream, which is read to its
+        end.
+        """
+        body = {"model": model, "input": text, "stream": True}
+        began = time.perf_counter()
+        async with self._session.post("/v1/responses", json=body) as reply:
+            reply.raise_for_status()
+            await reply.content.readline()
+            seconds = time.perf_counter() - began
+            await reply.read()
+        return seconds
+
+    async def begin(self, model: str, *, stream: bool, text: str = "Hello!") -> str:
         """Put a background response into the queue; return its id.
 
         Of a stream only the first event is read.
         """
-        body = {"model": model, "input": "Hello!", "background": True, "stream": stream}
+        body = {"model": model, "input": text, "background": True, "stream": stream}
         async with self._session.post("/v1/responses", json=body) as reply:
             reply.raise_for_status()
             if not stream:

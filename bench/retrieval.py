@@ -76,7 +76,7 @@ async def ranks(url: str) -> dict[str, float]:
             file = IndexedFile(TENANT, STORE, f"file-{place}", 1, "passage.txt")
             await put_chunks(store, file, [ChunkRow(0, passage, 1, vector)])
             await store.write(chunks.publish, file)
-        searching = searching_of(store, spelling, offload, lambda: 0.0)
+        searching = searching_of(store, spelling, offload)
         return {mode: await _mean_rank(searching, ranking) for mode, ranking in MODES.items()}
     finally:
         offload.close()

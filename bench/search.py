@@ -102,7 +102,7 @@ async def _searched(url: str, most: int) -> list[Reading]:
     vectors = dict[int, bytes]()
     try:
         queries.vectors = await _fill(store, chance, most, vectors)
-        searching = searching_of(store, queries, offload, time.time)
+        searching = searching_of(store, queries, offload)
         readings = []
         for mode, ranking in MODES.items():
             took = [

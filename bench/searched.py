@@ -1,6 +1,5 @@
 """The one vector store that the readings of searches fill and search."""
 
-from collections.abc import Callable
 from typing import cast
 
 from antiphon.retrieval.searching import Searching, search_turns
@@ -14,9 +13,7 @@ TENANT = "t0"
 STORE = "vs_bench"
 
 
-def searching_of(
-    store: Store, embeddings: QueryEmbeddings, offload: Offload, now: Callable[[], float]
-) -> Searching:
+def searching_of(store: Store, embeddings: QueryEmbeddings, offload: Offload) -> Searching:
     """Return what searches the vector store and embeds queries by this model."""
     return Searching(
         store,
@@ -24,7 +21,6 @@ def searching_of(
         lambda _: embeddings,
         search_turns(),
         offload,
-        now,
     )
 
 

@@ -42,6 +42,12 @@ TARGETS: dict[str, tuple[str, float]] = {
     "history of 1,000 turns, PostgreSQL, ms": (AT_MOST, 60),
     "1,000 readers at once, SQLite: served without a cut": (AT_LEAST, 1000),
     "1,000 readers at once, PostgreSQL: served without a cut": (AT_LEAST, 1000),
+    **{
+        f"first event of an agent, {store}, p50, ms": (AT_MOST, 60)
+        for store in ("SQLite", "PostgreSQL")
+    },
+    "steps of an agent, SQLite: one response, times bare writes": (AT_LEAST, 0.5),
+    "steps of an agent, SQLite: 32 responses, CPU µs": (AT_MOST, 150),
     "start to first answer, s": (AT_MOST, 0.5),
     "memory idle, MB": (AT_MOST, 60),
     "memory of an open stream, kB": (AT_MOST, 60),

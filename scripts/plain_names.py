@@ -130,7 +130,17 @@ SCRIPT_PROSE = re.compile(
 OTHERS_NAME = re.compile(r"[\w$]+\s*:")
 """In a pattern, the property that gets another name."""
 
-FOLDERS = ("src", "verify", "tests", "bench", "mutation", "scripts", "console", "conftest.py")
+FOLDERS = (
+    "src",
+    "verify",
+    "tests",
+    "bench",
+    "mutation",
+    "simulation",
+    "scripts",
+    "console",
+    "conftest.py",
+)
 
 
 def findings(path: Path) -> Iterator[tuple[int, str, str]]:

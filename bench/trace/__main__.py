@@ -15,6 +15,7 @@ from bench.trace.agents import trace_agents
 from bench.trace.budgets import BUDGETS, is_within
 from bench.trace.counter import by_package, files_of_ours
 from bench.trace.depth import depth
+from bench.trace.fronts import MOST, ratios
 from bench.trace.scenarios import DELTA, PLAIN, Costs, figures, sums, trace
 from bench.trace.shares import Shares, shares
 
@@ -36,10 +37,18 @@ def main() -> None:
     parser.add_argument(
         "--files", action="store_true", help="print the files of ours that are touched"
     )
+    parser.add_argument(
+        "--fronts",
+        action="store_true",
+        help="print the CPU time of a stream of the other APIs, in that of a stream of responses",
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="antiphon-trace-") as folder:
         if arguments.shares:
             print(_shares(uvloop.run(shares(Path(folder), arguments.shares))))
+            return
+        if arguments.fronts:
+            print(_ratios(uvloop.run(ratios(Path(folder)))))
             return
         costs = uvloop.run(trace(Path(folder)))
         agents = uvloop.run(trace_agents(Path(folder)))
@@ -100,6 +109,14 @@ def _shares(found: Shares) -> str:
         *((part, f"{used:,.0f}", f"{used / found.total:.0%}") for part, used in parts),
     ]
     return table([*rows, ("all", f"{found.total:,.0f}", f"{found.samples:,} samples")])
+
+
+def _ratios(found: dict[str, float]) -> str:
+    rows: list[tuple[str, ...]] = [("CPU time, in streams of responses", "measured", "most", "")]
+    for name, ratio in found.items():
+        verdict = "within" if ratio <= MOST else "EXCEEDED"
+        rows.append((name, f"{ratio:.2f}", _cell(MOST), verdict))
+    return table(rows)
 
 
 def _budgets(counted: dict[str, float]) -> str:

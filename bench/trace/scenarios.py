@@ -12,7 +12,7 @@ import msgspec
 from bench.backend import DELTAS
 from bench.trace.counter import CallCounter, Calls, Function, files_of_ours
 from bench.trace.loopback import STEPS, Client, SteppedBackend, settle
-from bench.trace.server import running
+from bench.trace.server import RUN, running
 from bench.wire import id_in, request
 
 WARM_UP = 5
@@ -38,6 +38,8 @@ BACKGROUND = "background: create, poll, replay"
 MESSAGE = "message, plain"
 MESSAGE_BURST = "message, streamed, 256 deltas in few reads"
 CHAT = "chat, forwarded"
+CHAT_RUN = "chat, over a run, plain"
+CHAT_RUN_BURST = "chat, over a run, streamed, 256 deltas in few reads"
 FACTS = "facts of a plain response"
 FACTS_STORED = "facts of a stored response"
 FACTS_STREAMED = "facts of a streamed response"
@@ -99,6 +101,8 @@ async def _trace(requests: "Requests", _: dict[str, Costs]) -> dict[str, Costs]:
         MESSAGE: await cheapest(requests.message),
         MESSAGE_BURST: await cheapest(requests.message_burst),
         CHAT: await cheapest(requests.chat),
+        CHAT_RUN: await cheapest(requests.chat_run),
+        CHAT_RUN_BURST: await cheapest(requests.chat_run_burst),
     }
 
 
@@ -167,7 +171,7 @@ class Requests:
 
     async def burst(self) -> None:
         """A stream whose deltas the backend writes at once, each an HTTP chunk."""
-        await self._create(model="chunks", store=False, stream=True)
+        await self._create(model=RUN, store=False, stream=True)
 
     async def stepped(self, deltas: int) -> None:
         """A stream whose deltas come one by one."""
@@ -189,11 +193,22 @@ class Requests:
 
     async def message_burst(self) -> None:
         """The same stream as `burst`, of that API."""
-        await self._message(model="chunks", stream=True)
+        await self._message(model=RUN, stream=True)
 
     async def chat(self) -> None:
         """A chat completion that is forwarded."""
-        body = {"model": "burst", "messages": [{"role": "user", "content": "Hello!"}]}
+        await self._chat(model="burst")
+
+    async def chat_run(self) -> None:
+        """A chat completion that becomes a response."""
+        await self._chat(model=RUN)
+
+    async def chat_run_burst(self) -> None:
+        """The same stream as `burst`, as chunks of chat completions."""
+        await self._chat(model=RUN, stream=True)
+
+    async def _chat(self, **fields: Any) -> None:
+        body = {"messages": [{"role": "user", "content": "Hello!"}], **fields}
         await self._send("POST", "/v1/chat/completions", body)
 
     async def _message(self, **fields: Any) -> None:

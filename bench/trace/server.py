@@ -12,9 +12,13 @@ from antiphon.build import build
 from antiphon.build.hosting import limits_of
 from antiphon.cli.logs import begin_log
 from antiphon.cli.settings import read_settings
+from antiphon.config import ModelConfig
 from antiphon.http_server.host import UvicornHost
 from antiphon.server.application import create_app
 from bench.agents.history import SEAL_KEYS
+
+RUN = "chunks"
+"""The model of the backend whose chat completions become responses."""
 
 
 @asynccontextmanager
@@ -25,6 +29,7 @@ async def running(backend: str, store: str, *, facts: bool = True) -> AsyncItera
     """
     settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
     settings.facts = facts
+    settings.models = [ModelConfig(name=RUN, chat_completions="run")]
     settings.seal_keys = [SEAL_KEYS]  # it opens the reasoning in the bodies of agents
     begin_log(settings)
     application = await build(settings, {})

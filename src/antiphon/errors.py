@@ -10,6 +10,7 @@
     │   ├── UnprocessableEntityError     422
     │   └── RateLimitError               429
     ├── BackendError         the backend failed: 502 or 503, in a stream `error` and `response.failed`
+    ├── FaultError           a fault in Antiphon: 500, or `response.failed`
     ├── StoreError           the store failed: 503, worth a retry
     ├── APITimeoutError      a call of the library took longer than its `timeout`
     └── ConfigError          the settings are invalid: the command ends with code 2
@@ -28,6 +29,9 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 log = logging.getLogger("antiphon")
+
+FAULT = "The server had an error while processing your request."
+"""What a client receives for a fault in Antiphon."""
 
 
 class AntiphonError(Exception):
@@ -264,6 +268,13 @@ class BackendError(AntiphonError):
         """
 
 
+class FaultError(AntiphonError):
+    """What a client receives for a fault in Antiphon, which the log has in full."""
+
+    def __init__(self) -> None:
+        super().__init__(FAULT, code="server_error")
+
+
 class StoreError(AntiphonError):
     """The store failed to write or read.
 
@@ -389,6 +400,4 @@ def reportable(error: Exception) -> AntiphonError:
     if isinstance(error, AntiphonError):
         return error
     log.error("A fault in Antiphon", exc_info=error)
-    return AntiphonError(
-        "The server had an error while processing your request.", code="server_error"
-    )
+    return FaultError()

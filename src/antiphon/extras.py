@@ -24,6 +24,15 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 }
 """An extra of pyproject.toml -> the modules that it needs. They are loaded on first use."""
 
+FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
+    "langgraph": ("langgraph", "langchain_core"),
+    "openai-agents": ("agents",),
+    "pydantic-ai": ("pydantic_ai", "openai"),
+}
+"""The extras for agents of other frameworks -> their modules. The extra `all` has none of them:
+agents of a framework are written by programs that have it.
+"""
+
 USERS: Mapping[str, tuple[str, ...]] = {
     "correct": EXTRAS["correct"],
     "demo-backend": ("antiphon.cli.demo_backend",),
@@ -53,7 +62,7 @@ _logged: set[str] = set()
 @cache
 def is_installed(extra: str) -> bool:
     """Whether the modules of an extra are installed. None of them is loaded."""
-    return all(is_there(module) for module in EXTRAS[extra])
+    return all(is_there(module) for module in EXTRAS.get(extra) or FRAMEWORKS[extra])
 
 
 def command(extra: str) -> str:
@@ -70,7 +79,7 @@ def require(extra: str, what: str) -> None:
         raise ConfigError(
             f"{what} needs packages that are not installed. Install them: {command(extra)}."
         )
-    for module in USERS[extra]:
+    for module in USERS.get(extra) or FRAMEWORKS[extra]:
         require_module(module, what)
 
 

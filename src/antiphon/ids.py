@@ -30,6 +30,19 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{int(time.time() * 1000):012x}{random}"
 
 
+def response_id_of(request_id: str) -> str:
+    """Return the id of the response that the request `req_…` creates.
+
+    It has the same digits, so the response of an `x-request-id` is found without another index.
+    """
+    return f"resp_{request_id.removeprefix('req_')}"
+
+
+def request_id_of(response_id: str) -> str:
+    """Return the id of the request that created a response with this id: see `response_id_of`."""
+    return f"req_{response_id.removeprefix('resp_')}"
+
+
 def new_file_id() -> str:
     """Return `file-` and 22 characters of base62, which hold 128 random bits: clients know this
     format.

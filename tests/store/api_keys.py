@@ -65,6 +65,9 @@ async def _end(store: Store) -> None:
     for key in (revoked, expired, late, early):
         await store.write(api_keys.put, key)
     hold(await store.read(api_keys.find, revoked.digest) is None, "a revoked key is found")
+    hold(await store.read(api_keys.load, revoked.id) is None, "a revoked key is loaded")
+    hold(await store.read(api_keys.load, late.id) == late, "a key is not loaded by its ID")
+    hold(await store.read(api_keys.load, "none") is None, "an unknown ID loads a key")
     hold(await store.read(api_keys.find, expired.digest) is None, "a key that has expired is found")
     hold(
         await store.read(api_keys.find, old) == late, "an old digest is not found before its expiry"

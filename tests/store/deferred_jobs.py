@@ -5,7 +5,7 @@ import time
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.operations import api_keys, jobs, leases, responses
+from antiphon.storage.operations import api_keys, deferred, jobs, leases, responses
 from antiphon.storage.records.jobs import Deferral, LockResult, Reservation, Slots
 from antiphon.storage.records.tenants import ApiKey, KeyLimits
 from antiphon.storage.store import Store
@@ -226,6 +226,27 @@ async def _are_counted(store: Store) -> None:
         f"one job and three deferred ones wait, one of them overdue, and {waiting} are counted",
     )
     await _end(store, *ids)
+
+
+async def _are_listed(store: Store) -> None:
+    """Deferred jobs that wait are listed in pages, oldest first, those of one tenant alone."""
+    mine, other = new_id("tenant"), new_id("tenant")
+    ids = [await _queue(store, LATER + shift, tenant=mine) for shift in (1, 0)]
+    foreign = await _queue(store, LATER, tenant=other)
+    soon = await _queue(store, tenant=mine)
+    first = await store.read(deferred.page, mine, 1)
+    listed = [(one.response_id, one.begin_by) for one in first.data]
+    hold(listed == [(ids[0], LATER + 1)] and first.has_more, f"the first page has {first}")
+    second = await store.read(deferred.page, mine, 1, ids[0])
+    listed = [(one.response_id, one.begin_by) for one in second.data]
+    hold(listed == [(ids[1], LATER)] and not second.has_more, f"the second page has {second}")
+    every = [one.response_id for one in (await store.read(deferred.page, None, 1_000)).data]
+    hold({*ids, foreign} <= {*every}, "the list of all tenants lacks deferred jobs")
+    hold(soon not in every, "a job that is not deferred is listed")
+    unknown = await store.read(deferred.page, mine, 1, foreign)
+    hold(unknown.unknown == "after", "a page begins after another tenant's job")
+    await _end(store, *ids, soon, tenant=mine)
+    await _end(store, foreign, tenant=other)
 
 
 async def _continue_where_the_last_ran(store: Store) -> None:

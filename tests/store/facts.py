@@ -150,6 +150,24 @@ async def _follow_a_job(store: Store) -> None:
     hold(found == replace(ended, began=NOW, queued=3_010, first=3_020), f"at the end it is {found}")
 
 
+async def _last_after_the_clock_goes_back(store: Store) -> None:
+    """A background response that ends at an earlier time than it was queued lasts as long as it
+    ran.
+    """
+    queued = new_facts(tenant=new_id("tenant"), status="queued")
+    ran = replace(
+        queued, status="completed", began=NOW - 9_000, ended=NOW - 5_000, queued=10, first=20
+    )
+    await store.write(stored_facts.put_new, [queued])
+    await store.write(stored_facts.put_new, [ran])
+    found = await _found(store, queued.id, queued.tenant)
+    hold(
+        found is not None
+        and (found.began, found.ended, found.queued, found.first) == (NOW, NOW + 4_000, 10, 20),
+        f"at the end it is {found}",
+    )
+
+
 async def _lose_words(store: Store) -> None:
     """Deleting a response deletes its words, tags and spans; no list has it any more."""
     tenant = new_id("tenant")

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 
 from antiphon.ids import new_id
-from antiphon.query.response_filters import Filters, parse_filters
+from antiphon.query.conditions import Filters
+from antiphon.query.response_filters import parse_filters
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_detail, figures
 from antiphon.storage.records.facts import SUMMED, Facts
-from antiphon.storage.records.figures import Figures, FiguresQuery, bucket_of, total_of
+from antiphon.storage.records.figures import Figures, FiguresQuery, bucket_of, others_of, total_of
 from antiphon.storage.store import Store
 from tests.store.facts import new_facts
 from tests.store.making import hold, new_response
@@ -122,6 +123,37 @@ async def _answer_filters(store: Store) -> None:
         hold(total.responses == count, f"of {line} there are {total.responses}")
     (everyone,) = await _totals(store, None, began - 7200)
     hold(everyone.responses >= 7, "figures of all tenants miss some")
+
+
+async def _come_over_time_by_group(store: Store) -> None:
+    """The most expensive groups have figures by span, which with those of the others are all."""
+    tenant = new_id("tenant")
+    times = (time.time() - LONG_AGO, time.time() - LONG_AGO + 3600, time.time())
+    costs = {"cheap": 1, "middle": 5, "dear": 90}
+    for at in times:
+        facts = [
+            _ended(tenant, at, model=model, cost=costs[model], status=status)
+            for model in ("cheap", "cheap", "cheap", "middle", "dear")
+            for status in ("completed", "failed")
+        ]
+        await store.write(stored_facts.put_new, facts)
+        await _sum(store)
+    query = FiguresQuery(int(times[0]) - 7200, int(times[-1]) + 60, 3600, "model", series=2)
+    found = await store.read(figures.figures, tenant, query)
+    others = others_of(found)
+    hold([*found.series] == ["dear", "middle"], f"the series are {[*found.series]}")
+    for name, spans in found.series.items():
+        visible = [(one.responses, one.cost, one.input_tokens) for one in spans.values()]
+        hold(visible == [(2, 2 * costs[name], 6)] * 3, f"{name} has {visible}")
+    for moment, total in found.spans.items():
+        parts = [spans[moment] for spans in (*found.series.values(), others)]
+        for field in ("by_status", "cost", "input_tokens", "output_tokens"):
+            hold(
+                getattr(total_of(parts), field) == getattr(total, field),
+                f"at {moment} the parts have {total_of(parts)}, all have {total}",
+            )
+    all_of_them = await store.read(figures.figures, tenant, replace(query, series=3))
+    hold(others_of(all_of_them) == {}, f"of no others there is {others_of(all_of_them)}")
 
 
 async def _name_the_largest_groups(store: Store) -> None:

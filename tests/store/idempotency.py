@@ -61,6 +61,22 @@ async def _reply_comes_with_the_response(store: Store) -> None:
     await store.write(responses.delete, T, mine.id)
 
 
+async def _reply_can_be_another_response(store: Store) -> None:
+    """A request that joins an earlier response stores that one as its reply, once it has it."""
+    key, worker, mine = new_id("key"), new_id("worker"), new_id("resp")
+    reply = StoredReply(T, key, True, b"")
+    await store.write(idempotency.reserve, T, key, b"print", mine, worker)
+    await store.write(idempotency.answer, reply, "resp_none", "resp_earlier")
+    found = await store.read(idempotency.find, T, key)
+    hold(found is not None and found.reply is None, "a request without the key replied")
+    await store.write(idempotency.answer, reply, mine, "resp_earlier")
+    found = await store.read(idempotency.find, T, key)
+    hold(
+        found is not None and (found.response_id, found.reply) == ("resp_earlier", reply),
+        f"the reply is {found}",
+    )
+
+
 async def _dead_workers_free_their_keys(store: Store) -> None:
     """A key that a worker reserved and did not answer is free for another request once the worker
     has expired.

@@ -2,6 +2,8 @@
 
 import time
 
+from msgspec.structs import replace
+
 from antiphon.ids import new_id
 from antiphon.storage.operations import lessons
 from antiphon.storage.operations.lessons import MOST_LESSONS
@@ -33,6 +35,28 @@ async def _are_stored_for_their_model(store: Store) -> None:
     mine = [one for one in await store.read(lessons.every, now - 1_000) if one.place == place]
     hold(mine == [others[1]], "another model's lesson was deleted, or a deleted one is listed")
     await store.write(lessons.delete, place, "b")
+
+
+async def _are_deleted_one_by_one(store: Store) -> None:
+    """One lesson is deleted without the others of its model, tenant and name, and only once."""
+    place = f"http://{new_id('place')}/v1"
+    now = int(time.time())
+    one = StoredLesson(place, "a", "t", "top_p", "", now)
+    others = [
+        replace(one, tenant=""),
+        replace(one, name="user"),
+        replace(one, model="b"),
+    ]
+    await store.write(lessons.put, [one, *others], now - 1)
+    ended = [await store.write(lessons.forget, place, "a", "t", "top_p") for _ in range(2)]
+    hold(ended == [True, False], f"one lesson was deleted twice, with the answers {ended}")
+    left = [found for found in await store.read(lessons.every, now - 1_000) if found.place == place]
+    hold(
+        len(left) == len(others) and all(other in left for other in others),
+        f"after one of four lessons was deleted, {left} are listed",
+    )
+    for model in ("a", "b"):
+        await store.write(lessons.delete, place, model)
 
 
 async def _are_bounded(store: Store) -> None:

@@ -1,5 +1,7 @@
 """Promises about prompts and their versions."""
 
+import asyncio
+
 from antiphon.ids import new_id
 from antiphon.storage.operations import prompts, sizes
 from antiphon.storage.records.pages import ListQuery
@@ -154,6 +156,15 @@ async def _are_bounded(store: Store) -> None:
         await store.write(prompts.create, T, new_id("pmpt"), b"{}", 1, 1) is None,
         "a prompt exceeds the limit",
     )
+    tenant = new_id("tenant")
+    several = await asyncio.gather(
+        *(store.write(prompts.create, tenant, new_id("pmpt"), b"{}", 1, 3) for _ in range(8))
+    )
+    count = sum(one is not None for one in several)
+    hold(count == 3, f"{count} concurrent prompts were stored within a limit of 3")
+    for one in several:
+        if one is not None:
+            await store.write(prompts.delete, tenant, one.id)
     added = await store.write(prompts.add_version, T, created.id, b"{}", 1, 1, is_default=True)
     hold(added is None, "a version exceeds the limit")
     await store.write(prompts.delete, T, created.id)

@@ -14,6 +14,9 @@ from antiphon.storage.upkeep import purge
 from tests.store.files import AMPLE, HOLD, OTHER, new_file, stale
 from tests.store.making import hold
 
+MOST = 4
+"""Parts of an upload."""
+
 
 def _new(tenant: str, size: int = 10, expires_in: int = 600) -> StoredUpload:
     now = int(time.time())
@@ -27,7 +30,16 @@ async def _part(
     owner = tenant or upload.tenant
     part = StoredPart(new_id("part"), owner, upload.id, size, new_id("row"), int(time.time()))
     await store.write(stored_files.begin, owner, part.blob, HOLD)
-    return part if await store.write(uploads.put_part, part) else None
+    return part if await store.write(uploads.put_part, part, MOST) else None
+
+
+async def _has_few_parts(store: Store) -> None:
+    """An upload has at most a certain number of parts, also of empty ones."""
+    upload = _new(new_id("tenant"))
+    await store.write(uploads.create, upload, AMPLE)
+    stored = [await _part(store, upload, 0) is not None for _ in range(MOST + 1)]
+    hold(stored == [True] * MOST + [False], f"of {MOST} parts, these are stored: {stored}")
+    await store.write(uploads.cancel, upload.tenant, upload.id)
 
 
 async def _file(store: Store, upload: StoredUpload) -> StoredFile:

@@ -1,5 +1,6 @@
 """Promises about webhook endpoints and the outbox."""
 
+import asyncio
 import time
 
 from msgspec.structs import replace
@@ -176,6 +177,12 @@ async def _endpoints_are_limited(store: Store) -> None:
     )
     for one in (mine[0], mine[1], theirs):
         await store.write(webhooks.delete, one.tenant, one.id)
+    several = [_endpoint(tenant, "response.completed") for _ in range(8)]
+    accepted = await asyncio.gather(*(store.write(webhooks.put, one, 2) for one in several))
+    count = sum(accepted)
+    hold(count == 2, f"{count} concurrent endpoints were stored where 2 are allowed")
+    for one in several:
+        await store.write(webhooks.delete, tenant, one.id)
 
 
 async def _outbox_is_fair(store: Store) -> None:

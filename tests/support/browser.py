@@ -40,7 +40,10 @@ PATIENCE = 30.0
 
 LISTENING = re.compile(rb"DevTools listening on (\S+)")
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, " ": 32}
+KEYS = {
+    "Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, " ": 32,
+    "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35,
+}  # fmt: skip
 
 # The shell is the same browser without what draws windows and menus: a page costs half of the CPU
 # in it.

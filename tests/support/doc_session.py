@@ -54,6 +54,17 @@ __start() { # __start PORT: run the command of standard input there; it replaces
     __listens "$port" || { cat "$log" >&2; return 1; }
     cat "$log"
 }
+__work() { # __work: run the worker of standard input until the page ends; it is ready
+    setsid bash -c "exec $(cat)" >.worker.log 2>&1 </dev/null &
+    echo "$!" >.server-worker.pid
+    for _ in $(seq 300); do
+        grep -q "runs the agents" .worker.log && return
+        kill -0 "$(cat .server-worker.pid)" 2>/dev/null || break
+        sleep 0.1
+    done
+    cat .worker.log >&2
+    return 1
+}
 __listens() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 [[ -f $DOC_STATE ]] && source "$DOC_STATE"
 cd "$(cat "$DOC_CWD")"
@@ -165,7 +176,9 @@ def prepared(text: str) -> tuple[str, set[int]]:
         command = re.sub(r"\s+#.*$", "", line.strip())
         if found := re.match(r'((?:[A-Z_]+=\S+ )*)make serve(?: ARGS="(.*)")?$', command):
             command = f"{found[1]}antiphon serve {found[2] or ''}"
-        if found := SERVES.match(command):
+        if command.startswith("antiphon worker "):
+            lines.append(f"__work <<'__END__'\n{command}\n__END__\n")
+        elif found := SERVES.match(command):
             flag = re.search(r"--port[ =](\d+)", command)
             port = int(flag[1]) if flag else USUAL_PORTS[found[1]]
             ports.add(port)

@@ -14,7 +14,8 @@ def without(*names: str) -> Iterator[None]:
     """Block the modules of these extras until the end of the block, those that were loaded before
     too.
     """
-    blocked = {module for name in names for module in extras.EXTRAS[name]}
+    modules = {**extras.EXTRAS, **extras.FRAMEWORKS}
+    blocked = {module for name in names for module in modules[name]}
     stored: dict[str, ModuleType] = {
         module: sys.modules[module] for module in blocked if module in sys.modules
     }

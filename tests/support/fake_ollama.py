@@ -39,6 +39,10 @@ class FakeOllama:
     missing: bool = False
     """The model is listed and not there: it is being deleted."""
     remote_host: str = ""
+    refuses: int = 0
+    """The status with which it refuses to answer; 0 if it answers."""
+    is_cut: bool = False
+    """Whether its streams break off before their end."""
     answers: list[list[Body]] = field(default_factory=list)
     """The messages of one answer after the other; without any, it says how much it read."""
     requests: list[Body] = field(default_factory=list)
@@ -115,6 +119,8 @@ class FakeOllama:
 
     def _native(self, body: Body) -> tuple[int, str, list[bytes]]:
         self.requests.append(body)
+        if self.refuses:
+            return _json({"error": "No."}, self.refuses)
         if self.missing:
             return _json({"error": f"model '{body['model']}' not found"}, 404)
         if body.get("think") and "thinking" not in self.capabilities:
@@ -150,7 +156,7 @@ class FakeOllama:
         return (
             200,
             "application/x-ndjson",
-            [json.dumps(line).encode() + b"\n" for line in (*lines, last)],
+            [json.dumps(line).encode() + b"\n" for line in (*lines, *([last] * (not self.is_cut)))],
         )
 
     def _compatible(self, body: Body) -> tuple[int, str, list[bytes]]:

@@ -13,7 +13,7 @@ def read(parts: bytes | Iterable[bytes], **options: Any) -> Translation:
     """Translate a stream, in one read or in several."""
     answer = MessagesAnswer("chatcmpl-1", 1_700_000_000)
     pieces = [parts] if isinstance(parts, bytes) else parts
-    chunks = [*map(answer.feed, pieces), answer.finish()]
+    chunks = [b"".join(events) for events in [*map(answer.feed, pieces), answer.finish()]]
     return translate([chunk for chunk in chunks if chunk], **options)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.messages.decoding import decode_count, decode_create
+from antiphon.protocol.messages.requests import Conversation
 from antiphon.translation.from_messages.request import Translated, read_request
 from antiphon.translation.from_messages.view import Call
 
@@ -54,13 +55,18 @@ def tool(name: str = "f", **more: Any) -> dict[str, Any]:
     return {"name": name, "input_schema": SCHEMA, **more}
 
 
+def decoded(*messages: dict[str, Any], is_count: bool = False, **fields: Any) -> Conversation:
+    """A request with these messages; `Hi` without any."""
+    body = {"model": "m", "max_tokens": 100, "messages": [*messages] or [user("Hi")], **fields}
+    raw = json.dumps(body).encode()
+    return decode_count(raw) if is_count else decode_create(raw)
+
+
 def read(
     *messages: dict[str, Any], call: Call | None = None, is_count: bool = False, **fields: Any
 ) -> Translated:
-    """What a request with these messages becomes; `Hi` without any."""
-    body = {"model": "m", "max_tokens": 100, "messages": [*messages] or [user("Hi")], **fields}
-    raw = json.dumps(body).encode()
-    return read_request(decode_count(raw) if is_count else decode_create(raw), call or Call())
+    """What that request becomes."""
+    return read_request(decoded(*messages, is_count=is_count, **fields), call or Call())
 
 
 def items(*messages: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.runs.containers import named_container
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 
 CODE: dict[str, Any] = {"type": "code_interpreter", "container": {"type": "auto"}}
 SHELL: dict[str, Any] = {"type": "shell", "environment": {"type": "container_auto"}}
@@ -17,18 +17,18 @@ OUTPUTS = ["code_interpreter_call.outputs"]
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
 
-def cell(*logs: str, files: tuple[CreatedFile, ...] = (), figures: int = 0) -> ToolResult:
+def cell(*logs: str, files: tuple[CreatedFile, ...] = (), figures: int = 0) -> ToolOutcome:
     """What came of code that printed this, and showed so many figures."""
     outputs: list[dict[str, Any]] = [{"type": "logs", "logs": each} for each in logs]
     outputs += [{"type": "image", "url": PNG}] * figures
-    return ToolResult("\n".join(logs) or "Done.", {"outputs": outputs}, files=files)
+    return ToolOutcome("\n".join(logs) or "Done.", {"outputs": outputs}, files=files)
 
 
-def printed(stdout: str, exit_code: int = 0) -> ToolResult:
+def printed(stdout: str, exit_code: int = 0) -> ToolOutcome:
     """What came of one command that printed this."""
     outcome = {"type": "exit", "exit_code": exit_code}
     output = {"stdout": stdout, "stderr": "", "outcome": outcome}
-    return ToolResult(f"{stdout}\n[exit code {exit_code}]", {"output": [output]})
+    return ToolOutcome(f"{stdout}\n[exit code {exit_code}]", {"output": [output]})
 
 
 def created(name: str, container_id: str = "cntr_1", *, is_figure: bool = False) -> CreatedFile:
@@ -37,7 +37,7 @@ def created(name: str, container_id: str = "cntr_1", *, is_figure: bool = False)
     return CreatedFile(container_id, file_id, f"/mnt/data/{name}", name, is_figure)
 
 
-Answer = Callable[[Use], ToolResult | Awaitable[ToolResult]]
+Answer = Callable[[Use], ToolOutcome | Awaitable[ToolOutcome]]
 
 
 class Notebooks:
@@ -46,7 +46,7 @@ class Notebooks:
     `answer` says what comes of each call.
     """
 
-    def __init__(self, *results: ToolResult) -> None:
+    def __init__(self, *results: ToolOutcome) -> None:
         self.known: set[str] = set()
         self.expired: set[str] = set()
         self.used: list[Use] = []
@@ -76,13 +76,13 @@ class Notebooks:
             raise ClientError("Container not found.", status=404)
         return container_id
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         self.used.append(use)
         self.known.add(use.container_id)
         if self.gate is not None:
             await self.gate.wait()
         found = self.answer(use)
-        return found if isinstance(found, ToolResult) else await found
+        return found if isinstance(found, ToolOutcome) else await found
 
     async def close(self) -> None:
         """There is nothing to close."""

@@ -155,8 +155,20 @@ class Postgres:
         how = {"bin_path": server.bin_path, "user": server.system_user}
         pgexec("pg_ctl", ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop"), **how)
 
+    @asynccontextmanager
+    async def away(self) -> AsyncIterator[None]:
+        """Stop it for a block, without any farewell."""
+        await asyncio.to_thread(self.stop)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._start)
+
     def _restart(self) -> None:
         self.stop()
+        self._start()
+
+    def _start(self) -> None:
         self._server.ensure_postgres_running()
         self.pid = self._server.get_pid()
         clock.watch(self.pid)

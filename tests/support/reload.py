@@ -28,11 +28,6 @@ def spoil(folder: Path, mistake: str | None) -> None:
     file.unlink() if mistake is None else file.write_text(mistake)
 
 
-def requesting() -> aiohttp.ClientSession:
-    """A client with a connection for each request, so that all workers are asked."""
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True))
-
-
 async def answering_backend(server: Reachable, http: aiohttp.ClientSession) -> str:
     async with http.post(server.url + "/responses", json=BODY) as response:
         assert response.status == 200, await response.text()

@@ -103,6 +103,8 @@ class ReplayBackend:
         self.models: list[dict[str, Any]] = [
             {"id": "m", "object": "model", "created": 1, "owned_by": "test"}
         ]
+        self.listings = 0
+        """How often it listed its models."""
         self.url = ""
         self._connections: set[asyncio.Task[None]] = set()
         self._failures: list[Exception] = []
@@ -148,6 +150,7 @@ class ReplayBackend:
         self, head: bytes, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         if head.startswith(b"GET"):
+            self.listings += 1
             answer = Answer([json.dumps({"object": "list", "data": self.models}).encode()], JSON)
         elif b"/responses " in head.split(b"\r\n")[0] and not self.speaks_responses:
             answer = Answer([b'{"error": {"message": "Not found."}}'], JSON, 404)

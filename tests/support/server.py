@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
 from antiphon.access.metering import MAX_RESPONSES
+from antiphon.agents.execution import AgentWorker
+from antiphon.agents.registration import Agent
 from antiphon.build.application import Application, assemble
 from antiphon.build.code import open_sandbox
 from antiphon.build.foundation import Foundation
@@ -112,8 +114,10 @@ async def serve(
     settings: Settings | None = None,
     resolve: Resolve | None = None,
     has_tools: bool = False,
+    agents: Sequence[Agent] = (),
 ) -> AsyncIterator[RunningServer]:
-    """Serve these backends, count in `measures`, and `trace`; everything is closed at the end.
+    """Serve these backends, count in `measures`, and `trace`; everything is closed at the end. The
+    server runs the `agents` itself.
 
     Only with `has_tools` does the server run the hosted tools of the settings.
     """
@@ -148,7 +152,8 @@ async def serve(
         outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None
     )
     listing = asyncio.create_task(let_others_run())
-    application = assemble(base, tools, backends, listing, traces, closing)
+    worker = AgentWorker(agents, runs_models=True) if agents else None
+    application = assemble(base, tools, backends, listing, traces, closing, worker)
     application.background = [application.worker, application.ingester, application.courier]
     if not has_tools:
         application.parts.run.toolset = Toolset()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.tools.base import ToolListing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolOutcome, Use
 
 ROLL = {
     "name": "roll",
@@ -25,18 +25,18 @@ MCP = {
 }
 
 
-def output(text: str) -> ToolResult:
+def output(text: str) -> ToolOutcome:
     """What a tool that worked gives."""
-    return ToolResult(text, {"output": text, "error": None})
+    return ToolOutcome(text, {"output": text, "error": None})
 
 
-def boom(use: Use) -> ToolResult:
+def boom(use: Use) -> ToolOutcome:
     """What a tool that failed gives."""
     error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "boom"}]}
-    return ToolResult("Error: boom", {"output": None, "error": error}, is_failed=True)
+    return ToolOutcome("Error: boom", {"output": None, "error": error}, is_failed=True)
 
 
-Answer = Callable[[Use], ToolResult | Awaitable[ToolResult]] | str
+Answer = Callable[[Use], ToolOutcome | Awaitable[ToolOutcome]] | str
 
 
 class Servers:
@@ -63,7 +63,7 @@ class Servers:
         default = ToolListing([{**ROLL, "name": name} for name in self.answers])
         return self.lists.get(tool.server_label, default)
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         self.used.append(use)
         if self.gate is not None:
             await self.gate.wait()
@@ -71,7 +71,7 @@ class Servers:
         if isinstance(answer, str):
             return output(answer)
         found = answer(use)
-        return found if isinstance(found, ToolResult) else await found
+        return found if isinstance(found, ToolOutcome) else await found
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -86,11 +86,11 @@ class Web:
     def check(self, tool: Tool, path: str = "tools") -> None:
         """Take everything."""
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         self.used.append(use)
         arguments: dict[str, Any] = dict(use.arguments)
         if use.name != "web_search":
-            return ToolResult("[1] A page.", {"action": {"type": use.name, **arguments}})
+            return ToolOutcome("[1] A page.", {"action": {"type": use.name, **arguments}})
         sources = [{"type": "url", "url": "https://e.x/"}]
         action = {
             "type": "search",
@@ -99,7 +99,7 @@ class Web:
             "sources": sources,
         }
         results = [{"url": "https://e.x/", "title": "E"}]
-        return ToolResult(
+        return ToolOutcome(
             "[1] E", {"action": action, "results": results}, sources={"https://e.x/": "E"}
         )
 

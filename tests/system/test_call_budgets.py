@@ -31,5 +31,14 @@ def test_a_path_stays_within_its_budget(counted: dict[str, float], name: str) ->
     )
 
 
+def test_a_stream_of_another_api_takes_little_more_cpu_time() -> None:
+    command = [sys.executable, "-m", "bench.trace", "--fronts"]
+    measured = subprocess.run(
+        command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, check=True, timeout=300
+    )
+    table = measured.stdout.decode()
+    assert table.count("within") == 2, table
+
+
 def test_every_path_has_a_budget(counted: dict[str, float]) -> None:
     assert counted.keys() == BUDGETS.keys()

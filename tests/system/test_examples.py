@@ -74,6 +74,7 @@ ALONE = {
         "400 temperature\n",
         f"{STORY}completed, 1 item\n",
     ),
+    "embed_agent": ("REFUND ORDER 17\n",),
     "embed_files": (
         "dover.txt High tide in Dover is at 14:05.\n404 No such File object: file-none\n",
     ),

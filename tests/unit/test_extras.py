@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.extras import EXTRAS, USERS, is_installed, missing, require
+from antiphon.extras import EXTRAS, FRAMEWORKS, USERS, is_installed, missing, require
 from tests.support.extras import without
 
 ROOT = Path(__file__).parents[2]
@@ -18,16 +18,20 @@ DEVELOPMENT = {"check", "docs", "release", "resolve", "test"}
 
 
 def test_every_extra_is_known_and_all_has_each() -> None:
-    assert {*RANGES} - DEVELOPMENT - {"all"} == {*EXTRAS}
+    assert {*RANGES} - DEVELOPMENT - {"all"} == {*EXTRAS, *FRAMEWORKS}
     assert RANGES["all"] == [f"antiphon[{','.join(sorted(EXTRAS))}]"]
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+INSTALLED = (*EXTRAS, *(one for one in FRAMEWORKS if one != "langgraph"))
+"""Those of `make test`; `tests/system/agents/test_langgraph.py` installs the other."""
+
+
+@pytest.mark.parametrize("extra", INSTALLED)
 def test_the_tests_have_every_extra(extra: str) -> None:
     assert is_installed(extra)
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("extra", [*EXTRAS, *FRAMEWORKS])
 def test_an_extra_that_is_missing_is_named_with_the_command_that_installs_it(extra: str) -> None:
     with (
         without(extra),
@@ -85,7 +89,7 @@ def test_the_lowest_versions_are_those_of_the_ranges() -> None:
     )
     for requirement in [
         *PROJECT["dependencies"],
-        *(one for extra in EXTRAS for one in RANGES[extra]),
+        *(one for extra in INSTALLED for one in RANGES[extra]),
     ]:
         found = re.match(r"([\w.-]+)>=([\d.]+),<", requirement)
         assert found, requirement

@@ -65,11 +65,13 @@ ARROWS: dict[str, set[str]] = {
     "tools.registry": {"tools.base"},
     "telemetry.context": {"errors"},
     "telemetry.formatters": {"telemetry.context"},
+    "status.agent_status": {"storage.records"},
     "status.code_status": set(),
     "status.upkeep": set(),
     "telemetry": {
         "telemetry.formatters",
         "upstream",
+        "status.agent_status",
         "status.code_status",
         "status.upkeep",
         "storage.store",
@@ -92,6 +94,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "status": {
         "history",
+        "status.agent_status",
         "status.code_status",
         "status.upkeep",
         "storage.store",
@@ -105,16 +108,20 @@ ARROWS: dict[str, set[str]] = {
     "objects": {"recording", "storage.containers", "storage.input_pages", "webhooks"},
     "console": {"objects", "query.matching", "runs"},
     "jobs": {"objects", "runs", "status.upkeep"},
+    "agents": {"jobs"},
     "gateway": {"console", "jobs", "status"},
     "http_server": set(),
     "server": {"gateway", "http_server"},
-    "build": {"config", "gateway", "retrieval", "sandbox", "storage", "tools"},
+    "build": {"agents", "config", "gateway", "retrieval", "sandbox", "storage", "tools"},
     "build.hosting": {"server", "build"},
     "library": {"build.hosting"},
     "types": {"protocol"},
     "translate": {"runs"},
     "testing": {"sandbox.contract", "verifier"},
-    "cli": {"build.hosting", "verifier"},
+    "testing.agents": {"library"},
+    "testing.verify_agent": {"agents"},
+    "trust": {"verifier", "version"},
+    "cli": {"build.hosting", "trust", "verifier"},
     "": {"library", "translate", "types"},
     "__main__": {"cli"},
 }
@@ -142,7 +149,7 @@ BY_THE_GATEWAY = {
     },
     "library": {
         *("gateway", "protocol", "config", "build", "errors", "http_server", "ids", "server"),
-        *("sizes", "upstream.backend"),
+        *("agents", "sizes", "upstream.backend"),
     },
 }
 """Rooms that enter the core by the gateway alone, and all that they may name themselves, whatever

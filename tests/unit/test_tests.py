@@ -20,10 +20,6 @@ PRIVATE = {
         ("_making",),
         "all three wait for one description before one of them leaves",
     ),
-    "integration/storage/sqlite/test_facts.py": (
-        ("_reader",),
-        "SQLite counts the steps of its connection alone",
-    ),
     "integration/storage/test_history_cost.py": (
         ("_perform_read", "_perform_read"),
         "the rows that each statement returns",
@@ -41,6 +37,7 @@ PRIVATE = {
         ("_judge", "_library", "_logged"),
         "what a process has found out about its packages",
     ),
+    "support/sqlite_steps.py": (("_reader",), "SQLite counts the steps of its connection alone"),
     "unit/sharing/test_scheduler.py": (("_tags",), "a bound of memory that no answer shows"),
     "unit/telemetry/test_loop_watchdog.py": (
         ("_stack", "_stack"),
@@ -72,6 +69,7 @@ OF_OTHERS = {
 SLEEPS = {
     # the one loop that waits, the turns of the loop, and a server that is slow on purpose
     "support/waiting.py": 3,
+    "unit/simulation/test_loop.py": 6,  # simulated time, which costs nothing
     "support/watched.py": 1,  # a thread that looks at a process every few milliseconds
 }
 
@@ -134,7 +132,7 @@ def test_private_names_are_used_where_no_public_one_shows_the_claim() -> None:
 
 
 def test_no_test_sleeps() -> None:
-    found = [one for one in sleeps() if not one.file.startswith("system/")]
+    found = [one for one in sleeps() if not one.file.startswith(("system/", "soak/"))]
     assert Counter(one.file for one in found) == SLEEPS, "wait with tests/support/waiting.py"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from antiphon.access.spending import Weight
 from antiphon.protocol.requests import CreateResponse
-from antiphon.translation.to_chat_completions.tokens import MEDIUM, of_medium
+from antiphon.translation.to_chat_completions.tokens import BYTES_PER_TOKEN, MEDIUM, of_medium
 
 LONG = 1_000
 """Characters of base64 from which on the value of a field for media is an image, a sound or a
@@ -39,7 +39,7 @@ def weight_of(body: bytes, output: int | None = None) -> Weight:
     """
     media = list(_media(body))
     text = len(body) - sum(size for _, size in media)
-    tokens = text // 4 + sum(
+    tokens = text // BYTES_PER_TOKEN + sum(
         of_medium(size) if name == b"file_data" else MEDIUM for name, size in media
     )
     return Weight(tokens, 0, 1) if output is None else Weight(tokens, output)

@@ -17,12 +17,13 @@ from antiphon.jobs.profiles import ProfileKeeper
 from antiphon.jobs.sums import Summing
 from antiphon.jobs.worker import Worker
 from antiphon.objects.webhooks import Webhooks
-from antiphon.telemetry.loop_watchdog import LoopWatchdog
+from antiphon.telemetry.loop_watchdog import Blame, LoopWatchdog, nothing_known
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.poll import Poll
 from antiphon.webhooks.courier import Courier, delivery_turns, webhook_reach
 
 if TYPE_CHECKING:
+    from antiphon.agents.execution import AgentWorker
     from antiphon.telemetry.otel.collector import Traces
 
 
@@ -64,11 +65,11 @@ class Application:
         for part in self.background:
             part.start()
 
-    def watch_loop(self) -> None:
+    def watch_loop(self, blame: Blame = nothing_known) -> None:
         """Measure from now on how long the event loop is blocked: for a process that owns its
         loop.
         """
-        watchdog = LoopWatchdog(self.parts.measures.loop_stalls.observe)
+        watchdog = LoopWatchdog(self.parts.measures.loop_stalls.observe, blame)
         watchdog.start()
         self.closing.callback(watchdog.close)
 
@@ -98,6 +99,7 @@ def assemble(
     listing: asyncio.Task[None],
     traces: "Traces | None",
     closing: AsyncExitStack,
+    agents: "AgentWorker | None" = None,
 ) -> Application:
     """Return the application of these parts.
 
@@ -114,6 +116,8 @@ def assemble(
     turns = base.shared.add("webhook_deliveries", delivery_turns())
     courier = Courier(base.store, base.now, reach, turns=turns, count=base.measures.webhooks.add)
     worker = Worker(parts.jobs, settings.background_jobs, settings.background_jobs_per_tenant)
+    if agents is not None:
+        agents.join(worker)
     ingester = Ingester(parts.ingestion)
     background: list[BackgroundPart] = [*_upkeep(base, parts), profiles, worker, ingester, courier]
     for part in background:

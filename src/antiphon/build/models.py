@@ -101,6 +101,19 @@ def unknown_models(settings: Settings, registry: ModelRegistry) -> list[str]:
     return reported
 
 
+def hidden_models(agents: Collection[str], registry: ModelRegistry) -> list[str]:
+    """Return a sentence for each model of a backend that no request reaches, since an agent has its
+    name.
+    """
+    return [
+        f"The model '{model['id']}' of the backend '{one.name}' has the name of an agent, so "
+        "requests for it go to the agent. Rename the agent, or give the model an alias."
+        for one in registry.backends
+        for model in one.offers()
+        if model["id"] in agents
+    ]
+
+
 def _hint(name: str, names: Collection[str]) -> str:
     near = closest_name(name, names)
     return f" Did you mean '{near}'?" if near else ""

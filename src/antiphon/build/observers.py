@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.config import Settings
 from antiphon.telemetry.access_log import AccessLog
+from antiphon.telemetry.agents import AgentMetrics
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.observers import Observers
 from antiphon.telemetry.timeline import Timeline
@@ -31,6 +32,7 @@ def observers_of(
         observers.add(Timeline(keeps_bodies=settings.console_bodies))
     if settings.metrics:
         observers.add(ResponseMetrics(measures, names, time.monotonic))
+        observers.add(AgentMetrics(measures))
     if settings.metrics and settings.metrics_tenants:
         from antiphon.telemetry.tenants import TenantMetrics  # noqa: PLC0415 - few servers have them
 

@@ -15,7 +15,8 @@ from antiphon.cache.semantic import Similarity
 from antiphon.gateway.parts import ImageParts, ObjectParts, Parts
 from antiphon.history.chain_cache import ChainCache
 from antiphon.history.parts import HistoryParts
-from antiphon.jobs.parts import IngestionParts, JobParts
+from antiphon.jobs.known_agents import KnownAgents
+from antiphon.jobs.parts import AgentLimits, IngestionParts, JobParts
 from antiphon.recording.facts_writer import FactsWriter
 from antiphon.runs.parts import RunParts, RunRules
 from antiphon.runs.prompt_memory import PromptMemory
@@ -165,6 +166,13 @@ def _job_parts(base: Foundation, run: RunParts) -> JobParts:
         meter=base.meter,
         counter=base.measures.jobs,
         queue_per_tenant=base.settings.background_queue_per_tenant,
+        agents=KnownAgents(base.settings.agents),
+        agent_limits=AgentLimits(
+            base.settings.agent_pin_wait,
+            base.settings.max_agent_steps,
+            base.settings.max_step_bytes,
+            base.settings.max_journal_bytes,
+        ),
         shared=base.shared,
     )
 

@@ -74,7 +74,7 @@ class SearchSetup:
             base = self._base
             turns = base.shared.add("searches", module.search_turns())
             self._opened = module.Searching(
-                *(base.store, base.store, self._embeddings, turns, base.offload, base.now),
+                *(base.store, base.store, self._embeddings, turns, base.offload),
                 base.measures.searches_by_keywords.add,
                 _check_model,
             )

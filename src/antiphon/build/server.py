@@ -35,6 +35,7 @@ from antiphon.upstream.backend import Backend
 from antiphon.upstream.registry import ModelRegistry
 
 if TYPE_CHECKING:
+    from antiphon.agents.execution import AgentWorker
     from antiphon.build.code import CodeSandbox
 
 FIRST_POLL = 0.8
@@ -49,10 +50,12 @@ async def build(
     key_memory: KeyMemory | None = None,
     *,
     backends: Sequence[Backend] = (),
+    agents: "AgentWorker | None" = None,
 ) -> Application:
     """Return the application of these settings. Raises `ConfigError`.
 
     Without a backend in the settings, `backends` are used, or else those found on this machine.
+    `agents` are those that this process serves.
     `key_memory` outlives this process: if it says that API keys existed, requests need one from the
     beginning.
     """
@@ -87,7 +90,7 @@ async def build(
             reads=reads,
             resolve=resolve,
         )
-        application = assemble(base, tools, line.backends, listing, traces, closing)
+        application = assemble(base, tools, line.backends, listing, traces, closing, agents)
         if key_memory is not None:
             await application.parts.keys.remember_in(key_memory)
         with suppress(StoreError):  # a server starts without the warning

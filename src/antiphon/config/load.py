@@ -107,6 +107,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             )
     for name in (
         "backends",
+        "agents",
         "seal_keys",
         "allowed_hosts",
         "allowed_origins",

@@ -315,6 +315,34 @@ class Settings(Struct, kw_only=True, forbid_unknown_fields=True):
     rejects further ones with 429 and the code `background_queue_full`, and does not store them.
     """
 
+    # --- Agents ---
+
+    agents: list[str] = field(default_factory=list)
+    """Names of [agents](../guides/write-an-agent.md) that `antiphon worker` serves from the same
+    store. The server knows the agents of running workers without this setting. While no worker of
+    an agent that is named here runs, background responses wait for one, and other requests fail
+    with `agent_unavailable` instead of `model_not_found`. The flag `--agents` of `antiphon serve`
+    is the module of agents to run.
+    """
+
+    agent_pin_wait: Annotated[float, Meta(ge=1, le=2_592_000)] = 3600.0
+    """Time for which a background response of a [pinned
+    agent](../guides/write-an-agent.md#deploy-new-versions) waits for a worker of its version. Then
+    it fails with `agent_version_gone`. A server measures it from its own start or later.
+    """
+    max_agent_steps: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    """Maximum number of steps and items of one response of an agent; with more it fails with
+    `too_many_steps`.
+    """
+    max_step_bytes: Annotated[int, Meta(ge=1, le=67_108_864)] = 1_048_576
+    """Maximum size of the result of one step, in bytes of JSON; with a larger one the response
+    fails with `step_result_too_large`. Each is stored as one row.
+    """
+    max_journal_bytes: Annotated[int, Meta(ge=1, le=1_073_741_824)] = 67_108_864
+    """Maximum size of all results of the steps of one response together; with more it fails with
+    `journal_too_large`. A worker that takes over a response has them in memory.
+    """
+
     # --- Backends and routing ---
 
     backends: list[BackendConfig] = field(default_factory=list)

@@ -32,7 +32,7 @@ from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.records.tenants import ApiKey, Role, StoredReply, UsageField
-from antiphon.telemetry.context import within_request
+from antiphon.telemetry.context import about, within_request
 from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
 from antiphon.translation.writer import output_text
@@ -73,6 +73,7 @@ __all__ = [
     "UsageLease",
     "Webhooks",
     "Weight",
+    "about",
     "charged_to",
     "check_key",
     "encode",

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from antiphon.access.limits import is_weighed
+from antiphon.access.limits import check_model, is_weighed
 from antiphon.access.metering import Attend, UsageLease
 from antiphon.access.spending import Weight
 from antiphon.forwarding.passthrough import MakeForm, Passing
 from antiphon.gateway.parts import Parts
 from antiphon.history.recent_inputs import RecentInputs
+from antiphon.jobs.known_agents import agent_elsewhere
+from antiphon.jobs.lessons import synchronise
 from antiphon.jobs.queue import LEAD, BackgroundQueue
 from antiphon.jobs.replay import Replays
 from antiphon.objects.chat_completions import ChatCompletions
@@ -45,6 +47,7 @@ from antiphon.recording.persistence import RequestIdentity, identified
 from antiphon.runs.compact import compact
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.prepare import prepare
+from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account
 from antiphon.sharing.recent import Recent
@@ -58,10 +61,18 @@ from antiphon.upstream.router import Route
 
 if TYPE_CHECKING:
     from antiphon.access.sessions import ConsoleSessions, FailedAttempts
+    from antiphon.console.backend_checks import BackendChecks
     from antiphon.console.containers import ContainerReader
+    from antiphon.console.conversations import ConversationViews
+    from antiphon.console.deferred import DeferredResponses
     from antiphon.console.files import FileLists
+    from antiphon.console.finder import Finder
+    from antiphon.console.lessons import KnownLessons
     from antiphon.console.reader import ConsoleReader
     from antiphon.console.reports import Reports
+    from antiphon.console.saved_views import SavedViews
+    from antiphon.console.steps import StepViews
+    from antiphon.gateway.agents import AgentFront
     from antiphon.gateway.chat import ChatFront
     from antiphon.objects.container_files import ContainerFiles
     from antiphon.objects.containers import Containers
@@ -137,9 +148,11 @@ class Gateway:
             store, run.new_id, run.now, run.history.memory, run.offload, run.rules.retention
         )
         self.chat_completions = ChatCompletions(recording, self._capacity, run.quota)
-        self.models = Models(parts.models, lambda: run.vision is not None)
+        self.models = Models(parts.models, lambda: run.vision is not None, parts.jobs.agents)
+        self.known_agents = parts.jobs.agents
+        """The agents that workers serve."""
         self.usage = KeyUsage(store, meter.settle, meter.currency, bounds.stored_bytes)
-        self.idempotency = IdempotencyKeys(store, parts.process, run.offload, run.new_id)
+        self.idempotency = IdempotencyKeys(store, parts.process, run.offload)
 
     def _begin_monitoring(self, parts: Parts) -> None:
         store = parts.store
@@ -168,6 +181,11 @@ class Gateway:
     def images_model(self) -> str:
         """The model that generates images if a request names none; empty for none."""
         return self._parts.run.rules.images_model
+
+    @property
+    def prompt_memory(self) -> PromptMemory | None:
+        """The newest prompts of sessions; None if prompts are not compared."""
+        return self._parts.run.prompts
 
     async def decode(self, tenant: str, body: bytes) -> tuple[CreateResponse, int]:
         """Return the body of `POST /responses`, and the bytes of it that are to be processed:
@@ -202,8 +220,12 @@ class Gateway:
         is_queued: bool = False,
     ) -> UsageLease:
         """Reserve the tokens that a request with a key can use: see `Meter.admit`. `weigh`
-        estimates those of a request of `size` bytes.
+        estimates those of a request of `size` bytes. An agent calls models itself: each is admitted
+        when it is called.
         """
+        if model is not None and model in self.known_agents.names:
+            check_model(key, model)
+            return await self._parts.jobs.meter.admit(key, None, Weight())
         weight = await self.offload(key.tenant, size, weigh) if is_weighed(key) else Weight()
         meter = self._parts.jobs.meter
         return await meter.admit(key, model, weight, attend, is_queued=is_queued)
@@ -224,6 +246,8 @@ class Gateway:
         section 8, warm-up).
         """
         parts = self._parts
+        if request.model in self.known_agents.names:
+            raise agent_elsewhere(request.model)
         if identity is None or not identity.response_id:
             identity = identified(identity, parts.run.new_id)
         run = Run(
@@ -250,6 +274,8 @@ class Gateway:
             raise going_away()
         run = self._parts.run
         model = request["model"]
+        if model in self.known_agents.names:
+            raise agent_elsewhere(model)
         candidates = run.models.known.get(model) or await run.models.candidates(model)
         tools = request.get("tools") or ()
         may_run = path == CHAT and (
@@ -309,6 +335,13 @@ class Gateway:
         from antiphon.gateway.chat import ChatFront  # noqa: PLC0415 - most are forwarded
 
         return ChatFront(self._parts.run)
+
+    @cached_property
+    def agents(self) -> "AgentFront":
+        """Requests for agents; loaded by the first."""
+        from antiphon.gateway.agents import AgentFront  # noqa: PLC0415 - for agents alone
+
+        return AgentFront(self._parts.jobs, self.responses, self.queue, self.replays)
 
     @cached_property
     def prompts(self) -> "Prompts":
@@ -400,7 +433,58 @@ class Gateway:
             parts.process.runs,
             parts.run.rules.retention,
             self.now,
+            self.usage.currency,
         )
+
+    @cached_property
+    def conversation_views(self) -> "ConversationViews":
+        """The console's view of conversations; loaded when it is used."""
+        from antiphon.console.conversations import ConversationViews  # noqa: PLC0415 - for the console alone
+
+        return ConversationViews(self._parts.store, self._views)
+
+    @cached_property
+    def step_views(self) -> "StepViews":
+        """The console's view of the steps of agents; loaded when it is used."""
+        from antiphon.console.steps import StepViews  # noqa: PLC0415 - for the console alone
+
+        return StepViews(self._parts.store, self._views)
+
+    @cached_property
+    def saved_views(self) -> "SavedViews":
+        """The saved views of the console."""
+        from antiphon.console.saved_views import SavedViews  # noqa: PLC0415 - for the console alone
+
+        return SavedViews(self._parts.store, self.new_id)
+
+    @cached_property
+    def finder(self) -> "Finder":
+        """The console's search for objects; loaded when it is used."""
+        from antiphon.console.finder import Finder  # noqa: PLC0415 - for the console alone
+
+        return Finder(self._parts.store, self.console)
+
+    @cached_property
+    def lessons(self) -> "KnownLessons":
+        """The lessons about models, as the console lists them."""
+        from antiphon.console.lessons import KnownLessons  # noqa: PLC0415 - for the console alone
+
+        store, models = self._parts.store, self._parts.models
+        return KnownLessons(store, models, lambda: synchronise(store, models.backends, self.now()))
+
+    @cached_property
+    def deferred(self) -> "DeferredResponses":
+        """The background responses that wait for their time, as the console lists them."""
+        from antiphon.console.deferred import DeferredResponses  # noqa: PLC0415 - for the console alone
+
+        return DeferredResponses(self._parts.store, self.now, LEAD)
+
+    @cached_property
+    def backend_checks(self) -> "BackendChecks":
+        """Checks of backends that administrators request."""
+        from antiphon.console.backend_checks import BackendChecks  # noqa: PLC0415 - for the console alone
+
+        return BackendChecks(self._parts.models)
 
     @cached_property
     def reports(self) -> "Reports":

@@ -15,17 +15,20 @@ from msgspec.structs import replace
 from antiphon.access.limits import check_model
 from antiphon.access.weight import weight_of
 from antiphon.gateway.gateway import Gateway
+from antiphon.gateway.message_diagnostics import MessageDiagnostics
 from antiphon.objects.pages import JsonObject
 from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.messages.decoding import decode_count, decode_create
 from antiphon.protocol.messages.errors import Size
 from antiphon.protocol.messages.model_names import model_of
+from antiphon.protocol.messages.requests import Conversation
 from antiphon.protocol.requests import TranslatedRequest
 from antiphon.protocol.response import Response
 from antiphon.runs.run import Run
 from antiphon.storage.records.tenants import ApiKey
-from antiphon.translation.from_messages.request import Translated, read_request
+from antiphon.translation.from_messages.request import read_request
 from antiphon.translation.from_messages.view import Call, MessagesView, read_call
+from antiphon.translation.to_chat_completions.tokens import BYTES_PER_TOKEN, text_bytes
 from antiphon.translation.to_messages.blocks import Blocks
 from antiphon.translation.to_messages.encoder import MessagesEncoder
 from antiphon.translation.to_messages.frames import PING
@@ -43,7 +46,6 @@ LEARNED = 0.25
 MOST_MODELS = 1000
 """Models of which ratios are kept."""
 
-BYTES_PER_TOKEN = 4
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -89,15 +91,25 @@ class MessageRequest(Struct, frozen=True):
 class MessageAnswer:
     """The answer of a run to a request. `ratios` learn from it."""
 
-    def __init__(self, run: Run, wanted: MessageRequest, ratios: TokenRatios) -> None:
+    def __init__(
+        self,
+        run: Run,
+        wanted: MessageRequest,
+        ratios: TokenRatios,
+        diagnostics: MessageDiagnostics,
+    ) -> None:
         self.run = run
         self._wanted = wanted
         self._ratios = ratios
+        self._diagnostics = diagnostics
         self._blocks = Blocks(view=wanted.view, sealed=run.sealed, unseal=run.plan.unseal)
 
     def encoder(self, request_id: str) -> MessagesEncoder:
         """Return what writes the stream."""
-        return MessagesEncoder(self._blocks, self._wanted.model, self._tokens, request_id)
+        encoder = MessagesEncoder(self._blocks, self._wanted.model, self._tokens, request_id)
+        if self._wanted.view.diagnoses:
+            encoder.diagnostics = self._diagnosed
+        return encoder
 
     def end(self, encoder: MessagesEncoder) -> None:
         """Set what the end of the stream says: the run is over."""
@@ -116,7 +128,14 @@ class MessageAnswer:
             self._wanted.model,
             stop_sequence=self.run.stop_sequence,
             is_window_full=self._is_window_full,
+            diagnostics=self._diagnosed() if self._wanted.view.diagnoses else None,
         )
+
+    def _diagnosed(self) -> JsonObject | None:
+        """Return why the prompt cache missed, and let later messages be compared with this one."""
+        wanted = self._wanted
+        self._diagnostics.note(wanted.view, self.run, wanted.request.model)
+        return self._diagnostics.found(wanted.view, self.run, wanted.request.model, self._tokens)
 
     @property
     def size(self) -> Size | None:
@@ -158,6 +177,7 @@ class MessageReader:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self.ratios = TokenRatios()
+        self.diagnostics = MessageDiagnostics(gateway.prompt_memory)
 
     async def read(self, tenant: str, body: bytes, headers: Headers) -> MessageRequest:
         """Return the request of `POST /v1/messages`; a large one is read in a thread.
@@ -204,21 +224,24 @@ def _call(headers: Headers) -> Call:
 
 
 def _create(body: bytes, call: Call) -> MessageRequest:
-    return _wanted(read_request(decode_create(body), call), body)
+    return _wanted(decode_create(body), call, body)
 
 
 def _count(body: bytes, call: Call) -> MessageRequest:
-    wanted = _wanted(read_request(decode_count(body), call), body)
+    wanted = _wanted(decode_count(body), call, body)
     return replace(wanted, request=replace(wanted.request, stream=None))
 
 
-def _wanted(read: Translated, body: bytes) -> MessageRequest:
+def _wanted(decoded: Conversation, call: Call, body: bytes) -> MessageRequest:
+    tokens = weight_of(body).input_tokens
+    read = read_request(decoded, call, tokens)
     items = read.request.input
     thought = [
         one.encrypted_content or ""
         for one in (items if isinstance(items, list) else ())
         if isinstance(one, Reasoning)
     ]
-    sealed = sum(map(len, thought)) // BYTES_PER_TOKEN
-    size = max(1, weight_of(body).input_tokens - sealed)
-    return MessageRequest(read.request, read.view, read.request.model, size)
+    tokens -= sum(map(text_bytes, thought)) // BYTES_PER_TOKEN
+    if read.view.edits is not None:
+        tokens -= read.view.edits.cleared_tokens
+    return MessageRequest(read.request, read.view, read.request.model, max(1, tokens))

@@ -225,7 +225,7 @@ class _Loading:
             if sent is not None:
                 context.input = items
                 context.opened = sent.opened
-                context.items = ModelConversation(items, sent.prefix)
+                context.items = ModelConversation(items, sent.prefix, provided.texts)
                 self._is_checked = True
                 return
         else:

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from antiphon.history.chain_cache import PER_BYTE
 from antiphon.ids import NewId
 from antiphon.protocol.items.messages import ID_PREFIXES, InputItem, Reasoning
-from antiphon.protocol.known_inputs import SentItems
+from antiphon.protocol.known_inputs import KINDS, SentItems
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL
 from antiphon.translation.to_chat_completions.prefix import ChainLog, Prefix
-from antiphon.translation.to_chat_completions.request import normalise_input
+from antiphon.translation.to_chat_completions.request import WITHOUT_STATE, normalise_input
+
+_WITH_CONTENT = frozenset[type](kind for kind in ID_PREFIXES if "content" in kind.__struct_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,13 @@ def read_sent(
     known = provided.known.history
     before = known if isinstance(known, SentHistory) else SentHistory()
     length = before.prefix.length
-    new, parts = normalised(provided[length:], new_id)
+    added = provided[length:]
+    needs_store = _needs_store(added)
+    new, parts = normalised(added, new_id, WITHOUT_STATE if needs_store else KINDS)
     items = _renamed(provided, before.prefix.items, new_id) if is_stored else before.prefix.items
     items += new
     parts += before.parts
-    if _needs_store(new):
+    if needs_store:
         return None, items, parts
     size = len(provided.known.json)
     prefix = before.prefix.extended(new, PER_BYTE * (size - before.size))
@@ -72,12 +76,19 @@ def _renamed(
     ]
 
 
-def normalised(provided: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
-    """Return the items of an input, and their number including the parts of their content."""
-    items = normalise_input(provided, new_id)
-    contents = [getattr(item, "content", None) for item in items]
+def normalised(
+    provided: Sequence[InputItem] | str,
+    new_id: NewId,
+    shared: frozenset[type] = WITHOUT_STATE,
+) -> tuple[list[InputItem], int]:
+    """Return the items of an input, and their number including the parts of their content.
+
+    `shared`: see `normalise_input`.
+    """
+    items = normalise_input(provided, new_id, shared)
+    contents: list[Any] = [item.content for item in items if type(item) in _WITH_CONTENT]  # type: ignore[union-attr]
     return items, len(items) + sum(
-        [len(content) - 1 for content in contents if isinstance(content, list) and content]
+        [len(content) - 1 for content in contents if type(content) is list and content]
     )
 
 

@@ -19,6 +19,9 @@ import msgspec
 PATIENCE = 1.0
 """Seconds that a worker has to answer."""
 
+HIDDEN = "."
+"""What the name of a socket begins with that does not listen yet."""
+
 T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
@@ -52,11 +55,14 @@ class Workers:
     async def start(self) -> None:
         """Start to answer the others.
 
-        A dead process with the same name may have left its socket.
+        A dead process with the same name may have left its socket. The others see the new one only
+        once it listens: before that it would refuse their requests.
         """
         path = self._folder / self.name
-        path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._answer, path)
+        hidden = path.with_name(f"{HIDDEN}{self.name}")
+        hidden.unlink(missing_ok=True)
+        self._server = await asyncio.start_unix_server(self._answer, hidden)
+        hidden.rename(path)
 
     async def close(self) -> None:
         """Stop answering."""
@@ -66,7 +72,11 @@ class Workers:
 
     async def others(self, topic: WorkerTopic[T]) -> list[T]:
         """Return the reports of the others."""
-        paths = [path for path in sorted(self._folder.iterdir()) if path.name != self.name]
+        paths = [
+            path
+            for path in sorted(self._folder.iterdir())
+            if path.name != self.name and not path.name.startswith(HIDDEN)
+        ]
         answers = await asyncio.gather(*(self._send_request(path, topic) for path in paths))
         return [reported for answer in answers for reported in answer]
 

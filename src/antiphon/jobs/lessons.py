@@ -4,6 +4,7 @@ and of earlier runs.
 
 from collections.abc import Iterable, Sequence
 
+from antiphon.errors import StoreError, log
 from antiphon.storage.operations import lessons as stored_lessons
 from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.store import Store
@@ -13,6 +14,24 @@ from antiphon.upstream.lessons import LIFE, Lesson
 
 MOST_AT_ONCE = 100
 """Lessons that are stored in one transaction."""
+
+
+async def synchronise(
+    store: Store, states: Sequence[BackendState], now: float
+) -> Sequence[StoredLesson]:
+    """Store the new lessons, and apply those in the store, which this returns.
+
+    Raises `StoreError` if the store cannot be read. Lessons that cannot be stored hold in this
+    process.
+    """
+    saved: Sequence[Lesson] = ()
+    try:
+        saved = await store_new(store, states, now)
+    except StoreError as error:
+        log.debug("Lessons about models cannot be stored: %s", error)
+    records = await store.read(stored_lessons.every, int(now) - LIFE)
+    use(states, records, saved)
+    return records
 
 
 async def store_new(store: Store, states: Iterable[BackendState], now: float) -> Sequence[Lesson]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from antiphon.access.metering import Meter
+from antiphon.jobs.known_agents import KnownAgents
 from antiphon.process import ProcessState
 from antiphon.recording.quota import StorageQuota
 from antiphon.runs.parts import RunParts
@@ -22,6 +23,20 @@ if TYPE_CHECKING:
     from antiphon.storage.blobs.base import FileReader
 
 
+@dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """What bounds the responses of agents. Sizes are in bytes."""
+
+    pin_wait: float = 3600.0
+    """Seconds for which a response waits for a worker of its version."""
+    steps: int = 10_000
+    """Steps and items of one response."""
+    step_bytes: int = 1024 * 1024
+    """The JSON of one result."""
+    journal_bytes: int = 64 * 1024 * 1024
+    """All keys and results of one response."""
+
+
 @dataclass(slots=True, eq=False)
 class JobParts:
     """What background responses need."""
@@ -34,6 +49,9 @@ class JobParts:
     """Counts jobs by their outcome."""
     queue_per_tenant: int
     """Background responses of one tenant that can be queued."""
+    agents: KnownAgents
+    """The agents that workers serve."""
+    agent_limits: AgentLimits
     shared: SharedResources
     """The capacity that tenants share in this process."""
 

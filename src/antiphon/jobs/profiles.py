@@ -2,29 +2,35 @@
 and starts probes.
 
 `poll_once` runs every half minute, so a server uses the results of `antiphon models probe` and of
-other processes. A profile is no longer used once its model has another digest. With `probe =
-"auto"` a model that is in use and has no profile is probed while its backend is idle.
+other processes. The store announces changes of lessons, which are followed within seconds. A
+profile is no longer used once its model has another digest. With `probe = "auto"` a model that is
+in use and has no profile is probed while its backend is idle.
 """
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
 from antiphon.errors import BackendError, StoreError, log
 from antiphon.ids import Clock
-from antiphon.jobs.lessons import store_new, use
+from antiphon.jobs.lessons import store_new, synchronise
 from antiphon.periodic import Periodic
-from antiphon.storage.operations import lessons, profiles
+from antiphon.storage.changes import LESSONS
+from antiphon.storage.operations import profiles
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.store import Store
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, place_of
 from antiphon.upstream.backend_state import BackendState
-from antiphon.upstream.lessons import LIFE, Lesson
 from antiphon.upstream.probing.measurement import Measurement, decode, summary
 from antiphon.upstream.registry import ModelRegistry
 
 POLL_INTERVAL = 30.0
 """Seconds between two reads of the store."""
+
+FOLLOW_AFTER = 1.0
+"""Seconds from a change of the lessons in the store until they are read: several are read at once.
+"""
 
 CHECK_EVERY = 300.0
 """Seconds between two checks whether a model has changed since it was probed."""
@@ -73,19 +79,16 @@ class ProfileKeeper(Periodic):
         """By changed model: the digest in its profile."""
         self._next: dict[Key, float] = {}
         """When a model is checked again, by the registry's clock."""
+        self._soon: asyncio.TimerHandle | None = None
+        self._following: asyncio.Future[None] | None = None
+        """The last reading of the lessons because of a change."""
 
     async def load(self) -> Sequence[StoredProfile]:
         """Use the profiles and lessons that are in the store, and store new lessons.
 
         Raises `StoreError`.
         """
-        backends = self._registry.backends
-        saved: Sequence[Lesson] = ()
-        try:
-            saved = await store_new(self._store, backends, self._now())
-        except StoreError as error:  # they hold in this process
-            log.debug("Lessons about models cannot be stored: %s", error)
-        use(backends, await self._store.read(lessons.every, int(self._now()) - LIFE), saved)
+        await synchronise(self._store, self._registry.backends, self._now())
         records = await self._store.read(profiles.every)
         for state in self._registry.backends:
             self._use(state, records)
@@ -103,8 +106,37 @@ class ProfileKeeper(Periodic):
             for model in sorted({target.model for target in state.targets.values()}):
                 await self._inspect(state, model, records.get((place_of(state.backend), model)))
 
+    def start(self) -> None:
+        """Begin; also follow lessons that other processes store or delete, within seconds."""
+        super().start()
+        self._store.on_change(self._receive)
+
+    def _receive(self, what: str) -> None:
+        """Read the lessons soon after a change.
+
+        An unknown change is one of them only if there is a lesson to forget.
+        """
+        is_relevant = what == LESSONS or (
+            not what and any(state.lessons for state in self._registry.backends)
+        )
+        if is_relevant and self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(FOLLOW_AFTER, self._follow)
+
+    def _follow(self) -> None:
+        self._soon = None
+        self._following = asyncio.ensure_future(self._synchronise())
+
+    async def _synchronise(self) -> None:
+        with suppress(StoreError):  # the next poll comes
+            await synchronise(self._store, self._registry.backends, self._now())
+
     async def close(self) -> None:
         """Stop, and store new lessons."""
+        if self._soon is not None:
+            self._soon.cancel()
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait([self._following])
         await super().close()
         with suppress(StoreError):  # they are learned again
             await store_new(self._store, self._registry.backends, self._now())

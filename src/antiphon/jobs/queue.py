@@ -1,6 +1,6 @@
 """Background responses: queued, cancelled, and run by the worker that claims them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -9,13 +9,19 @@ from msgspec.structs import replace
 
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.access.spending import NOTHING_SPENT
-from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.errors import FAULT, AntiphonError, ClientError, StoreError, reportable
 from antiphon.history.context import Context
 from antiphon.history.decoding import load_item, load_items
 from antiphon.history.history_errors import conversation_locked, conversation_not_found
 from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.parts import JobParts
-from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, OutdatedJobError, frames_of
+from antiphon.jobs.recorder import (
+    QUEUED,
+    BackgroundRecorder,
+    OutdatedJobError,
+    frames_of,
+    has_ended_as,
+)
 from antiphon.jobs.unfinished_items import close_unfinished
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.responses import Responses
@@ -35,12 +41,13 @@ from antiphon.recording.persistence import (
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import gather, open_response, prepare_again, view_of
 from antiphon.runs.run import Run
-from antiphon.runs.tool_checks import check_stores, checked_tools, runs_code
+from antiphon.runs.tool_checks import check_queued
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.sizes import ITEM
 from antiphon.storage.operations import jobs
-from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
+from antiphon.storage.records.facts import AGENT, BACKGROUND, STORED, STREAM
 from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
+from antiphon.storage.records.steps import Answers, Continued
 from antiphon.storage.records.tenants import StoredReply
 from antiphon.telemetry.context import note
 from antiphon.translation.writer import ResponseWriter
@@ -68,6 +75,14 @@ class Queued:
 
     response: Response
     ignored_tools: Sequence[str]
+
+
+class ContinuedError(Exception):
+    """Another response already has the answers to an agent."""
+
+    def __init__(self, by: Continued) -> None:
+        super().__init__(by.response_id)
+        self.by = by
 
 
 class BackgroundQueue:
@@ -101,12 +116,18 @@ class BackgroundQueue:
         (specification section 13).
         """
         while (job := await self._parts.store.read(jobs.find_job, tenant, response_id)) is not None:
-            if await end(self._parts, job):
+            if not _is_background(job) or await end(self._parts, job):
                 break
         response = await self._stored.retrieve(tenant, response_id)
         if not response["background"]:
             raise ClientError("Cannot cancel a synchronous response.")
         return response
+
+    async def leave(self, tenant: str, response_id: str) -> None:
+        """End the response of an agent after its client has left."""
+        while (job := await self._parts.store.read(jobs.find_job, tenant, response_id)) is not None:
+            if await end(self._parts, job):
+                break
 
 
 async def _enqueue(
@@ -138,26 +159,42 @@ async def _put(
     sent = request
     if candidates.preset is not None:
         request = candidates.preset.applied_to(request)
-    ignored = checked_tools(parts.run, request, items, candidates[0])
-    await check_stores(parts.run, request, items, candidates[0], identity.tenant)
-    if runs_code(parts.run, request, items):
-        from antiphon.runs.containers import containers_of  # noqa: PLC0415 - few requests run code
+    ignored = await check_queued(parts.run, request, items, candidates[0], identity.tenant)
+    saved = without_credentials(sent, body)
+    return Queued(await put(parts, request, saved, identity, context), ignored)
 
-        await containers_of(parts.run, request, items, candidates[0], identity.tenant)
+
+async def put(
+    parts: JobParts,
+    request: CreateResponse,
+    saved: bytes,
+    identity: RequestIdentity,
+    context: Context,
+    agent: str = "",
+    answers: Answers | None = None,
+) -> Response:
+    """Store a queued response with the JSON of its request, for the workers of a model or of an
+    agent; return its current state.
+
+    With `answers`, it continues an agent's response that waits for them. Raises `ClientError`, and
+    `ContinuedError` if another response already continues that one.
+    """
     response = open_response(request, identity.response_id, int(parts.run.now()))
     response = replace(response, status="queued")
     writer = _writer(parts, response)
     writer.queue()
     reply = _reply(response, identity, bool(request.stream))
-    retention = _retention_of(parts, request, identity.tenant)
+    retention = retention_of(parts, request, identity.tenant)
     facts = None
     if parts.run.facts is not None:
-        facts = facts_of(origin_of(request, identity), response, context.input, parts.run.now())
+        origin = origin_of(request, identity)
+        if agent:
+            origin = replace(origin, flags=origin.flags | AGENT)
+        facts = facts_of(origin, response, context.input, parts.run.now())
     stored = await parts.run.offload.run(
         identity.tenant, context.work, retention.of, response, context, {}, facts
     )
     frames = frames_of(writer.take()) if stored.is_streamed else []
-    saved = without_credentials(sent, body)
     most = parts.queue_per_tenant
     deferral = (
         SOONEST
@@ -165,8 +202,14 @@ async def _put(
         else _deferral_of(request, response.created_at)
     )
     outcome = await parts.store.write(
-        jobs.enqueue, stored, saved, frames, reply, identity.taken, most=most, deferral=deferral
+        *(jobs.enqueue, stored, saved, frames, reply, identity.taken),
+        most=most,
+        deferral=deferral,
+        queue=agent,
+        answers=answers,
     )
+    if isinstance(outcome, Continued):
+        raise ContinuedError(outcome)
     if outcome is LockResult.FULL:
         raise queue_full(most)
     if outcome is LockResult.UNKNOWN:
@@ -175,7 +218,7 @@ async def _put(
         raise conversation_locked()
     for hand_over in parts.run.observers.queued:
         hand_over(response.id)
-    return Queued(response, ignored)
+    return response
 
 
 def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:
@@ -210,52 +253,61 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
     writer.end()
     response = writer.response
     body = encode_json(replace(response, output=[]))
-    origin = _origin_of(parts, job, response.model)
+    origin = job_origin(parts, job, response.model)
     facts = None if origin is None else facts_of(origin, response, (), parts.run.now())
-    is_ended = await parts.store.write(
-        jobs.finish,
-        job,
-        with_expiry(
-            replace(stored, status=response.status, body=body, output=output, facts=facts),
-            parts.run.now(),
-        ),
-        frames_of(writer.take()) if stored.is_streamed else [],
-        append=False,
-        announcement=announcement(parts.run.new_id, parts.run.now, stored.id, response.status),
+    ended = with_expiry(
+        replace(stored, status=response.status, body=body, output=output, facts=facts),
+        parts.run.now(),
     )
+    try:
+        is_ended = await parts.store.write(
+            jobs.finish,
+            job,
+            ended,
+            frames_of(writer.take()) if stored.is_streamed else [],
+            append=False,
+            announcement=announcement(parts.run.new_id, parts.run.now, stored.id, response.status),
+        )
+    except StoreError:
+        if not await has_ended_as(parts.store, ended):
+            raise
+        is_ended = True
     if is_ended:
         parts.meter.charge(stored.tenant, job.taken, stored.created_at, 1, NOTHING_SPENT)
     return is_ended
 
 
-async def run_job(parts: JobParts, job: Job) -> None:
-    """Run a background response to its end, unless another process writes to it.
+Prepare = Callable[[JobParts, Job, HistoryMemory], Awaitable[BackgroundRecorder]]
+"""Prepares the run of a job: its history counts in this memory."""
+
+
+async def run_job(parts: JobParts, job: Job, prepare: Prepare | None = None) -> None:
+    """Run a background response to its end, unless another process writes to it. `prepare` is for
+    that of an agent.
 
     It waits for memory before the job is read or decoded, and before its history is read.
     """
     note(api_key_id=job.taken.key_id)
-    if (
-        job.taken.models or restriction.get()
-    ):  # this task may have been created within a request of another key
-        permit(job.taken.models)
+    # A key is for what its clients may name; the models that an agent calls are its operator's.
+    models = () if job.queue else job.taken.models
+    if models or restriction.get():  # this task may have been created in a request of another key
+        permit(models)
     memory = Account(parts.run.history.memory, job.response.tenant, is_patient=True)
     try:
-        await _run_within(parts, job, memory)
+        await _run_within(parts, job, memory, prepare or _prepare)
     finally:
         memory.close()
 
 
-async def _run_within(parts: JobParts, job: Job, memory: Account) -> None:
+async def _run_within(parts: JobParts, job: Job, memory: Account, prepare: Prepare) -> None:
     try:
         if job.crashes >= MOST_CRASHES:
-            raise AntiphonError(
-                "The server had an error while processing your request.", code="server_error"
-            )
+            raise crashed(job)
         intake = HistoryMemory(parts.run.history.bounds, memory)
         if job.is_partial:
             await intake.ahead(job.size, job.items)
             job = await _whole(parts, job)
-        recorder = await _prepare(parts, job, intake)
+        recorder = await prepare(parts, job, intake)
     except OutdatedJobError:
         parts.counter.add("lost")
         return
@@ -280,6 +332,11 @@ async def _whole(parts: JobParts, job: Job) -> Job:
     return found
 
 
+def _is_background(job: Job) -> bool:
+    """Whether no client waits for the response, as always for that of a model."""
+    return not job.queue or bool(msgspec.json.decode(job.response.body)["background"])
+
+
 def _begins(job: Job) -> bool:
     """Whether no earlier attempt left anything. The log does not show that for a response without
     a stream, which has no events of its own.
@@ -294,7 +351,10 @@ def _takes(name: str) -> bool:
     return True
 
 
-async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
+async def restore(
+    parts: JobParts, job: Job, intake: HistoryMemory
+) -> tuple[CreateResponse, ResumeState]:
+    """Return the request of a job, with its input, and what earlier attempts left."""
     stored = job.response
     await intake.add(weight_of_json(job.request))
     await intake.known(stored.input)
@@ -323,24 +383,43 @@ async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
         if job.uses_idle
         else 0,
     )
-    recorder = BackgroundRecorder(parts, job, _retention_of(parts, request, stored.tenant))
+    return request, resume
+
+
+async def _prepare(parts: JobParts, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
+    request, resume = await restore(parts, job, intake)
+    stored = job.response
+    recorder = BackgroundRecorder(parts, job, retention_of(parts, request, stored.tenant))
     plan = await prepare_again(
         parts.run, request, stored.tenant, recorder, stored.id, resume, intake.account
     )
     recorder.run = run = Run(plan, parts.run)
-    run.origin = _origin_of(parts, job, request.model)
+    run.origin = job_origin(parts, job, request.model)
     return recorder
 
 
-def _origin_of(parts: JobParts, job: Job, model: str) -> ResponseOrigin | None:
-    """Return the origin of a background response; None if facts are not stored."""
+def job_origin(parts: JobParts, job: Job, model: str) -> ResponseOrigin | None:
+    """Return the origin of a response that is a job; None if facts are not stored."""
     if parts.run.facts is None:
         return None
     stored = job.response
-    flags = BACKGROUND | (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
+    flags = (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
+    if _is_background(job):
+        flags |= BACKGROUND
+    if job.queue:
+        flags |= AGENT
     return ResponseOrigin(
         model, stored.tenant, job.taken.key_id, flags, len(job.request), job.attempt
     )
+
+
+def crashed(job: Job) -> AntiphonError:
+    """Return the error for a job that crashes its workers."""
+    if job.queue:
+        return AntiphonError(
+            f"{MOST_CRASHES} workers of the agent died while they ran it.", code="agent_crashed"
+        )
+    return AntiphonError(FAULT, code="server_error")
 
 
 def credentials_not_stored() -> ClientError:
@@ -366,7 +445,8 @@ def queue_full(most: int) -> ClientError:
     )
 
 
-def _retention_of(parts: JobParts, request: CreateResponse, tenant: str) -> Retention:
+def retention_of(parts: JobParts, request: CreateResponse, tenant: str) -> Retention:
+    """Return how a background response is stored."""
     return Retention(
         tenant, request.store is not False, parts.run.rules.retention, bool(request.stream)
     )

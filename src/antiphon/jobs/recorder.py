@@ -1,12 +1,14 @@
 """Stores a background response while it runs: its events, its completed items, and its end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
+from antiphon.access.spending import SpentTokens
 from antiphon.errors import StoreError, log
-from antiphon.history.context import CHAINABLE
+from antiphon.history.context import CHAINABLE, Context
 from antiphon.history.encoding import store_item
 from antiphon.jobs.parts import JobParts
 from antiphon.protocol.events import (
@@ -18,11 +20,13 @@ from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, to_bytes
 from antiphon.recording.persistence import Retention, with_expiry
-from antiphon.runs.run import KEEPALIVE_AFTER, Run
-from antiphon.storage.operations import jobs
+from antiphon.runs.run import KEEPALIVE_AFTER
+from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.jobs import EventFrames, Job, Progress, Reservation
-from antiphon.storage.records.responses import StoredItem
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.steps import StepWrite
+from antiphon.storage.store import Store
 from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 
@@ -76,6 +80,43 @@ def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[Eve
     ]
 
 
+def _identity(response: StoredResponse) -> tuple[bytes, list[str]]:
+    """Return what differs between the ends that two workers store for a response."""
+    return response.body, [item.id for item in response.output]
+
+
+async def has_ended_as(store: Store, ended: StoredResponse) -> bool:
+    """Return whether an earlier attempt stored this end: its acknowledgement can be lost."""
+    found = await store.read(responses.load, ended.tenant, ended.id)
+    return found is not None and _identity(found) == _identity(ended)
+
+
+class RecordedRun(Protocol):
+    """What computes a background response: the run of a model, or of an agent."""
+
+    @property
+    def context(self) -> Context:
+        """Its history and input."""
+        ...
+
+    @property
+    def sealed(self) -> Mapping[str, str]:
+        """What is sealed with its items, by their ids."""
+        ...
+
+    def events(self) -> AsyncGenerator[list[Event], None]:
+        """Run the response, and store its end."""
+        ...
+
+    def keepalive_events(self) -> list[Event]:
+        """Return the events to store after a silence."""
+        ...
+
+    def spent(self) -> SpentTokens:
+        """Return the tokens used."""
+        ...
+
+
 class BackgroundRecorder:
     """Records one job, run by `run`, which must be set before `record` is called.
 
@@ -83,13 +124,16 @@ class BackgroundRecorder:
     the worker returns an unfinished job to the queue.
     """
 
+    _last_steps: Sequence[StepWrite] = ()
+    """Steps of an agent that are stored with the end."""
+
     def __init__(self, parts: JobParts, job: Job, retention: Retention) -> None:
         self._parts = parts
         self._job = job
         self._retention = retention
         self._task: asyncio.Task[Any] | None = None
         self._is_outdated = False
-        self.run: Run
+        self.run: RecordedRun
         self._pending: list[Event] = []
         self._unfinished: list[Event] = []
         """Events of open items that are not written yet, of a response without a stream."""
@@ -145,21 +189,47 @@ class BackgroundRecorder:
                 context.tenant, context.work, make, response, context, sealed, self.facts
             )
             stored = with_expiry(saved, self._parts.run.now())
-            is_stored = await self._persist(
-                lambda: self._parts.store.write(
-                    jobs.finish,
-                    self._job,
-                    stored,
-                    frames_of(events, have_images=self._has_images) if stored.is_streamed else [],
-                    append=response.status in CHAINABLE,
-                    announcement=announcement(
-                        self._parts.run.new_id, self._parts.run.now, response.id, response.status
-                    ),
-                )
+            end_of_job = partial(
+                self._parts.store.write,
+                jobs.finish,
+                self._job,
+                stored,
+                frames_of(events, have_images=self._has_images) if stored.is_streamed else [],
+                append=response.status in CHAINABLE,
+                announcement=announcement(
+                    self._parts.run.new_id, self._parts.run.now, response.id, response.status
+                ),
+                last_steps=self._last_steps,
             )
-            if not is_stored:
+            self._is_stored = await self._end_job(end_of_job, stored)
+            if not self._is_stored:
                 raise OutdatedJobError
-            self._is_stored = True
+
+    async def _end_job(
+        self, write: Callable[[], Coroutine[Any, Any, bool]], stored: StoredResponse
+    ) -> bool:
+        """Store the end; return whether it is stored, also if the acknowledgement was lost.
+
+        A worker cancels the runs of jobs that it does not own any more. This end can be the reason.
+        """
+        writing: asyncio.Task[bool] | None = None
+
+        async def attempt() -> bool:
+            nonlocal writing
+            writing = asyncio.create_task(write())
+            return await asyncio.shield(writing)
+
+        try:
+            return await self._persist(attempt) or await self._persist(
+                lambda: has_ended_as(self._parts.store, stored)
+            )
+        except asyncio.CancelledError:
+            if writing is not None:
+                # The store completes it in any case.
+                await asyncio.gather(writing, return_exceptions=True)
+            with suppress(StoreError):
+                self._is_stored = await has_ended_as(self._parts.store, stored)
+            raise
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """See `Recorder.leave`: it continues, here or on another server, unless it was

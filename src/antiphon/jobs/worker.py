@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from antiphon.errors import StoreError, log, reportable
 from antiphon.jobs.heartbeat import HeartbeatThread
 from antiphon.jobs.parts import JobParts
+from antiphon.jobs.pins import PinWatch
 from antiphon.jobs.queue import end, run_job
 from antiphon.sharing.scheduler import RESERVED_SLOTS, SHARE, FairScheduler
 from antiphon.storage.changes import JOBS
@@ -31,6 +32,9 @@ LATE_CHECK = 3.0
 """A check that is later than this after the last follows a stop or a busy time:
 it proves nothing.
 """
+
+RunJob = Callable[[JobParts, Job], Awaitable[None]]
+"""Runs a job to its end."""
 
 MOST_RECENT = 64
 """Continuations that a worker remembers."""
@@ -55,10 +59,17 @@ class Worker:
     parts: JobParts
     concurrency: int = 64
     per_tenant: int = 1_000_000
+    queues: Sequence[str] = ("",)
+    """The queues of its jobs: agents, and the empty one of models."""
+    run: RunJob = run_job
+    announced: str = ""
+    """The agents that it serves, as JSON; empty without any."""
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _claiming: list[asyncio.Task[None]] = field(default_factory=list)
     _beating: list[asyncio.Task[None]] = field(default_factory=list)
     _watched: dict[str, WorkerWatch] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
+    """The workers of the last check."""
     _polled: float = 0.0
     _heartbeat: HeartbeatThread | None = None
     _slots: FairScheduler = field(init=False)
@@ -71,10 +82,12 @@ class Worker:
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
     _polls: "set[asyncio.Future[None]]" = field(default_factory=set)
+    _pins: PinWatch = field(init=False)
     _strays: dict[str, float] = field(default_factory=dict)
     """What this worker owns in the store without knowing of it, with the time of detection."""
 
     def __post_init__(self) -> None:
+        self._pins = PinWatch(self.parts)
         # A capacity of 0 would mean no limit there; with a concurrency of 0,
         # `_claim` claims nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
@@ -89,7 +102,8 @@ class Worker:
         connection = self.parts.store.heartbeat_connection(self.parts.process.worker)
         if connection is not None:
             self._heartbeat = HeartbeatThread(
-                connection, lambda: bool(self._running or self.parts.process.leases)
+                connection,
+                lambda: bool(self._running or self.parts.process.leases or self.announced),
             )
             self.parts.process.leases.begin = self._heartbeat.need
         self.parts.process.wakes.listen(self.parts.store)
@@ -98,7 +112,7 @@ class Worker:
             asyncio.create_task(self._repeat(self._claim, POLL_INTERVAL)),
             asyncio.create_task(self._repeat(self._poll, POLL_INTERVAL)),
         ]
-        self._beating = [asyncio.create_task(self._repeat(self._beat, BEAT_EVERY))]
+        self._beating = [asyncio.create_task(self._repeat(self.beat, BEAT_EVERY))]
 
     async def release_jobs(self) -> None:
         """Claim no more jobs, and return those that run here to the queue, for others."""
@@ -146,16 +160,22 @@ class Worker:
             free = self.concurrency - len(self._running)
             idle = free - self.concurrency // RESERVED_SLOTS
             slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
-            # A write that is cancelled here can still be granted in the store, so the claim
-            # survives this task: `release_jobs` waits for it.
-            self._pending = asyncio.ensure_future(
-                self.parts.store.write(
-                    jobs.claim, self.parts.process.worker, self.per_tenant, here, slots
+            job = None
+            for queue in self.queues:
+                # A write that is cancelled here can still be granted in the store, so the claim
+                # survives this task: `release_jobs` waits for it.
+                self._pending = asyncio.ensure_future(
+                    self.parts.store.write(
+                        jobs.claim, self.parts.process.worker, self.per_tenant, here, slots, queue
+                    )
                 )
-            )
-            job = await asyncio.shield(self._pending)
+                job = await asyncio.shield(self._pending)
+                if job is not None:
+                    break
             if job is None:
                 return
+            if len(self.queues) > 1:  # the others are next
+                self.queues = (*self.queues[1:], self.queues[0])
             if (
                 returned := self._running.get(job.response.id)
             ) is not None:  # its slot was needed, and is free again
@@ -181,7 +201,7 @@ class Worker:
     async def _run_job(self, job: Job) -> None:
         begin(About())  # the worker may have been started within a request
         try:
-            await run_job(self.parts, job)
+            await self.run(self.parts, job)
         except StoreError as error:
             log.warning(
                 "Cannot run the background response %s; retrying: %s", job.response.id, error
@@ -215,15 +235,21 @@ class Worker:
         if not task.cancelled() and isinstance(error := task.exception(), StoreError):
             log.debug("Cannot check background responses: %s", error)
 
-    async def _beat(self) -> None:
-        if self._running or self.parts.process.leases:
-            await self.parts.store.write(leases.beat, self.parts.process.worker)
+    async def beat(self) -> None:
+        """Send a heartbeat, with the agents, if this worker needs one."""
+        worker = self.parts.process.worker
+        if self._running or self.parts.process.leases or self.announced:
+            if self.announced:
+                await self.parts.store.write(leases.beat_with_agents, worker, self.announced)
+            else:
+                await self.parts.store.write(leases.beat, worker)
             if self._heartbeat is not None:
                 self._heartbeat.beaten()
 
     async def _poll(self) -> None:
         await self.poll_others()
         await self._poll_own()
+        await self._pins.check()
 
     async def poll_others(self) -> None:
         """Expire the workers that have been silent for too long."""
@@ -239,6 +265,9 @@ class Worker:
 
     async def _judge(self, gap: float) -> None:
         beats = await self.parts.store.read(leases.beats)
+        if beats.keys() != self._known:
+            self._known = {*beats}
+            await self.parts.agents.refresh(self.parts.store)
         for worker in self._watched.keys() - beats.keys():
             del self._watched[worker]
         for worker, beat in beats.items():

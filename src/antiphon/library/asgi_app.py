@@ -3,10 +3,10 @@ to mount.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon.build.hosting import app_of, limits_of
 from antiphon.config import Settings
@@ -15,6 +15,9 @@ from antiphon.http_server.asgi import AsgiApp, Receive, Scope, Send
 from antiphon.library.service import IN_APPLICATIONS, LibraryService
 from antiphon.server.limits import hosts_of
 from antiphon.upstream.backend import Backend
+
+if TYPE_CHECKING:
+    from antiphon.agents.registration import Agent
 
 
 class AsgiApplication:
@@ -101,11 +104,13 @@ def asgi(
     key: str = "",
     store: str | None = None,
     console: bool = False,
+    agents: "Sequence[Agent]" = (),
 ) -> AsgiApplication:
     """Return the HTTP API as an ASGI application, to serve with any ASGI server or to mount in another application.
 
     The arguments are those of `Antiphon`. Requests need an API key only if the store has one, so protect the
-    application if other people can reach it. With `console`, it also serves the console. Raises `ConfigError`.
+    application if other people can reach it. With `console`, it also serves the console. `agents` are your own, which it runs in
+    this process. Raises `ConfigError`.
 
     >>> import antiphon
     >>> from starlette.applications import Starlette
@@ -114,6 +119,14 @@ def asgi(
     >>> app.mount("/ai", api)  # clients use the base URL http://…/ai/v1
     """  # noqa: E501 - a table, a diagram or an example
     return AsgiApplication(
-        LibraryService(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"),
+        LibraryService(
+            settings,
+            backend,
+            key,
+            store,
+            rejects=IN_APPLICATIONS,
+            what="application",
+            agents=agents,
+        ),
         has_console=console,
     )

@@ -1,5 +1,6 @@
 """`AsyncAntiphon`: the Responses API as an object, for programs with an event loop."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +13,7 @@ from antiphon.library.service import LibraryService
 from antiphon.upstream.backend import Backend
 
 if TYPE_CHECKING:
+    from antiphon.agents.registration import Agent
     from antiphon.library.resources.containers import AsyncContainers
     from antiphon.library.resources.embeddings import AsyncEmbeddings
     from antiphon.library.resources.files import AsyncFiles
@@ -34,6 +36,7 @@ class AsyncAntiphon:
     - `key` is the API key for the base URL. Without a URL, it raises `ConfigError`.
     - `store` is where state is stored: a URL as in `Settings.store`, which it replaces. Without `settings`, the default
       is memory.
+    - `agents` are your own, which run in this event loop, and which calls name as their model.
 
     A client belongs to the event loop of its first use. Methods raise `ClientError` for a request that the API answers
     with 4xx, `BackendError` if the model's server fails, `StoreError` if the store does, `ConfigError` for settings
@@ -56,8 +59,9 @@ class AsyncAntiphon:
         backend: str | Backend | None = None,
         key: str = "",
         store: str | None = None,
+        agents: "Sequence[Agent]" = (),
     ) -> None:
-        self._calls = calls = Calls(LibraryService(settings, backend, key, store))
+        self._calls = calls = Calls(LibraryService(settings, backend, key, store, agents=agents))
         self.responses = AsyncResponses(calls)
         self.conversations = AsyncConversations(calls)
         self.models = AsyncModels(calls)

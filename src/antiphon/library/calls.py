@@ -24,11 +24,12 @@ from antiphon.gateway import (
     LargeObject,
     RequestIdentity,
     Run,
+    about,
     encode_large,
     going_away,
     within_request,
 )
-from antiphon.ids import new_id
+from antiphon.ids import new_id, response_id_of
 from antiphon.library.call import ApiCall, encoded, path
 from antiphon.library.options import Options, limited
 from antiphon.library.pages import AsyncPages, Listed, last_id
@@ -202,6 +203,9 @@ class Calls:
         async with limited(options.timeout):
             with identified():
                 gateway, request, body, identity = await self._request(parameters, stream=False)
+                if request.model in gateway.known_agents.names:  # only the HTTP API calls them
+                    call = _response_call(parameters, stream=False)
+                    return await self.send(Response, call, options)
                 if request.background:
                     queued = await gateway.queue.enqueue(request, body, identity)
                     return read_object(msgspec.to_builtins(queued.response), Response)
@@ -217,7 +221,7 @@ class Calls:
         else:
             async with limited(options.timeout):
                 with identified():
-                    source = await self._begun(parameters)
+                    source = await self._begun(parameters, options)
         async with aclosing(
             source if options.timeout is None else within(options.timeout, source)
         ) as batches:
@@ -263,8 +267,10 @@ class Calls:
         async with limited(options.timeout):
             return await (await self.api()).send(call, options)
 
-    async def _begun(self, parameters: Mapping[str, Any]) -> Batches:
+    async def _begun(self, parameters: Mapping[str, Any], options: Options) -> Batches:
         gateway, request, body, identity = await self._request(parameters, stream=True)
+        if request.model in gateway.known_agents.names:
+            return self._sent(_response_call(parameters, stream=True), options)
         if request.background:
             queued = await gateway.queue.enqueue(request, body, identity)
             return _replayed(gateway, queued.response.id, -1)
@@ -290,7 +296,8 @@ class Calls:
         request, work = await gateway.decode(TENANT, body)
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(TENANT, request, len(body))
-        identity = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), work=work)
+        response_id = response_id_of(about().request_id)
+        identity = RequestIdentity(TENANT, response_id, size=len(body), work=work)
         return gateway, request, body, identity
 
 
@@ -302,7 +309,7 @@ def identified() -> Iterator[None]:
         try:
             yield
         except AntiphonError as error:
-            error.request_id = request_id
+            error.request_id = error.request_id or request_id
             raise
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,6 +14,10 @@ from antiphon.build import Application, build, demo_backend
 from antiphon.config import BackendConfig, Settings, checked
 from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend
+
+if TYPE_CHECKING:
+    from antiphon.agents.execution import AgentWorker
+    from antiphon.agents.registration import Agent
 
 MEMORY = "sqlite://"
 """The default store of a program."""
@@ -75,11 +80,13 @@ class LibraryService:
         *,
         rejects: Sequence[str] = IN_CALLS,
         what: str = "client",
+        agents: "Sequence[Agent]" = (),
     ) -> None:
         self.settings, self._environment, self._backends = _resolved(
             settings, backend, key, store, rejects
         )
         self.what = what
+        self._agents = agents
         self._application: Application | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._adopting = threading.Lock()
@@ -105,12 +112,21 @@ class LibraryService:
 
     async def _make(self) -> Application:
         try:
-            application = await build(self.settings, self._environment, backends=self._backends)
+            application = await build(
+                self.settings, self._environment, backends=self._backends, agents=self._worker()
+            )
         except BaseException:
             self._making = None  # the next call tries again
             raise
         application.start()
         return application
+
+    def _worker(self) -> "AgentWorker | None":
+        if not self._agents:
+            return None
+        from antiphon.agents.execution import AgentWorker  # noqa: PLC0415 - for agents alone
+
+        return AgentWorker(self._agents, runs_models=True)
 
     async def close(self) -> None:
         """Release everything. The next process that opens the store continues background work."""

@@ -2,6 +2,7 @@
 thread.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +15,7 @@ from antiphon.library.sync_resources.responses import Responses
 from antiphon.upstream.backend import Backend
 
 if TYPE_CHECKING:
+    from antiphon.agents.registration import Agent
     from antiphon.library.sync_resources.containers import Containers
     from antiphon.library.sync_resources.embeddings import Embeddings
     from antiphon.library.sync_resources.files import Files
@@ -49,8 +51,9 @@ class Antiphon:
         backend: str | Backend | None = None,
         key: str = "",
         store: str | None = None,
+        agents: "Sequence[Agent]" = (),
     ) -> None:
-        self._client = AsyncAntiphon(settings, backend=backend, key=key, store=store)
+        self._client = AsyncAntiphon(settings, backend=backend, key=key, store=store, agents=agents)
         self._owner = owner = LoopOwner(self._client.close)
         self.responses = Responses(self._client.responses, owner)
         self.conversations = Conversations(self._client.conversations, owner)

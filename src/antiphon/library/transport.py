@@ -2,7 +2,7 @@
 program that uses it.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -25,6 +25,8 @@ from antiphon.upstream.backend import Backend
 if TYPE_CHECKING:
     import httpx2
 
+    from antiphon.agents.registration import Agent
+
 
 def http_client(
     settings: Settings | None = None,
@@ -32,6 +34,7 @@ def http_client(
     backend: str | Backend | None = None,
     key: str = "",
     store: str | None = None,
+    agents: "Sequence[Agent]" = (),
 ) -> "httpx2.Client":
     """Return an HTTP client for `OpenAI(http_client=...)`: its requests are served inside this process.
 
@@ -45,7 +48,7 @@ def http_client(
     completed
     """  # noqa: E501 - a table, a diagram or an example
     http = http_library()
-    app = AsgiApplication(LibraryService(settings, backend, key, store))
+    app = AsgiApplication(LibraryService(settings, backend, key, store, agents=agents))
     return http.Client(transport=_SyncTransport(http, app))  # type: ignore[no-any-return]  # of one of two libraries
 
 
@@ -55,6 +58,7 @@ def async_http_client(
     backend: str | Backend | None = None,
     key: str = "",
     store: str | None = None,
+    agents: "Sequence[Agent]" = (),
 ) -> "httpx2.AsyncClient":
     """Return an HTTP client for `AsyncOpenAI(http_client=...)`: its requests are served inside this process.
 
@@ -70,7 +74,8 @@ def async_http_client(
     completed
     """  # noqa: E501 - a table, a diagram or an example
     http = http_library()
-    app = AsgiApplication(LibraryService(settings, backend, key, store, what="HTTP client"))
+    service = LibraryService(settings, backend, key, store, what="HTTP client", agents=agents)
+    app = AsgiApplication(service)
     return http.AsyncClient(transport=_AsyncTransport(http, app))  # type: ignore[no-any-return]  # as above
 
 

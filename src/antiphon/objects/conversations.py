@@ -58,7 +58,7 @@ class Conversations:
         conversation = StoredConversation(
             identity.response_id, int(self._now()), metadata, identity.tenant
         )
-        displayed = _displayed(conversation)
+        displayed = conversation_object(conversation)
         body = msgspec.json.encode(displayed)
         reply = StoredReply(identity.tenant, identity.key, False, body) if identity.key else None
         items = await self._new_items(identity.tenant, request.items or [], size)
@@ -67,19 +67,9 @@ class Conversations:
             await self._store.write(conversations.create, conversation, items, reply)
         return displayed
 
-    async def list(self, tenant: str | None, limit: int, after: str) -> Sequence[JsonObject]:
-        """Return conversations with tenants and item counts, newest first.
-
-        Without a `tenant`, include all tenants.
-        """
-        found = await self._store.read(conversations.page, tenant, limit, after)
-        return [
-            _displayed(one) | {"tenant": one.tenant or None, "items": one.items} for one in found
-        ]
-
     async def retrieve(self, tenant: str, conversation_id: str) -> JsonObject:
         """Return a conversation. Raises `ClientError` (404) if it is unknown."""
-        return _displayed(await self._load(tenant, conversation_id))
+        return conversation_object(await self._load(tenant, conversation_id))
 
     async def update(
         self, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None
@@ -87,7 +77,7 @@ class Conversations:
         """Replace a conversation's metadata. Raises `ClientError` (404) if it is unknown."""
         body = msgspec.json.encode(metadata or {})
         conversation = await self._store.write(conversations.update, tenant, conversation_id, body)
-        return _displayed(_found(conversation, conversation_id))
+        return conversation_object(_found(conversation, conversation_id))
 
     async def delete(self, tenant: str, conversation_id: str) -> JsonObject:
         """Delete a conversation and its items.
@@ -167,7 +157,7 @@ class Conversations:
         if outcome is LockResult.UNKNOWN:
             raise not_found("Item", item_id)
         _check(outcome, conversation_id)
-        return _displayed(conversation)
+        return conversation_object(conversation)
 
     async def _load(self, tenant: str, conversation_id: str) -> StoredConversation:
         return _found(
@@ -206,7 +196,8 @@ def _check(outcome: LockResult, conversation_id: str) -> None:
         raise conversation_locked()
 
 
-def _displayed(conversation: StoredConversation) -> JsonObject:
+def conversation_object(conversation: StoredConversation) -> JsonObject:
+    """Return a conversation as its JSON object."""
     return {
         "id": conversation.id,
         "object": "conversation",

@@ -1,7 +1,7 @@
 """`/v1/models`: the models of all backends, and what is known about each."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from antiphon.access.limits import allows
 from antiphon.errors import ClientError
@@ -11,6 +11,12 @@ from antiphon.upstream.registry import ModelRegistry
 
 FindKey = Callable[[], Awaitable[ApiKey | None]]
 """Returns the API key of a request, None if it has none."""
+
+
+class Offers(Protocol):
+    """The agents that workers serve."""
+
+    names: Mapping[str, Any]
 
 
 class ModelAbilities(NamedTuple):
@@ -30,15 +36,21 @@ class Models:
     `describes_images` returns whether images are described for models without vision.
     """
 
-    def __init__(self, registry: ModelRegistry, describes_images: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        registry: ModelRegistry,
+        describes_images: Callable[[], bool],
+        agents: Offers | None = None,
+    ) -> None:
         self._registry = registry
+        self._agents = agents
         self._describes_images = describes_images
 
     async def list(self, find_key: FindKey) -> Sequence[JsonObject]:
         """Return the models that a key allows, from the current list; all of them without a key."""
         await self._registry.refresh()
         key = await find_key()
-        listed = self._registry.list()
+        listed = self._listed()
         return (
             listed
             if key is None
@@ -58,7 +70,15 @@ class Models:
 
     def names(self) -> Sequence[str]:
         """Return the models as the backends listed them last: no backend is called."""
-        return [model["id"] for model in self._registry.list()]
+        return [model["id"] for model in self._listed()]
+
+    def _listed(self) -> Sequence[JsonObject]:
+        """Return the agents, and the models of backends without the names of agents."""
+        models = self._registry.list()
+        if self._agents is None or not self._agents.names:
+            return models
+        names = self._agents.names
+        return [*map(_listed_agent, names), *(one for one in models if one["id"] not in names)]
 
     def abilities(self, name: str) -> ModelAbilities:
         """Return what is known about a model."""
@@ -78,3 +98,7 @@ class Models:
         return any(
             one.prices is not None for backend in backends for one in backend.options.configured
         )
+
+
+def _listed_agent(name: str) -> JsonObject:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "antiphon-agent"}

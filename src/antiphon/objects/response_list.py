@@ -1,15 +1,18 @@
 """The list of a tenant's responses: the stored facts of each as a `response.summary`."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from antiphon.errors import ClientError
 from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
 from antiphon.protocol.resources import ResponsesQuery
-from antiphon.query.response_filters import FilterError, Filters, parse_filters
+from antiphon.query.conditions import Filters
+from antiphon.query.response_filters import FilterError, parse_filters
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import (
     BACKGROUND,
     CACHED,
+    ESTIMATED,
     HAS_MESSAGE,
     STORED,
     STREAM,
@@ -63,6 +66,7 @@ def displayed(facts: Facts) -> JsonObject:
             "output_tokens_details": {"reasoning_tokens": facts.reasoning_tokens},
             "total_tokens": facts.input_tokens + facts.output_tokens,
         },
+        "usage_is_estimated": bool(flags & ESTIMATED),
         "request_bytes": facts.request_bytes,
         "input": facts.input if has_words else None,
         "output": facts.output if has_words and not has_message else None,
@@ -78,13 +82,32 @@ async def read_page(
 ) -> FactsPage:
     """Return the facts of a page of the responses of a tenant (None: all tenants).
 
-    Raises `ClientError` (400) if `after` or `before` is not a response in the list.
+    Raises `ClientError` (400) if `after` or `before` is not a response in the list, or if there are
+    too many responses to sort.
     """
     wanted = FactsQuery(query.limit, query.after, query.before, query.order == "desc", filters)
     page = await store.read(facts_page.page, tenant, wanted)
     if page.unknown:
         raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "response")
+    if page.sortable_since is not None:
+        raise ClientError(
+            f"Invalid 'q': {too_many(filters, page.sortable_since)}",
+            code="range_too_large",
+            param="q",
+        )
     return page
+
+
+def too_many(filters: Filters, sortable_since: int) -> str:
+    """Return why a list was not sorted, and what to add to its filters so that it is.
+
+    `sortable_since` is in milliseconds.
+    """
+    since = datetime.fromtimestamp(-(-sortable_since // 1000), UTC)
+    return (
+        f"'sort:{filters.sort}' would have to compare too many responses. Narrow the range: add "
+        f"since:{since:%Y-%m-%dT%H:%M:%SZ} or a later time."
+    )
 
 
 def filters_of(line: str | None, now: float) -> Filters:

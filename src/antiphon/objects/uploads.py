@@ -13,7 +13,7 @@ from antiphon.objects.file_limits import ContentRoom, over_quota, too_large
 from antiphon.objects.files import Files, file_object
 from antiphon.objects.pages import JsonObject
 from antiphon.protocol.filenames import clean_filename
-from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
+from antiphon.protocol.files import MOST_PARTS, CompleteUpload, CreateUpload, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import uploads
@@ -95,8 +95,8 @@ class Uploads:
     async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> JsonObject:
         """Store a part of a pending upload as it arrives; return the part.
 
-        Raises `ClientError`: 400 if all parts together would exceed the upload's size, 413 for a
-        part that is too large.
+        Raises `ClientError`: 400 if all parts together would exceed the upload's size, or are too
+        many, 413 for a part that is too large.
         """
         room = _room_of(upload, PART, too_large(PART, "data"))
         written = await self._files.write(upload.tenant, content, room)
@@ -105,9 +105,10 @@ class Uploads:
             part = StoredPart(
                 self._new_id("part"), upload.tenant, upload.id, written.size, written.blob, now
             )
-            if not await self._store.write(uploads.put_part, part):
+            if not await self._store.write(uploads.put_part, part, MOST_PARTS):
                 await self.pending(upload.tenant, upload.id)
-                raise _too_much(upload)
+                parts = await self._store.read(uploads.parts, upload.tenant, upload.id)
+                raise _too_many() if len(parts) >= MOST_PARTS else _too_much(upload)
         except BaseException:
             await self._files.drop(upload.tenant, written.blob)
             raise
@@ -253,6 +254,15 @@ def _ended(upload: StoredUpload) -> ClientError:
         f"{ENDED.get(upload.status, 'has changed in the meantime; try again')}."
     )
     return ClientError(text, code="upload_not_pending", param="upload_id")
+
+
+def _too_many() -> ClientError:
+    return ClientError(
+        f"The upload has {MOST_PARTS:,} parts, which is the limit. Send larger parts in a new "
+        "upload.",
+        code="invalid_value",
+        param="data",
+    )
 
 
 def _too_much(upload: StoredUpload) -> ClientError:

@@ -103,6 +103,16 @@ class ConversationsQuery(Struct, kw_only=True):
     tenant: TenantName | None = None
 
 
+class ConversationItemsQuery(Struct, kw_only=True):
+    """`GET /admin/v1/conversations/{id}/items`: a page of at most `limit`, newest first by default;
+    `after` is an item's id.
+    """
+
+    after: ItemId | None = None
+    limit: Limit = 20
+    order: Literal["asc", "desc"] = "desc"
+
+
 class ListFilesQuery(Struct, kw_only=True):
     """`GET /admin/v1/files`: a page of at most `limit`, newest first; `after` is a file's id."""
 
@@ -144,6 +154,25 @@ class DeliveriesQuery(Struct, kw_only=True):
     tenant: TenantName | None = None
 
 
+class DeferredQuery(Struct, kw_only=True):
+    """`GET /admin/v1/deferred_responses`: a page of at most `limit`, oldest first; `after` is a
+    response's id.
+    """
+
+    after: ItemId = ""
+    limit: Limit = 20
+    tenant: TenantName | None = None
+
+
+class LessonsQuery(Struct, kw_only=True):
+    """`GET /admin/v1/lessons`: a page of at most `limit`, newest first; `after` is a lesson's
+    id.
+    """
+
+    after: ItemId = ""
+    limit: Limit = 20
+
+
 class SaveReport(Struct, kw_only=True):
     """The body of `POST /admin/v1/reports`: a report written by `antiphon verify --json`, with more
     fields.
@@ -173,6 +202,24 @@ class AdminResponsesQuery(ResponsesQuery, kw_only=True):
     tenant: TenantName | None = None
 
 
+class ExportQuery(Struct, kw_only=True):
+    """`GET /admin/v1/responses/export`: all responses that match, as a file."""
+
+    format: Literal["csv", "jsonl"] = "csv"
+    q: str | None = None
+    tenant: TenantName | None = None
+
+
+class FindQuery(Struct, kw_only=True):
+    """`GET /admin/v1/find`: the id of a response, request, item, call, conversation, file, vector
+    store or container.
+    """
+
+    id: Annotated[
+        str, Meta(min_length=1, max_length=512, pattern=r"^[^\x00]*$(?!\n)", title="an ID")
+    ]
+
+
 class EventsQuery(Struct, kw_only=True):
     """`GET /admin/v1/responses/{response_id}/events`: at most `limit` events after the number
     `after`.
@@ -182,8 +229,27 @@ class EventsQuery(Struct, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 500
 
 
+class StepsQuery(Struct, kw_only=True):
+    """`GET /admin/v1/responses/{response_id}/steps`: at most `limit` steps of an agent after the
+    place `after`.
+    """
+
+    after: Annotated[int, Meta(ge=-2, le=2**31)] = -2
+    limit: Annotated[int, Meta(ge=1, le=200)] = 200
+
+
 Moment = Annotated[int, Meta(ge=0, le=253_402_300_800)]
 """Seconds since the epoch."""
+
+
+class SuggestionsQuery(Struct, kw_only=True):
+    """`GET /admin/v1/suggestions`: completions of the term `q`, with counts of responses since
+    `since`.
+    """
+
+    q: Annotated[str, Meta(max_length=1000)] = ""
+    since: Moment = 0
+    tenant: TenantName | None = None
 
 
 class FiguresParameters(Struct, kw_only=True):
@@ -199,3 +265,5 @@ class FiguresParameters(Struct, kw_only=True):
     until: Moment | None = None
     step: Annotated[int, Meta(ge=60, le=31 * 86_400)] | None = None
     by: Literal["model", "backend", "key", "tenant"] | None = None
+    series: Annotated[int, Meta(ge=0, le=20)] = 0
+    """How many of the most expensive groups to return over time too."""

@@ -15,7 +15,10 @@ otherwise.
 """
 
 UploadName = Annotated[str, Meta(min_length=1, max_length=1024)]
-PartIds = Annotated[list[str], Meta(min_length=1, max_length=10_000, title="array of part IDs")]
+MOST_PARTS = 10_000
+"""Parts of an upload."""
+
+PartIds = Annotated[list[str], Meta(min_length=1, max_length=MOST_PARTS, title="array of part IDs")]
 
 
 class ExpiresAfter(Struct, kw_only=True, forbid_unknown_fields=True):

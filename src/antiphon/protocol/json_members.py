@@ -32,14 +32,15 @@ SMALL, FEW = 32, 1000
 """Members of fewer bytes on average are read in slices, once there are more than a few of them."""
 
 
-def _number(text: str) -> float:
+def decode_number(text: str) -> float:
+    """Return the number that a text is. Raises `ValidationError` for one outside of a double."""
     value = float(text)
     if isinf(value):
         raise ValidationError("Number out of range")
     return value
 
 
-decode_value = Decoder(float_hook=_number).decode
+decode_value = Decoder(float_hook=decode_number).decode
 """Returns the decoded JSON as `msgspec.json.decode` does, with the same errors.
 
 Python reads a number at the edge of what a double holds in 0.4 µs, msgspec itself in 20 µs.
@@ -48,13 +49,13 @@ Python reads a number at the edge of what a double holds in 0.4 µs, msgspec its
 skip = Decoder(Raw).decode
 
 BETWEEN = b'},{"'
-"""What is between two objects of an array: also inside of them, and where a string ends with
-`},{`.
+"""The bytes between two objects of an array. They also occur between objects that are nested in
+one, and at the end of a string that ends with `},{`.
 """
 
 TRIED = 2
-"""Places at which a window can end, and windows in which none of them was right before the rest is
-read one by one.
+"""How many places are tried as the end of a window; and in how many windows all of them can be
+wrong before the other values are read one by one.
 """
 
 BLANKS = b" \t\r\n"
@@ -103,9 +104,14 @@ def read_value(body: bytes, begin: int) -> tuple[Any, int]:
     raise DecodeError("No large value begins so.")
 
 
-def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
+def read_list(
+    body: bytes, begin: int, decode: Callable[[bytes], list[Any]] = decode_value
+) -> tuple[list[Any], int]:
     """Return the values behind an opening bracket or a comma, and where the next character after
     the array is.
+
+    `decode` decodes an array of several objects, and raises `ValidationError` for an object that it
+    does not accept. Values that are read one by one are plain data.
     """
     values: list[Any] = []
     at = begin
@@ -115,7 +121,8 @@ def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
     alone = size = 0
     while follows == b",":
         at = next_place(body, at + 1)
-        several = _several(body, at) if left and at >= again and body[at : at + 1] == b"{" else None
+        may_be_several = left and at >= again and body[at : at + 1] == b"{"
+        several = _several(body, at, decode) if may_be_several else None
         if several is not None:
             found, at = several
             values += found
@@ -134,7 +141,9 @@ def read_list(body: bytes, begin: int) -> tuple[list[Any], int]:
     return values, _behind(body, at, b"]")
 
 
-def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
+def _several(
+    body: bytes, at: int, decode: Callable[[bytes], list[Any]]
+) -> tuple[list[Any], int] | None:
     """Return as many objects of an array as end within `SLICE` bytes, and where the next character
     after them is.
 
@@ -143,18 +152,20 @@ def _several(body: bytes, at: int) -> tuple[list[Any], int] | None:
     """
     end = at + SLICE
     if end >= len(body) and (whole := _end_of_array(body, at)) is not None:
-        return _objects(body, at, whole), whole
+        return decode(_array(body, at, whole)), whole
     for _ in range(TRIED):
         end = body.rfind(BETWEEN, at, end) + 1
         if not end:
             return None
         try:
-            return _objects(body, at, end), end
+            return decode(_array(body, at, end)), end
+        except ValidationError:
+            raise
         except DecodeError as error:
             place = place_of(error) if "trailing" in str(error) else None
         if place is not None:  # the array ends before the window does
             end = body.rindex(b"]", at, at + place - 2)
-            return _objects(body, at, end), end
+            return decode(_array(body, at, end)), end
     return None
 
 
@@ -171,9 +182,8 @@ def _end_of_array(body: bytes, at: int) -> int | None:
     return None
 
 
-def _objects(body: bytes, begin: int, end: int) -> list[Any]:
-    objects: list[Any] = decode_value(b"".join((b"[", memoryview(body)[begin:end], b"]")))
-    return objects
+def _array(body: bytes, begin: int, end: int) -> bytes:
+    return b"".join((b"[", memoryview(body)[begin:end], b"]"))
 
 
 def _object(body: bytes, begin: int, readers: Readers = NO_READERS) -> tuple[dict[str, Any], int]:

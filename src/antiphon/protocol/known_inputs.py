@@ -3,13 +3,15 @@
 An agent that stores nothing sends its whole history with each request, and adds to its end. The
 JSON of the new `input` then begins with that of the one before, byte for byte. One comparison in C
 finds that; only the items behind it are decoded and checked, and the items before them are the same
-objects. They are not changed: `normalise_input` copies each item. What they become is kept too
-(`history/sent_histories.py`).
+objects. They are not changed: `normalise_input` copies an item that needs a change. What they
+become is kept too (`history/sent_histories.py`).
 """
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Protocol
+from typing import Any, Protocol
+
+from msgspec import Raw
 
 from antiphon.protocol.items.calls import CustomToolCall, CustomToolCallOutput
 from antiphon.protocol.items.messages import (
@@ -43,19 +45,22 @@ class KnownInput:
     item.
     """
 
-    __slots__ = ("history", "ids", "items", "json", "key")
+    __slots__ = ("history", "items", "json", "key")
 
     def __init__(
         self, json: bytes, items: Sequence[InputItem], before: "KnownInput | None" = None
     ) -> None:
         self.json = json
         self.items = items
-        self.ids = frozenset(map(_id, items)) - {None, ""}
-        """The ids of the items that have one."""
         self.key: object = object() if before is None else before.key
         """The key of its conversation, which is that of the input that it continues."""
         self.history: object = None if before is None else before.history
         """What the items have become, or those at the beginning: see `runs.sent_histories`."""
+
+    @property
+    def ids(self) -> set[Any]:
+        """The ids of the items. It can contain None and UNSET, for items without one."""
+        return {*map(_id, self.items)}
 
     @property
     def weight(self) -> int:
@@ -63,14 +68,21 @@ class KnownInput:
         return PER_BYTE * len(self.json) + PER_ITEM * len(self.items)
 
 
+SentTexts = dict[int, tuple[str, Raw]]
+"""The `id()` of a text -> the text and its JSON as the client sent it."""
+
+
 class SentItems(list[InputItem]):
-    """The items of an input that is kept for the next turn."""
+    """The items of an input that is kept for the next turn. `texts` has the long texts of its new
+    items.
+    """
 
-    __slots__ = ("known",)
+    __slots__ = ("known", "texts")
 
-    def __init__(self, known: KnownInput) -> None:
+    def __init__(self, known: KnownInput, texts: SentTexts) -> None:
         super().__init__(known.items)
         self.known = known
+        self.texts = texts
 
 
 class InputMemory(Protocol):

@@ -20,6 +20,9 @@ from antiphon.protocol.items.content import InputFile, InputImage, InputText, Te
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.tools import AnyTool, ToolChoice
 
+MOST_ITEMS = 100_000
+"""Items of an input."""
+
 Include = Literal[
     "file_search_call.results",
     "web_search_call.results",
@@ -163,7 +166,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     model: ModelName
     input: (
         Text
-        | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")]
+        | Annotated[list[InputItem], Meta(max_length=MOST_ITEMS, title="array of input items")]
         | UnsetType
     ) = UNSET
     moderation: Unsupported = UNSET
@@ -267,6 +270,8 @@ class TranslatedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
     """The text of the answer ends before the first of these."""
     optional: dict[str, Any] = field(default_factory=dict)
     """Parameters such as `top_k`, for a backend that takes them; another one is as good."""
+    is_compared: bool = False
+    """Whether the prompt is compared with those of other requests of the client."""
     is_prefilled: bool = False
     """Whether the last message of the input is the beginning of the answer."""
     is_part: bool = False
@@ -286,7 +291,7 @@ class CompactRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     model: ModelName
     input: (
         Text
-        | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")]
+        | Annotated[list[InputItem], Meta(max_length=MOST_ITEMS, title="array of input items")]
         | UnsetType
         | None
     ) = UNSET

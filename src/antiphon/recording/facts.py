@@ -28,13 +28,17 @@ from antiphon.protocol.items.hosted import (
 from antiphon.protocol.items.messages import FunctionCall, Message
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
+from antiphon.protocol.tools import McpTool
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.compression import zstd_library
 from antiphon.storage.records.facts import (
     BACKGROUND,
     CACHED,
+    CREDENTIALS,
+    ESTIMATED,
     HAS_MESSAGE,
     LATE,
+    OWN_ID,
     STORED,
     STREAM,
     SUMMED,
@@ -82,6 +86,9 @@ a backend can report any number.
 
 NO_USAGE = Usage()
 
+STREAMED = STREAM | WEBSOCKET
+"""The flags of responses with a first token that their client received before the end."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -108,7 +115,17 @@ def origin_of(request: CreateResponse, identity: RequestIdentity) -> ResponseOri
         flags |= STREAM
     if known.is_message:
         flags |= WEBSOCKET
+    if known.request_id and known.request_id[4:] != identity.response_id[5:]:  # the same digits
+        flags |= OWN_ID
+    for tool in request.tools or ():
+        if type(tool) is McpTool:
+            flags |= _credentials_of(tool)
     return ResponseOrigin(request.model, identity.tenant, known.api_key_id, flags, identity.size)
+
+
+def _credentials_of(tool: McpTool) -> int:
+    """Return the bits of the fields with credentials that a tool had."""
+    return sum(flag for name, flag in CREDENTIALS.items() if getattr(tool, name))
 
 
 class _Times(Struct, frozen=True):
@@ -131,16 +148,21 @@ def facts_of(
     own_input: Sequence[Any],
     now: float,
     record: ResponseRecord | None = None,
+    usage: Usage | None = None,
     cost: int | None = None,
     moments: Sequence[Moment] | None = None,
+    *,
+    is_estimated: bool = False,
 ) -> Facts:
-    """Return the facts of a response in its current state; `now` is the time since the epoch,
-    `cost` in nano-units.
+    """Return the facts of a response in its current state; `now` is the time since the epoch.
+
+    `usage` are all tokens that were used, by default those of the response, and `cost` is in
+    nano-units. `is_estimated` states that a backend did not report them all.
 
     Without a `record` it did not run here: it was just queued, or was ended from outside. `moments`
     are those of the items of its output, if they were recorded.
     """
-    usage = response.usage or NO_USAGE
+    usage = usage or response.usage or NO_USAGE
     output = response.output
     flags = origin.flags
     times = (
@@ -149,15 +171,20 @@ def facts_of(
         else _measured(record, now, moments)
     )
     spans: Sequence[Span] = () if record is None else record.spans
-    status, error, message = _outcome(response, spans, is_created_here=record is not None)
+    status, error, message = _outcome(response, record)
     if usage.input_tokens > MOST_TOKENS or usage.output_tokens > MOST_TOKENS:
         usage = _bounded(usage)
     if record is not None and record.cache == "hit":
         flags |= CACHED
+        usage = NO_USAGE  # the answer repeats that of the response which called the model
+    if is_estimated:
+        flags |= ESTIMATED
     if response.background_options:
         flags |= WINDOWS.get(response.background_options["completion_window"], 0)
     if times.ended - times.began >= LATE:
         flags |= SUMMED
+    # Also by an earlier attempt, or for the cached answer.
+    is_sent = times.calls or (record is not None and (record.is_resumed or record.cache == "hit"))
     has_words = bool(flags & STORED)
     is_plain = len(output) == 1 and type(output[0]) is Message
     if has_words and message:
@@ -170,19 +197,19 @@ def facts_of(
         status=status,
         model=origin.model,
         served_model="" if record is None else response.model,
-        backend="" if record is None else record.target.state.label,
+        backend="" if record is None or not is_sent else record.target.state.label,
         key_id=origin.key_id,
         flags=flags,
         tools="" if is_plain or not output else _tools(output),
         queued=times.queued,
-        first=times.first,
+        first=times.first if flags & STREAMED else None,
         input_tokens=usage.input_tokens,
         cached_tokens=usage.input_tokens_details.cached_tokens,
         output_tokens=usage.output_tokens,
         reasoning_tokens=usage.output_tokens_details.reasoning_tokens,
         calls=times.calls,
         attempts=origin.attempts,
-        error=error,
+        error=error[:WORDS],
         previous_response_id=response.previous_response_id or "",
         conversation_id=response.conversation.id if response.conversation is not None else "",
         request_bytes=origin.request_bytes,
@@ -213,24 +240,27 @@ def _bounded(usage: Usage) -> Usage:
     )
 
 
-def _outcome(
-    response: Response, spans: Sequence[Span], *, is_created_here: bool
-) -> tuple[str, str, str]:
+def _outcome(response: Response, record: ResponseRecord | None) -> tuple[str, str, str]:
     """Return a response's status, and the code and the message of its error.
 
     A response that ended while in progress was not announced: its client received an error
     or had disconnected.
     """
-    if response.status != "in_progress" or not is_created_here:
-        error = response.error
-        return (
-            response.status,
-            "" if error is None else error.code,
-            "" if error is None else error.message,
-        )
-    if not spans or not spans[-1].error:
+    failure = None if record is None else record.failure
+    if failure is not None:
+        return "failed", failure.code, failure.message
+    if response.status == "in_progress" and record is not None:
         return "cancelled", "", ""
-    return "failed", spans[-1].error, spans[-1].message
+    error = response.error
+    return (
+        (response.status, "", "")
+        if error is None
+        else (
+            response.status,
+            error.code,
+            error.message,
+        )
+    )
 
 
 def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | None) -> _Times:

@@ -35,11 +35,21 @@ class FactsWriter:
         self._store = store
         self._waiting: list[Facts] = []
         self._writing: asyncio.Task[None] | None = None
+        self._dropped = 0
+        """Facts that were dropped since the store failed."""
 
     def add(self, facts: Facts) -> None:
         """Write facts soon."""
         if len(self._waiting) < MOST_WAITING:
             self._waiting.append(facts)
+        else:
+            if not self._dropped:
+                log.warning(
+                    "The facts of %d responses wait for the store: those of further responses are "
+                    "dropped, and lists and figures lack them.",
+                    MOST_WAITING,
+                )
+            self._dropped += 1
         if self._writing is None:
             self._writing = asyncio.get_running_loop().create_task(self._write())
 
@@ -52,9 +62,16 @@ class FactsWriter:
             with suppress(asyncio.CancelledError):
                 await writing
         if self._waiting:
-            with suppress(StoreError, TimeoutError):
+            try:
                 async with asyncio.timeout(LAST_TRY):
                     await self._store.write(stored_facts.put_new, self._waiting)
+            except (StoreError, TimeoutError) as error:
+                log.warning(
+                    "The facts of %d responses are lost, because the store did not accept them "
+                    "before the shutdown: %s",
+                    len(self._waiting),
+                    error or f"no answer in {LAST_TRY:.0f} seconds.",
+                )
 
     async def _write(self) -> None:
         try:
@@ -91,6 +108,9 @@ class FactsWriter:
                 await asyncio.sleep(TRY_AGAIN)
             else:
                 del self._waiting[: len(facts)]
+                if self._dropped:
+                    log.warning("The facts of %d responses were dropped.", self._dropped)
+                    self._dropped = 0
                 rejected |= failed
                 count = min(2 * count, AT_ONCE)
 

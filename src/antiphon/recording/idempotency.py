@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import msgspec
 
 from antiphon.errors import ClientError, StoreError, log
-from antiphon.ids import NewId
 from antiphon.process import ProcessState
 from antiphon.protocol.json_pieces import pieces_by_size
 from antiphon.protocol.json_slices import decoded
@@ -54,40 +53,37 @@ def check_key(key: str) -> None:
 class IdempotencyKeys:
     """The keys of one store, as this process reserves them."""
 
-    def __init__(
-        self, store: Store, process: ProcessState, offload: Offload, new_id: NewId
-    ) -> None:
+    def __init__(self, store: Store, process: ProcessState, offload: Offload) -> None:
         self._store = store
         self._process = process
         self._offload = offload
-        self._new_id = new_id
 
     async def admit(
-        self, tenant: str, key: str, path: str, body: bytes, prefix: str
+        self, tenant: str, key: str, path: str, body: bytes, object_id: str
     ) -> RequestIdentity | StoredReply | ReplayLog:
-        """Return the stored answer for this request, or the ticket to process it here.
+        """Return the stored answer for this request, or the ticket to process it here. It then
+        creates the object with this id, such as a response or a file.
 
         Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used
         with another request, 409 if the other takes too long (specification of bad inputs: the IETF
         draft defines both).
         """
         fingerprint = await self._offload.run(tenant, len(body), _fingerprint, path, body)
-        response_id = self._new_id(prefix)
         waited = 0.0
         # Registered before it is reserved: a process that holds a lease must send heartbeats.
-        self._process.leases.add(response_id)
+        self._process.leases.add(object_id)
         try:
             while True:
                 found = await self._store.write(
-                    idempotency.reserve, tenant, key, fingerprint, response_id, self._process.worker
+                    idempotency.reserve, tenant, key, fingerprint, object_id, self._process.worker
                 )
                 if found.fingerprint != fingerprint:
                     raise _reused()
                 if found.reply is not None:
-                    self._process.leases.discard(response_id)
+                    self._process.leases.discard(object_id)
                     return found.reply if found.reply.body else ReplayLog(tenant, found.response_id)
-                if found.response_id == response_id:
-                    return RequestIdentity(tenant, response_id, key, size=len(body))
+                if found.response_id == object_id:
+                    return RequestIdentity(tenant, object_id, key, size=len(body))
                 if waited >= PATIENCE:
                     raise _in_progress()
                 with self._process.wakes.expect(found.response_id) as change:
@@ -95,7 +91,7 @@ class IdempotencyKeys:
                         await change.wait(POLL_INTERVAL)
                 waited += POLL_INTERVAL
         except BaseException:
-            self._process.leases.discard(response_id)
+            self._process.leases.discard(object_id)
             raise
 
     @asynccontextmanager

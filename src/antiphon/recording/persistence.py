@@ -1,6 +1,7 @@
 """Stores a response durably, together with its conversation and its `Idempotency-Key`."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, Checkpoints
 from antiphon.recording.quota import StorageReservation
 from antiphon.sharing.offload import Offload
-from antiphon.storage.operations import conversations, idempotency
+from antiphon.storage.operations import conversations, idempotency, responses
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
 from antiphon.storage.records.responses import StoredResponse
@@ -168,8 +169,8 @@ class ForegroundRecorder:
         conversation or key.
         """
         is_good = response.status in CHAINABLE
-        reply = self._reply(response, end) if self.identity.key and is_good else None
         try:
+            reply = self._reply(response, end) if self.identity.key and is_good else None
             if self.retention.is_stored or self.conversation_id or reply:
                 await self._save(response, sealed, append=is_good, reply=reply)
         finally:
@@ -225,12 +226,27 @@ class ForegroundRecorder:
         stored = await self.offload.run(
             context.tenant, context.work, make, response, context, sealed, self.facts
         )
-        if not await self.store.save(stored, append=append, reply=reply):
+        try:
+            is_saved = await self.store.save(stored, append=append, reply=reply)
+        except StoreError:
+            if not await self._has(response):
+                raise
+            is_saved = True
+        if not is_saved:
             raise StoreError(
                 "Another server took over this response, because this server sent no heartbeat "
                 "for too long."
             )
         self.facts = None
+
+    async def _has(self, response: Response) -> bool:
+        """Return whether the store has this end, although the save failed: it committed, and its
+        reply was lost.
+        """
+        with suppress(StoreError):
+            found = await self.store.read(responses.load, self.identity.tenant, response.id)
+            return found is not None and found.status == response.status
+        return False
 
     async def _free_key(self) -> None:
         await self.store.write(

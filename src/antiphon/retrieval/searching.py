@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from antiphon.errors import AntiphonError, log
-from antiphon.ids import Clock
 from antiphon.retrieval.frequent_terms import FrequentTerms
 from antiphon.retrieval.nearest import Nearest
 from antiphon.search.bm25 import scores
@@ -70,7 +69,6 @@ class Searching:
         embeddings: Callable[[str], QueryEmbeddings],
         turns: FairScheduler,
         offload: Offload,
-        now: Clock,
         degraded: Callable[[str], None] = lambda model: None,
         check_model: Callable[[str], None] = lambda model: None,
     ) -> None:
@@ -79,7 +77,6 @@ class Searching:
         self._embeddings = embeddings
         self._turns = turns
         self._offload = offload
-        self._now = now
         self._degraded = degraded
         self._check_model = check_model
         self.nearest = Nearest(store, offload)
@@ -133,7 +130,7 @@ class Searching:
 
         It is written once a minute, so that most searches only read.
         """
-        since = self._now() - USED_EVERY
+        since = self._store.clock.now() - USED_EVERY
         if used := [store.id for store in stores if store.last_active_at <= since]:
             await self._known.write(vector_stores.use, tenant, used)
 

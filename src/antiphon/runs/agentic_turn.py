@@ -20,7 +20,6 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.content import Item, OutputText
 from antiphon.protocol.items.messages import Compaction, CompactionTrigger, InputItem, Message
-from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.call_rules import CALLS, open_calls
 from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.auxiliary_calls import summary_of
@@ -41,7 +40,7 @@ from antiphon.runs.steps import (
     Steps,
 )
 from antiphon.runs.tool_policy import Approved, ToolPolicy
-from antiphon.runs.turn import Turn, added
+from antiphon.runs.turn import Turn
 from antiphon.tools.registry import Toolset
 from antiphon.translation.files import UnreadFile
 from antiphon.translation.hosted_call import HostedCall
@@ -79,7 +78,7 @@ class AgenticTurn(Turn):
         super().__init__(builder)
         resume = plan.resume
         checkpoint = resume.checkpoint if resume else Checkpoint()
-        self._before = checkpoint.usage
+        self.earlier = checkpoint.usage
         self._remaining = resume.remaining if resume else None
         self._created = created
         toolset = plan.tools or Toolset()
@@ -95,11 +94,6 @@ class AgenticTurn(Turn):
         )
         self._searches = 0
         self.steps = self._decide()
-
-    @property
-    def usage(self) -> Usage | None:
-        """See `Turn.usage`."""
-        return added(self._before, self.own_usage)
 
     def is_late(self) -> None:
         """Handle the end of the time limit for server-side tools."""

@@ -18,11 +18,9 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.storage.operations import responses
 from antiphon.storage.store import Store
-from antiphon.translation.to_chat_completions.reuse import Fingerprint, same_parts
+from antiphon.translation.to_chat_completions.reuse import Fingerprint, compare
+from antiphon.translation.to_chat_completions.tokens import BYTES_PER_TOKEN
 from antiphon.upstream.backend_state import ModelTarget
-
-BYTES_PER_TOKEN = 4
-"""Bytes of a prompt for each token, if the backend reports no tokens."""
 
 NOT_FOUND = {"type": "comparison_response_not_found"}
 UNAVAILABLE = {"type": "unavailable"}
@@ -77,17 +75,15 @@ async def diagnose(
         return NOT_FOUND
     other = msgspec.json.decode(stored.body)
     is_other_model = other.get("model") != response.model
-    before = memory.find(tenant, target, [f"{tenant}\0{other_id}"]) if memory is not None else None
+    before = memory.of_response(tenant, target, other_id) if memory is not None else None
     if prompt is None or (before is None and not is_other_model):
         return UNAVAILABLE
-    size = sum(prompt.sizes)
-    same = same_parts(before, prompt) if before is not None else 0
-    if before is not None and same == len(before.sizes):
+    compared = compare(before, prompt) if before is not None else None
+    if compared is not None and compared.is_continued:
         return {"type": "cache_hit"}
-    tokens = (
-        usage.input_tokens if usage is not None and usage.input_tokens else size // BYTES_PER_TOKEN
-    )
-    reusable = tokens * sum(prompt.sizes[:same]) // max(size, 1)
+    reported = usage.input_tokens if usage is not None else 0
+    tokens = reported or sum(prompt.sizes) // BYTES_PER_TOKEN
+    reusable = compared.reusable(tokens) if compared is not None else 0
     return {
         "type": "cache_miss",
         "reason": _reason(other, msgspec.to_builtins(response), plan),

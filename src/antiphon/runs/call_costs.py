@@ -58,6 +58,13 @@ class CallCosts(Struct):
             cost,
         )
 
+    def counted(self, reported: Usage | None) -> Usage:
+        """Return all tokens of a response: `reported` for it, those of descriptions, and an
+        estimate for calls without a report.
+        """
+        usage = added(reported, self.described)
+        return added(usage, self._guessed() if self.unreported else None) or Usage()
+
     def _guessed(self) -> Usage:
         stated = [item for one in self.unreported for item in one.stated()]
         return Usage(

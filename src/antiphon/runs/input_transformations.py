@@ -20,6 +20,9 @@ from antiphon.translation.to_chat_completions.reasoning import (
 )
 from antiphon.upstream.backend_state import ModelTarget
 
+_WITH_CALLS = frozenset[type]({*CALLS, *RETOLD})
+"""Items of a turn that has called tools."""
+
 
 class Replay(Struct, frozen=True):
     """How reasoning went back to the model: the target, the API by which it was called,
@@ -45,7 +48,7 @@ def input_transformations(
     Sealed reasoning counts as used if the model receives its text, even if another backend's
     signatures are dropped.
     """
-    sealed = [item for item in items if isinstance(item, Reasoning) and item.encrypted_content]
+    sealed = [item for item in items if type(item) is Reasoning and item.encrypted_content]
     if not sealed:
         return None
     behind = set() if replay.api == "responses" else _behind(conversation, replay)
@@ -74,12 +77,12 @@ def _behind(conversation: Sequence[InputItem], replay: Replay) -> set[str]:
     with_calls = set[int]()
     turns = dict[str, int]()
     for item in conversation:
-        if isinstance(item, Message):
-            turn += item.role == "user"
-        elif isinstance(item, Reasoning):
-            turns[str(item.id)] = turn
-        elif type(item) in CALLS or type(item) in RETOLD:
+        if type(item) in _WITH_CALLS:
             with_calls.add(turn)
+        elif type(item) is Reasoning:
+            turns[str(item.id)] = turn
+        elif isinstance(item, Message):
+            turn += item.role == "user"
     dialect = replay.target.dialect
     context = replay.context
     silent = {

@@ -159,10 +159,11 @@ class ModelCaller:
         self._observers = parts.observers
         self._models = parts.models
         self._vision = parts.vision
-        self._costs = CallCosts()
+        self.costs = CallCosts()
+        """What the calls cost besides the turn's count."""
         self._request = plan.request
         tenant = plan.context.tenant
-        self._chain = f"{tenant}\0{plan.response.id}"
+        self._chain = f"{tenant}\0{plan.response.id}"  # `chain_of`, without the call
         """The name of this response's chain for later responses."""
         self._prompts = parts.prompts
         self._prompt: Fingerprint | None = None
@@ -308,7 +309,7 @@ class ModelCaller:
         from antiphon.runs.image_descriptions import with_descriptions  # noqa: PLC0415 - few settings name a model for images
 
         try:
-            return await with_descriptions(step, self._plan, vision, self._models, self._costs)
+            return await with_descriptions(step, self._plan, vision, self._models, self.costs)
         except AntiphonError as error:
             self._turn.failed(error)
             return None
@@ -352,11 +353,11 @@ class ModelCaller:
             if upstream is not None:
                 await upstream.close()
             elif call is not None and call.error is None:
-                self._costs.unreported.append(Unreported(call.body))
+                self.costs.unreported.append(Unreported(call.body))
 
     def spent(self) -> SpentTokens:
         """Return the tokens used: as reported, else estimated from the texts."""
-        return self._costs.spent(self._turn.own_usage, self._route.target)
+        return self.costs.spent(self._turn.own_usage, self._route.target)
 
     def _note_tools(self, record: ResponseRecord, api: Api, header: str | None) -> None:
         """Note which tools are omitted: here, or by another Antiphon as the backend,
@@ -478,10 +479,10 @@ class ModelCaller:
             ending.usage = estimated(stream.upstream.record.body, written)
         if ending.usage is not None:
             if stream.upstream.target.prices is not None:
-                self._costs.cost += cost_of(stream.upstream.target, ending.usage)
+                self.costs.cost += cost_of(stream.upstream.target, ending.usage)
         elif refused is None:  # a refusal costs no tokens
             stated = partial(stream.writer.between, stream.before, stream.writer.newest)
-            self._costs.unreported.append(Unreported(stream.upstream.record.body, stated))
+            self.costs.unreported.append(Unreported(stream.upstream.record.body, stated))
         return ending
 
     # Failures.

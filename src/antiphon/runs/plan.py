@@ -100,6 +100,8 @@ class RunPlan(Struct, frozen=True):
     """Only the prompt cache of the backend is filled: no output is generated."""
     diagnoses: bool = False
     """The prompt is compared with that of another response (`comparison_response_id`)."""
+    is_compared: bool = False
+    """A client of another API compares the prompt with others, or others with it."""
     call_ids: frozenset[str] = frozenset()
     """The ids of the calls in the conversation: new calls must not repeat them."""
     containers: Mapping[Kind, str] = {}

@@ -45,7 +45,8 @@ from antiphon.translation.to_chat_completions.prefix import ModelConversation
 from antiphon.translation.to_chat_completions.request import normalise_input
 from antiphon.translation.writer import View
 from antiphon.upstream.candidates import Candidates
-from antiphon.upstream.router import Route, chains_of, with_continuation
+from antiphon.upstream.chains import chains_of, with_continuation
+from antiphon.upstream.router import Route
 
 CALLED = frozenset(CALLS)
 NO_IDS = frozenset[str]()
@@ -196,10 +197,12 @@ def _plan_of(
     """
     # Parameters that are not in the API, which only some backends accept.
     refuses_seals = parts.rules.strict_seals
+    is_compared = False
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
         if isinstance(request, TranslatedRequest):
             refuses_seals = False
+            is_compared = request.is_compared
             # A cached answer does not say at which sequence it ended.
             uses_cache = uses_cache and not request.stop
     items = context.items
@@ -258,6 +261,7 @@ def _plan_of(
         is_stream=bool(request.stream),
         warms=warms,
         diagnoses=diagnoses,
+        is_compared=is_compared,
         call_ids=NO_IDS if CALLED.isdisjoint(items.kinds) else call_ids(items),
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from antiphon.sharing.recent import Recent
 from antiphon.translation.to_chat_completions.reuse import Fingerprint
 from antiphon.upstream.backend_state import ModelTarget
+from antiphon.upstream.chains import chain_of
 
 MOST_BYTES = 16 * 1024 * 1024
 """Maximum bytes of all fingerprints; about 10,000 sessions of 100 messages each."""
@@ -28,6 +29,10 @@ class PromptMemory:
         """Return the newest prompt of the first of these chains that is known."""
         found = (self._known.find(tenant, _key(target, chain)) for chain in chains)
         return next((prompt for prompt in found if prompt is not None), None)
+
+    def of_response(self, tenant: str, target: ModelTarget, response_id: str) -> Fingerprint | None:
+        """Return the prompt of a response, if it is known."""
+        return self.find(tenant, target, [chain_of(tenant, response_id)])
 
     def put(
         self, tenant: str, target: ModelTarget, chains: Iterable[str], prompt: Fingerprint

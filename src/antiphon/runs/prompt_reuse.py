@@ -12,6 +12,7 @@ from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.sharing.offload import Offload
 from antiphon.translation.to_chat_completions.reuse import Fingerprint, fingerprint, reuse
 from antiphon.upstream.backend_state import ModelTarget
+from antiphon.upstream.chains import chain_of
 
 CHANGED = (
     "The backend '%s' could reuse %.0f %% of the prompt: %s differs from the prompt of the "
@@ -23,7 +24,7 @@ async def prompt_of(
     step: CallModel | AuxiliaryCall, plan: RunPlan, offload: Offload
 ) -> Fingerprint | None:
     """Return the fingerprint of a prompt that is sent, None if no later turn can continue it."""
-    is_continued = plan.chains or plan.recorder is not None or plan.diagnoses
+    is_continued = plan.chains or plan.recorder is not None or plan.diagnoses or plan.is_compared
     if (
         step.api != "chat"
         or (isinstance(step, AuxiliaryCall) and not plan.warms)
@@ -50,7 +51,7 @@ def compare(
     for later responses.
     """
     tenant = plan.context.tenant
-    former = f"{tenant}\0{plan.request.previous_response_id}"
+    former = chain_of(tenant, plan.request.previous_response_id or "")
     lasting = [
         name for name in plan.chains if name != former
     ]  # several responses can follow the previous one

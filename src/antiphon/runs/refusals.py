@@ -12,10 +12,17 @@ from weakref import proxy
 
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.items.messages import InputItem
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import CreateResponse, TranslatedRequest
 from antiphon.runs.simplified import Simplified, own_parameters, plainest, tested
 from antiphon.translation.dialects.dialect import NEXT_LESSON, Api
 from antiphon.translation.dialects.differences import REJECTED
+from antiphon.translation.dialects.output_limits import (
+    OUTPUT_LESSON,
+    WINDOW_LESSON,
+    is_unsupported,
+    stated_limit,
+    stated_window,
+)
 from antiphon.translation.dialects.plainest import omit
 from antiphon.translation.from_chat.failed_generation import UNPARSED
 from antiphon.translation.learned import (
@@ -25,10 +32,13 @@ from antiphon.translation.learned import (
     refused_parameter,
     refused_schema,
     refused_types,
+    spoken,
 )
 from antiphon.translation.to_chat_completions.adjustments import EFFORT, OMITTED
+from antiphon.translation.to_chat_completions.foreign import output_cap
 from antiphon.translation.to_chat_completions.marks import Token, beginning_of
 from antiphon.translation.to_chat_completions.request import EFFORT_PARAMETERS, Body
+from antiphon.translation.to_chat_completions.tokens import request_tokens
 from antiphon.translation.to_responses.plainest import simplify
 from antiphon.translation.to_responses.request import RENAMES, extras, refused_field
 from antiphon.upstream.backend_errors import is_overflow, read_failure, too_long
@@ -36,7 +46,9 @@ from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.lessons import EVERYONE, NOTHING
 
 MOST = 8
-"""Rejected parameters of one response; a backend that rejects more has another problem."""
+"""Rejected parameters and limits of one response; a backend that rejects more has another
+problem.
+"""
 
 UNOPENED = "invalid_encrypted_content"
 """Error code for reasoning that a backend did not seal, or can no longer open
@@ -181,6 +193,8 @@ class Refusals:
         if (first := self.first) is not None:
             raise first
         if is_overflow(error):
+            if self._learns_window(status, body):
+                return
             if not builder.shortens_next():
                 raise error
             return
@@ -188,6 +202,8 @@ class Refusals:
             self.is_without_blobs = True
             return
         if self._learns_schema(status, body) or self._repeats(error):
+            return
+        if self._learns_limit(status, error, body):
             return
         name = self._refused_name(status, body)
         if name is None and self._falls_back(status, body):
@@ -240,6 +256,50 @@ class Refusals:
         return builder.api == "responses" and any(
             "encrypted_content" in item for item in builder.body["input"]
         )
+
+    def _rejected_limit(self, status: int) -> int | None:
+        """Return the limit of the output of a request of another API, if it was rejected."""
+        builder = self._builder
+        if status not in REJECTED or not isinstance(builder.request, TranslatedRequest):
+            return None
+        return output_cap(builder.body)
+
+    def _learns_limit(self, status: int, error: AntiphonError, body: bytes) -> bool:
+        """Return whether a request of another API is sent again with a lower limit of its output:
+        its client names that of another model.
+        """
+        builder = self._builder
+        cap = self._rejected_limit(status)
+        if cap is None or is_unsupported(spoken(body)):
+            return False
+        words = own_words(body, builder.body)
+        limit = stated_limit(words, cap)
+        tenant = EVERYONE
+        if limit is None:  # a number that may be from the request says nothing about others
+            limit = stated_limit(error.message, cap)
+            tenant = builder.tenant
+        if limit is None or self._count >= MOST:
+            return False
+        self._count += 1
+        builder.target.learn(f"{OUTPUT_LESSON}{limit}", words, tenant)
+        return True
+
+    def _learns_window(self, status: int, body: bytes) -> bool:
+        """Return whether a request is sent again because its prompt fits the window, and only the
+        limit of its output does not. Without it, the client would compact a short conversation.
+        """
+        builder = self._builder
+        cap = self._rejected_limit(status)
+        if cap is None:
+            return False
+        words = own_words(body, builder.body)
+        window = stated_window(words, cap, request_tokens(builder.body))
+        lesson = f"{WINDOW_LESSON}{window}"
+        if window is None or lesson in self.lessons() or self._count >= MOST:
+            return False
+        self._count += 1
+        builder.target.learn(lesson, words)
+        return True
 
     def _learns_schema(self, status: int, body: bytes) -> bool:
         """Return whether a schema error teaches what to omit; without a lesson, services report it

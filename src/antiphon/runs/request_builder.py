@@ -16,8 +16,13 @@ from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import Api
+from antiphon.translation.dialects.output_limits import (
+    WINDOW_LESSON,
+    learned_limit,
+    listed_limit,
+)
 from antiphon.translation.files import NONE_READ
-from antiphon.translation.to_chat_completions.adjustments import CHOICE
+from antiphon.translation.to_chat_completions.adjustments import CHOICE, OMITTED
 from antiphon.translation.to_chat_completions.cut_prompts import is_longer
 from antiphon.translation.to_chat_completions.foreign import continue_text, limit_output
 from antiphon.translation.to_chat_completions.marks import Token
@@ -176,7 +181,7 @@ class RequestBuilder:
         if defaults is not None:
             defaults.fill(self.body, request, refused)
         if isinstance(request, TranslatedRequest):
-            self._complete(request)
+            adjusted += self._complete(request, refused)
         if refused:
             adjusted += self.refused().adapt(request, items, refused)
         if self._is_plain:
@@ -219,27 +224,38 @@ class RequestBuilder:
         self.body["model"] = target.model
         if target.defaults is not None:
             target.defaults.fill(self.body, request, refused, "responses")
+        adjusted = []
         if isinstance(request, TranslatedRequest):
-            self._complete(request)
-        adjusted = self.refused().adapt(request, items, refused) if refused else ()
+            adjusted += self._complete(request, refused)
+        if refused:
+            adjusted += self.refused().adapt(request, items, refused)
         return BuiltRequest(self.body, Toolbox(), None, "responses", adjusted=adjusted)
 
-    def _complete(self, request: TranslatedRequest) -> None:
-        """Add what a request has that was made in another API.
+    def _complete(self, request: TranslatedRequest, refused: frozenset[str]) -> list[str]:
+        """Add what a request has that was made in another API; return the names of what is omitted.
 
         An answer that a stop sequence can end is streamed, so that its backend ends too.
         """
         body = self.body
+        omitted = []
         for name, value in request.optional.items():
             if self.target.accepts((name,)):
                 body.setdefault(name, value)
+            elif name in OMITTED:
+                omitted.append(OMITTED[name])
         if request.stop and not self._is_plain:
             body["stream"] = True
         target = self.target
-        if (window := context_window(target.state, target.model, target.name)) is not None:
-            limit_output(body, window)
+        window = context_window(target.state, target.model, target.name)
+        learned = None
+        if refused:
+            learned = learned_limit(refused)
+            if (stated := learned_limit(refused, WINDOW_LESSON)) is not None:
+                window = min(window or stated, stated)
+        limit_output(body, window, learned, listed_limit(target.state.listed(target.model)))
         if request.is_prefilled:
             continue_text(body, self.target.dialect if self.api == "chat" else None)
+        return omitted
 
     def fitted(self, built: BuiltRequest, build: Callable[[], BuiltRequest]) -> BuiltRequest:
         """Return a request to a model with a known window, shortened and built again until it

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.spending import SpentTokens
+from antiphon.access.spending import SpentTokens, cost_of
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
 from antiphon.history.encoding import store_item
@@ -20,6 +20,7 @@ from antiphon.protocol.response import Response
 from antiphon.recording.facts import ResponseOrigin, facts_of
 from antiphon.recording.persistence import Recorder
 from antiphon.runs.agentic_turn import AgenticTurn
+from antiphon.runs.failures import failure_of, log_failure
 from antiphon.runs.parts import RunParts
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
@@ -32,6 +33,7 @@ from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
 from antiphon.translation.stop_sequences import StopSequences
+from antiphon.translation.to_chat_completions.reuse import Fingerprint
 from antiphon.translation.tool_mapping.offering import NOTHING
 from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
@@ -127,6 +129,11 @@ class Run(StepLoop):
         return (self._cache.target if self._cache else None) or self.plan.route.target
 
     @property
+    def prompt(self) -> Fingerprint | None:
+        """The prompt that was sent last, if prompts are compared."""
+        return self._requesting.prompt
+
+    @property
     def stop_sequence(self) -> str | None:
         """The stop sequence of the request before which the text ended."""
         return self._writer.stopped_by
@@ -160,6 +167,10 @@ class Run(StepLoop):
         if not self._start():
             self._writer.keepalive()
         return self._drain()
+
+    def remaining_events(self) -> list[Event]:
+        """Return the events that were not read, of a response that ended early."""
+        return self._writer.take()
 
     def append_event(self, event: Event) -> list[Event]:
         """Add an event of the client that requested the response to its stream; return the events
@@ -242,6 +253,13 @@ class Run(StepLoop):
                 raise error
         finally:
             del error  # the raised error refers to this frame, and so to all of the request
+
+    def _note_failure(self, error: Exception) -> None:
+        """Record the error that the client receives instead of a response."""
+        self.record.failure = failure_of(error)
+        # Any other is a fault, which `reportable` logs; a stop has a reason of its own.
+        if isinstance(error, AntiphonError) and self.stop_cause is None:
+            log_failure(error)
 
     async def _end(self, step: FinishRun | None) -> list[Event]:
         """Store the response, then emit its end: as the turn decided, unless it has failed."""
@@ -365,6 +383,8 @@ class Run(StepLoop):
         record = self.record
         response = self._writer.response
         stop = self.stop_cause
+        if self._writer.error is not None and record.failure is None and stop is None:
+            log_failure(self._writer.error)
         status = "refused" if response.status == "in_progress" else response.status
         record.response = response
         record.outcome = (
@@ -410,12 +430,27 @@ class Run(StepLoop):
         record.target = self.target
         if self._cache is not None:
             record.cache = self.cache
-        cost = None if record.target.prices is None else self.spent().cost
         writer = self._writer
-        now = self._parts.now()
+        costs = self._requesting.costs
+        usage = writer.response.usage
+        if usage is None or costs.unreported or costs.described is not None:
+            usage = costs.counted(self._turn.usage)
         return facts_of(
-            origin, writer.response, self.context.input, now, record, cost, writer.moments
+            origin,
+            writer.response,
+            self.context.input,
+            self._parts.now(),
+            record,
+            usage,
+            None if record.target.prices is None else self._cost(record.target),
+            writer.moments,
+            is_estimated=costs.unreported != [],
         )
+
+    def _cost(self, target: ModelTarget) -> int:
+        """Return the cost of the response; `spent` has that of this attempt."""
+        earlier = self._turn.earlier
+        return self.spent().cost + (cost_of(target, earlier) if earlier else 0)
 
     @property
     def _misses_facts(self) -> bool:

@@ -110,7 +110,7 @@ class ServerSteps:
         """Perform the turn's decision, if it awaits nothing."""
         match step:
             case EmitItem(item):
-                use = ToolUse(self._record, "tool_search", "datastore")
+                use = ToolUse(self._record, self._record.tenant, "tool_search", "datastore")
                 for hand_over in self._observers.used:
                     hand_over(use)
                 item = replace(item, id=self._writer.new_id(ID_PREFIXES[type(item)]))

@@ -152,6 +152,10 @@ class StepLoop(ABC):
         """
 
     @abstractmethod
+    def _note_failure(self, error: Exception) -> None:
+        """Record the error that the client receives instead of a response."""
+
+    @abstractmethod
     async def _end(self, step: FinishRun | None) -> list[Event]:
         """Store the response, then emit its end: as the turn decided, unless it has failed."""
 
@@ -190,6 +194,9 @@ class StepLoop(ABC):
             # Not inside: if the end cannot be stored, no step has failed, and `_end`
             # knows what follows.
             await self._end(step)
+        except Exception as error:
+            self._note_failure(error)
+            raise
         finally:
             await self._close()
         return self._writer.response
@@ -240,6 +247,9 @@ class StepLoop(ABC):
                 self._fail(error)
                 step = None
             yield await self._end(step)
+        except Exception as error:
+            self._note_failure(error)
+            raise
         finally:
             await self._close()
 

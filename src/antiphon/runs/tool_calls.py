@@ -35,7 +35,7 @@ from antiphon.runs.tool_policy import Approved, sources_of
 from antiphon.runs.tool_progress import REPORTING, as_they_end, cancel
 from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
-from antiphon.tools.base import Use
+from antiphon.tools.base import HostedTool, ToolOutcome, Use
 from antiphon.tools.registry import Toolset
 from antiphon.translation.hosted_call import HostedCall, Result
 from antiphon.translation.hosted_items import IN_CONTAINERS, ApprovalRequest, begin
@@ -235,7 +235,16 @@ class ToolExecutor:
         was_provided: Callable[[str], bool],
         places: asyncio.Semaphore,
     ) -> None:
-        use = ToolUse(telemetry, one.record.name, "extension", one.call.call_id, one.record.kind)
+        record = one.record
+        use = ToolUse(
+            telemetry,
+            self._tenant,
+            record.name,
+            "extension",
+            one.call.call_id,
+            record.namespace if record.kind == "mcp" else "",
+            record.kind,
+        )
         async with self._turn_in(one.call.container_id), places:
             for hand_over in self._observers.used:
                 hand_over(use)
@@ -283,19 +292,19 @@ class ToolExecutor:
         kind = one.record.kind
         # At most once: a call with side effects that a dead worker may have sent is not repeated.
         if one.was_begun and not self._is_repeatable(one.record):
-            return _failed(kind, INTERRUPTED)
+            return result_of(failure(kind, INTERRUPTED))
         # From here on, every failure is a result: the model reads it and can react,
         # and the response continues.
         arguments = one.call.use()
         if arguments is None:
-            return _failed(kind, one.call.unreadable)
+            return result_of(failure(kind, one.call.unreadable))
         tool = one.call.offer.tool
         behind = self._toolset.of(kind)
         if tool is None or behind is None:
             # A tool that was offered before, or an invention of the model:
             # only the latter can correct itself.
             was_there = one.was_begun or one.call.offer.approval_request_id
-            return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
+            return result_of(failure(kind, NOT_HERE if was_there else NO_SUCH_TOOL))
         use = Use(
             tool,
             one.record.name,
@@ -315,24 +324,12 @@ class ToolExecutor:
                 report=partial(self._report, one.call),
                 is_stored=self._recorder is not None,
             )
-        try:
-            async with asyncio.timeout_at(self._until):
-                outcome = await behind.run(use)
-        except TimeoutError:
-            return _failed(kind, TOO_LATE)
-        except Exception as error:
-            reportable(error)  # logs it; the response continues
-            return _failed(kind, BROKEN)
+        outcome = await executed(behind, kind, use, self._until)
         # The numbers by which a model cites grow with each result, so a number never
         # changes its meaning.
         first = len(self._sources)
         self._sources.update(outcome.sources)
-        stated = outcome.stated
-        files = outcome.files
-        cpu = outcome.cpu
-        paused = outcome.paused
-        result = Result(outcome.fields, stated, outcome.sources, first, outcome.is_failed, files)
-        return replace_fields(result, cpu=cpu, paused=paused) if cpu or paused else result
+        return result_of(outcome, first)
 
     def _before(self, call: HostedCall) -> Sequence[InputItem]:
         """Return the items before a call; images that are still being generated have
@@ -382,7 +379,20 @@ def _is_call(item: Any) -> bool:
     )
 
 
-def _failed(kind: Kind, message: str) -> Result:
+async def executed(behind: HostedTool, kind: Kind, use: Use, until: float | None) -> ToolOutcome:
+    """Execute a call, until a time of the event loop at most; every failure is a result."""
+    limit = asyncio.timeout_at(until)
+    try:
+        async with limit:
+            return await behind.run(use)
+    except Exception as error:
+        if limit.expired():
+            return failure(kind, TOO_LATE)
+        reportable(error)  # logs it; the response continues
+        return failure(kind, BROKEN)
+
+
+def failure(kind: Kind, message: str) -> ToolOutcome:
     """Return a result that is an error (specification section 5, MCP errors)."""
     fields: dict[str, Any] = {}
     if kind == "mcp":
@@ -393,4 +403,14 @@ def _failed(kind: Kind, message: str) -> Result:
         }
     elif kind == "image_generation":
         fields["error"] = {"type": "server_error", "message": message}
-    return Result(fields, f"Error: {message}", is_failed=True)
+    return ToolOutcome(f"Error: {message}", fields, is_failed=True)
+
+
+def result_of(outcome: ToolOutcome, first: int = 0) -> Result:
+    """Return what the item of a call shows, after this many sources that can be cited."""
+    return Result(
+        *(outcome.fields, outcome.stated, outcome.sources, first, outcome.is_failed),
+        files=outcome.files,
+        cpu=outcome.cpu,
+        paused=outcome.paused,
+    )

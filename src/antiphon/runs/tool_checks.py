@@ -88,6 +88,27 @@ async def check_stores(
         await parts.toolset.check_stores(tools, tenant)
 
 
+async def check_queued(
+    parts: RunParts,
+    request: CreateResponse,
+    items: Sequence[InputItem],
+    target: ModelTarget,
+    tenant: str,
+) -> Sequence[str]:
+    """Check the tools of a request that runs later, and create its containers; return the types of
+    tools that are omitted.
+
+    Raises `ClientError` for what a request in the foreground would be refused.
+    """
+    ignored = checked_tools(parts, request, items, target)
+    await check_stores(parts, request, items, target, tenant)
+    if runs_code(parts, request, items):
+        from antiphon.runs.containers import containers_of  # noqa: PLC0415 - few requests run code
+
+        await containers_of(parts, request, items, target, tenant)
+    return ignored
+
+
 async def with_containers(parts: RunParts, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools.
 

@@ -41,6 +41,9 @@ class Turn:
     Call `next`, perform it, report the outcome, until `FinishRun`.
     """
 
+    earlier: Usage | None = None
+    """The tokens that were reported for earlier attempts."""
+
     def __init__(self, builder: RequestBuilder) -> None:
         self.builder = builder
         """Has the target; it changes after the first one failed before its first byte."""
@@ -60,7 +63,8 @@ class Turn:
     @property
     def usage(self) -> Usage | None:
         """The tokens reported for the response, including earlier attempts."""
-        return self.own_usage
+        own = self.own_usage
+        return own if self.earlier is None else added(self.earlier, own)  # without a call
 
     @property
     def own_usage(self) -> Usage | None:
@@ -91,7 +95,7 @@ class Turn:
         if self.builder.demands_call and self._owes_call(ending):
             self.steps = self._finish_called()
             return next(self.steps)
-        usage = ending.usage if self._usage is None else added(self._usage, ending.usage)
+        usage = added(self._usage, ending.usage)
         self._usage = usage
         self._result = None
         return FinishRun(ending if usage is ending.usage else replace(ending, usage=usage))

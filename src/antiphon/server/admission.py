@@ -233,17 +233,19 @@ async def acquire(
 
 
 async def reserve(
-    gateway: Gateway, http: HttpRequest, body: bytes, prefix: str
+    gateway: Gateway, http: HttpRequest, body: bytes, object_id: str
 ) -> RequestIdentity | Reply:
-    """Return the ticket of a request with an `Idempotency-Key`; the stored reply to an answered
-    one.
+    """Return the ticket of a request with an `Idempotency-Key`, which creates the object with this
+    id; the stored reply to an answered one.
 
     If the request fails, its key is released, so that a retry runs.
     """
     key = http.headers[IDEMPOTENCY_HEADER].decode("latin-1")
     check_key(key)
     async with DisconnectWatch(http.receive):
-        found = await gateway.idempotency.admit(http.tenant, key, http.scope["path"], body, prefix)
+        found = await gateway.idempotency.admit(
+            http.tenant, key, http.scope["path"], body, object_id
+        )
     if isinstance(found, RequestIdentity):
         await http.cleanup.enter_async_context(gateway.idempotency.hold(found))
         return found

@@ -26,6 +26,7 @@ from antiphon.gateway.chat import (
     frame,
     unanswerable,
 )
+from antiphon.ids import response_id_of
 from antiphon.protocol.events import Event, ResponseFailedEvent
 from antiphon.protocol.response import Response
 from antiphon.server.admission import CACHE_HEADER, with_cache
@@ -40,6 +41,7 @@ from antiphon.server.reply import (
     run_headers,
 )
 from antiphon.server.request import HttpRequest
+from antiphon.telemetry.context import current
 
 CHAT = (b"antiphon-chat", b"run")
 """The header that reports that a chat completion was answered as a response."""
@@ -47,7 +49,8 @@ CHAT = (b"antiphon-chat", b"run")
 STREAM = {"content-type": "text/event-stream; charset=utf-8"}
 PLAIN = {"content-type": "application/json"}
 
-Batch = Sequence[tuple[int, Event]]
+Batch = tuple[int, Sequence[Event]]
+"""Events of an answer, with its index."""
 
 
 class ForwardedOrRun:
@@ -100,7 +103,9 @@ class ChatRun:
             raise wanted.view.named(error) from None
 
     async def _send(self, sink: ReplySink, wanted: ChatRequest) -> None:
-        runs = [await self._begin(wanted) for _ in range(wanted.view.answers)]
+        others = [self._gateway.new_id("resp") for _ in range(1, wanted.view.answers)]
+        ids = [response_id_of(current.get().request_id), *others]
+        runs = [await self._begin(wanted, response_id) for response_id in ids]
         if self._lease is not None:
             self._lease.watch(TotalUse(runs))
         completion_id = self._gateway.new_id("chatcmpl").replace("_", "-", 1)
@@ -117,13 +122,11 @@ class ChatRun:
         for run in runs:
             self._gateway.chat.remember(self._http.tenant, run.response)
 
-    async def _begin(self, wanted: ChatRequest) -> Run:
+    async def _begin(self, wanted: ChatRequest, response_id: str) -> Run:
         request: Any = wanted.request
         if self._http.uses_cache is not None or CACHE_HEADER in self._http.headers:
             request = with_cache(self._http, request)
-        identity = RequestIdentity(
-            self._http.tenant, self._gateway.new_id("resp"), size=self._size, work=self._size
-        )
+        identity = RequestIdentity(self._http.tenant, response_id, size=self._size, work=self._size)
         return await self._gateway.create(request, identity)
 
 
@@ -175,11 +178,11 @@ class _Answers:
         self.phase = Phase.STREAMING
 
     async def events(self) -> AsyncIterator[Batch]:
-        """Yield the events of all answers as they come, each with the index of its answer."""
+        """Yield the events of all answers as they come, in batches of one answer each."""
         if len(self.runs) == 1:
             async with aclosing(self.runs[0].events()) as batches:
                 async for batch in batches:
-                    yield [(0, event) for event in batch]
+                    yield 0, batch
             return
         queue: asyncio.Queue[Batch | BaseException | None] = asyncio.Queue(maxsize=1)
         tasks = [
@@ -196,7 +199,7 @@ class _Answers:
                     left -= 1
                 else:
                     yield found
-                    if any(isinstance(event, ResponseFailedEvent) for _, event in found):
+                    if any(isinstance(event, ResponseFailedEvent) for event in found[1]):
                         return  # the other answers end with it
         finally:
             for task in tasks:
@@ -209,18 +212,15 @@ class _Answers:
         try:
             async with aclosing(run.events()) as batches:
                 async for batch in batches:
-                    await queue.put([(index, event) for event in batch])
+                    await queue.put((index, batch))
             await queue.put(None)
         except Exception as error:
             await queue.put(error)
 
     def keepalive_events(self) -> Batch:
-        """See `Run.keepalive_events`."""
-        return [
-            (index, event)
-            for index, run in enumerate(self.runs)
-            for event in run.keepalive_events()
-        ]
+        """See `Run.keepalive_events`: those of an answer that is not over."""
+        index = next((index for index, run in enumerate(self.runs) if not run.is_over), 0)
+        return index, self.runs[index].keepalive_events()
 
 
 class _ChunkStream(EventStream):
@@ -239,7 +239,10 @@ class _ChunkStream(EventStream):
         ]
 
     async def _send_events(self, batch: Any, *, more_body: bool = True) -> None:
-        body = b"".join(self._encoders[index].encode(event) for index, event in batch)
+        body = b""
+        if batch:
+            index, events = batch
+            body = self._encoders[index].encode(events)
         if not more_body:
             body += self._end()
         if not body and more_body:

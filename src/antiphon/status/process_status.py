@@ -9,7 +9,7 @@ from antiphon.history.bounds import Bounds
 from antiphon.sharing.resources import SharedResources
 from antiphon.status.code_status import CodeStatus
 from antiphon.status.status import Status, profiles_of, status_of, together
-from antiphon.status.storage_status import running_containers, storage_status
+from antiphon.status.storage_status import agents_status, running_containers, storage_status
 from antiphon.status.upkeep import Upkeep
 from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
@@ -61,7 +61,8 @@ class ProcessStatus:
         code = status.code and replace(
             status.code, containers=await running_containers(self._store)
         )
-        return replace(status, storage=storage, code=code)
+        agents = await agents_status(self._store)
+        return replace(status, storage=storage, code=code, agents=agents)
 
     def profiles(self) -> list[dict[str, Any]]:
         """Return the known facts about each model at each backend."""

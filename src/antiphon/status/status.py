@@ -9,6 +9,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from antiphon.sharing.scheduler import SchedulerUsage
+from antiphon.status.agent_status import AgentsStatus
 from antiphon.status.code_status import CodeStatus, code_together
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.registry import ModelRegistry
@@ -69,6 +70,10 @@ class BackendStatus(Struct, kw_only=True, rename={"requested": "asked"}):
     """Why its models could not be listed at the last poll; empty if they were."""
     last_error: str
     last_error_ago: float | None
+    checked_ago: float | None = None
+    """Seconds since its models were last queried; None before that."""
+    next_check: float | None = None
+    """Seconds until they are queried next; None if the backends are not polled."""
     lessons: list[LessonStatus] = []
     """What its refusals taught, the oldest first."""
 
@@ -125,6 +130,8 @@ class Status(Struct, kw_only=True):
     """None if the store did not answer."""
     code: CodeStatus | None = None
     """The sandbox that runs code; None if the settings name none."""
+    agents: AgentsStatus | None = None
+    """The agents of all workers of the store; None without agents, or if it did not answer."""
 
 
 def status_of(
@@ -143,7 +150,7 @@ def status_of(
     now = models.clock()
     return Status(
         responses_in_flight=responses_in_flight,
-        backends=[_backend(state, now) for state in models.backends],
+        backends=[_backend(state, now, models.next_poll) for state in models.backends],
         shared=[_resource(name, usage) for name, usage in shared.items()],
         clock_skew=clock_skew,
         purge_held=purge_held,
@@ -206,7 +213,7 @@ def _summed(known: Sequence[ResourceStatus]) -> ResourceStatus:
     )
 
 
-def _backend(backend: BackendState, now: float) -> BackendStatus:
+def _backend(backend: BackendState, now: float, next_poll: float | None) -> BackendStatus:
     health = backend.health
     loaded = backend.load.loaded
     usage = backend.slots.usage
@@ -232,6 +239,8 @@ def _backend(backend: BackendState, now: float) -> BackendStatus:
         error=backend.error,
         last_error=health.last_error,
         last_error_ago=now - health.last_error_at if health.last_error else None,
+        checked_ago=None if backend.checked_at is None else now - backend.checked_at,
+        next_check=None if next_poll is None else max(0.0, next_poll - now),
         lessons=[
             LessonStatus(model, one.name, one.tenant, one.stated, one.learned_at)
             for model, lessons in backend.lessons.items()
@@ -269,11 +278,17 @@ def _together(known: Sequence[BackendStatus]) -> BackendStatus:
         error=min((one.error for one in known), key=len),
         last_error=newest.last_error,
         last_error_ago=newest.last_error_ago,
+        checked_ago=_soonest(one.checked_ago for one in known),
+        next_check=_soonest(one.next_check for one in known),
         lessons=sorted(
             {lesson for one in known for lesson in one.lessons},
             key=lambda lesson: lesson.learned_at,
         ),
     )
+
+
+def _soonest(times: Iterable[float | None]) -> float | None:
+    return min((time for time in times if time is not None), default=None)
 
 
 def _agreed(healths: Iterable[Health]) -> Health:

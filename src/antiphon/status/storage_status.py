@@ -6,8 +6,9 @@ import asyncio
 
 from antiphon.errors import StoreError
 from antiphon.history.bounds import Bounds
+from antiphon.status.agent_status import AgentsStatus, agents_of
 from antiphon.status.status import StorageStatus, TenantStorage
-from antiphon.storage.operations import container_counts, sizes
+from antiphon.storage.operations import container_counts, leases, sizes
 from antiphon.storage.store import Store
 
 LARGEST = 10
@@ -43,3 +44,13 @@ async def running_containers(store: Store) -> int | None:
             return await store.read(container_counts.running)
     except (StoreError, TimeoutError):
         return None
+
+
+async def agents_status(store: Store) -> AgentsStatus | None:
+    """Return the agents; None without agents, or if the store does not answer in time."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            load = await store.read(leases.agent_load)
+    except (StoreError, TimeoutError):
+        return None
+    return agents_of(load)

@@ -7,3 +7,6 @@ JOBS = "jobs"
 
 INGESTIONS = "ingestions"
 """A file waits for ingestion, or loses its worker."""
+
+LESSONS = "lessons"
+"""A lesson about a model was stored or deleted."""

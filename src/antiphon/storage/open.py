@@ -19,6 +19,18 @@ class Schema(NamedTuple):
     """The newest schema that this Antiphon knows."""
 
 
+def is_in_memory(url: str) -> bool:
+    """Return whether the store at this URL exists only in the process that opens it.
+
+    Raises `ConfigError` if the URL is not valid.
+    """
+    if url.partition(":")[0] != "sqlite":
+        return False
+    from antiphon.storage.sqlite.file import path_of  # noqa: PLC0415 - only for SQLite
+
+    return path_of(url) is None
+
+
 def creates_file(url: str) -> bool:
     """Return whether opening the store at this URL creates a file.
 

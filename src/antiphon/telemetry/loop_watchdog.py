@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 
 from antiphon.errors import log
 
@@ -27,6 +28,16 @@ DEEPEST = 12
 """Frames of the stack in the log, the innermost ones."""
 
 
+Blame = Callable[[FrameType], str]
+"""Returns who blocks the loop, for the log, by the innermost frame of its thread; empty if unknown.
+"""
+
+
+def nothing_known(_: FrameType) -> str:
+    """Return no name: the stack shows the code of a server."""
+    return ""
+
+
 class LoopWatchdog:
     """Measures the running loop from `start` to `close`.
 
@@ -34,9 +45,15 @@ class LoopWatchdog:
     """
 
     def __init__(
-        self, observe: Callable[[float], None], *, every: float = EVERY, long: float = LONG
+        self,
+        observe: Callable[[float], None],
+        blame: Blame = nothing_known,
+        *,
+        every: float = EVERY,
+        long: float = LONG,
     ) -> None:
         self._observe = observe
+        self._blame = blame
         self._every = every
         self._long = long
         self._ended = threading.Event()
@@ -83,9 +100,9 @@ class LoopWatchdog:
         if stack is not None and self._took and requested - self._logged >= LOG_EVERY:
             self._logged = requested
             log.warning(
-                "The event loop was blocked for %.2f s; every client waited. It was in:\n%s",
+                "The event loop was blocked for %.2f s%s; every client waited. It was in:\n%s",
                 self._took,
-                stack,
+                *stack,
             )
 
     def _answer(self, requested: float) -> None:
@@ -94,8 +111,9 @@ class LoopWatchdog:
         self._answered.set()
         self._observe(self._took)
 
-    def _stack(self) -> str:
+    def _stack(self) -> tuple[str, str]:
+        """Return who blocks the loop, and its stack."""
         frame = sys._current_frames().get(self._loop_thread)
-        return (
-            "".join(traceback.format_stack(frame)[-DEEPEST:]) if frame is not None else "(no stack)"
-        )
+        if frame is None:
+            return "", "(no stack)"
+        return self._blame(frame), "".join(traceback.format_stack(frame)[-DEEPEST:])

@@ -121,6 +121,26 @@ class Measures:
         self.tenant_code_seconds = Counter(
             "antiphon_tenant_code_seconds", "The same by tenant.", "tenant", "kind"
         )
+        self.agent_runs = Counter(
+            "antiphon_agent_runs",
+            "Attempts of agents that have ended, by the status of the response.",
+            *("agent", "end"),
+        )
+        self.agent_attempts = Counter(
+            "antiphon_agent_attempts",
+            "Attempts of agents: first, resumed after a stop, or takeover after a crash.",
+            *("agent", "kind"),
+        )
+        self.agent_steps = Counter(
+            "antiphon_agent_steps",
+            "Steps that agents requested: done, failed, or recorded by an earlier attempt.",
+            *("agent", "state"),
+        )
+        self.agent_wait = Histogram(
+            "antiphon_agent_wait_seconds",
+            "Time from the creation of an agent's response to its first attempt.",
+            "agent",
+        )
         self.websockets = Gauge("antiphon_websocket_connections", "Open WebSocket connections.")
 
     def all(self) -> list[Metric]:

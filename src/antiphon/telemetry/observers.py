@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from antiphon.errors import AntiphonError
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.response import Response
+from antiphon.protocol.response import Response, ResponseError
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.wire import Finish
 from antiphon.translation.writer import Note
@@ -28,7 +28,9 @@ class Span(Struct, eq=False):
 
     kind: Literal["call", "tool"]
     name: str
-    """The name of the backend, as clients see it, or of the tool."""
+    """The name of the backend, as clients see it, or of the tool, with that of its MCP server:
+    `tracker.search`.
+    """
     began: float
     first: float | None = None
     """When the first byte of the answer arrived."""
@@ -78,6 +80,8 @@ class ResponseRecord(Struct, eq=False):
     """Its tenant; empty without an API key."""
     spans: list[Span] = []
     """Its model and tool calls, in order; empty if it is not timed."""
+    failure: ResponseError | None = None
+    """The error that the client received instead of the response; None if it received none."""
     outcome: str = ""
     """Its final status, `queued` if another worker runs it, `refused` if the client received an
     error instead.
@@ -113,11 +117,15 @@ class ObservedCall(Struct, eq=False):
 class ToolUse(Struct, eq=False):
     """One call of a server-side tool."""
 
-    record: ResponseRecord
+    record: ResponseRecord | None
+    """The response of the model that called it; None if an agent did."""
+    tenant: str
     name: str
     kind: str
     """`function`, `extension` or `datastore`, in the terms of the conventions for traces."""
     call_id: str | None = None
+    server: str = ""
+    """The label of its MCP server; empty for any other tool."""
     hosted: Kind | None = None
     """Which hosted tool of the API it is, if any."""
     is_over: bool = False
@@ -132,12 +140,41 @@ class ToolUse(Struct, eq=False):
     """Its span in the timeline of the response, if that is recorded."""
 
 
+class AgentAttempt(Struct, eq=False):
+    """One attempt of an agent to compute a response."""
+
+    agent: str
+    response_id: str
+    number: int
+    """1 for the first."""
+    is_takeover: bool
+    """Whether the worker of an earlier attempt died."""
+    waited: float
+    """Seconds since the response was created."""
+    end: str = ""
+    """The final status of the response; `left` if another process continues it."""
+
+
+class StepUse(Struct, eq=False):
+    """One step that the handler of an agent requests."""
+
+    attempt: AgentAttempt
+    name: str
+    key: str
+    is_once: bool
+    is_recorded: bool
+    """Whether its result is that of an earlier attempt."""
+    error: str = ""
+    """The type of the error that it raised; empty if it raised none."""
+
+
 class Observer:
     """Receives every response that this process runs. Each method returns at once and never raises.
 
     The order for one response: `queued` if it runs in the background; `began`; for each model call
     `requested`, `spoke` once its first byte has arrived, and `answered`; for each server-side tool
-    call `used` and `returned`; then `ended`.
+    call `used` and `returned`; then `ended`. For the response of an agent: `agent_began`, for each
+    step `step_began` and `step_ended`, then `agent_ended`.
     """
 
     def queued(self, response_id: str) -> None:
@@ -161,6 +198,18 @@ class Observer:
     def returned(self, use: ToolUse) -> None:
         """The tool has ended."""
 
+    def agent_began(self, attempt: AgentAttempt) -> None:
+        """An attempt of an agent begins, in the task that runs it."""
+
+    def step_began(self, use: StepUse) -> None:
+        """A step begins, in the task that runs it, or its result is read."""
+
+    def step_ended(self, use: StepUse) -> None:
+        """The step has ended, in the same task."""
+
+    def agent_ended(self, attempt: AgentAttempt) -> None:
+        """The attempt has ended."""
+
     def ended(self, record: ResponseRecord) -> None:
         """The response has ended."""
 
@@ -179,6 +228,10 @@ class Observers:
         self.used: tuple[Callable[[ToolUse], None], ...] = ()
         self.returned: tuple[Callable[[ToolUse], None], ...] = ()
         self.ended: tuple[Callable[[ResponseRecord], None], ...] = ()
+        self.agent_began: tuple[Callable[[AgentAttempt], None], ...] = ()
+        self.step_began: tuple[Callable[[StepUse], None], ...] = ()
+        self.step_ended: tuple[Callable[[StepUse], None], ...] = ()
+        self.agent_ended: tuple[Callable[[AgentAttempt], None], ...] = ()
 
     def add(self, observer: Observer) -> None:
         """Add this one too, from now on."""

@@ -5,10 +5,12 @@ common.
 from collections.abc import Callable, Sized
 
 from antiphon.sharing.resources import SharedResources
+from antiphon.status.agent_status import agents_of
 from antiphon.status.code_status import CodeStatus
 from antiphon.status.upkeep import Upkeep
-from antiphon.storage.operations import container_counts, jobs
+from antiphon.storage.operations import container_counts, jobs, leases
 from antiphon.storage.store import Store
+from antiphon.telemetry.agents import agent_metrics
 from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Family, ObservedNumbers, families
 from antiphon.telemetry.metrics import Measures, known
@@ -60,6 +62,7 @@ class Scrape:
         """
         waiting = await self._store.read(jobs.backlog, self._lead)
         containers = await self._store.read(container_counts.running)
+        agents = agents_of(await self._store.read(leases.agent_load))
         queued = "Background responses in the queue."
         deliveries = "Webhooks in the outbox."
         deferred = "Background responses in the queue that can wait for idle slots."
@@ -88,6 +91,7 @@ class Scrape:
                     running,
                     poll_once=lambda: {(): float(containers)},
                 ),
+                *agent_metrics(agents),
             ]
         )
 

@@ -20,7 +20,7 @@ class TenantMetrics(Observer):
     def returned(self, use: ToolUse) -> None:
         """See `Observer.returned`."""
         if use.cpu or use.paused:
-            tenant = self._label(use.record.tenant)
+            tenant = self._label(use.tenant)
             self.measures.tenant_code_seconds.add(tenant, "cpu", by=use.cpu)
             self.measures.tenant_code_seconds.add(tenant, "paused", by=use.paused)
 

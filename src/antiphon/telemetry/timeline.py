@@ -4,6 +4,7 @@ it.
 
 import time
 
+from antiphon.errors import AntiphonError, BackendError
 from antiphon.telemetry.observers import ObservedCall, Observer, Span, ToolUse
 
 
@@ -34,13 +35,15 @@ class Timeline(Observer):
         if call.span is not None:
             call.span.ended = time.monotonic()
             if call.error is not None:
-                call.span.error = call.error.code or str(call.error.status)
+                call.span.error = _kind(call.error)
                 call.span.message = call.error.message
 
     def used(self, use: ToolUse) -> None:
         """See `Observer.used`."""
-        use.span = span = Span("tool", use.name, time.monotonic())
-        use.record.spans.append(span)
+        if use.record is not None:
+            name = f"{use.server}.{use.name}" if use.server else use.name
+            use.span = span = Span("tool", name, time.monotonic())
+            use.record.spans.append(span)
 
     def returned(self, use: ToolUse) -> None:
         """See `Observer.returned`."""
@@ -48,3 +51,9 @@ class Timeline(Observer):
             use.span.ended = time.monotonic()
             if use.error is not None:
                 use.span.error = use.error.code or "failed"
+
+
+def _kind(error: AntiphonError) -> str:
+    """Return the code of an error, or the status with which a backend rejected the request."""
+    is_rejection = isinstance(error, BackendError) and error.status < 500
+    return str(error.status) if is_rejection or not error.code else error.code

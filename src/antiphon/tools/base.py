@@ -51,7 +51,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolOutcome:
     """The outcome of a call."""
 
     stated: str | Sequence[InputText | InputImage]
@@ -98,7 +98,7 @@ class HostedTool(Protocol):
         """
         ...
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """Execute one call. Every failure is an outcome, in bounded time; only a cancellation is
         raised.
         """

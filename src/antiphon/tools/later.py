@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, ShellTool, Tool
 from antiphon.sharing.lazy import Lazy
-from antiphon.tools.base import ContainerTools, FileSearches, HostedTool, ToolResult, Use
+from antiphon.tools.base import ContainerTools, FileSearches, HostedTool, ToolOutcome, Use
 
 Built = TypeVar("Built", bound=HostedTool)
 
@@ -20,7 +20,7 @@ class HostedToolLater(Generic[Built]):
         """See `HostedTool.check`."""
         self._tool.get().check(tool, path)
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """See `HostedTool.run`."""
         return await self._tool.get().run(use)
 

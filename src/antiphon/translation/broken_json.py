@@ -85,7 +85,7 @@ def repaired(text: str) -> dict[str, Any] | None:
             value = _object(
                 repairer.repair_json(provided, ensure_ascii=False, skip_json_loads=True)
             )
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, AssertionError):  # it asserts that keys are strings
             continue
         if value is not None and _has_one_reading(text, value) and _is_certain(text, value):
             return value

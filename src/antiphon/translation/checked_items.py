@@ -22,8 +22,9 @@ from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.broken_json import REPAIRER, continued, repaired
 from antiphon.translation.items import StreamingMessage
 from antiphon.translation.json_guard import JsonGuard
+from antiphon.translation.stop_sequences import StopWatch
 from antiphon.translation.tool_items import StreamingCall, read_object
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import GrowingText, ResponseWriter
 
 REPAIRING = (REPAIRER, JUDGE)
 """The modules that a repair needs."""
@@ -157,7 +158,8 @@ class TextCheck(Struct, frozen=True):
 class CheckedMessage(StreamingMessage):
     """The message of an answer that must match a schema.
 
-    A refusal, or text next to calls, is not checked.
+    A refusal, or text next to calls, is not checked; nor is text that a stop sequence has cut,
+    because that can be anywhere in it.
     """
 
     kind = "text"
@@ -166,6 +168,7 @@ class CheckedMessage(StreamingMessage):
     def __init__(self, writer: ResponseWriter, sources: Sources | None, check: TextCheck) -> None:
         super().__init__(writer, sources)
         self._check: TextCheck | None = check
+        self._watch = StopWatch(writer.stops) if writer.stops is not None else None
         self._retained: list[str] = []
         self._buffered_logprobs: list[dict[str, Any]] = []
         self.is_reported = not check.holds
@@ -185,11 +188,33 @@ class CheckedMessage(StreamingMessage):
 
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """See `StreamingMessage.add_text`."""
+        if self._watch is None:
+            self._add(delta, logprobs)
+            return
+        if text := self._watch.feed(delta):
+            self._add(text)
+        if self._watch.found is not None:
+            self._writer.stopped_by = self._watch.found
+            self._check = None
+
+    def _add(self, text: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         if self.is_reported:
-            super().add_text(delta, logprobs)
+            super().add_text(text, logprobs)
+            if self._watch is not None:
+                self.steady = None
         else:
-            self._retained.append(delta)
+            self._retained.append(text)
             self._buffered_logprobs += logprobs or []
+
+    def _release_rest(self) -> None:
+        """Add the text that could have been the beginning of a stop sequence."""
+        if self._watch is not None and (rest := self._watch.flush()):
+            self._add(rest)
+
+    def _emit_annotations(self, text: GrowingText, *, is_over: bool = False) -> None:
+        super()._emit_annotations(text, is_over=is_over)
+        if self._watch is not None:
+            self.steady = None
 
     @property
     def pieces(self) -> list[str]:
@@ -198,6 +223,7 @@ class CheckedMessage(StreamingMessage):
 
     def add_refusal(self, delta: str) -> None:
         """See `StreamingMessage.add_refusal`."""
+        self._release_rest()
         self.release()
         super().add_refusal(delta)
 
@@ -213,6 +239,7 @@ class CheckedMessage(StreamingMessage):
 
     def close(self, status: Status) -> "StreamingMessage | None":
         """See `StreamingMessage.close`."""
+        self._release_rest()
         text = self.text = "".join(self._retained or (self._text.pieces if self._text else ()))
         self.misfit = (
             self._check.misfit(text) if self._check is not None and status == "completed" else ""

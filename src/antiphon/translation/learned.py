@@ -135,6 +135,9 @@ RUN = 10
 _DUMP = re.compile(r"[\[{]\s*[{\"']")
 """The beginning of a value that a server shows."""
 
+_CUT = re.compile(r"\s[!-~]*\Z|[\d.,]+\Z")
+"""The last word of a text, or the number at its end."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -192,7 +195,7 @@ def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
     is omitted.
     """
     texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
-    text = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
+    text = _beginning(_DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0])
     text = _CONTROL.sub(" ", text).encode("utf-8", "replace").decode()
     provided = msgspec.json.encode(
         [value for name, value in sent.items() if name not in _WITHOUT_CONTENT]
@@ -215,6 +218,13 @@ def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
         stored = f"{stored}{text[place:first]}…"
         place = last
     return stored + text[place:]
+
+
+def _beginning(text: str) -> str:
+    """Return as much of a text as is kept: a part of a number is another number."""
+    if len(text) <= LONGEST_WORDS:
+        return text
+    return _CUT.sub("", text[: LONGEST_WORDS + 1])[:LONGEST_WORDS]
 
 
 def is_credible(status: int, words: str, lesson: str, sent: Mapping[str, Any]) -> bool:

@@ -33,7 +33,8 @@ def stored_signature(call: Any) -> str | None:
     """Return the sealed signature that a call of one of these types has outside of its fields, None
     without one.
     """
-    blob: str | None = call.__dict__.get("sealed")
+    # `__dict__` would create a dict for each call that has none.
+    blob: str | None = getattr(call, "sealed", None)
     return blob
 
 

@@ -59,7 +59,7 @@ class StopWatch(Struct):
         return text[:end]
 
     def flush(self) -> str:
-        """Return what was begin back: the text is over."""
+        """Return what could have been the beginning of a sequence: the text is over."""
         retained = self._retained
         self._retained = ""
         return retained

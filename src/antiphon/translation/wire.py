@@ -335,6 +335,8 @@ class AnswerReader:
                     count = self._stream.read_run(events, place)
                     self.chunks += count
                     place += count
+                    if place < len(events) and self._stream.is_over:
+                        break
             if self._done or self._stream.is_over:
                 self.is_over = True
         except BackendError as error:

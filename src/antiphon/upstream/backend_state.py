@@ -121,6 +121,10 @@ class BackendState:
         """The backend through Anthropic's Messages API, if it is used."""
         self.models: list[dict[str, Any]] = []
         """The models that it listed last."""
+        self._listed: dict[str, Mapping[str, Any]] = {}
+        """Its entries for the models that `listed` has searched for, by the names that it uses
+        itself.
+        """
         self.stated: Mapping[str, ModelProfile] = {}
         """What it reports about its models without a probe, by the names that it uses itself."""
         self.stated_for: object = None
@@ -145,6 +149,8 @@ class BackendState:
         """Why its models could not be listed, worded for the operator; empty if they were."""
         self.public_error = self.error
         """The same, worded for clients."""
+        self.checked_at: float | None = None
+        """When its models were last queried, by the registry's clock; None before that."""
         self.is_reached = False
         """Whether it answered HTTP at the last poll, even with an error."""
         self.requested = 0
@@ -193,6 +199,7 @@ class BackendState:
             self.speaks_natively = speaks_natively
         if models is not None:
             self.models = models
+            self._listed = {}
         if stated is not None:
             self.stated = stated
         if measured is not None:
@@ -258,7 +265,11 @@ class BackendState:
         """Return the object of a model in the list of models, by the backend's name; empty if it
         is not there.
         """
-        return next((one for one in self.models if is_listed(model, [str(one.get("id"))])), {})
+        found = self._listed.get(model)
+        if found is None:
+            entries = (one for one in self.models if is_listed(model, [str(one.get("id"))]))
+            found = self._listed[model] = next(entries, {})
+        return found
 
     def configured_window(self, model: str) -> int | None:
         """Return the window that the operator configured for a model, by the backend's name of

@@ -13,8 +13,8 @@ from antiphon.translation.from_messages_api.errors import chat_rejection, messag
 from antiphon.translation.to_chat_completions.tokens import COUNTING
 from antiphon.translation.to_messages_api.form import MessagesForm, after_rejection, form_of
 from antiphon.translation.to_messages_api.request import count_request, messages_request
-from antiphon.upstream.backend import Backend, Listing, Reply
-from antiphon.upstream.native import by_size, once, read_error, refusal, translated
+from antiphon.upstream.backend import Backend, Reply
+from antiphon.upstream.native import NativeBackend, by_size, once, read_error, refusal, translated
 
 CHAT = "/chat/completions"
 MESSAGES = "/messages"
@@ -30,7 +30,7 @@ MOST_TRIES = 6
 """Requests for one answer: a backend that rejects more forms has another problem."""
 
 
-class MessagesBackend:
+class MessagesBackend(NativeBackend):
     """The Messages API of a server, as a Chat Completions backend.
 
     All paths but `CHAT` and `COUNTING`, and the list of models, go to `backend`, the same server by
@@ -40,9 +40,7 @@ class MessagesBackend:
     """
 
     def __init__(self, backend: Backend, listed: Callable[[str], Mapping[str, Any]]) -> None:
-        self.name = backend.name
-        self.url = backend.url
-        self.backend = backend
+        super().__init__(backend)
         self._listed = listed
         self._forms: dict[str, MessagesForm] = {}
         """The forms that rejections taught, by the names of models."""
@@ -52,18 +50,6 @@ class MessagesBackend:
         if path == CHAT:
             return await self._chat(body)
         return await (self._counted(body) if path == COUNTING else self.backend.post(path, body))
-
-    async def get(self, path: str) -> Reply:
-        """See `Backend.get`."""
-        return await self.backend.get(path)
-
-    async def list_models(self) -> Listing:
-        """See `Backend.list_models`."""
-        return await self.backend.list_models()
-
-    async def close(self) -> None:
-        """See `Backend.close`."""
-        await self.backend.close()
 
     async def _chat(self, body: bytes) -> Reply:
         """Call the model; send the request in another form while the backend rejects the form."""

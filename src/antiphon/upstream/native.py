@@ -3,14 +3,14 @@ Completions, while it arrives.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import ParamSpec, Protocol, TypeVar
 
 import msgspec
 
 from antiphon.errors import BackendError
 from antiphon.sizes import LARGE
-from antiphon.upstream.backend import Reply
+from antiphon.upstream.backend import Backend, Listing, Reply
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,14 +29,41 @@ async def by_size(size: int, function: Callable[P, T], *args: P.args, **kwargs: 
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
+class NativeBackend:
+    """A server with an API of its own, as a Chat Completions backend.
+
+    `post` of a subclass translates. The rest goes to `backend`, the same server by its base URL.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.name = backend.name
+        self.url = backend.url
+        self.backend = backend
+
+    async def get(self, path: str) -> Reply:
+        """See `Backend.get`."""
+        return await self.backend.get(path)
+
+    async def list_models(self) -> Listing:
+        """See `Backend.list_models`."""
+        return await self.backend.list_models()
+
+    async def close(self) -> None:
+        """See `Backend.close`."""
+        await self.backend.close()
+
+
 class AnswerTranslator(Protocol):
     """Translates the bytes of one answer into those of Chat Completions."""
 
-    def feed(self, data: bytes) -> bytes:
-        """Add bytes of a stream; return the events that they complete."""
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Add bytes of a stream; yield the events that they complete.
 
-    def finish(self) -> bytes:
-        """End the stream; return its last events."""
+        Raises `BackendError` for those that cannot be read, after the events before them.
+        """
+
+    def finish(self) -> Iterator[bytes]:
+        """End the stream; yield its last events. Raises as `feed`."""
 
     def whole(self, data: bytes) -> bytes:
         """Return a non-streamed answer as a completion."""
@@ -104,7 +131,21 @@ async def _body(
         yield answer.whole(await reply.read())
         return
     async for part in reply.body:
-        if events := answer.feed(part):
+        for events in _together(answer.feed(part)):
             yield events
-    if events := answer.finish():
+    for events in _together(answer.finish()):
         yield events
+
+
+def _together(events: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the events of one read in one piece, also those before an error; then raise that."""
+    found: list[bytes] = []
+    failure: BackendError | None = None
+    try:
+        found.extend(events)
+    except BackendError as error:
+        failure = error
+    if found:
+        yield b"".join(found)
+    if failure is not None:
+        raise failure

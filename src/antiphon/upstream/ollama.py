@@ -26,8 +26,16 @@ from antiphon.translation.ollama.request import (
     requested_window,
 )
 from antiphon.translation.to_chat_completions.cut_prompts import is_longer
-from antiphon.upstream.backend import Backend, Listing, Reply
-from antiphon.upstream.native import MAX_ERROR, by_size, once, read_error, refusal, translated
+from antiphon.upstream.backend import Backend, Reply
+from antiphon.upstream.native import (
+    MAX_ERROR,
+    NativeBackend,
+    by_size,
+    once,
+    read_error,
+    refusal,
+    translated,
+)
 
 SHOW = "/../api/show"
 PS = "/../api/ps"
@@ -68,7 +76,7 @@ class _ChatRequest(Struct, frozen=True):
     """Tokens of a window that fits it and its answer, without thinking."""
 
 
-class OllamaBackend:
+class OllamaBackend(NativeBackend):
     """The native API of an Ollama server, as a Chat Completions backend at the path `CHAT`.
 
     All other paths, and the list of models, go to `backend`, the same server by its base URL.
@@ -86,9 +94,7 @@ class OllamaBackend:
         window_of: Callable[[str], int | None],
         reported: Callable[[str], int],
     ) -> None:
-        self.name = backend.name
-        self.url = backend.url
-        self.backend = backend
+        super().__init__(backend)
         self._num_ctx = num_ctx
         self._keep_alive = keep_alive
         self._window_of = window_of
@@ -114,18 +120,6 @@ class OllamaBackend:
         answer.
         """
         return await self._chat(body) if path == CHAT else await self.backend.post(path, body)
-
-    async def get(self, path: str) -> Reply:
-        """See `Backend.get`."""
-        return await self.backend.get(path)
-
-    async def list_models(self) -> Listing:
-        """See `Backend.list_models`."""
-        return await self.backend.list_models()
-
-    async def close(self) -> None:
-        """See `Backend.close`."""
-        await self.backend.close()
 
     async def _chat(self, body: bytes) -> Reply:
         """Call the model; retry with a larger window while the server reports that the prompt does

@@ -32,7 +32,8 @@ class Poll(Periodic):
         """Poll once: query the models and the load of every backend, in parallel."""
         await self._registry.refresh()
         self._log_changes()
-        await asyncio.gather(*map(_update_load, self._registry.backends))
+        await asyncio.gather(*map(update_load, self._registry.backends))
+        self._registry.next_poll = self._registry.clock() + self._interval
 
     def _log_changes(self) -> None:
         """Log which backends became unavailable and which recovered since the last poll.
@@ -52,7 +53,8 @@ class Poll(Periodic):
         self._removed = removed
 
 
-async def _update_load(state: BackendState) -> None:
+async def update_load(state: BackendState) -> None:
+    """Query the load of a backend, if its family reports it."""
     state.load = await _report(state) if state.dialect.name in REPORTS else NO_REPORT
 
 

@@ -84,6 +84,8 @@ class ModelRegistry:
         self.backends: list[BackendState] = []
         self.known: dict[str, Candidates] = {}
         """The results of `candidates`, by the model's name; dropped whenever a backend changes."""
+        self.next_poll: float | None = None
+        """When the backends are polled next, by `clock`; None if they are not polled."""
         self.assign(backends, dialects, options, fallback)
         self._refreshes = 0
         self._seen: list[BackendState] = []
@@ -134,7 +136,7 @@ class ModelRegistry:
             backends = self.backends
             if self._refreshes != before and self._seen is backends:
                 return
-            await asyncio.gather(*map(self._poll, backends))
+            await asyncio.gather(*map(self.poll, backends))
             self._refreshes += 1
             self._seen = backends
             if backends is self.backends:
@@ -212,7 +214,7 @@ class ModelRegistry:
         ]
         return [state.profile_of(called, name) for state, called in serving]
 
-    async def _poll(self, state: BackendState) -> None:
+    async def poll(self, state: BackendState) -> None:
         """List a backend's models; not while it is busy if it accepts one request at a time: its
         list can wait.
 
@@ -236,10 +238,11 @@ class ModelRegistry:
             listing = await backend.list_models()
         except BackendError as error:
             if state.backend is backend:
-                self._missed(state, error)
+                self.missed(state, error)
             return
         if state.backend is not backend:
             return
+        state.checked_at = self.clock()
         state.health.seen()
         state.error = ""
         state.public_error = ""
@@ -279,8 +282,9 @@ class ModelRegistry:
         if stated:
             log.info(NO_TOOLS, listed["id"], state.name)
 
-    def _missed(self, state: BackendState, error: BackendError) -> None:
+    def missed(self, state: BackendState, error: BackendError) -> None:
         """Record that a backend's models could not be listed."""
+        state.checked_at = self.clock()
         state.error = str(error)
         state.public_error = error.message
         state.is_reached = error.status != UNREACHED

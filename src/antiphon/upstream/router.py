@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from antiphon.errors import AntiphonError, log
-from antiphon.protocol.requests import CreateResponse
 from antiphon.sharing.scheduler import NoRoomError, deferred
 from antiphon.upstream.backend_errors import overloaded
 from antiphon.upstream.backend_state import BackendState, ModelTarget
@@ -399,28 +398,3 @@ class Route:
         if pause is None:
             return overloaded(target.state.slots.expected_wait)
         return paused(pause.error, pause.requested - self._router.registry.clock())
-
-
-CONTINUATION = "continuation\0"
-"""Precedes a `continuation_id`, which is the client's own text, so that it equals no other name of
-a chain.
-"""
-
-
-def chains_of(request: CreateResponse, tenant: str) -> list[str]:
-    """Return the chains to which a request belongs, the most specific first."""
-    named = (request.previous_response_id, request.conversation_id, request.prompt_cache_key)
-    return [f"{tenant}\0{name}" for name in named if isinstance(name, str) and name]
-
-
-def with_continuation(chains: Sequence[str], request: CreateResponse, tenant: str) -> Sequence[str]:
-    """Return the chains by which a backend is preferred: those of the request, and its
-    `continuation_id`.
-
-    Requests that continue each other have no history in common, so their prompts are never
-    compared.
-    """
-    options = request.background_options
-    if options is None or not options.continuation_id:
-        return chains
-    return [*chains, f"{tenant}\0{CONTINUATION}{options.continuation_id}"]

@@ -14,6 +14,8 @@ import pytest
 
 from antiphon.cli import diagnosis
 from antiphon.cli.launching import server as launched
+from antiphon.storage.open import open_store
+from antiphon.storage.operations import leases
 from tests.support.cli import antiphon, serving
 from tests.support.raw_http import received, speaking
 from tests.support.replay import ReplayBackend
@@ -154,6 +156,22 @@ async def test_a_model_that_no_backend_lists_is_a_problem(
     text = "`vision` names the model 'lava', which no backend lists. Did you mean 'llava'?"
     assert found["backends"][1]["text"] == text
     assert found["backends"][1]["advice"]
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+async def test_an_agent_with_the_name_of_a_model_is_a_problem(
+    tmp_path: Path, backend: ReplayBackend, is_running: bool
+) -> None:
+    backend.models = [{"id": "refunds"}]
+    write(tmp_path, backend.url, above="" if is_running else 'agents = ["refunds"]')
+    if is_running:
+        store = await open_store(f"sqlite://{tmp_path}/a.db", is_written=True)
+        await store.write(leases.beat_with_agents, "worker", '[{"name":"refunds"}]')
+        await store.close()
+    code, found = await findings(tmp_path)
+
+    assert code == 1
+    assert "has the name of an agent" in found["backends"][1]["text"]
 
 
 @pytest.mark.wide

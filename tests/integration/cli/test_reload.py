@@ -10,8 +10,9 @@ import aiohttp
 import pytest
 
 from tests.support.cli import Serving, serving
-from tests.support.reload import BODY, answering_backend, requesting, spoil, until_all_answer, write
+from tests.support.reload import BODY, answering_backend, spoil, until_all_answer, write
 from tests.support.replay import Answer, ReplayBackend, echo, text
+from tests.support.workers import requesting
 
 
 @asynccontextmanager

@@ -12,9 +12,11 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from antiphon.cli.status import FOLDED, WHOLE, view_of
+from antiphon.status.agent_status import agents_of
 from antiphon.status.code_status import CodeStatus
 from antiphon.status.status import Status, status_of, together
 from antiphon.storage.open import open_store
+from antiphon.storage.records.agents import AgentLoad, AgentOffer, AgentQueue
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.upstream.backend_state import PromptCounts
 from tests.support.cli import antiphon, serving
@@ -279,6 +281,27 @@ def test_containers_kernels_and_calls_of_all_workers_are_displayed() -> None:
 def test_a_broken_sandbox_is_displayed_with_its_remedy() -> None:
     displayed = printed(code_of(problem="bwrap is not installed. Install the package bubblewrap."))
     assert "'bubblewrap' does not work. bwrap is not " in displayed
+
+
+def test_agents_queues_and_workers_are_displayed() -> None:
+    load = AgentLoad(
+        {"host:7": [AgentOffer("refunds", "2", places=16), AgentOffer("write", places=16)]},
+        {"refunds": AgentQueue(3, 40), "away": AgentQueue(1, 5)},
+        [("host:7", "refunds", 2), ("host:7", "write", 1)],
+    )
+    status = together([status_of(scripted_parts()[0].models, 0, {})])
+    displayed = printed(replace(status, agents=agents_of(load)))
+
+    rows = [[*filter(None, map(str.strip, line.split("│")))] for line in displayed.splitlines()]
+    assert ["away", "0", "0", "1", "5.0 s"] in rows
+    assert ["refunds", "2", "1", "2", "3", "40.0 s"] in rows
+    assert ["write", "1", "1", "1", "0"] in rows
+    assert ["host:7", "refunds, write", "3 of 16"] in rows
+
+
+def test_without_agents_they_are_not_mentioned() -> None:
+    assert agents_of(AgentLoad({}, {}, [])) is None
+    assert "agent" not in printed(together([status_of(scripted_parts()[0].models, 0, {})]))
 
 
 def test_without_a_sandbox_code_is_not_mentioned() -> None:

@@ -6,11 +6,13 @@ import pytest
 import pytest_asyncio
 
 from antiphon.config import Settings
+from antiphon.testing.verify_agent import verify_agent
 from antiphon.upstream.demo.weak import WeakDemoBackend
 from antiphon_verify.areas import REQUIREMENTS
 from antiphon_verify.choice import chosen
 from antiphon_verify.judging import Plan, judge
 from antiphon_verify.report import Report
+from tests.integration.agents.test_front import known
 from tests.support.code import problem
 from tests.support.server import serve
 from tests.support.small_web import small_web
@@ -24,8 +26,9 @@ IN_A_SANDBOX = {
 } - {"responses:hosted:code-container"}
 """What needs a sandbox: it is not offered where bubblewrap does not work."""
 
-LACKING = {"chat:parameters:n"}
-"""What it says that it lacks elsewhere: `demo` gives one choice, and calls functions only."""
+LACKING = {"chat:parameters:n", "chat:conversion:custom", "chat:conversion:functions"}
+"""What it says that it lacks elsewhere: `demo` gives one choice, and calls functions
+only, and none in their legacy form."""
 
 UNSHOWN = {
     *(
@@ -55,8 +58,8 @@ BY_CHANCE = {
 }
 """What is shown only if `demo` is cancelled, or steered, before it has answered."""
 
-UNSHOWN_RULES = {"command", "error", "failed", "image", "mcp"}
-"""First words of the rules that no stream shows, such as those of a request for approval."""
+UNSHOWN_RULES = {"command", "failed", "image"}
+"""First words of the rules that no stream shows, such as those of a partial image."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -68,7 +71,10 @@ async def report() -> AsyncIterator[Report]:
             code_sandbox="bubblewrap",
             images_model="demo",
         )
-        async with serve(WeakDemoBackend(), settings=settings, has_tools=True) as server:
+        async with serve(
+            WeakDemoBackend(), settings=settings, has_tools=True, agents=[verify_agent]
+        ) as server:
+            await known(server, verify_agent.name)
             yield await judge(Plan(base_url=server.url, model="demo", requirements=chosen()))
 
 

@@ -128,6 +128,7 @@ LACKS = {
     "responses:objects:presence-penalty": "it leaves it out",
     "responses:stream:obfuscation": "it sends none",
     "responses:echo": "it tells back what it was given, defaults left out",
+    "chat:conversion": "it says what it is told, whatever it is sent",
     "chat:answer": "it leaves out keys that are null",
     "chat:images:file-url": "it looks at nothing",
     "transport:http": "it stumbles over what it cannot read",

@@ -70,6 +70,33 @@ def test_every_turn_of_an_agent_is_translated_as_if_it_was_the_first(context: st
         assert alone(sent, **more) == received
 
 
+def test_outputs_reach_the_backend_as_they_were_sent() -> None:
+    """Their JSON is copied from the request, in the first turn and in later ones."""
+    texts = ['→ \n " \\ \u2028 /' * 99, "é" * 300, "x" * 300, *["→ " * 5_000] * 15]
+    calls = [
+        {"type": "function_call", "call_id": f"call_{number}", "name": "look", "arguments": "{}"}
+        for number in range(len(texts))
+    ]
+    exchanges = [
+        [call, output(number, text)]
+        for number, (call, text) in enumerate(zip(calls, texts, strict=True))
+    ]
+    question = {"type": "message", "role": "user", "content": "Look."}
+    history: list[Any] = [question, *(item for exchange in exchanges for item in exchange)]
+    backend = ScriptedBackend([answer(99), answer(99), answer(99)])
+    with Antiphon(SETTINGS, backend=backend) as client:
+        for length in (len(history) - 4, len(history) - 2, len(history)):
+            client.responses.create(input=history[:length], **REQUEST)
+    for request in backend.requests:
+        contents = [
+            message["content"] for message in request["messages"] if message["role"] == "tool"
+        ]
+        assert contents == [
+            item["output"] for item in history[: 2 * len(contents) + 1] if "output" in item
+        ]
+        assert len(contents) >= len(texts) - 2
+
+
 def test_two_conversations_that_begin_alike_do_not_mix() -> None:
     backend = ScriptedBackend([answer(turn) for turn in (0, 9, 1, 1, 2, 2)])
     with Antiphon(SETTINGS, backend=backend) as client:

@@ -1,8 +1,11 @@
 """Processes that share a port tell each other what they have counted."""
 
+import asyncio
 from itertools import chain
 from pathlib import Path
+from socket import AF_UNIX, socket
 from tempfile import mkdtemp
+from typing import Any
 
 import pytest
 
@@ -65,6 +68,29 @@ async def test_one_that_died_is_left_out_and_its_place_is_taken(
     await successor.close()
     await one.close()
     assert left_in(folder) == []
+
+
+async def test_a_worker_is_queried_only_once_it_listens(
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, topic = counting(folder, "0", 1)
+    await one.start()
+    starting, _ = counting(folder, "1", 1)
+    listen = asyncio.start_unix_server
+
+    async def bind_and_listen_later(answer: Any, path: Path) -> asyncio.Server:
+        with socket(AF_UNIX) as bound:
+            bound.bind(str(path))
+            assert await one.others(topic) == []
+        return await listen(answer, path)
+
+    monkeypatch.setattr(asyncio, "start_unix_server", bind_and_listen_later)
+    await starting.start()
+
+    assert len(await one.others(topic)) == 1
+    assert caplog.text == ""
+    await starting.close()
+    await one.close()
 
 
 def left_in(folder: Path) -> list[Path]:

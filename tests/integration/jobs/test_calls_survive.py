@@ -24,7 +24,7 @@ from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import ToolListing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolOutcome, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
@@ -223,7 +223,7 @@ async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any
     reached = asyncio.Event()
     servers.lists["dice"] = ToolListing([{**ROLL, "annotations": hint}])
 
-    async def hang(use: Use) -> ToolResult:
+    async def hang(use: Use) -> ToolOutcome:
         reached.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -263,7 +263,7 @@ async def test_a_call_in_progress_is_continued_although_the_cache_has_an_answer_
     web = Web()
     reached = asyncio.Event()
 
-    async def hang(use: Use) -> ToolResult:
+    async def hang(use: Use) -> ToolOutcome:
         reached.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -293,7 +293,7 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     servers = Servers()
     reached = asyncio.Event()
 
-    async def hang(use: Use) -> ToolResult:
+    async def hang(use: Use) -> ToolOutcome:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -345,7 +345,7 @@ async def test_a_tool_search_next_to_a_call_is_answered_when_the_response_is_res
     servers = Servers()
     reached = asyncio.Event()
 
-    async def hang(use: Use) -> ToolResult:
+    async def hang(use: Use) -> ToolOutcome:
         reached.set()
         await asyncio.Event().wait()
         raise AssertionError

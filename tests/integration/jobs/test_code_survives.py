@@ -13,7 +13,7 @@ from antiphon.runs.tool_calls import INTERRUPTED
 from antiphon.storage.operations import jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.registry import Toolset
 from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, reported
 from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, created, printed
@@ -36,7 +36,7 @@ async def left(store: SqliteStore, notebooks: Notebooks, *answers: Any, **body: 
     """A response whose worker died while its code ran."""
     reached = asyncio.Event()
 
-    async def hang(use: Use) -> ToolResult:
+    async def hang(use: Use) -> ToolOutcome:
         reached.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -100,7 +100,7 @@ async def test_a_result_from_before_the_crash_is_stored_with_its_files(
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     notebooks = Notebooks()
     result = printed("ok") if tool is SHELL else cell("ok")
-    notebooks.answer = lambda use: ToolResult("ok", result.fields, files=[created("a.csv")])
+    notebooks.answer = lambda use: ToolOutcome("ok", result.fields, files=[created("a.csv")])
     first = worker(store, notebooks, call, stated("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
@@ -124,7 +124,7 @@ async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
     notebooks = Notebooks()
     reached = asyncio.Event()
 
-    async def run(use: Use) -> ToolResult:
+    async def run(use: Use) -> ToolOutcome:
         if use.arguments["commands"] == ["quick"]:
             return printed("done")
         reached.set()

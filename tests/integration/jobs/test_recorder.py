@@ -3,11 +3,13 @@ another.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
+from antiphon.errors import StoreError
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.jobs import recorder
@@ -15,7 +17,7 @@ from antiphon.jobs.queue import run_job
 from antiphon.storage.operations import api_keys, event_log, jobs
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget, MoneyClaim
-from antiphon.storage.records.tenants import KeyLimits
+from antiphon.storage.records.tenants import KeyLimits, UsageRecord
 from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
 from tests.support.changed_stores import replace_operation
@@ -181,3 +183,98 @@ async def test_a_response_that_was_ended_elsewhere_ends_here_with_the_next_write
     assert await status(created, response_id) == "cancelled"
     assert (created.measures.jobs.value("lost"), created.measures.jobs.value("done")) == (1, 0)
     assert working.cancelling() == 0
+
+
+async def ends_with(
+    created: Parts, finish: Callable[[Callable[..., Awaitable[Any]]], Awaitable[bool]]
+) -> list[UsageRecord]:
+    """Let the end of a job be stored by `finish`; return what is charged from now on."""
+    used: list[UsageRecord] = []
+
+    async def ended(*which: Any, **how: Any) -> bool:
+        return await finish(partial(original, *which, **how))
+
+    async def charge(uses: Sequence[UsageRecord]) -> None:
+        used.extend(uses)
+
+    original = replace_operation(created.store, jobs.finish, ended)
+    replace_operation(created.store, api_keys.charge, charge)
+    return used
+
+
+async def test_an_end_that_the_store_did_not_acknowledge_counts_as_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recorder, "TRY_AGAIN", 0.0)
+    created, model, response_id, working = await begun(taken=Reservation("key_1", tokens=60))
+    attempts: list[bool] = []
+
+    async def finish(store: Callable[..., Awaitable[Any]]) -> bool:
+        attempts.append(await store())
+        if len(attempts) == 1:
+            raise StoreError("The connection was lost.")
+        return attempts[-1]
+
+    used = await ends_with(created, finish)
+    model.send_text(*stated("Once "), done=True)
+    await until(working.done)
+    await created.jobs.meter.settle()
+
+    assert (attempts, await status(created, response_id)) == ([True, False], "completed")
+    assert (created.measures.jobs.value("lost"), created.measures.jobs.value("done")) == (0, 1)
+    assert [(one.key_id, one.requests) for one in used] == [("key_1", 1)]
+
+
+async def test_a_cancellation_that_the_store_did_not_acknowledge_counts_as_stored() -> None:
+    created, _ = scripted_parts()
+    response_id = await queue(created, taken=Reservation("key_1", tokens=60))
+
+    async def finish(store: Callable[..., Awaitable[Any]]) -> bool:
+        await store()
+        raise StoreError("The connection was lost.")
+
+    used = await ends_with(created, finish)
+    cancelled = await Gateway(created).queue.cancel("", response_id)
+    await created.jobs.meter.settle()
+
+    assert cancelled["status"] == await status(created, response_id) == "cancelled"
+    assert [(one.key_id, one.requests) for one in used] == [("key_1", 1)]
+
+
+async def test_a_cancellation_that_the_store_did_not_make_fails() -> None:
+    created, _ = scripted_parts()
+    response_id = await queue(created, taken=Reservation("key_1", tokens=60))
+
+    async def finish(store: Callable[..., Awaitable[Any]]) -> bool:
+        raise StoreError("The connection was lost.")
+
+    used = await ends_with(created, finish)
+    with pytest.raises(StoreError, match=r"The connection was lost\."):
+        await Gateway(created).queue.cancel("", response_id)
+    await created.jobs.meter.settle()
+
+    assert (await status(created, response_id), used) == ("queued", [])
+
+
+@pytest.mark.parametrize("is_acknowledged", [True, False])
+async def test_an_end_counts_as_stored_if_its_run_is_cancelled_meanwhile(
+    is_acknowledged: bool,
+) -> None:
+    """A worker cancels what it does not own any more, also because it has just ended."""
+    created, model, response_id, working = await begun(taken=Reservation("key_1", tokens=60))
+
+    async def finish(store: Callable[..., Awaitable[Any]]) -> bool:
+        working.cancel()
+        await let_others_run(1)
+        is_stored: bool = await store()
+        if not is_acknowledged:
+            raise StoreError("The connection was lost.")
+        return is_stored
+
+    used = await ends_with(created, finish)
+    model.send_text(*stated("Once "), done=True)
+    await until(working.done)
+    await created.jobs.meter.settle()
+
+    assert await status(created, response_id) == "completed"
+    assert [(one.key_id, one.requests) for one in used] == [("key_1", 1)]

@@ -16,7 +16,7 @@ from antiphon.gateway import Gateway
 from antiphon.jobs import recorder
 from antiphon.storage.operations import event_log, jobs
 from antiphon.testing import check_event_stream
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.registry import Toolset
 from tests.support.parts import scripted_parts
 from tests.support.replay import Answer, ReplayBackend, delta, sse
@@ -82,7 +82,7 @@ class Stuck:
         self.web.run = self.hang  # type: ignore[method-assign]
         server.parts.run.toolset = Toolset(mcp=self.servers, web_search=self.web)
 
-    async def hang(self, use: Use) -> ToolResult:
+    async def hang(self, use: Use) -> ToolOutcome:
         self.calls += 1
         return await asyncio.Event().wait()  # type: ignore[return-value]
 

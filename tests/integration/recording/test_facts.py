@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +18,9 @@ from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import (
     BACKGROUND,
+    ESTIMATED,
     HAS_MESSAGE,
+    OWN_ID,
     STORED,
     STREAM,
     WEBSOCKET,
@@ -27,12 +29,17 @@ from antiphon.storage.records.facts import (
     FactsQuery,
     pair_of,
 )
+from antiphon.tools.base import ToolListing
+from antiphon.tools.registry import Toolset
+from antiphon.upstream.backend import Reply
 from antiphon.upstream.http import HttpBackend
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.store.facts import new_facts
 from tests.support.changed_stores import replace_operation
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import RunningServer, serve
 from tests.support.socket import talk
+from tests.support.tools import MCP, Servers
 from tests.support.waiting import eventually, until
 
 
@@ -74,9 +81,9 @@ async def test_a_stored_response_has_facts_as_soon_as_it_has_ended(stateful: Run
         pair_of("team", "billing"),
     )
     assert (facts.input_tokens, facts.output_tokens) == (5, 1)
-    assert facts.ended is not None and facts.queued is not None and facts.first is not None
+    assert facts.ended is not None and facts.queued is not None
     assert int(before) <= facts.began <= facts.ended <= time.time() * 1000
-    assert 0 <= facts.queued <= facts.first <= facts.ended - facts.began + 1
+    assert 0 <= facts.queued <= facts.ended - facts.began + 1
     assert facts.request_bytes > 50
 
     ((kind, name, began, ended, first, error),) = await spans_of(stateful, created.id)
@@ -104,6 +111,9 @@ async def test_a_stream_and_the_response_that_follows_it_have_facts(
     newer, older = await facts_of(stateful, 2)
 
     assert (older.flags, older.input) == (STORED | STREAM, "One")
+    assert older.ended is not None and older.queued is not None and older.first is not None
+    assert 0 <= older.queued <= older.first <= older.ended - older.began + 1
+    assert newer.first is None  # its client received everything at once
     assert (newer.flags, newer.input, newer.previous_response_id) == (STORED, "Two", first.id)
 
 
@@ -154,10 +164,7 @@ async def test_a_failed_response_has_the_message_of_its_error(
     unstored = found[0]
 
     assert stored.status == unstored.status == "failed"
-    assert (stored.flags & HAS_MESSAGE, stored.output) == (
-        HAS_MESSAGE,
-        "Backend 'replay' answered with status 400.",
-    )
+    assert (stored.flags & HAS_MESSAGE, stored.output) == (HAS_MESSAGE, "No such thing.")
     assert (unstored.flags & HAS_MESSAGE, unstored.output) == (0, "")
 
 
@@ -188,9 +195,10 @@ async def test_a_background_response_is_listed_from_the_queue_to_its_end(
     go.set()
     (facts,) = await eventually(lambda: facts_of(stateful), lambda one: one[0].ended is not None)
 
-    assert (facts.status, facts.flags, facts.attempts) == ("completed", STORED | BACKGROUND, 1)
+    assert (facts.status, facts.attempts) == ("completed", 1)
+    assert facts.flags == STORED | BACKGROUND | ESTIMATED  # this backend reports no usage
     assert (facts.began, facts.input, facts.output) == (queued.began, "Hi", "Once upon a time")
-    assert facts.queued is not None and facts.first is not None and facts.queued <= facts.first
+    assert facts.queued is not None and facts.first is None
     assert [span[:2] for span in await spans_of(stateful, created.id)] == [
         ["call", "replay"],
         ["item", "message"],
@@ -223,7 +231,7 @@ async def test_a_response_over_a_websocket_is_marked(stateful: RunningServer) ->
 
     assert (facts.id, facts.flags, facts.input) == (
         created["id"],
-        STORED | STREAM | WEBSOCKET,
+        STORED | STREAM | WEBSOCKET | OWN_ID,
         "Hi",
     )
 
@@ -242,6 +250,75 @@ async def test_a_backend_that_fails_leaves_facts_with_the_error(
     assert [span[5] for span in await spans_of(stateful, facts.id)] == [
         "server_error"
     ] * facts.calls
+
+
+async def test_an_error_without_a_failed_call_is_recorded_as_its_client_received_it(
+    stateful: RunningServer,
+) -> None:
+    servers = Servers()
+    servers.lists["dice"] = ToolListing([], "Unreachable.")
+    stateful.parts.run.toolset = Toolset(mcp=servers)
+    status, reply = await stateful.post(
+        "/responses", json={"model": "m", "input": "Roll", "tools": [MCP]}
+    )
+    (facts,) = await facts_of(stateful)
+    error: Any = reply["error"]
+    assert (status, error["type"]) == (424, "external_connector_error")
+    assert (facts.status, facts.error, facts.backend) == ("failed", error["code"], "")
+    assert facts.output == error["message"]
+
+
+async def test_a_rejection_is_recorded_as_its_client_received_it(
+    stateful: RunningServer, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal = {"error": {"code": "context_length_exceeded", "message": "8192 tokens"}}
+    backend.script = lambda _: Answer([json.dumps(refusal).encode()], JSON, 400)
+    status, reply = await stateful.post("/responses", json={"model": "m", "input": "Hi"})
+    (facts,) = await facts_of(stateful)
+    error: Any = reply["error"]
+    assert (status, facts.status, facts.error) == (400, "failed", "context_length_exceeded")
+    assert (facts.error, facts.output) == (error["code"], error["message"])
+    ((*_, error_of_call),) = await spans_of(stateful, facts.id)
+    assert error_of_call == "400"
+    assert "The response failed" not in caplog.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_failure_that_is_not_the_clients_is_logged_once(
+    stateful: RunningServer, backend: ReplayBackend, caplog: pytest.LogCaptureFixture, stream: bool
+) -> None:
+    caplog.set_level("INFO")
+    backend.script = lambda _: Answer([b"{}"], JSON, 500)
+    await stateful.post("/responses", json={"model": "m", "input": "Hi", "stream": stream})
+    (facts,) = await facts_of(stateful)
+    assert (facts.status, facts.error) == ("failed", "server_error")
+    (line,) = [one for one in caplog.records if "The response failed" in one.getMessage()]
+    assert line.levelname == "INFO" and "'replay'" in line.getMessage()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_fault_of_antiphon_is_logged_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, stream: bool
+) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield sse(delta(content="Once "), done=False)
+        raise KeyError("a fault")
+
+    async def post(path: str, body: bytes) -> Reply:
+        return Reply(200, {"content-type": "text/event-stream"}, broken())
+
+    caplog.set_level("INFO")
+    backend = ScriptedBackend([], models=["m"])
+    monkeypatch.setattr(backend, "post", post)
+    async with serve(backend, facts=True) as server:
+        body = {"model": "m", "input": "Hi", "stream": stream}
+        async with server.http.post(f"{server.url}/responses", json=body) as response:
+            await response.text()
+        (facts,) = await facts_of(server)
+
+    assert (facts.status, facts.error) == ("failed", "server_error")
+    failures = [one for one in caplog.messages if "fault" in one or "failed" in one]
+    assert failures == ["A fault in Antiphon"]
 
 
 async def test_the_tools_that_were_called_are_named(
@@ -332,6 +409,34 @@ async def test_facts_that_the_store_rejects_hold_up_no_others(
 
     assert found == {one.id for one in created} - {created[1].id}
     await writer.close()
+
+
+async def test_facts_that_are_dropped_or_lost_are_reported(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = server.parts.store
+    writer = facts_writer.FactsWriter(store)
+    is_down = True
+
+    async def fail(facts: Sequence[Facts]) -> None:
+        if is_down:
+            raise StoreError("The store is busy.")
+        await put(facts)
+
+    for name, value in (("MOST_WAITING", 2), ("SOON", 0.001), ("TRY_AGAIN", 0.001)):
+        monkeypatch.setattr(facts_writer, name, value)
+    put = replace_operation(store, stored_facts.put_new, fail)
+    for _ in range(5):
+        writer.add(new_facts(tenant="acme"))
+    assert caplog.text.count("those of further responses are dropped") == 1
+    is_down = False
+    await until(lambda: "The facts of 3 responses were dropped." in caplog.text)
+
+    is_down = True
+    writer.add(new_facts(tenant="acme"))
+    await writer.close()
+    assert "The facts of 1 responses are lost" in caplog.text
+    assert "before the shutdown: The store is busy." in caplog.text
 
 
 async def test_a_backend_that_reports_any_number_of_tokens_is_counted_within_bounds(

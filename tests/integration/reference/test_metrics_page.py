@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from antiphon.telemetry.agents import agent_metrics
 from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Metric
 from antiphon.telemetry.metrics import Measures, known
@@ -57,7 +58,9 @@ def counted() -> list[Metric]:
     parts, _ = scripted_parts()
     read = known(parts.models, lambda: 0, dict)
     of_store = store_metrics(parts.store)
-    return [*Measures().all(), *of_store, *read, *code_metrics(lambda: None), *process_metrics()]
+    of_agents = agent_metrics(None)
+    code = code_metrics(lambda: None)
+    return [*Measures().all(), *of_store, *read, *of_agents, *code, *process_metrics()]
 
 
 def labels_of(query: str) -> set[str]:

@@ -1,6 +1,7 @@
 """Vector stores are searched by keywords and by vectors, through the backends of this server."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from typing import Any
@@ -68,12 +69,13 @@ class Known(Methods):
         self.models = models
         self.used: list[str] = []
         self.expired: set[str] = set()
+        self.used_at = 1
 
     async def find_vector_store(self, tenant: str, store_id: str) -> StoredVectorStore | None:
         if tenant != T or store_id not in self.models:
             return None
         is_expired = store_id in self.expired
-        used_at = 90 if store_id in self.used else 1
+        used_at = int(time.time()) if store_id in self.used else self.used_at
         return StoredVectorStore(
             store_id,
             T,
@@ -121,7 +123,6 @@ def searching(
         lambda _: embedder()[0],
         turns or FairScheduler(4, 100),
         offload,
-        lambda: 100.0,
     )
 
 
@@ -180,6 +181,20 @@ async def test_queries_and_stores_are_ranked_together_and_each_chunk_comes_once(
     assert sorted(hit.text for hit in found.hits) == ["a cat and a dog", "a dog barks"]
     assert found.queries == ("cat", "dog") and not found.failures
     assert known.used == ["vs_1", "vs_2", "vs_3"]
+
+
+async def test_a_search_counts_as_a_use_by_the_clock_of_the_store(
+    store: Store, offload: Offload
+) -> None:
+    """The clock of this process is a day behind that of the store."""
+    day = 86_400
+    store.clock.correct(-day, day)
+    known = Known(vs_1="")
+    await put(store, "vs_1", "a cat")
+    for seconds, used in ((30, []), (90, ["vs_1"])):
+        known.used_at = int(time.time()) + day - seconds
+        await searching(store, offload, known).search(requested("cat"))
+        assert known.used == used
 
 
 async def test_the_threshold_applies_once_to_the_returned_score(
@@ -358,7 +373,6 @@ async def test_a_model_that_makes_no_vectors_fails_only_searches_without_keyword
         lambda _: embedder(no_vectors)[0],
         FairScheduler(4, 9),
         offload,
-        lambda: 100.0,
     )
     found = await created.search(
         requested("cat", stores=("vs_1", "vs_2"), ranking=Ranking(text_weight=0))

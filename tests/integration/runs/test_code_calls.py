@@ -10,7 +10,7 @@ import pytest
 from antiphon.errors import ClientError
 from antiphon.gateway.parts import Parts
 from antiphon.testing import assert_event_stream, fold
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
 from tests.support.notebooks import CODE, OUTPUTS, PNG, SHELL, Notebooks, cell, created, printed
@@ -126,16 +126,16 @@ async def test_calls_in_one_container_run_in_sequence_while_other_tools_run_conc
     order: list[str] = []
     servers_ran = asyncio.Event()
 
-    async def run(use: Use) -> ToolResult:
+    async def run(use: Use) -> ToolOutcome:
         order.append(f"begin {use.arguments['code']}")
         await servers_ran.wait()
         order.append(f"end {use.arguments['code']}")
         return cell(use.arguments["code"])
 
-    async def roll(use: Use) -> ToolResult:
+    async def roll(use: Use) -> ToolOutcome:
         order.append("roll")
         servers_ran.set()
-        return ToolResult("5", {"output": "5"})
+        return ToolOutcome("5", {"output": "5"})
 
     notebooks = Notebooks()
     notebooks.answer = run
@@ -322,7 +322,7 @@ async def test_max_tool_calls_counts_code_and_commands() -> None:
 
 
 async def test_code_that_fails_in_the_sandbox_is_a_failed_call_that_the_model_reads() -> None:
-    result = ToolResult("Error: over its time.", {"outputs": []}, is_failed=True)
+    result = ToolOutcome("Error: over its time.", {"outputs": []}, is_failed=True)
     server, backend = coding(Notebooks(result), DRAW, stated("Sorry."))
     events = await stream(server, tools=[CODE])
 
@@ -400,7 +400,7 @@ async def test_a_figure_is_cited_by_the_message_behind_its_call_and_not_twice() 
 
 
 async def test_commands_make_files_that_are_cited() -> None:
-    result = ToolResult("ok", printed("ok").fields, files=[created("a.csv")])
+    result = ToolOutcome("ok", printed("ok").fields, files=[created("a.csv")])
     link = stated("[a](sandbox:/mnt/data/a.csv)")
     server, _ = coding(Notebooks(result), called("shell", '{"commands": ["x"]}'), link, link)
     first = await query(server, tools=[SHELL])
@@ -430,7 +430,7 @@ async def test_a_model_that_sees_gets_the_figure_and_any_other_a_text(
 @pytest.mark.parametrize(("tool", "call"), [(CODE, DRAW), (SHELL, called("shell", '"x"'))])
 async def test_output_of_code_does_not_count_as_provided_to_the_model(tool: Any, call: Any) -> None:
     url = "https://evil.example/?secret"
-    result = ToolResult(url, {**cell(url).fields, **printed(url).fields})
+    result = ToolOutcome(url, {**cell(url).fields, **printed(url).fields})
     server, _ = coding(
         Notebooks(result), call, called("dice__roll", json.dumps({"e": "1"})), stated("ok")
     )
@@ -451,7 +451,7 @@ async def test_every_event_is_of_a_type_of_the_openai_package(
     tool: Any, call: Any, store: bool
 ) -> None:
     files = created("fig.png", is_figure=True), created("a.csv")
-    result = ToolResult("ok", {**cell("1", figures=1).fields, **printed("1").fields}, files=files)
+    result = ToolOutcome("ok", {**cell("1", figures=1).fields, **printed("1").fields}, files=files)
     server, _ = coding(Notebooks(result), call, stated("sandbox:/mnt/data/a.csv"))
     types_of_openai = OpenAITypes()
     events = await stream(server, tools=[tool], include=OUTPUTS, store=store)

@@ -16,7 +16,7 @@ import pytest
 
 from antiphon.protocol.sources import CreatedFile
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import ToolListing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolOutcome, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from tests.support.notebooks import Notebooks
@@ -172,7 +172,7 @@ class Script:
     def _code_interpreter_call(self, item: dict[str, Any]) -> None:
         self._offer_once({"type": "code_interpreter", "container": item["container_id"]})
         self.notebooks.known.add(item["container_id"])
-        self.results.append({"result": ToolResult("ran", {"outputs": item["outputs"] or []})})
+        self.results.append({"result": ToolOutcome("ran", {"outputs": item["outputs"] or []})})
         self._call("python", json.dumps({"code": item["code"]}))
 
     def _shell_call(self, item: dict[str, Any]) -> None:
@@ -181,7 +181,7 @@ class Script:
         self._call("shell", json.dumps({"commands": item["action"]["commands"]}))
 
     def _shell_call_output(self, item: dict[str, Any]) -> None:
-        self.results.append({"result": ToolResult("ran", {"output": item["output"]})})
+        self.results.append({"result": ToolOutcome("ran", {"output": item["output"]})})
 
     def _function_call(self, item: dict[str, Any]) -> None:
         self.tools.append(
@@ -215,17 +215,17 @@ class Script:
         result = self.results[-1]["result"]
         self.results[-1]["result"] = replace(result, files=[*result.files, file])
 
-    async def _called(self, use: Use) -> ToolResult:
+    async def _called(self, use: Use) -> ToolOutcome:
         item = self.results.pop(0)
-        return ToolResult(
+        return ToolOutcome(
             "said",
             {"output": item["output"], "error": item["error"]},
             is_failed=bool(item["error"]),
         )
 
-    async def _searched(self, use: Use) -> ToolResult:
+    async def _searched(self, use: Use) -> ToolOutcome:
         item = self.results.pop(0)
-        return ToolResult("found", {"action": item["action"]}, sources=self._sources)
+        return ToolOutcome("found", {"action": item["action"]}, sources=self._sources)
 
     async def play(self, **body: Any) -> Events:
         """Have a response made of it."""

@@ -18,7 +18,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.corrections import NO_CALL
 from antiphon.runs.steps import CallModel, ListTools
 from antiphon.testing import assert_event_stream, fold
-from antiphon.tools.base import ToolListing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolOutcome, Use
 from antiphon.tools.registry import Toolset
 from tests.support.parts import (
     called,
@@ -148,11 +148,11 @@ async def test_calls_of_one_answer_run_concurrently_and_are_reported_in_sequence
     )
     has_run = asyncio.Event()
 
-    async def slow(use: Use) -> ToolResult:
+    async def slow(use: Use) -> ToolOutcome:
         await has_run.wait()
         return output("slow")
 
-    def quick(use: Use) -> ToolResult:
+    def quick(use: Use) -> ToolOutcome:
         has_run.set()
         return output("quick")
 

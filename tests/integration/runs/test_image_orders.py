@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.protocol.stored_images import StoredImage
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.registry import Toolset
 from tests.support.parts import called, query, scripted_parts, stated, stream
 from tests.support.recordings import FOLDER, MISSING
@@ -66,14 +66,14 @@ class Painter:
     def check(self, tool: Any, path: str = "tools") -> None:
         """Take everything."""
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         for index in range(self._partial):
             names = ("background", "output_format", "quality", "size")
             about = {name: self._item.get(name, "auto") for name in names}
             use.report({"partial_image_index": index, "partial_image_b64": "AA==", **about})
         names = ("background", "output_format", "quality", "result", "revised_prompt", "size")
         fields = {name: self._item.get(name, "auto") for name in names}
-        return ToolResult("Made image 1.", {**fields, "kept": StoredImage("", 1)})
+        return ToolOutcome("Made image 1.", {**fields, "kept": StoredImage("", 1)})
 
     async def close(self) -> None:
         """There is nothing to close."""

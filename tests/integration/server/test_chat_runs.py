@@ -2,6 +2,7 @@
 tools. The faults of other servers are named by their threads.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from tests.support.keys import bearing, issue
 from tests.support.native import answering, call, frames, message, response, thought
-from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion
+from tests.support.replay import JSON, Answer, ReplayBackend, Script, completion, delta, sse
 from tests.support.server import RunningServer, serve
 from tests.support.tools import MCP, Servers, Web
 from tests.support.waiting import eventually
@@ -109,6 +110,18 @@ async def test_litellm_33221_a_refusal_is_learned_and_the_same_request_runs() ->
         assert sent["tools"][0].get("strict") is not True
 
 
+async def test_the_request_of_a_chat_completion_finds_its_response() -> None:
+    async with serving(refusing([message("Hello")])) as (server, _):
+        for _ in range(2):
+            replied = await server.sdk.chat.completions.with_raw_response.create(
+                model="m", messages=HI, tools=[FUNCTION]
+            )
+            line = f"/responses?q={replied.headers['x-request-id']}"
+            _, page = await eventually(lambda: server.get(line), lambda found: found[1]["data"])  # noqa: B023 - it is awaited here
+            (one,) = page["data"]
+            assert (one["status"], one["output"]) == ("completed", None)
+
+
 async def test_a_learned_refusal_is_listed_with_the_words_of_the_backend() -> None:
     async with serving(refusing([message("Hello")])) as (server, _):
         await server.sdk.chat.completions.create(model="m", messages=HI, tools=[FUNCTION])
@@ -168,7 +181,7 @@ async def test_litellm_16810_a_setting_forces_either_path() -> None:
         for _ in range(2):
             with pytest.raises(openai.BadRequestError):
                 await server.sdk.chat.completions.create(model="m", messages=HI, tools=[FUNCTION])
-        assert all("messages" in request for request in backend.requests)
+        assert ["messages" in request for request in backend.requests] == [True, True]
 
 
 async def test_litellm_41109_text_is_sent_once_next_to_a_call() -> None:
@@ -575,7 +588,7 @@ async def test_if_the_backend_with_chat_completions_is_down_the_other_answers() 
                 answer = await server.sdk.chat.completions.create(model="m", messages=HI)
                 assert answer.choices[0].message.content == "Hello"
 
-        assert all("messages" not in request for request in native.requests)
+        assert {"messages" in request for request in native.requests} == {False}
 
 
 async def test_a_prefill_that_the_backend_cannot_continue_is_refused() -> None:
@@ -588,13 +601,13 @@ async def test_a_prefill_that_the_backend_cannot_continue_is_refused() -> None:
     assert status == 400, body
 
 
-async def test_a_seed_is_no_reason_to_refuse() -> None:
+async def test_a_seed_that_the_backend_lacks_is_omitted_and_named() -> None:
     async with serving(answering([message("Hello")]), RUN) as (server, backend):
-        status, body = await server.post(
-            "/chat/completions", json={"model": "m", "messages": HI, "seed": 1}
-        )
+        body = {"model": "m", "messages": HI, "seed": 1}
+        async with server.http.post(server.url + "/chat/completions", json=body) as reply:
+            assert reply.status == 200, await reply.text()
 
-    assert status == 200, body
+    assert reply.headers["antiphon-adjusted"] == "sampling.seed"
     assert "seed" not in backend.requests[0]
 
 
@@ -755,3 +768,25 @@ async def test_litellm_25321_arguments_that_come_at_once_are_not_lost() -> None:
     deltas = [one["choices"][0]["delta"].get("tool_calls", [{}])[0] for one in found]
     arguments = "".join(one.get("function", {}).get("arguments", "") for one in deltas)
     assert arguments == '{"a":1}'
+
+
+async def test_a_long_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("antiphon.server.exchange.GRACE", 0.01)
+    monkeypatch.setattr("antiphon.server.exchange.KEEPALIVE_AFTER", 0.02)
+    monkeypatch.setattr("antiphon.server.exchange.COMMENT_AFTER", 0.02)
+    go = asyncio.Event()
+    silent = Answer([], wait=go, rest=[sse(delta(content="At last"), delta("stop"))])
+    body = {"model": "m", "messages": HI, "stream": True}
+    async with (
+        serving(lambda _: silent, RUN, api="chat") as (server, _),
+        server.http.post(server.url + "/chat/completions", json=body) as reply,
+    ):
+        seen = b""
+        while seen.count(b": keep-alive") < 2:
+            seen += await reply.content.readany()
+        go.set()
+        seen += await reply.content.read()
+
+    assert seen.startswith(b'data: {"id":"chatcmpl-')
+    assert b"At last" in seen
+    assert seen.endswith(b"data: [DONE]\n\n")

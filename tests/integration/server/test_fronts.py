@@ -199,13 +199,17 @@ async def serving(kind: str, script: Script) -> AsyncIterator[tuple[RunningServe
 
 
 @asynccontextmanager
-async def serving_ollama(output: Output) -> AsyncIterator[tuple[RunningServer, FakeOllama]]:
+async def serving_ollama(
+    output: Output, **faults: Any
+) -> AsyncIterator[tuple[RunningServer, FakeOllama]]:
     calls = [
         {"id": f"call_{n}", "function": {"name": "look", "arguments": json.loads(one)}}
         for n, one in enumerate(output.calls)
     ]
     answer = {"content": output.text, "thinking": output.thought, "tool_calls": calls}
-    backend = FakeOllama(capabilities=("completion", "tools", "thinking"), answers=[[answer]])
+    backend = FakeOllama(
+        capabilities=("completion", "tools", "thinking"), answers=[[answer]], **faults
+    )
     model = ModelConfig(name="qwen3", chat_completions="run")
     options = BackendOptions(api="ollama", configured=options_of([model], "b"))
     async with (
@@ -285,14 +289,31 @@ async def test_the_text_of_ollama_ends_before_a_stop_sequence(front: str) -> Non
     assert read(front, body).text == "One "
 
 
+every_status = pytest.mark.parametrize(
+    ("sent", "received"), [(400, (400,)), (500, (502, 503, 500, 529))]
+)
+
+
 @every_cell
-@pytest.mark.parametrize(("sent", "received"), [(400, (400,)), (500, (502, 503, 500, 529))])
+@every_status
 async def test_an_error_before_the_first_byte_has_a_status_and_a_message(
     front: str, kind: str, sent: int, received: Sequence[int]
 ) -> None:
     refusal = Answer([b'{"error": {"message": "No."}}'], JSON, sent)
     async with serving(kind, lambda _: refusal) as (server, _):
         status, body = await send(server, front, "text")
+
+    assert status in received, body
+    assert body["error"]["message"]
+
+
+@pytest.mark.parametrize("front", FRONTS)
+@every_status
+async def test_an_error_of_ollama_before_the_first_byte_has_a_status_and_a_message(
+    front: str, sent: int, received: Sequence[int]
+) -> None:
+    async with serving_ollama(Output(), refuses=sent) as (server, _):
+        status, body = await send(server, front, "text", "qwen3")
 
     assert status in received, body
     assert body["error"]["message"]
@@ -307,13 +328,25 @@ async def test_a_stream_that_breaks_off_ends_with_an_error(front: str, kind: str
         text = b"".join(answer.parts)
         return Answer([text[: text.index(b"four") - 1]])
 
-    path, base, _ = FRONTS[front]
-    async with (
-        serving(kind, cut) as (server, _),
-        server.http.post(server.url + path, json={"model": "m", "stream": True, **base}) as reply,
-    ):
-        body = await reply.text()
+    async with serving(kind, cut) as (server, _):
+        expect_a_failed_stream(await streamed(server, front))
 
+
+@pytest.mark.parametrize("front", FRONTS)
+async def test_a_stream_of_ollama_that_breaks_off_ends_with_an_error(front: str) -> None:
+    async with serving_ollama(Output("One two"), is_cut=True) as (server, _):
+        expect_a_failed_stream(await streamed(server, front, "qwen3"))
+
+
+async def streamed(server: RunningServer, front: str, model: str = "m") -> str:
+    """A stream as its client receives it."""
+    path, base, _ = FRONTS[front]
+    body = {"model": model, "stream": True, **base}
+    async with server.http.post(server.url + path, json=body) as reply:
+        return await reply.text()
+
+
+def expect_a_failed_stream(body: str) -> None:
     assert '"error"' in body
     assert "[DONE]" not in body
     assert "message_stop" not in body

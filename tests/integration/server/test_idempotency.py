@@ -4,14 +4,17 @@ stores.
 
 import asyncio
 import json
+from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import pytest
+from aiohttp import FormData
 
 from antiphon.storage.operations import idempotency
 from antiphon.testing import assert_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
-from tests.support.server import RunningServer
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import until
 
 BODY = {"model": "m", "input": "Hi"}
@@ -147,3 +150,33 @@ async def test_keys_of_tenants_are_apart(server: RunningServer) -> None:
     other = await server.parts.store.write(idempotency.reserve, "b", "key", b"2", "resp_2", "w")
 
     assert (first.response_id, other.response_id) == ("resp_1", "resp_2")
+
+
+def _file(**fields: str) -> FormData:
+    """A form with a small file."""
+    created = FormData()
+    created.add_field("file", BytesIO(b"text"), filename="a.txt", content_type="text/plain")
+    for name, value in fields.items():
+        created.add_field(name, value)
+    return created
+
+
+async def test_each_key_creates_an_object_with_an_id_of_its_own() -> None:
+    upload = {"filename": "a.txt", "purpose": "user_data", "bytes": 4, "mime_type": "text/plain"}
+    async with serve() as server:
+        _, container = await server.post("/containers", json={"name": "work"})
+        bodies: dict[str, Callable[[], dict[str, Any]]] = {
+            "/conversations": lambda: {"json": {}},
+            "/containers": lambda: {"json": {"name": "work"}},
+            f"/containers/{container['id']}/files": lambda: {"data": _file()},
+            "/files": lambda: {"data": _file(purpose="user_data")},
+            "/uploads": lambda: {"json": upload},
+        }
+        for path, body in bodies.items():
+            answers = [
+                await server.post(path, headers={"Idempotency-Key": f"{path} {key}"}, **body())
+                for key in ("one", "two", "two")
+            ]
+            assert [status for status, _ in answers] == [200] * 3, (path, answers)
+            ids = [answer["id"] for _, answer in answers]
+            assert ids[0] != ids[1] == ids[2], path

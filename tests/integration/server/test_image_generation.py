@@ -15,7 +15,7 @@ from antiphon.config import Settings
 from antiphon.storage.operations import api_keys, files, responses
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.images.content import inspect
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.images_server import ImagesBackend, images_server
@@ -346,8 +346,8 @@ async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
         tool: Any = server.parts.run.toolset.images
         run = tool.run
 
-        async def noted(use: Use) -> ToolResult:
-            result: ToolResult = await run(use)
+        async def noted(use: Use) -> ToolOutcome:
+            result: ToolOutcome = await run(use)
             if use.arguments["prompt"] == "last of three":
                 is_last_created.set()
             return result

@@ -57,6 +57,34 @@ async def test_a_request_for_a_preset_runs_its_tools_at_its_base() -> None:
         assert "Roll dice." in json.dumps(first["messages"])
 
 
+async def test_a_message_for_a_preset_shows_its_tools_as_blocks() -> None:
+    body = {
+        "model": "m-dice",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "Roll."}],
+    }
+    async with serving(DICE) as (server, backend):
+        status, message = await server.post("/messages", json=body)
+
+        assert status == 200, message
+        kinds = [block["type"] for block in message["content"]]  # type: ignore[attr-defined]
+        assert kinds == ["mcp_tool_use", "mcp_tool_result", "text"]
+        assert (message["model"], message["stop_reason"]) == ("m-dice", "end_turn")
+        assert "Roll dice." in json.dumps(backend.requests[0]["messages"])
+
+
+async def test_a_chat_completion_for_a_preset_is_the_text_after_its_tools() -> None:
+    body = {"model": "m-dice", "messages": [{"role": "user", "content": "Roll."}]}
+    async with serving(DICE) as (server, backend):
+        status, completion = await server.post("/chat/completions", json=body)
+
+        assert status == 200, completion
+        choice = completion["choices"][0]  # type: ignore[index]
+        assert (choice["message"]["content"], choice["finish_reason"]) == ("Five.", "stop")
+        assert "tool_calls" not in choice["message"]
+        assert len(backend.requests) == 2
+
+
 async def test_the_base_itself_has_no_tools() -> None:
     async with serving(DICE) as (server, backend):
         await server.post("/responses", json={"model": "m", "input": "Roll."})

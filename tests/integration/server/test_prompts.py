@@ -459,7 +459,7 @@ async def test_the_console_shows_the_request_and_what_the_backend_received(
     url = f"{stateful.url.removesuffix('/v1')}/admin/v1/responses/{response.id}"
     async with stateful.http.get(f"{url}/request") as reply:
         request = (await reply.json())["request"]
-    assert (request["prompt"], request["input"][0]["content"][0]["text"]) == (prompt, "When?")
+    assert (request["prompt"], request["input"]) == (prompt, "When?")
     assert "instructions" not in request
     async with stateful.http.get(f"{url}/calls") as reply:
         (call,) = (await reply.json())["data"]

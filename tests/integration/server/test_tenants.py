@@ -74,7 +74,10 @@ WITHOUT_IDS = {
         "GET /admin/v1/backends",
     ),
     *("GET /admin/v1/webhook_deliveries", "GET /admin/v1/reports", "POST /admin/v1/reports"),
+    *("GET /admin/v1/lessons", "GET /admin/v1/deferred_responses"),
     "GET /admin/v1/reports/matrix",
+    *("GET /admin/v1/views", "POST /admin/v1/views", "GET /admin/v1/responses/export"),
+    "GET /admin/v1/suggestions",
     *("GET /v1/files", "POST /v1/files", "POST /v1/uploads", "GET /v1/vector_stores"),
     *("GET /v1/prompts", "POST /v1/prompts"),
     *(
@@ -94,6 +97,7 @@ OF_ADMINISTRATORS = {
     ),
     "POST /admin/v1/webhook_deliveries/delivery_id/retry",
     *("GET /admin/v1/reports/report_id", "DELETE /admin/v1/reports/report_id"),
+    *("DELETE /admin/v1/lessons/lesson_id", "POST /admin/v1/backends/backend/check"),
 }
 """Endpoints that need the role `admin`, which sees all tenants."""
 
@@ -106,6 +110,9 @@ IN_A_BODY = {
     "POST /v1/containers",
 }
 """Endpoints that take ids in their bodies."""
+
+IN_A_QUERY = {"GET /admin/v1/find"}
+"""Endpoints that take an id of any kind in their query, as `id`."""
 
 BODIES: Mapping[str, Any] = {
     "POST /v1/conversations/conversation_id": {"metadata": {"a": "b"}},
@@ -150,6 +157,7 @@ class Owned:
     prompt: str
     container: str
     container_file: str
+    view: str
 
     def kinds(self) -> Iterator[tuple[str, str]]:
         """Every id, by the name that it has in a path."""
@@ -165,6 +173,7 @@ class Owned:
         yield "prompt_id", self.prompt
         yield "container_id", self.container
         yield "file_id", self.container_file
+        yield "view_id", self.view
 
 
 @dataclass
@@ -259,6 +268,9 @@ async def own(deployment: Deployment, backend: ReplayBackend) -> Owned:
     copied = (await deployment.created(f"/v1/containers/{container}/files", {"file_id": file}))[
         "id"
     ]
+    view = await deployment.created(
+        "/admin/v1/views", {"name": "n", "page": "responses", "query": "q=secret"}
+    )
     return Owned(
         {"plain": plain["id"], "in a conversation": within["id"], "streamed": found[1].decode()}
         | {"background": done["id"], "being made": working["id"]},
@@ -277,6 +289,7 @@ async def own(deployment: Deployment, backend: ReplayBackend) -> Owned:
         (await deployment.created("/v1/prompts", {"instructions": "A secret of mine"}))["id"],
         container,
         copied,
+        view["id"],
     )
 
 
@@ -359,7 +372,8 @@ async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(
         owned.vector_store,
     }
     around["container_id"] = {await container_of(deployment, deployment.stranger), owned.container}
-    with_ids = endpoints(deployment) - WITHOUT_IDS - IN_A_BODY - OF_ADMINISTRATORS
+    elsewhere = IN_A_BODY | IN_A_QUERY
+    with_ids = endpoints(deployment) - WITHOUT_IDS - elsewhere - OF_ADMINISTRATORS
     requested = set()
     for endpoint in sorted(with_ids):
         method, path = endpoint.split(" ")
@@ -383,6 +397,11 @@ async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(
     assert requested == with_ids, (
         "list a new route in WITHOUT_IDS or IN_A_BODY, or add its id to Owned"
     )
+    for endpoint, (_, foreign) in itertools.product(sorted(IN_A_QUERY), owned.kinds()):
+        method, path = endpoint.split(" ")
+        query = f"{path}?id={foreign}"
+        status, _, body = await deployment.send_request(method, query, deployment.stranger)
+        assert (status, json.loads(body)["data"]) == (200, []), query
     await all_is_there(deployment, owned)
 
 

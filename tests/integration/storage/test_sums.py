@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import facts, figures
+from antiphon.storage.operations import facts, figures, wrong_clock
 from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.records.facts import LATE, SUMMED, Facts
 from antiphon.storage.records.figures import (
@@ -92,6 +92,28 @@ async def test_figures_outlive_the_facts_behind_them(store: Store, clock: Clock)
     assert await total(store, tenant) == before
 
 
+async def test_the_speed_of_the_output_counts_streamed_responses_before_and_after_they_are_summed(
+    store: Store, clock: Clock
+) -> None:
+    tenant = new_id("tenant")
+    streamed = [
+        ended(tenant, at, took=took, first=first, output_tokens=tokens)
+        for at, took, first, tokens in ((0, 1_500, 500, 90), (70, 3_000, 0, 30))
+    ]
+    whole = ended(tenant, 2, took=9_000, output_tokens=500)
+    with_tools = ended(tenant, 3, took=9_000, first=10, output_tokens=20, calls=2)
+    await store.write(facts.put_new, [*streamed, whole, with_tools])
+    before = await total(store, tenant)
+    clock.now += 3 * figures.BEHIND
+    await sum_all(store)
+    late = ended(tenant, 1, took=LATE, first=LATE - 200, output_tokens=4, flags=SUMMED)
+    await store.write(facts.put_new, [late])
+    after = await total(store, tenant)
+
+    assert (before.streamed_tokens, before.streamed_ms) == (120, 4_000)
+    assert (after.streamed_tokens, after.streamed_ms) == (124, 4_200)
+
+
 async def test_a_response_that_ends_after_its_minute_was_summed_counts_once(
     store: Store, clock: Clock
 ) -> None:
@@ -114,6 +136,37 @@ async def test_facts_that_waited_for_the_store_are_summed_when_they_come(
     await sum_all(store)
     await store.write(facts.put_new, [ended(tenant, 0)])
     assert (await total(store, tenant)).responses == 1
+
+
+@pytest.mark.parametrize("off", [30 * 86_400, -30 * 86_400], ids=["ahead", "behind"])
+async def test_a_clock_that_was_off_loses_and_doubles_no_response(
+    store: Store, clock: Clock, off: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wrong_clock, "AT_ONCE", 2)
+    tenant = new_id("tenant")
+    count = 0
+
+    async def counted() -> int:
+        found = await store.read(
+            stored_figures.figures,
+            tenant,
+            FiguresQuery(START - 40 * 86_400, START + 40 * 86_400, 86_400),
+        )
+        return total_of(list(found.spans.values())).responses
+
+    for jump in (0, off, -off, 35 * 86_400):
+        clock.now += jump
+        for _ in range(5):
+            await store.write(facts.put_new, [ended(tenant, clock.now - START)])
+            count += 1
+            clock.now += 1
+        await sum_all(store)
+        assert await counted() == count
+        await store.write(facts.put_new, [ended(tenant, clock.now - START)])
+        count += 1
+        clock.now += 3 * figures.BEHIND
+        await sum_all(store)
+        assert await counted() == count
 
 
 async def test_many_responses_are_summed_a_part_at_a_time(

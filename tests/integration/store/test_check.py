@@ -410,6 +410,14 @@ class NamesAllGroups(ChangedStore):
         return await self.original.figures(tenant, structs.replace(query, most_groups=10**6))
 
 
+class ShowsTheLargestGroupsOverTime(ChangedStore):
+    async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
+        found = await self.original.figures(tenant, query)
+        largest = sorted(found.groups, key=lambda name: -found.groups[name].responses)
+        found.series = {name: found.series.get(name, {}) for name in largest[: query.series]}
+        return found
+
+
 class ReadsWithoutReporting(ChangedStore):
     async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
         return await self.original.figures(tenant, structs.replace(query, most_read=10**6))
@@ -1093,8 +1101,8 @@ class CutsParts(ChangedStore):
 
 
 class TakesLateParts(ChangedStore):
-    async def put_part(self, part: StoredPart) -> bool:
-        await self.original.put_part(part)
+    async def put_part(self, part: StoredPart, most: int) -> bool:
+        await self.original.put_part(part, most)
         return True
 
 
@@ -1171,6 +1179,7 @@ BROKEN = [
     ),
     (IgnoresGroups, "Figures support filters and groups,"),
     (NamesAllGroups, "If there are more groups than requested,"),
+    (ShowsTheLargestGroupsOverTime, "The most expensive groups have figures by span,"),
     (
         ReadsWithoutReporting,
         "Figures by a filter that no sum supports say from when on they are complete.",

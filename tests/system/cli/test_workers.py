@@ -15,8 +15,9 @@ import pytest
 
 from tests.support.command import Serving, antiphon, pids_below, serving
 from tests.support.metrics import read
-from tests.support.reload import answering_backend, requesting, spoil, until_all_answer, write
+from tests.support.reload import answering_backend, spoil, until_all_answer, write
 from tests.support.replay import Answer, ReplayBackend, echo, text
+from tests.support.workers import requesting, until_both_report
 
 UNAVAILABLE = "http://127.0.0.1:9/v1"
 BODY = {"model": "m", "input": "Hi"}
@@ -24,12 +25,13 @@ BODY = {"model": "m", "input": "Hi"}
 
 @asynccontextmanager
 async def ready(folder: Path, *flags: str) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
-    """Two workers."""
+    """Two workers, which both answer."""
     store = ("--store", f"sqlite://{folder}/a.db")
     async with (
         serving(folder, "--port", "0", "--workers", "2", *store, *flags) as server,
         requesting() as http,
     ):
+        await until_both_report(server.url, http)
         yield server, http
 
 
@@ -240,17 +242,9 @@ async def test_a_hangup_reaches_a_worker_that_has_only_begun(
                 while not set(pids_below(server.process.pid)) - set(before):
                     await asyncio.to_thread(os.sched_yield)
             server.send_signal(signal.SIGHUP)
-            await until_both_serve(server, http)
+            await until_both_report(server.url, http)
             await until_all_answer("new", server, http)
             done = await server.stop(signal.SIGTERM)
 
     assert done.code == 0
     assert done.err.count("added: new; removed: old.") == 2
-
-
-async def until_both_serve(server: Serving, http: aiohttp.ClientSession) -> None:
-    async with asyncio.timeout(20):
-        while True:
-            async with http.get(server.url.removesuffix("/v1") + "/status") as response:
-                if (await response.json())["workers"] == 2:
-                    return

@@ -1,6 +1,6 @@
 // Runs scenarios with Vercel's AI SDK: each line of standard input is one, and is answered with a line, both of JSON:
 //   {"major": 7, "scenario": "text", "url": "http://…/v1", "prompts": ["Hi."]}
-// The answer is what the SDK returns. Scenario `chain` sends `previousResponseId` instead of the earlier turns. Further keys: `stream`, `model`, `mcp` (the URL of an MCP server), `store` (the id of a vector store), `requireApproval`, `approve`, `openai` (provider options).
+// The answer is what the SDK returns. Scenario `chain` sends `previousResponseId` instead of the earlier turns. Further keys: `stream`, `api` (`chat` instead of `responses`), `model`, `mcp` (the URL of an MCP server), `store` (the id of a vector store), `requireApproval`, `approve`, `openai` (provider options).
 
 import { createInterface } from "node:readline";
 
@@ -60,7 +60,7 @@ async function play(options) {
 
   async function turn(messages, previous) {
     const { result, parts } = await (options.stream ? streamed : generated)({
-      model: provider.responses(options.model ?? "fake-model"),
+      model: provider[options.api ?? "responses"](options.model ?? "fake-model"),
       messages,
       maxRetries: 0,
       providerOptions: { openai: options.openai ?? {} },

@@ -58,16 +58,27 @@ def python() -> str:
     return sys.executable
 
 
+@pytest.fixture(scope="module")
+def backend(acting: Model) -> tuple[str, ...]:
+    """The flags with the backends; a test file that has them in its settings overrides this
+    fixture.
+    """
+    return ("--backend", acting.url)
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def url(
-    acting: Model, settings: str, python: str, tmp_path_factory: pytest.TempPathFactory
+    backend: tuple[str, ...],
+    settings: str,
+    python: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[str]:
     """The base URL of `antiphon serve`; at the end the server stops on request, and without a
     traceback.
     """
     home: Path = tmp_path_factory.mktemp("antiphon")
     (home / "antiphon.toml").write_text(settings)
-    flags = ("--port", "0", "--backend", acting.url, "--store", f"sqlite:///{home}/antiphon.db")
+    flags = ("--port", "0", *backend, "--store", f"sqlite:///{home}/antiphon.db")
     async with serving(home, *flags, python=python) as server:
         yield server.url
         done = await server.stop(signal.SIGTERM)

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
+from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, delta, sse
 
 MODELS = ("fake-model", "gpt-5", "gpt-5.5", "gpt-5.6-sol")
 """Codex chooses by these names which kinds of tools it sends."""
@@ -34,6 +34,10 @@ class Turn:
     calls: tuple[Call, ...] = ()
     reasoning: str = ""
     total_tokens: int = 15
+    found: str = ""
+    """The URL that a search of the backend's own finds before it answers."""
+    is_cut: bool = False
+    """Whether the connection breaks off after what it says, in a stream."""
 
 
 SILENCE = Turn("pong")
@@ -44,34 +48,42 @@ class Model(ReplayBackend):
     """`requests` are those that came since the last `play`; `turns` are left to be played.
 
     They are for requests in which the `cue` was said; whoever else asks, an agent of an agent say,
-    hears `SILENCE`.
+    hears `SILENCE`. A turn may also be the bytes of an answer.
     """
 
+    api = "chat"
+    """The API that it speaks, as the settings of a backend name it."""
+    content_type = STREAM
+    streams_by_default = False
+
     def __init__(self) -> None:
-        super().__init__(self._answer_with_a_turn)
+        super().__init__(self.answer_with_a_turn)
         self.models = [
             {"id": name, "object": "model", "created": 1, "owned_by": "test"} for name in MODELS
         ]
-        self.turns: deque[Turn] = deque()
+        self.turns: deque[Turn | Answer] = deque()
         self.cue = ""
         self._numbers = itertools.count(1)
 
-    def play(self, *turns: Turn) -> None:
+    def play(self, *turns: Turn | Answer) -> None:
         """Answer the next requests with these turns."""
         self.turns = deque(turns)
         self.requests.clear()
 
     def sent_to(self, number: int = -1) -> str:
         """All that one request said to the model, as JSON."""
-        return json.dumps(self.requests[number]["messages"])
+        return json.dumps(conversation_of(self.requests[number]))
 
     def offered_to(self, number: int = -1) -> list[str]:
         """The names of the functions that one request offered to the model."""
         return [function["name"] for function in offered(self.requests[number])]
 
-    def _answer_with_a_turn(self, request: dict[str, Any]) -> Answer:
-        is_cued = self.cue in json.dumps(request["messages"])
+    def answer_with_a_turn(self, request: dict[str, Any]) -> Answer:
+        """Answer a request: with the next turn if it is cued, else with `SILENCE`."""
+        is_cued = self.cue in json.dumps(conversation_of(request))
         turn = self.turns.popleft() if self.turns and is_cued else SILENCE
+        if isinstance(turn, Answer):
+            return turn
         missing = [call for call in turn.calls if find(offered(request), call) is None]
         if missing:
             turn = Turn(
@@ -79,9 +91,20 @@ class Model(ReplayBackend):
                 f"{[function['name'] for function in offered(request)]}."
             )
         calls = [self._call(request, call) for call in turn.calls]
-        if request.get("stream"):
-            return Answer([sse(*chunks(turn, calls))])
-        return Answer([json.dumps(plain(turn, calls)).encode()], JSON)
+        if not request.get("stream", self.streams_by_default):
+            return Answer([json.dumps(self.whole(turn, calls)).encode()], JSON)
+        start, end = self.streamed(turn, calls)
+        parts = [start] if turn.is_cut else [start, end]
+        return Answer(parts, self.content_type, cut=turn.is_cut)
+
+    def whole(self, turn: Turn, calls: list[dict[str, Any]]) -> dict[str, Any]:
+        """A turn as a plain answer."""
+        return plain(turn, calls)
+
+    def streamed(self, turn: Turn, calls: list[dict[str, Any]]) -> tuple[bytes, bytes]:
+        """A turn as it is streamed, and how the stream ends."""
+        *deltas, finish, counts = chunks(turn, calls)
+        return sse(*deltas, done=False), sse(finish, counts)
 
     def _call(self, request: dict[str, Any], call: Call) -> dict[str, Any]:
         function = find(offered(request), call)
@@ -90,9 +113,15 @@ class Model(ReplayBackend):
         return {"id": f"call_{next(self._numbers)}", "type": "function", "function": chosen}
 
 
+def conversation_of(request: dict[str, Any]) -> Any:
+    """The conversation of a request, in either API."""
+    return request["messages"] if "messages" in request else request["input"]
+
+
 def offered(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """The functions that a request offers."""
-    return [tool["function"] for tool in request.get("tools") or []]
+    """The functions that a request offers, in either API."""
+    tools = request.get("tools") or []
+    return [tool.get("function", tool) for tool in tools if tool["type"] == "function"]
 
 
 def find(functions: list[dict[str, Any]], call: Call) -> dict[str, Any] | None:

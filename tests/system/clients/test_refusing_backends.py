@@ -22,7 +22,11 @@ from tests.system.clients.model import Call
 from tests.system.clients.refusing import DIALECTS, Worker, ten_backends
 from tests.system.clients.test_agents_sdk import QUIET
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.timeout(400),
+    pytest.mark.rotating,
+]
 
 HERE = Path(__file__).parent / "frameworks"
 PATIENCE = 120.0

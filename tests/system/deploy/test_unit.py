@@ -19,6 +19,7 @@ from antiphon.config import Settings
 from tests.support.command import pids_below, serving
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
+from tests.support.workers import until_both_report
 
 ROOT = Path(__file__).parents[3]
 UNIT = (ROOT / "deploy/antiphon.service").read_text()
@@ -134,6 +135,7 @@ async def test_the_server_makes_no_system_call_that_the_unit_forbids(
     flags = ("--port", "0", "--backend", backend.url, "--store", store, "--workers", "2")
     async with serving(tmp_path, *flags, program=program) as server:
         async with aiohttp.ClientSession() as http:
+            await until_both_report(server.url, http)
             for body in ({}, {"stream": True}, {"background": True}):
                 async with http.post(
                     f"{server.url}/responses", json={"model": "m", "input": "Hi", **body}

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
+from simulation.promises import ENDS, Reading, event_of
 
 from tests.system.faults.cluster import Node
-from tests.system.faults.record import ENDS, Reading, Record, event_of
+from tests.system.faults.record import Record
 
 OPEN = ("queued", "in_progress")
 TROUBLE = (aiohttp.ClientError, TimeoutError, ConnectionError)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.ports import free_port
+from simulation.promises import event_of
 
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.file import path_of
@@ -25,7 +26,6 @@ from tests.system.faults.record import (
     TAKE_OVER,
     Afterwards,
     Record,
-    event_of,
     lost,
     take_overs,
     torn_streams,

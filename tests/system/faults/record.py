@@ -1,40 +1,22 @@
 """What clients were told while servers died, and what must be true of it afterwards."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from simulation.promises import Frames, Reading, lost_frames, lost_turns, text_of, unsound
+
 from antiphon.jobs.queue import MOST_CRASHES
-from antiphon.testing import check_event_stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model, expected_text
 
 TAKE_OVER = 15.0
 """Seconds."""
 
-ENDS = ("response.completed", "response.incomplete", "response.failed")
-
-RETAINED = ("response.created", "response.output_item.done", *ENDS)
-"""Events that stay in the log once a reader saw them, whatever dies."""
-
 LEAST = 3
 """Acknowledged facts of each kind without which a run shows nothing."""
-
-
-@dataclass
-class Reading:
-    """The frames that one reader of a response's stream saw, in order, over all its connections."""
-
-    response_id: str = ""
-    frames: list[tuple[int, bytes]] = field(default_factory=list)
-    is_whole: bool = False
-
-    @property
-    def last(self) -> int:
-        return self.frames[-1][0] if self.frames else -1
 
 
 @dataclass
@@ -67,7 +49,7 @@ class Afterwards:
     """What the servers say once everything runs again."""
 
     responses: dict[str, dict[str, Any] | None]
-    replays: dict[str, list[list[tuple[int, bytes]]]]
+    replays: dict[str, list[Frames]]
     items: dict[str, list[dict[str, Any]] | None]
     jobs: int
 
@@ -108,17 +90,7 @@ def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
         elif response["status"] != "completed" and response_id not in record.cancels:
             yield f"{response_id} is {response['status']}: {response['error']}"
     for conversation_id, questions in record.turns.items():
-        yield from _lost_turns(conversation_id, questions, after.items[conversation_id])
-
-
-def _lost_turns(
-    conversation_id: str, questions: list[str], items: list[dict[str, Any]] | None
-) -> Iterator[str]:
-    content = [item["content"][0]["text"] for item in items or () if item.get("role") == "user"]
-    if [question for question in content if question in questions] != questions:
-        yield f"{conversation_id} has {content}, acknowledged were {questions}"
-    if len(content) != len(set(content)):
-        yield f"{conversation_id} has a turn twice"
+        yield from lost_turns(conversation_id, questions, after.items[conversation_id])
 
 
 def two_ends(record: Record, after: Afterwards) -> Iterator[str]:
@@ -136,58 +108,13 @@ def torn_streams(record: Record, after: Afterwards) -> Iterator[str]:
     """Streams whose numbers do not rise, replays that are not whole, and frames that a reader saw
     and the log lost.
     """
-    for response_id, (one, other) in after.replays.items():
-        if one != other:
-            yield f"two replays of {response_id} differ"
-        yield from _unsound(response_id, one, after.responses.get(response_id))
+    for response_id, replays in after.replays.items():
+        yield from unsound(response_id, replays, after.responses.get(response_id))
     for reading in record.readings:
         numbers = [number for number, _ in reading.frames]
         if numbers != sorted(set(numbers)):
             yield f"a reader of {reading.response_id} saw {numbers}"
-        yield from _lost_frames(reading, dict(after.replays.get(reading.response_id, [[]])[0]))
-
-
-def _unsound(
-    response_id: str, frames: list[tuple[int, bytes]], response: dict[str, Any] | None
-) -> Iterator[str]:
-    """What is wrong with a replay by itself, and beside the response that it should end in."""
-    numbers = [number for number, _ in frames]
-    if numbers != sorted(set(numbers)):
-        yield f"the numbers of {response_id} do not rise: {numbers}"
-    # A job that began again never gives a number twice, so that numbers may be missing; nothing
-    # else may be.
-    events = [
-        event_of(frame) | {"sequence_number": place} for place, (_, frame) in enumerate(frames)
-    ]
-    yield from (
-        f"the replay of {response_id} is not sound: {one}" for one in check_event_stream(events)
-    )
-    stored = {
-        name: value for name, value in (response or {}).items() if name != "output_text"
-    }  # of plain replies only
-    if not events or events[-1].get("response") != stored:
-        yield f"the replay of {response_id} does not end in the stored response"
-
-
-def _lost_frames(reading: Reading, replay: dict[int, bytes]) -> Iterator[str]:
-    """What a reader saw and the log has lost.
-
-    Of an item that was half made, a job that begins again drops its part.
-    """
-    if any(replay.get(number, frame) != frame for number, frame in reading.frames):
-        yield f"a reader of {reading.response_id} saw another event than its log has"
-    lost = [
-        number
-        for number, frame in reading.frames
-        if number not in replay and event_of(frame)["type"] in RETAINED
-    ]
-    if lost:
-        yield f"the log of {reading.response_id} lost {lost}, which a reader saw"
-    if reading.is_whole and not replay.keys() <= {number for number, _ in reading.frames}:
-        yield (
-            f"a reader of {reading.response_id} missed "
-            f"{sorted(replay.keys() - dict(reading.frames).keys())}"
-        )
+        yield from lost_frames(reading, dict(after.replays.get(reading.response_id, [[]])[0]))
 
 
 def take_overs(
@@ -210,18 +137,3 @@ def take_overs(
                     again - max(min(times), free, *(end for end in outages if end <= again))
                 )
     return found
-
-
-def text_of(response: dict[str, Any]) -> str:
-    return "".join(
-        part["text"]
-        for item in response["output"]
-        if item["type"] == "message"
-        for part in item["content"]
-    )
-
-
-def event_of(frame: bytes) -> dict[str, Any]:
-    """The event of a frame."""
-    event: dict[str, Any] = json.loads(frame.partition(b"data: ")[2])
-    return event

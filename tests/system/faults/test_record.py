@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from simulation.promises import Reading
 
 from antiphon.jobs.queue import MOST_CRASHES
 from tests.support.parts import scripted_parts, stated, stream
@@ -15,7 +16,6 @@ from tests.system.faults.model import Model
 from tests.system.faults.record import (
     LEAST,
     Afterwards,
-    Reading,
     Record,
     lost,
     take_overs,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,8 +15,8 @@ import pytest
 from tests.support.command import PATIENCE, Serving, antiphon, pids_below, serving
 from tests.support.keys import bearing
 from tests.support.postgres import Postgres
-from tests.support.reload import requesting
 from tests.support.replay import ReplayBackend
+from tests.support.workers import requesting, until_both_report
 
 BODY = {"model": "m", "input": "Hi", "store": False}
 
@@ -29,7 +30,7 @@ def lose(store_url: str, request: pytest.FixtureRequest) -> Lose:
     async def delete_files() -> None:
         path = Path(store_url.removeprefix("sqlite://"))
         for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
 
     async def drop_database() -> None:
         postgres: Postgres = request.getfixturevalue("postgres")
@@ -67,7 +68,9 @@ def is_alive(pid: int) -> bool:
     """Whether a process runs: the kernel's list of children can lack one while another is
     reaped.
     """
-    return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    with suppress(FileNotFoundError):  # it is reaped
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    return False
 
 
 async def test_a_store_that_cannot_be_opened_for_a_moment_ends_no_server(
@@ -86,7 +89,9 @@ async def test_a_store_that_cannot_be_opened_for_a_moment_ends_no_server(
         "--store",
         f"sqlite://{path}",
     )
-    async with serving(tmp_path, *flags) as server, requesting() as http:
+    opened = serving(tmp_path, *flags, ANTIPHON_METRICS_NETWORKS="127.0.0.0/8")
+    async with opened as server, requesting() as http:
+        await until_both_report(server.url, http)
         first, second = pids_below(server.process.pid)
         path.rename(aside)
         path.mkdir()

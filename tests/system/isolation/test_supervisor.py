@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import PATIENCE, pids_below, serving
-from tests.support.reload import answering_backend, requesting, until_all_answer, write
+from tests.support.reload import answering_backend, until_all_answer, write
 from tests.support.replay import ReplayBackend, echo
+from tests.support.workers import requesting
 
 AS_PROCESS_1 = """
 import ctypes, os, signal

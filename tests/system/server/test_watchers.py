@@ -17,6 +17,7 @@ from tests.support.keys import bearing
 from tests.support.metrics import read
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
+from tests.support.workers import until_both_report
 from tests.system.deploy.proxies import running
 
 KEY = "watch-me-if-you-can"
@@ -70,6 +71,7 @@ async def test_a_listener_of_its_own_shows_what_all_workers_counted_and_nothing_
     variables = {"ANTIPHON_METRICS_LISTEN": watch}
     async with guarded(tmp_path, backend.url, "--workers", "2", **variables) as (server, key):
         async with aiohttp.ClientSession(headers=bearing(key)) as http:
+            await until_both_report(f"http://{watch}", http)
             for _ in range(6):
                 async with http.post(
                     f"{server.url}/responses", json={"model": "m", "input": "Hi"}

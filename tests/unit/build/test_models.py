@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.build.models import check_models, check_references, options_of, unknown_models
+from antiphon.build.models import (
+    check_models,
+    check_references,
+    hidden_models,
+    options_of,
+    unknown_models,
+)
 from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.config.models import PriceConfig
 from antiphon.errors import ConfigError
@@ -128,6 +134,15 @@ async def test_a_model_in_no_list_is_reported_once_all_backends_listed_theirs() 
     assert unknown_models(settings, registry) == [
         "`vision` names the model 'qwen', which no backend lists. Did you mean 'qwen3'?"
     ]
+
+
+async def test_a_model_with_the_name_of_an_agent_is_reported() -> None:
+    registry = models(Listed("a", ["qwen3", "refunds"]), Listed("b", ["qwen3"]))
+    await registry.refresh()
+
+    assert hidden_models(["other"], registry) == []
+    [sentence] = hidden_models(["refunds"], registry)
+    assert "'refunds' of the backend 'a'" in sentence
 
 
 async def test_the_image_model_is_searched_among_the_backends_unless_it_has_its_own_server() -> (

@@ -161,6 +161,11 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "MAX_FILES": "12",
         "MAX_FILE_BYTES": "4000",
         "CURRENCY": "EUR",
+        "AGENTS": "refunds, shout",
+        "AGENT_PIN_WAIT": "600",
+        "MAX_AGENT_STEPS": "500",
+        "MAX_STEP_BYTES": "2000",
+        "MAX_JOURNAL_BYTES": "3000",
         "RESERVED_OUTPUT_TOKENS": "2000",
     }
     settings = load({f"ANTIPHON_{name}": value for name, value in reported.items()})

@@ -80,6 +80,7 @@ def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_
     roots = {cause.failed.id: len(cause.blocked) for cause in report(*found.values()).causes}
 
     assert {one.area for one in found.values() if one.outcome == "not offered"} == {
+        "responses:agents",
         "responses:emulation",
         "responses:prompts",
         "responses:websocket",
@@ -178,6 +179,7 @@ def test_what_is_not_offered_leaves_what_needs_it_not_offered() -> None:
 
 
 BLOCKED_BY = {
+    "responses:agents:resumed": "responses:agents:made",
     "responses:file-search:item": "responses:vector-stores:made",
     "responses:file-search:too-many": "responses:files:created",
     "responses:file-search:echoed": "responses:vector-stores:made",

@@ -5,6 +5,10 @@ import re
 import pytest
 
 import antiphon
+import antiphon.agents
+import antiphon.agents.langgraph
+import antiphon.agents.openai_agents
+import antiphon.agents.pydantic_ai
 import antiphon.testing
 import antiphon.translation
 import antiphon.types
@@ -30,7 +34,16 @@ def entries() -> list[str]:
     return [*(found["name"] for found in DIRECTIVE.finditer(text)), *listed]
 
 
-MODULES = [antiphon, antiphon.types, antiphon.testing, antiphon.translation]
+MODULES = [
+    antiphon,
+    antiphon.types,
+    antiphon.testing,
+    antiphon.translation,
+    antiphon.agents,
+    antiphon.agents.langgraph,
+    antiphon.agents.openai_agents,
+    antiphon.agents.pydantic_ai,
+]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

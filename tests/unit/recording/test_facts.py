@@ -5,13 +5,14 @@ import time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.protocol.items.content import InputImage, InputText, OutputText
 from antiphon.protocol.items.hosted import McpCall
 from antiphon.protocol.items.messages import FunctionCall, Message
 from antiphon.protocol.response import Response, ResponseError
 from antiphon.recording.facts import ResponseOrigin, facts_of
-from antiphon.storage.records.facts import CACHED, STORED, Facts
+from antiphon.storage.records.facts import CACHED, STORED, STREAM, Facts
 from antiphon.telemetry.observers import ResponseRecord, Span
 from tests.support.parts import NOW, target
 
@@ -23,6 +24,7 @@ def created(
 ) -> Facts:
     """Facts of a response that began 10 s ago; `spans` are offsets in seconds."""
     spans = fields.pop("spans", [])
+    flags = fields.pop("flags", ORIGIN.flags)
     record_fields = fields.pop("record", {})
     response = Response(
         id="resp_1",
@@ -37,16 +39,17 @@ def created(
         Span(kind, name, *(None if at is None else record.began + at for at in times), error=error)
         for kind, name, times, error in spans
     ]
-    return facts_of(ORIGIN, response, requested or [], NOW, record)
+    return facts_of(replace(ORIGIN, flags=flags), response, requested or [], NOW, record)
 
 
 def test_calls_of_models_are_counted_apart_from_tools() -> None:
     facts = created(
+        flags=STREAM,
         spans=[
             ("call", "a", (1.0, None, 2.0), "server_error"),
             ("call", "b", (2.0, 2.5, 3.0), ""),
             ("tool", "price", (3.0, None, 4.0), ""),
-        ]
+        ],
     )
     assert (facts.calls, facts.queued, facts.first) == (2, 1_000, 2_500)
     assert facts.ended == NOW * 1000 and abs(facts.began - (NOW - 10) * 1000) <= 50
@@ -66,10 +69,18 @@ def test_what_waited_for_nothing_has_no_spans() -> None:
     assert facts.flags == STORED | CACHED
 
 
-@pytest.mark.parametrize(("error", "status"), [("server_error", "failed"), ("", "cancelled")])
-def test_what_was_not_announced_has_failed_or_its_client_left(error: str, status: str) -> None:
+@pytest.mark.parametrize("error", ["server_error", ""])
+def test_what_was_not_announced_is_cancelled_whatever_its_calls_ended_with(error: str) -> None:
     facts = created(status="in_progress", spans=[("call", "a", (1.0, None, 2.0), error)])
-    assert (facts.status, facts.error) == (status, error)
+    assert (facts.status, facts.error) == ("cancelled", "")
+
+
+@pytest.mark.parametrize("status", ["in_progress", "completed"])
+def test_what_failed_has_the_error_that_its_client_received(status: str) -> None:
+    sent = ResponseError(code="http_error", message="No list.")
+    spans = [("call", "a", (1.0, None, 2.0), "server_error")]
+    facts = created(status=status, spans=spans, record={"failure": sent})
+    assert (facts.status, facts.error, facts.output) == ("failed", "http_error", "No list.")
 
 
 def test_a_failed_response_has_the_code_of_its_error() -> None:

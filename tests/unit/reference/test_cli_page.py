@@ -53,7 +53,7 @@ Everything else is configured with [settings](settings.md), which have no flags.
 | Code | Meaning |
 |---|---|
 | 0 | Success. |
-| 1 | The command failed for a reason outside the command line: no model is reachable, a backend failed, a response does not exist, a server that is verified violates a `must`, or `antiphon doctor` found a problem. |
+| 1 | The command failed for a reason outside the command line: no model is reachable, a backend failed, a response does not exist, a server that is verified violates a `must`, a claim of the trust report is broken, or `antiphon doctor` found a problem. |
 | 2 | You can correct the cause: a flag, a setting, or a port that is in use. |
 | 130 | Interrupted by Ctrl-C. |
 
@@ -69,6 +69,11 @@ is stopping, and returns background responses to the queue. Responses in progres
 to finish (30 by default); after that, their streams end with a failure event. On `SIGINT` (Ctrl-C) they have no such time.
 A second signal stops everything immediately. The exit code is 0.
 
+**Run agents.** With `--agents`, the server starts a worker of [your agents](../guides/write-an-agent.md) in a process of its
+own, and stops it after all responses in progress. If the worker dies, the log has the reason, and it is replaced after 1 s;
+if it dies again within a minute, after 2 s, 4 s and up to 16 s. A module that cannot be imported ends the server with the
+exit code 2.
+
 **Change backends.** On `SIGHUP`, the server
 [reads its backends again](../operate/route-across-backends.md#reload-the-settings-without-a-restart).
 """,
@@ -76,6 +81,10 @@ A second signal stops everything immediately. The exit code is 0.
 A name such as `fast → qwen3` is an alias and its target, and `(not listed)` marks a model that the backend does not list. The
 status of a backend without known models is `unreachable`, `no list of models` or `no models`. The last column is the
 [profile](../guides/probe-a-model.md).
+""",
+    "worker": """
+On `SIGHUP`, the worker [reads its backends again](../operate/route-across-backends.md#reload-the-settings-without-a-restart),
+as the server does. `antiphon serve --agents` runs a worker next to the server.
 """,
     "doctor": """
 ### Check an installation
@@ -85,7 +94,7 @@ status of a backend without known models is `unreachable`, `no list of models` o
 | `settings` | The settings file, the environment and the flags are valid. |
 | `store` | The store is reachable, readable and writable; its schema; the free space of its disk. The command does not create a missing store, and does not upgrade an older schema. |
 | `clock` | The clock of this machine against that of PostgreSQL, or of the other servers of an SQLite file. |
-| `backends` | Each backend lists models, its key is set, and every model in the settings is listed. Each backend receives one request for its list of models, which no backend charges for. |
+| `backends` | Each backend lists models, its key is set, every model in the settings is listed, and no model has the name of an agent. Each backend receives one request for its list of models, which no backend charges for. |
 | `port` | The port is free, or an Antiphon server listens on it. |
 | `images` | The server in `images_backend` responds and accepts the key. |
 | `sandbox` | With `code_sandbox`, the sandbox starts and runs code. Otherwise, whether bubblewrap is installed. |
@@ -110,6 +119,7 @@ Each area has a time limit of 15 s. A finding is `ok`, a `note`, which needs no 
     "stores": "\nSee [vector stores](endpoints.md#vector-stores).\n",
     "verify": "\nSee [check conformance](../guides/check-conformance.md) and the "
     "[requirements](requirements.md).\n",
+    "trust-report": "\nSee [check what a server keeps](../operate/trust-report.md).\n",
     "demo-backend": """
 See [judge a gateway](../guides/check-conformance.md#check-a-gateway), and for `--weak`
 [what a gateway supplies](../guides/check-conformance.md#check-what-a-gateway-adds). The names for `--refuse` are
@@ -149,6 +159,7 @@ No problems were found.
 
 NOT_RUN = {
     "serve": "starts servers with other backends",
+    "worker": "needs agents of your own",
     "models probe": "needs a model of your own",
     "models export": "needs a model of your own",
     "models forget": "needs a model of your own",

@@ -275,9 +275,14 @@ model. The log names the lesson. The client receives the answer, and reads in th
 applied. [`antiphon demo-backend --refuse`](cli.md#antiphon-demo-backend) is such a backend, to try a client against it.
 `groq` and `cerebras` refuse tools together with a JSON format, so nothing has to be learned there.
 
+A message, or a chat completion that becomes a response, can name the output limit of another model. If the backend
+refuses it and states its own, or that of the window, the request is sent again with what fits.
+
 The store keeps the lessons, so that they hold after a restart and on other servers. `antiphon models`,
 `antiphon doctor`, `GET /status` and `GET /admin/v1/backends` list them with the backend's words, and
-[`antiphon models forget`](cli.md#antiphon-models-forget) deletes them.
+[`antiphon models forget`](cli.md#antiphon-models-forget) deletes them. An administrator drops a single lesson in the
+console, or with [`DELETE /admin/v1/lessons/{lesson_id}`](endpoints.md#endpoints). All servers forget it within
+seconds, and learn it again if the backend refuses it again.
 
 """  # noqa: E501 - the lines of a text
 

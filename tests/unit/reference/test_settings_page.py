@@ -39,7 +39,7 @@ from tests.support.pages import REFERENCE
 
 PAGE = REFERENCE / "settings.md"
 COMMAND = "python -m tests.unit.reference.test_settings_page --update"
-NOT_SETTINGS = {"--config", "--help"}
+NOT_SETTINGS = {"--config", "--help", "--agents"}
 TABLES = (BackendConfig, ModelConfig, McpServerConfig, PromptConfig)
 
 INTRODUCTION = """\

@@ -12,7 +12,11 @@ from tests.support.rules import ROOT
 STORAGE = ROOT / "src/antiphon/storage"
 PACKAGE = "antiphon.storage.operations"
 
-ELSEWHERE = {("expiry", "purge_size"): "tests/integration/jobs/test_cleaner.py"}
+ELSEWHERE = {
+    ("expiry", "purge_size"): "tests/integration/jobs/test_cleaner.py",
+    ("facts_values", "values"): "tests/integration/storage/test_finding.py",
+    ("finding", "find"): "tests/integration/storage/test_finding.py",
+}
 """Operations that another test of both databases calls."""
 
 Name = tuple[str, str]

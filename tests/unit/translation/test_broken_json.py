@@ -143,6 +143,10 @@ def test_what_was_sent_otherwise_is_not_continued() -> None:
     assert continued('{"a": "\\u00e9', {"a": "é"}) is None
 
 
+def test_a_text_that_the_library_cannot_read_is_left_to_the_model() -> None:
+    assert repaired('{"```json\n{\ufffd\ufffdue": ```[,1,\n') is None
+
+
 def test_without_the_library_what_is_broken_stays_broken() -> None:
     with without("correct"):
         assert repaired('{"a": 1') is None

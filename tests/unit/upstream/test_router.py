@@ -12,12 +12,13 @@ from antiphon.protocol.requests import BackgroundOptions, CreateResponse
 from antiphon.upstream.backend import Listing
 from antiphon.upstream.backend_state import LoadReport
 from antiphon.upstream.candidates import Candidates
+from antiphon.upstream.chains import chains_of, with_continuation
 from antiphon.upstream.health import MOST_FAILURES, PROBE_AFTER
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_after import LONGEST_WAIT
 from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
-from antiphon.upstream.router import Route, Router, chains_of, with_continuation
+from antiphon.upstream.router import Route, Router
 from tests.support.chance import examples
 from tests.support.parts import Listed
 from tests.support.waiting import let_others_run

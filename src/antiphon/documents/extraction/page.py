@@ -5,9 +5,15 @@ import re
 from html import unescape
 from typing import Any
 
-from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+from html_to_markdown import (
+    ConversionOptions,
+    InvalidInputError,
+    PreprocessingOptions,
+    convert,
+)
 
 from antiphon.documents.extraction.plain import BYTE_ORDER_MARKS
+from antiphon.documents.extraction.problem import Problem
 
 DEEPEST = 200
 """Nesting depth of elements; deeper ones are omitted, as the library's run time grows with the
@@ -96,6 +102,8 @@ def _codec(name: str) -> str:
 def as_markdown(html: str, url: str, *, keeps_navigation: bool = False) -> tuple[str, bool]:
     """Return the text of a page without scripts, without navigation unless that is kept, and
     whether it is whole.
+
+    Raises `Problem` for bytes that are not a text: the library counts control characters.
     """
     options = ConversionOptions(
         base_url=url,
@@ -110,7 +118,10 @@ def as_markdown(html: str, url: str, *, keeps_navigation: bool = False) -> tuple
             enabled=True, remove_navigation=not keeps_navigation, remove_forms=False
         ),
     )
-    result = convert(html, options)
+    try:
+        result = convert(html, options)
+    except InvalidInputError as error:
+        raise Problem("The page has too many control characters to be text.") from error
     text = result.content or ""
     text = _LINK_TITLE.sub(r"\1)", _LOCAL_LINK.sub("]", text))
     is_whole = not any("depth" in str(warning.kind) for warning in result.warnings)

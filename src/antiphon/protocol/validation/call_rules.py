@@ -71,6 +71,9 @@ OUTPUTS: dict[type[Item], str] = {
 def tie(item: Any) -> str:
     """Return the id that connects a call with its output, empty if their positions do (a tool
     search by the server).
+
+    Almost all have a `call_id`: where long histories pass, `item.call_id or tie(item)` is the same
+    without a call.
     """
     return item.call_id or (item.id if type(item) is LocalShellCallOutput else "") or ""
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from antiphon.errors import ClientError
-from antiphon.protocol.json_members import BLANKS, next_place, read_list
+from antiphon.protocol.json_members import BLANKS, next_place
 from antiphon.protocol.known_inputs import KINDS, LARGEST, InputMemory, KnownInput, SentItems
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import MOST_ITEMS, CreateResponse
 from antiphon.protocol.tool_lists import ToolMemory
 from antiphon.protocol.validation.known_tools import TOOLS, ToolReader, named
+from antiphon.protocol.validation.typed_items import TypedItems, read_items
 from antiphon.protocol.validation.validate import Takes, decode_object, read_request
 
 INPUT = "input"
@@ -29,7 +30,12 @@ def decode_large(
     data = decode_object(body, readers={TOOLS: tool_reader.read, INPUT: input_reader.read})
     json = tool_reader.json_in(data)
     before = input_reader.before_in(data)
-    request = read_request(data, takes) if before is None else _continued(data, takes, before)
+    items = input_reader.items_in(data)
+    request = (
+        read_request(data, takes)
+        if before is None and items is None
+        else _assembled(data, takes, before, items)
+    )
     if request is None:  # an error, which names a place in the whole input
         data = decode_object(body, readers={TOOLS: tool_reader.read})
         json = tool_reader.json_in(data)
@@ -37,22 +43,25 @@ def decode_large(
         request = read_request(data, takes)
     known = input_reader.known(request, before)
     if known is not None:
-        request.input = SentItems(known)
+        request.input = SentItems(known, items.texts if items is not None else {})
     return named(request, json), known
 
 
-def _continued(
-    data: dict[str, Any], takes: Takes | None, before: KnownInput
+def _assembled(
+    data: dict[str, Any], takes: Takes | None, before: KnownInput | None, items: TypedItems | None
 ) -> CreateResponse | None:
-    """Return a request with an input that continues another; None for one that must be read as a
-    whole.
+    """Return a request with an input that continues another, or has these items; None for one that
+    must be read as a whole.
     """
     try:
-        request = read_request(data, takes)
+        request = read_request(data, takes, None if items is None else [*items])
     except ClientError:
         return None
+    if before is None:
+        return request
     new: Any = request.input
-    if any(item.id in before.ids for item in new if item.id):
+    ids = before.ids
+    if len(before.items) + len(new) > MOST_ITEMS or any(item.id in ids for item in new if item.id):
         return None
     request.input = [*before.items, *new]
     return request
@@ -71,9 +80,9 @@ class InputReader:
         """See `json_members.Reader`."""
         self._before = next((one for one in self._known if continues(body, begin, one.json)), None)
         if self._before is not None:
-            self._value, end = read_list(body, next_place(body, begin + len(self._before.json)))
+            self._value, end = read_items(body, next_place(body, begin + len(self._before.json)))
         elif _begins_with_object(body, begin):
-            self._value, end = read_list(body, begin)
+            self._value, end = read_items(body, begin)
         else:
             return None
         is_stored = end - begin <= LARGEST
@@ -90,6 +99,10 @@ class InputReader:
             return self._before
         self._json = b""
         return None
+
+    def items_in(self, data: dict[str, Any]) -> TypedItems | None:
+        """Take the input out of the decoded body, if its types have read it here."""
+        return data.pop(INPUT) if type(data.get(INPUT)) is TypedItems else None
 
     def known(self, request: CreateResponse, before: KnownInput | None) -> KnownInput | None:
         """Return the input of the request if the next turn can send it again, and each item is

@@ -314,6 +314,8 @@ _ITEM_RULES: dict[type, Callable[[Any, str], None]] = {
 
 
 def _check_trigger(items: list[Any]) -> None:
+    if CompactionTrigger not in map(type, items):
+        return
     for i, item in enumerate(items[:-1]):
         if isinstance(item, CompactionTrigger):
             text = f"Invalid 'input[{i}]': 'compaction_trigger' must be the last item of the input."

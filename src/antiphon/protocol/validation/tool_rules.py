@@ -84,6 +84,8 @@ def _check_namespace(tool: NamespaceTool, path: str) -> None:
 def _check_mcp(tool: McpTool, path: str) -> None:
     if not tool.server_url:
         return  # the settings can have a server with that label
+    if tool.server_url.startswith("agent:"):
+        return  # its agent accepts it, and nothing else does
     try:
         parts = urlsplit(tool.server_url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -15,7 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from antiphon.errors import ClientError
-from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, ItemReference
+from antiphon.protocol.items.messages import (
+    ID_PREFIXES,
+    CompactionTrigger,
+    InputItem,
+    ItemReference,
+)
 from antiphon.protocol.json_members import NO_READERS, Readers, decode_value
 from antiphon.protocol.json_slices import count_openings, decode_in_slices, holds_more
 from antiphon.protocol.passthrough import (
@@ -96,13 +101,12 @@ def decode_json(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_RE
     `MAX_CONTAINERS` arrays and objects. Raises `ClientError` (400) otherwise.
     """
     is_small = len(body) <= most_at_once
-    # A level takes two bytes, and so does an array or an object.
-    containers = 0
-    if len(body) > 2 * MAX_DEPTH:
-        containers = count_openings(
-            body, MAX_DEPTH if len(body) < 2 * MAX_CONTAINERS else MAX_CONTAINERS
-        )
-    if containers > MAX_CONTAINERS and holds_more(body, MAX_CONTAINERS):
+    # An array or an object takes two bytes, and so does a level.
+    if (
+        len(body) > 2 * MAX_CONTAINERS
+        and count_openings(body, MAX_CONTAINERS) > MAX_CONTAINERS
+        and holds_more(body, MAX_CONTAINERS)
+    ):
         raise refusals.too_many_containers(MAX_CONTAINERS)
     try:
         data = decode_value(body) if is_small else decode_in_slices(body, readers)
@@ -112,8 +116,12 @@ def decode_json(body: bytes, most_at_once: int = LARGE, readers: Readers = NO_RE
         raise refusals.malformed("it is not UTF-8") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise refusals.malformed(_hint(body) or _reason(error)) from None
-    # Fewer brackets than levels allowed: it cannot be too deep, and most bodies end here.
-    if containers > MAX_DEPTH and _is_deep(data):
+    # Fewer brackets than levels allowed: it cannot be too deep, and most small bodies end here. In
+    # the long texts of a large one are so many that counting takes as long as looking.
+    may_be_deep = len(body) > 2 * MAX_DEPTH and (
+        not is_small or count_openings(body, MAX_DEPTH) > MAX_DEPTH
+    )
+    if may_be_deep and is_deep(data):
         raise refusals.too_deep(_deep_parameter(data), MAX_DEPTH)
     return data
 
@@ -145,10 +153,13 @@ def decode_request(body: bytes, takes: Takes | None = None) -> CreateResponse:
     return read_request(decode_object(body), takes)
 
 
-def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResponse:
+def read_request(
+    data: dict[str, Any], takes: Takes | None = None, items: list[InputItem] | None = None
+) -> CreateResponse:
     """Return plain data as the body of `POST /responses`.
 
-    See `decode_request`. Its tools can be a `ToolList`.
+    See `decode_request`. Its tools can be a `ToolList`. `items` is its input if that is not in the
+    data.
     """
     tools = data.pop("tools") if type(data.get("tools")) is ToolList else None
     normalize(data)
@@ -167,6 +178,8 @@ def read_request(data: dict[str, Any], takes: Takes | None = None) -> CreateResp
         request = _local_request(data, local)
     if tools is not None:
         request.tools = tools
+    if items is not None:
+        request.input = items
     if (
         tools is not None
         or type(request.input) is not str
@@ -390,7 +403,8 @@ def _reason(error: Exception) -> str:
     return words[:1].lower() + words[1:]
 
 
-def _is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:
+def is_deep(data: Any, limit: int = MAX_DEPTH) -> bool:
+    """Return whether plain data, an array or an object, has more levels of them."""
     level = [data]
     for _ in range(limit):
         level = [
@@ -412,7 +426,7 @@ def _deep_parameter(data: Any) -> str | None:
     for depth in range(1, 5):
         entries = data.items() if type(data) is dict else enumerate(data)
         key, data = next(
-            (key, child) for key, child in entries if _is_deep([child], MAX_DEPTH + 1 - depth)
+            (key, child) for key, child in entries if is_deep([child], MAX_DEPTH + 1 - depth)
         )
         path = f"{path}[{key}]" if isinstance(key, int) else refusals.below(path, key)
         if key in FREE_FORM:

@@ -8,11 +8,15 @@ from antiphon.server.admin import (
     backends,
     containers,
     conversations,
+    deferred_responses,
     figures,
     files,
+    finding,
     keys,
+    lessons,
     reports,
     responses,
+    saved_views,
     session,
     webhook_deliveries,
 )
@@ -21,6 +25,8 @@ from antiphon.server.reply import Resources
 MODULES = (
     session,
     responses,
+    saved_views,
+    finding,
     figures,
     keys,
     webhook_deliveries,
@@ -28,6 +34,8 @@ MODULES = (
     files,
     containers,
     reports,
+    lessons,
+    deferred_responses,
     backends,
 )
 

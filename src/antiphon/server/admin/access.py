@@ -63,6 +63,15 @@ class Viewer(Struct, frozen=True):
             raise lacks(Role.ADMIN, self.key_id, param="tenant")
         return self.tenant
 
+    def own_tenant_of(self, wanted: str | None) -> str:
+        """Return the tenant of one object, by default the caller's own. Raises `ClientError`
+        (403).
+
+        `wanted` is the parameter `tenant` of the query, None without one.
+        """
+        tenant = self.tenant_of(wanted)
+        return self.tenant if tenant is None else tenant
+
     def check_admin(self) -> None:
         """Raise `ClientError` (403) unless the caller is an administrator."""
         if not self.is_admin:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import ListContainersQuery, TenantQuery
 from antiphon.protocol.validation.queries import decode_query
-from antiphon.server.admin.access import Viewer, viewer
+from antiphon.server.admin.access import viewer
 from antiphon.server.admin.audit import audit, audit_reading
 from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
@@ -48,7 +48,7 @@ class _Containers:
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
-        tenant = _one_tenant(caller, http)
+        tenant = caller.own_tenant_of(decode_query(http.query(), TenantQuery).tenant)
         found = await self._gateway.container_reader.retrieve(
             tenant, http.path_params["container_id"]
         )
@@ -61,17 +61,8 @@ class _Containers:
         Without the role `admin` the tenant is the caller's own, which may delete it by `/v1` too.
         """
         caller = await viewer(http, self._gateway)
-        tenant = _one_tenant(caller, http)
+        tenant = caller.own_tenant_of(decode_query(http.query(), TenantQuery).tenant)
         container_id = http.path_params["container_id"]
         deleted = await self._gateway.containers.delete(tenant, container_id)
         audit("container_killed", key_id=caller.key_id, tenant=tenant, container_id=container_id)
         return Reply(deleted)
-
-
-def _one_tenant(caller: Viewer, http: HttpRequest) -> str:
-    """Return the tenant of one container, by default the caller's own.
-
-    Raises `ClientError` (403).
-    """
-    tenant = caller.tenant_of(decode_query(http.query(), TenantQuery).tenant)
-    return caller.tenant if tenant is None else tenant

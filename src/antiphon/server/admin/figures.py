@@ -16,7 +16,7 @@ def resources(gateway: Gateway) -> Resources:
 
     async def get_figures(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)
-        query = decode_query(http.query(), FiguresParameters, "since", "until", "step")
+        query = decode_query(http.query(), FiguresParameters, "since", "until", "step", "series")
         return Reply(await gateway.console.figures(caller.tenant_of(query.tenant), query))
 
     return {"/admin/v1/figures": {"GET": get_figures}}

@@ -10,13 +10,14 @@ from antiphon.protocol.files import FilesQuery
 from antiphon.protocol.validation.queries import decode_query
 from antiphon.protocol.validation.vector_stores import STORE, check_id
 from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
-from antiphon.server.admin.access import Viewer, viewer
+from antiphon.server.admin.access import viewer
 from antiphon.server.admin.audit import audit_reading
 from antiphon.server.described import Described
 from antiphon.server.reply import Reply, Resources
 from antiphon.server.request import HttpRequest
 
 ONE = "/admin/v1/vector_stores/{vector_store_id}"
+ONE_FILE = "/admin/v1/files/{file_id}"
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -24,6 +25,7 @@ def resources(gateway: Gateway) -> Resources:
     api = _Lists(gateway)
     return {
         "/admin/v1/files": {"GET": api.files},
+        ONE_FILE: {"GET": api.file},
         "/admin/v1/vector_stores": {"GET": api.stores},
         ONE: {"GET": api.store},
         f"{ONE}/files": {"GET": api.store_files},
@@ -35,6 +37,7 @@ def described() -> Sequence[Described]:
     stores = "/admin/v1/vector_stores"
     return (
         Described("get", "/admin/v1/files", "List files", query=ListFilesQuery),
+        Described("get", ONE_FILE, "Get a file", query=TenantQuery),
         Described("get", stores, "List vector stores", query=ListStoresQuery),
         Described("get", ONE, "Get a vector store", query=TenantQuery),
         Described("get", f"{ONE}/files", "List files with their names", query=ListStoresQuery),
@@ -53,6 +56,13 @@ class _Lists:
         audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "files")
         return Reply(found)
 
+    async def file(self, http: HttpRequest) -> Reply:
+        caller = await viewer(http, self._gateway)
+        tenant = caller.own_tenant_of(decode_query(http.query(), TenantQuery).tenant)
+        found = await self._gateway.file_lists.file(tenant, http.path_params["file_id"])
+        audit_reading(caller, {tenant}, "file", file_id=found["id"])
+        return Reply(found)
+
     async def stores(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         query = decode_query(http.query(), ListStoresQuery)
@@ -63,7 +73,7 @@ class _Lists:
 
     async def store(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
-        tenant = _one_tenant(caller, decode_query(http.query(), TenantQuery).tenant)
+        tenant = caller.own_tenant_of(decode_query(http.query(), TenantQuery).tenant)
         found = await self._gateway.file_lists.store(tenant, _id(http))
         audit_reading(caller, {tenant}, "vector_store", vector_store_id=found["id"])
         return Reply(found)
@@ -71,21 +81,12 @@ class _Lists:
     async def store_files(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         query = decode_query(http.query(), ListStoresQuery)
-        tenant = _one_tenant(caller, query.tenant)
+        tenant = caller.own_tenant_of(query.tenant)
         store_id = _id(http)
         wanted = StoreFilesQuery(after=query.after or None, limit=query.limit)
         found = await self._gateway.file_lists.store_files(tenant, store_id, wanted)
         audit_reading(caller, {tenant}, "vector_store_files", vector_store_id=store_id)
         return Reply(found)
-
-
-def _one_tenant(caller: Viewer, wanted: str | None) -> str:
-    """Return the tenant of one vector store, by default the caller's own.
-
-    Raises `ClientError` (403).
-    """
-    tenant = caller.tenant_of(wanted)
-    return caller.tenant if tenant is None else tenant
 
 
 def _id(http: HttpRequest) -> str:

@@ -81,7 +81,7 @@ class _Containers:
         await acquire(self._gateway, http, None)
         identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
-            identity = await reserve(self._gateway, http, body, CONTAINER)
+            identity = await reserve(self._gateway, http, body, self._gateway.new_id(CONTAINER))
         return (
             identity
             if isinstance(identity, Reply)
@@ -130,7 +130,7 @@ class _Files:
         identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
             content = encode_json([form.filename, form.written.digest.hex()])
-            identity = await reserve(self._gateway, http, content, "cfile")
+            identity = await reserve(self._gateway, http, content, self._gateway.new_id("cfile"))
         if isinstance(identity, Reply):
             await form.drop()
             return identity

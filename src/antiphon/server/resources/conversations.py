@@ -64,11 +64,12 @@ class _Conversations:
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_create_conversation)
+        conversation_id = self._gateway.new_id("conv")
         identity: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
-            identity = await reserve(self._gateway, http, body, "conv")
+            identity = await reserve(self._gateway, http, body, conversation_id)
         else:
-            identity = RequestIdentity(http.tenant, self._gateway.new_id("conv"))
+            identity = RequestIdentity(http.tenant, conversation_id)
         if isinstance(identity, Reply):
             return identity
         return Reply(await self._conversations.create(request, identity, len(body)))

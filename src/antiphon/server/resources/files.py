@@ -82,9 +82,8 @@ class _Files:
         identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
             content = [form.filename, written.digest.hex()]
-            identity = await reserve(
-                self._gateway, http, encode_json([form.fields, content]), "file"
-            )
+            body = encode_json([form.fields, content])
+            identity = await reserve(self._gateway, http, body, self._gateway.new_id("file"))
         if isinstance(identity, Reply):
             await form.drop()
             return identity

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from antiphon.errors import reportable
 from antiphon.gateway import Gateway, RequestIdentity, Weight, going_away
 from antiphon.gateway.messages import PING, MessageAnswer, MessageReader
+from antiphon.ids import response_id_of
 from antiphon.protocol.events import Event
 from antiphon.protocol.messages.limits import limit_headers
 from antiphon.protocol.requests import CreateResponse
@@ -22,7 +23,7 @@ from antiphon.server.reply import (
     run_headers,
 )
 from antiphon.server.request import ClientDisconnected, HttpRequest
-from antiphon.telemetry.context import about
+from antiphon.telemetry.context import about, current
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -84,13 +85,12 @@ class _Messages:
             if lease is not None:
                 limits = dict(limit_headers(lease.headers, gateway.now()))
                 http.reply_headers = [*http.reply_headers, *raw_headers(limits)]
-        identity = RequestIdentity(
-            http.tenant, gateway.new_id("resp"), size=len(body), work=len(body)
-        )
+        response_id = response_id_of(current.get().request_id)
+        identity = RequestIdentity(http.tenant, response_id, size=len(body), work=len(body))
         run = await gateway.create(request, identity)
         if lease is not None:
             lease.watch(run)
-        answer = MessageAnswer(run, wanted, self._reader.ratios)
+        answer = MessageAnswer(run, wanted, self._reader.ratios, self._reader.diagnostics)
         http.scope[SIZE] = lambda: answer.size
         if run.is_stream:
             return Reply(MessageStream(answer))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 
+from msgspec.structs import replace
+
 from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import Gateway, Status
 from antiphon.http_server.workers import Workers, WorkerTopic
@@ -60,9 +62,13 @@ def metrics_topic(gateway: Gateway, worker: str) -> WorkerTopic[list[Family]]:
     return WorkerTopic("metrics", list[Family], lambda: gateway.metrics.here(worker))
 
 
-def status_topic(gateway: Gateway) -> WorkerTopic[Status]:
-    """Return the topic for the state of backends that they exchange."""
-    return WorkerTopic("status", Status, gateway.status.here)
+def status_topic(gateway: Gateway, *, serves: bool = True) -> WorkerTopic[Status]:
+    """Return the topic for the state of backends that they exchange; a process that only runs
+    agents does not serve the port.
+    """
+    return WorkerTopic(
+        "status", Status, lambda: replace(gateway.status.here(), workers=int(serves))
+    )
 
 
 class _Monitoring:

@@ -16,6 +16,7 @@ from antiphon.gateway import (
     weight_of,
     weight_of_response,
 )
+from antiphon.ids import response_id_of
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import (
     CountInputTokens,
@@ -55,6 +56,7 @@ from antiphon.server.reply import (
 from antiphon.server.request import HttpRequest
 from antiphon.server.routes import upgrade_not_supported
 from antiphon.sizes import LARGE
+from antiphon.telemetry.context import current
 
 
 def resources(gateway: Gateway) -> Resources:
@@ -114,11 +116,12 @@ class _Responses:
             request = with_cache(http, requested)
         if not gateway.process.accepts_work:
             raise going_away()
+        response_id = response_id_of(current.get().request_id)
         identity: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
-            identity = await reserve(gateway, http, body, "resp")
+            identity = await reserve(gateway, http, body, response_id)
         else:
-            identity = RequestIdentity(http.tenant, gateway.new_id("resp"), size=len(body))
+            identity = RequestIdentity(http.tenant, response_id, size=len(body))
         if isinstance(identity, Reply):
             return identity
         if request.prompt is not None:
@@ -127,6 +130,7 @@ class _Responses:
             work = len(body)
         if work > LARGE:  # the others need no copy
             identity = replace(identity, work=work)
+        is_agent = request.model in gateway.known_agents.names
         lease = None
         if http.credential is not None:
             lease = await acquire(
@@ -135,8 +139,10 @@ class _Responses:
                 request.model,
                 lambda: weight_of_response(request, body),
                 len(body),
-                is_queued=bool(request.background),
+                is_queued=bool(request.background) or is_agent,
             )
+        if is_agent:
+            return await self._run_agent(request, body, charged_to(identity, lease), lease, http)
         if request.background:
             stored = await gateway.offload(
                 http.tenant, len(body), body_with_cache, body, requested, request
@@ -150,6 +156,30 @@ class _Responses:
         async with DisconnectWatch(http.receive):
             response = await run.result()
         return Reply(replace(response, output_text=output_text(response)), run_headers(run))
+
+    async def _run_agent(
+        self,
+        request: CreateResponse,
+        body: bytes,
+        identity: RequestIdentity,
+        lease: UsageLease | None,
+        http: HttpRequest,
+    ) -> Reply:
+        gateway = self._gateway
+        agents = gateway.agents
+        reply = await agents.enqueue(request, body, identity)
+        if lease is not None and not reply.is_joined:
+            lease.hand_over()
+        tenant = identity.tenant
+        if request.background:
+            if request.stream:
+                return Reply(FrameStream(gateway.replays.events(tenant, reply.id)))
+            return Reply(reply.state)
+        async with DisconnectWatch(http.receive):
+            await agents.started(tenant, reply)
+            if not request.stream:
+                return Reply(await agents.result(tenant, reply))
+        return Reply(FrameStream(agents.events(tenant, reply)))
 
     async def _enqueue(
         self,

@@ -48,11 +48,12 @@ class _Uploads:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_create_upload)
         await acquire(self._gateway, http, None)
-        identity: RequestIdentity | Reply = RequestIdentity(
-            http.tenant, self._gateway.new_id("upload")
-        )
+        upload_id = self._gateway.new_id("upload")
+        identity: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
-            identity = await reserve(self._gateway, http, body, "upload")
+            identity = await reserve(self._gateway, http, body, upload_id)
+        else:
+            identity = RequestIdentity(http.tenant, upload_id)
         if isinstance(identity, Reply):
             return identity
         return Reply(await self._uploads.create(request, identity))

@@ -3,6 +3,9 @@
 A limit per minute is stored as one number: the time until which it is used up. A request advances
 this time by its cost, 60 seconds divided by the limit, and is granted if the result is at most one
 minute from now. So the limit recovers steadily, and one statement both checks and takes.
+
+Callers pass and receive the times of a key as times of this process's clock; the stored times are
+of the store's clock.
 """
 
 import json
@@ -14,6 +17,7 @@ from antiphon.storage.operations import budgets
 from antiphon.storage.operations.step import (
     EXACT_NOW,
     NOW,
+    SHIFT,
     UNKNOWN_ITEMS,
     Operation,
     Row,
@@ -43,8 +47,9 @@ NO_LIMIT = 2**62
 
 @writes("put_api_key", is_of_all=True, frees=True)
 def put(key: ApiKey) -> Operation[None]:
-    """Store or replace a key."""
+    """Store or replace a key. A revoked key loses its saved views."""
     limits = key.limits
+    shift: int = yield SHIFT
     yield from query_rows(
         "put_api_key",
         key.id,
@@ -52,11 +57,11 @@ def put(key: ApiKey) -> Operation[None]:
         key.name,
         key.digest,
         key.displayed,
-        key.created_at,
-        key.expires_at,
-        key.revoked_at,
+        key.created_at + shift,
+        None if key.expires_at is None else key.expires_at + shift,
+        None if key.revoked_at is None else key.revoked_at + shift,
         key.old_digest,
-        key.old_until,
+        key.old_until and key.old_until + shift,
         json.dumps(list(limits.models)),
         limits.requests_per_minute,
         limits.tokens_per_minute,
@@ -69,20 +74,34 @@ def put(key: ApiKey) -> Operation[None]:
     )
     if limits.budget is None:
         yield from query_rows("close_budget", key.tenant, key.id)
+    if key.revoked_at is not None:
+        yield from query_rows("delete_views_of", key.id)
 
 
 @reads("find_api_key", is_of_all=True)
 def find(digest: bytes) -> Operation[ApiKey | None]:
     """Return the key with this digest, or None if it is unknown, revoked or expired."""
     now: int = yield NOW
+    shift: int = yield SHIFT
     row = yield from first("find_api_key", digest, now)
-    return _key(row) if row else None
+    return _key(row, shift) if row else None
+
+
+@reads("load_api_key", is_of_all=True)
+def load(key_id: str) -> Operation[ApiKey | None]:
+    """Return the key with this ID, or None if it is unknown or revoked. An expired one counts: its
+    work in progress ends.
+    """
+    shift: int = yield SHIFT
+    row = yield from first("load_api_key", key_id)
+    return _key(row, shift) if row else None
 
 
 @reads("api_keys", is_of_all=True)
 def every() -> Operation[list[ApiKey]]:
     """Return all keys of all tenants, newest first, including revoked keys."""
-    return [_key(row) for row in (yield from query_rows("api_keys"))]
+    shift: int = yield SHIFT
+    return [_key(row, shift) for row in (yield from query_rows("api_keys"))]
 
 
 @reads("has_api_keys", is_of_all=True)
@@ -199,7 +218,7 @@ def _seconds(microseconds: int) -> float:
     return max(0, microseconds) / 1_000_000
 
 
-def _key(row: Row) -> ApiKey:
+def _key(row: Row, shift: int) -> ApiKey:
     (
         key_id,
         tenant,
@@ -221,11 +240,11 @@ def _key(row: Row) -> ApiKey:
         name,
         bytes(digest),
         displayed,
-        created_at,
-        expires_at,
-        revoked_at,
+        created_at - shift,
+        None if expires_at is None else expires_at - shift,
+        None if revoked_at is None else revoked_at - shift,
         None if old_digest is None else bytes(old_digest),
-        old_until,
+        old_until and old_until - shift,
         KeyLimits(
             tuple(json.loads(models)),
             requests,

@@ -1,14 +1,20 @@
 """One response's facts with those of its chain, and recently changed facts."""
 
 from antiphon.storage.operations.facts import LISTED
-from antiphon.storage.operations.facts_where import CHAIN, Statement
-from antiphon.storage.operations.step import Composed, Operation, first, reads
+from antiphon.storage.operations.facts_names import CHAIN
+from antiphon.storage.operations.facts_where import Statement
+from antiphon.storage.operations.step import NOW, Composed, Operation, first, reads
 from antiphon.storage.records.facts import Facts, FactsFamily
 
 COLUMNS = ", ".join(f"facts.{name}" for name in LISTED)
 
 MOST_CHANGED = 500
 """Maximum number of rows that one query for changes reads."""
+
+SIBLINGS = 20
+"""Number of further children of the same parent that are read: the first of them is the one that
+the others were forked from.
+"""
 
 
 @reads("find_facts")
@@ -20,17 +26,31 @@ def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None
     own = Statement(tenant)
     own.where(f"id = {own.add(response_id)}")
     own.where("(flags & 32) = 0")
+    now = own.add((yield NOW))
     rows = yield Composed(
-        f"SELECT {COLUMNS}, spans FROM facts WHERE {' AND '.join(own.conditions)}",  # noqa: S608 - fixed texts; all values are parameters
+        f"""SELECT {COLUMNS}, spans, EXISTS (
+            SELECT 1 FROM responses AS stored
+            WHERE stored.id = facts.id AND stored.tenant = facts.tenant
+            AND (stored.expires_at IS NULL OR stored.expires_at > {now})
+        ) FROM facts WHERE {own.condition}""",  # noqa: S608 - fixed texts; all values are parameters
         tuple(own.values),
     )
     if not rows:
         return None
-    facts = Facts(*rows[0])
+    *columns, has_content = rows[0]
+    facts = Facts(*columns)
     parents = yield _parents(facts)
-    children = yield _children(facts)
+    children = yield _children(facts.id, facts.tenant, CHAIN)
+    siblings: list[Facts] = []
+    if facts.previous_response_id:
+        same = yield _children(facts.previous_response_id, facts.tenant, SIBLINGS)
+        siblings = [one for row in same if (one := Facts(*row)).id != facts.id]
     return FactsFamily(
-        facts, [Facts(*row) for row in reversed(parents)], [Facts(*row) for row in children]
+        facts,
+        bool(has_content),
+        [Facts(*row) for row in reversed(parents)],
+        [Facts(*row) for row in children],
+        siblings,
     )
 
 
@@ -68,12 +88,12 @@ def _parents(facts: Facts) -> Composed:
     )
 
 
-def _children(facts: Facts) -> Composed:
+def _children(parent: str, tenant: str, limit: int) -> Composed:
     """Read the children with the index of parents: the tenant is an expression, so its index is not
     used.
     """
     return Composed(
         f"""SELECT {COLUMNS} FROM facts WHERE previous_response_id = $1 AND previous_response_id <> ''
-        AND tenant || '' = $2 AND (flags & 32) = 0 ORDER BY began, seq LIMIT {CHAIN}""",  # noqa: E501, S608 - fixed parts
-        (facts.id, facts.tenant),
+        AND tenant || '' = $2 AND (flags & 32) = 0 ORDER BY began, seq LIMIT {limit}""",  # noqa: E501, S608 - fixed parts
+        (parent, tenant),
     )

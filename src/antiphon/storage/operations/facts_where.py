@@ -2,21 +2,34 @@
 parts.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
+from antiphon.query.conditions import (
+    AnyOf,
+    Between,
+    Chain,
+    Condition,
+    Either,
+    Filters,
+    Flag,
+    HasItem,
+    Not,
+    Tag,
+    Word,
+)
+from antiphon.storage.operations.step import Operation, Rows, query_composed
+from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, pair_of, tool_of
 
-from antiphon.query.response_filters import AnyOf, Chain, Compare, Condition, Filters, Flag, Tag
-from antiphon.storage.operations.step import Operation, Rows, query_composed, query_rows
-from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, pair_of
-
-NUMBERS = {"first": "first", "tokens": "input_tokens + output_tokens", "took": "ended - began"}
+NUMBERS = {
+    "cost": "cost",
+    "first": "first",
+    "tokens": "input_tokens + output_tokens",
+    "took": "ended - began",
+}
 
 WORDS = "lower(input || ' ' || output)"
-
-CHAIN = 200
-"""Maximum number of responses of a chain that are found, upwards from the given response."""
-
 
 CHEAP = 4
 """Number of texts that each row can be compared with before fewer rows are read."""
@@ -30,7 +43,12 @@ class Statement:
 
     def __init__(self, tenant: str | None) -> None:
         self.values: list[Any] = []
-        self.conditions = [] if tenant is None else [f"tenant = {self.add(tenant)}"]
+        self._conditions = [] if tenant is None else [f"tenant = {self.add(tenant)}"]
+
+    @property
+    def condition(self) -> str:
+        """All conditions as one."""
+        return " AND ".join(self._conditions or ["true"])
 
     def add(self, value: Any) -> str:
         """Add a parameter; return its placeholder."""
@@ -39,18 +57,36 @@ class Statement:
 
     def where(self, condition: str) -> None:
         """Add a condition."""
-        self.conditions.append(condition)
+        self._conditions.append(condition)
 
-    def query(self, columns: str, order: str, limit: int, *, skip: int = 0) -> Operation[Rows]:
-        """Read rows of `facts`, ordered by the start of their responses."""
-        where = " AND ".join(self.conditions or ["true"])
+    def query(
+        self, columns: str, keys: Sequence[str], order: str, limit: int, *, skip: int = 0
+    ) -> Operation[Rows]:
+        """Read rows of `facts`, all keys in the same order."""
+        where = self.condition
         behind = f" LIMIT {self.add(limit)}"
         if skip:
             behind += f" OFFSET {self.add(skip)}"
-        order = f"ORDER BY began {order}, seq {order}{behind}"
+        sorted_by = ", ".join(f"{key} {order}" for key in keys)
         return (
             yield from query_composed(
-                f"SELECT {columns} FROM facts WHERE {where} {order}",  # noqa: S608 - fixed texts; all values are parameters
+                f"SELECT {columns} FROM facts WHERE {where} ORDER BY {sorted_by}{behind}",  # noqa: S608 - fixed texts; all values are parameters
+                tuple(self.values),
+            )
+        )
+
+    def query_sorted(
+        self, columns: str, keys: Sequence[str], order: str, limit: int
+    ) -> Operation[Rows]:
+        """Read rows of `facts` as `query` does, for keys without an index: of the rows that are not
+        returned, only the keys are read.
+        """
+        where = self.condition
+        sorted_by = ", ".join(f"{key} {order}" for key in keys)
+        first = f"SELECT seq FROM facts WHERE {where} ORDER BY {sorted_by} LIMIT {self.add(limit)}"  # noqa: S608 - fixed parts
+        return (
+            yield from query_composed(
+                f"SELECT {columns} FROM facts WHERE seq IN ({first}) ORDER BY {sorted_by}",  # noqa: S608 - fixed texts; all values are parameters
                 tuple(self.values),
             )
         )
@@ -59,17 +95,30 @@ class Statement:
         self, table: str, groups: str, columns: str, behind: str = ""
     ) -> Operation[Rows]:
         """Read columns of all rows of each group. Each row begins with the columns of its group."""
-        where = " AND ".join(self.conditions or ["true"])
+        where = self.condition
         text = f"SELECT {groups}, {columns} FROM {table} WHERE {where} GROUP BY {groups} {behind}"  # noqa: S608 - fixed parts
         return (yield from query_composed(text, tuple(self.values)))
 
 
-def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> None:
-    """Add all conditions and search words of the filters, except the times."""
+def statement_for(tenant: str | None, filters: Filters) -> Statement:
+    """Return a statement for the rows of a tenant, or of all, that resolved filters match, without
+    the conditions of the filters.
+
+    If the filters name responses, the index of ids finds them.
+    """
+    if tenant is None or not names_responses(filters):
+        return Statement(tenant)
+    statement = Statement(None)
+    # No index has this expression. SQLite would prefer an index of the tenant, in the order of the
+    # list, and read all rows of the tenant.
+    statement.where(f"tenant || '' = {statement.add(tenant)}")
+    return statement
+
+
+def add_filters(statement: Statement, filters: Filters) -> None:
+    """Add all conditions of resolved filters (`facts_names`), except the times."""
     for condition in filters.conditions:
-        statement.where(_condition(statement, condition, tenant))
-    for word in filters.words:
-        statement.where(f"{WORDS} <> replace({WORDS}, {statement.add(word)}, '')")
+        statement.where(_condition(statement, condition))
 
 
 def most_read(rows: int, filters: Filters) -> int:
@@ -79,69 +128,75 @@ def most_read(rows: int, filters: Filters) -> int:
     return max(1, rows * CHEAP // max(CHEAP, filters.comparisons))
 
 
-def with_key_ids(filters: Filters, tenant: str | None) -> Operation[Filters]:
-    """Return the filters with names of API keys replaced by the ids of these keys."""
-    conditions: list[Condition] = []
+def names_responses(filters: Filters) -> bool:
+    """Whether an index finds all matching rows by their ids, which are few."""
+    return any(
+        isinstance(one, AnyOf)
+        and one.field == "id"
+        and not any(value.endswith("*") for value in one.values)
+        for one in filters.conditions
+    )
+
+
+def tenant_of(tenant: str | None, filters: Filters) -> str | None:
+    """Return the tenant of all matching rows, so that its indexes are used; None for several."""
+    if tenant is not None:
+        return tenant
     for condition in filters.conditions:
-        if isinstance(condition, AnyOf) and condition.field == "key":
-            ids: list[str] = []
-            for value in condition.values:
-                rows = (
-                    yield from query_rows("ids_of_api_keys", tenant, value)
-                    if tenant is not None
-                    else query_rows("ids_of_all_api_keys", value)
-                )
-                ids += [row[0] for row in rows] or [value]
-            conditions.append(AnyOf("key", ids))
-        else:
-            conditions.append(condition)
-    return replace(filters, conditions=conditions)
+        match condition:
+            case AnyOf("tenant", (value,)) if not value.endswith("*"):
+                return value
+    return None
 
 
-def _condition(statement: Statement, condition: Condition, tenant: str | None) -> str:
+def _condition(statement: Statement, condition: Condition) -> str:
     match condition:
         case AnyOf():
             return any_of(statement, condition)
-        case Compare(field, operator, value):
-            return f"{NUMBERS[field]} {operator} {statement.add(value)}"
+        case Between(field, low, high):
+            bounds = [(">=", low)] * (low is not None) + [("<=", high)] * (high is not None)
+            number = NUMBERS[field]
+            return " AND ".join(f"{number} {sign} {statement.add(end)}" for sign, end in bounds)
         case Flag(field, value):
             return f"(flags & {FLAGS[field]}) {'<>' if value else '='} 0"
         case Tag(name, value):
             return f"tags <> replace(tags, {statement.add(pair_of(name, value))}, '')"
-        case Chain(response_id):
-            return _chain(statement, response_id, tenant)
+        case Word(text):
+            pattern = re.sub(r"([\\%_])", r"\\\1", text)
+            return f"{WORDS} LIKE {statement.add(f'%{pattern}%')} ESCAPE '\\'"
+        case Not(negated):
+            return f"({_condition(statement, negated)}) IS NOT TRUE"
+        case Either(conditions):
+            return f"({' OR '.join(f'({_condition(statement, one)})' for one in conditions)})"
+        case Chain() | HasItem():
+            raise AssertionError("filters are resolved before they become a condition")
 
 
 def any_of(statement: Statement, condition: AnyOf) -> str:
     """Return the condition that a field equals one of some texts."""
     if condition.field == "tool":
-        found = [
-            f"tools <> replace(tools, {statement.add(f' {one} ')}, '')" for one in condition.values
-        ]
-    else:
-        found = [_text(statement, TEXT_FIELDS[condition.field], one) for one in condition.values]
-        if condition.field == "status" and "completed" not in condition.values:
-            return f"status <> 'completed' AND ({' OR '.join(found)})"
-        if condition.field == "key":
-            return f"key_id <> '' AND ({' OR '.join(found)})"
-    return f"({' OR '.join(found)})"
+        return f"({' OR '.join([_has_tool(statement, one) for one in condition.values])})"
+    column = TEXT_FIELDS[condition.field]
+    whole = [one for one in condition.values if not one.endswith("*")]
+    found = [begins(statement, column, one[:-1]) for one in condition.values if one.endswith("*")]
+    if len(whole) == 1:
+        found.append(f"{column} = {statement.add(whole[0])}")
+    elif whole:
+        found.append(f"{column} IN ({', '.join(map(statement.add, whole))})")
+    text = f"({' OR '.join(found) or 'false'})"
+    if condition.field == "status" and "completed" not in condition.values:
+        return f"status <> 'completed' AND {text}"
+    if condition.field == "key" and "" not in condition.values:
+        return f"key_id <> '' AND {text}"  # its index has only the responses with a key
+    return text
 
 
-def _text(statement: Statement, column: str, value: str) -> str:
-    if not value.endswith("*"):
-        return f"{column} = {statement.add(value)}"
-    begin = value.removesuffix("*")
-    return f"substr({column}, 1, {len(begin)}) = {statement.add(begin)}"
+def _has_tool(statement: Statement, name: str) -> str:
+    if not name:
+        return "tools = ''"
+    return f"tools <> replace(tools, {statement.add(tool_of(name))}, '')"
 
 
-def _chain(statement: Statement, response_id: str, tenant: str | None) -> str:
-    own = "" if tenant is None else f" AND facts.tenant = {statement.add(tenant)}"
-    return f"""id IN (
-        WITH RECURSIVE up (id, parent, step) AS (
-            SELECT id, previous_response_id, 1 FROM facts WHERE id = {statement.add(response_id)}{own}
-            UNION ALL
-            SELECT facts.id, facts.previous_response_id, up.step + 1 FROM up JOIN facts ON facts.id = up.parent
-            WHERE up.step < {CHAIN}{own}
-        )
-        SELECT id FROM up
-    )"""  # noqa: E501, S608 - fixed parts
+def begins(statement: Statement, column: str, beginning: str) -> str:
+    """Return the condition that a text has a beginning."""
+    return f"substr({column}, 1, {len(beginning)}) = {statement.add(beginning)}"

@@ -11,8 +11,24 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from antiphon.query.response_filters import AnyOf, Filters
-from antiphon.storage.operations.facts_where import Statement, add_filters, most_read, with_key_ids
+from msgspec import Struct
+
+from antiphon.query.conditions import AnyOf, Filters, leaves
+from antiphon.storage.operations.facts_names import resolve
+from antiphon.storage.operations.facts_where import (
+    Statement,
+    add_filters,
+    most_read,
+    names_responses,
+    tenant_of,
+)
+from antiphon.storage.operations.figures_of_facts import (
+    ADDED,
+    FROM_FACTS,
+    HISTOGRAMS,
+    FactsRow,
+    facts_rows,
+)
 from antiphon.storage.operations.step import (
     NOW,
     UNKNOWN_ITEMS,
@@ -26,9 +42,9 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
+from antiphon.storage.operations.wrong_clock import move_back
 from antiphon.storage.records.facts import SUMMED, Facts
 from antiphon.storage.records.figures import (
-    BOUNDS,
     BUCKETS,
     FOUR_HOURS,
     GROUPS,
@@ -39,6 +55,7 @@ from antiphon.storage.records.figures import (
     FiguresQuery,
     add,
     bounded,
+    most_expensive,
 )
 
 BEHIND = 120
@@ -59,8 +76,6 @@ the spans.
 ROWS_PER_GROUP = 5
 """Maximum number of rows to read for each group of a reply: a group has one row for each status."""
 
-COUNTS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost")
-HISTOGRAMS = {"f": "first", "t": "ended - began"}
 CELLS = [f"{name}{place}" for name in HISTOGRAMS for place in range(BUCKETS)]
 
 KEY = ("part", "step", "tenant", "time", "model", "backend", "key_id", "status")
@@ -77,23 +92,14 @@ FIELDS = {BY_MODEL: {"status", "model", "backend", "tenant"}, BY_KEY: {"status",
 """The fields by which the rows of each part can be filtered and grouped."""
 
 
-def _in_bucket(value: str, place: int) -> str:
-    low = f"{value} >= {BOUNDS[place - 1]}" if place else f"{value} < {BOUNDS[0]}"
-    high = f" AND {value} < {BOUNDS[place]}" if 0 < place < len(BOUNDS) else ""
-    return f"count(*) FILTER (WHERE {low}{high})"
+FROM_SUMS = ", ".join(f"sum({name})" for name in ("responses", *ADDED, *CELLS))
 
-
-FROM_FACTS = ", ".join(
-    ["count(*)", *(f"sum({name})" for name in COUNTS)]
-    + [_in_bucket(value, place) for value in HISTOGRAMS.values() for place in range(BUCKETS)]
-)
-"""The sums of facts, in the order of `FROM_SUMS`."""
-
-FROM_SUMS = ", ".join(f"sum({name})" for name in ("responses", *COUNTS, *CELLS))
+SERIES_FROM_SUMS = ", ".join(f"sum({name})" for name in ("responses", *ADDED))
+"""The sums of the spans of a series: counts only."""
 
 
 def _adding(part: int, step: int, where: str) -> str:
-    cells = ("responses", *COUNTS, *CELLS)
+    cells = ("responses", *ADDED, *CELLS)
     sums = [f"{name} = sums.{name} + excluded.{name}" for name in cells if name != "cost"]
     sums.append("cost = coalesce(sums.cost + excluded.cost, sums.cost, excluded.cost)")
     return f"""INSERT INTO sums ({", ".join((*KEY, *cells))})
@@ -147,6 +153,8 @@ def sum_up() -> Operation[bool]:
     row = yield from first("lock_summed")
     if row is None:
         return False  # another process adds them
+    if row[0] > now:
+        return (yield from move_back(row[0], now))
     horizon = (now - BEHIND) // MINUTE * MINUTE
     begin = yield from first("first_unsummed", row[0] * 1000)
     if begin is None or begin[0] is None or begin[0] >= horizon * 1000:
@@ -169,31 +177,46 @@ def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
     Deleted responses are included.
     """
     yield from announce_read(UNKNOWN_ITEMS)
-    filters = yield from with_key_ids(query.filters, tenant)
+    filters = yield from resolve(tenant, query.filters)
     found = FiguresFound()
-    reading = _Reading(tenant, query, filters)
+    reading = _Reading(tenant_of(tenant, filters), query, filters)
     part = _part_for(query.by, filters)
     if part is not None:
         row = yield from first("summed")
-        yield from reading.sums(found, part)
-        yield from reading.facts(found, max(query.since, row[0] if row else 0), _UNSUMMED)
-        return bounded(found, query.most_groups)
-    since = yield from reading.earliest()
-    if since is not None:
-        found.partial_since = since
-    yield from reading.facts(found, query.since if since is None else since, "ended IS NOT NULL")
-    return bounded(found, query.most_groups)
+        summed = max(query.since, row[0] if row else 0)
+        stretches = reading.stretches(part)
+        added = yield from reading.facts(summed, _UNSUMMED)
+    else:
+        if not names_responses(filters):
+            found.partial_since = yield from reading.earliest()
+        since = query.since if found.partial_since is None else found.partial_since
+        stretches = []
+        added = yield from reading.facts(since, "ended IS NOT NULL")
+    for stretch in stretches:
+        yield from reading.add(found, stretch)
+    for one in added:
+        one.add_to(found.spans.setdefault(one.span, Figures()))
+        if query.by:
+            one.add_to(found.groups.setdefault(one.group, Figures()))
+    bounded(found, query.most_groups)
+    if query.series:
+        found.series = {value: {} for value in most_expensive(found.groups, query.series)}
+        for stretch in stretches:
+            yield from reading.add_series(found, stretch)
+        for one in added:
+            if one.group in found.series:
+                one.add_counts(found.series[one.group].setdefault(one.span, Figures()))
+    return found
 
 
 def _part_for(by: str, filters: Filters) -> int | None:
     """Return the part of the sums that supports these filters and groups, or None if only facts
     support them.
     """
-    if filters.words or not all(isinstance(one, AnyOf) for one in filters.conditions):
+    compared = list(leaves(filters.conditions))
+    fields = {one.field for one in compared if isinstance(one, AnyOf)} | ({by} if by else set())
+    if not all(isinstance(one, AnyOf) for one in compared):
         return None
-    fields = {one.field for one in filters.conditions if isinstance(one, AnyOf)} | (
-        {by} if by else set()
-    )
     return next((part for part in PARTS if fields <= FIELDS[part]), None)
 
 
@@ -209,24 +232,18 @@ class _Reading:
         self._since = since
         self._until = until
 
-    def sums(self, found: FiguresFound, part: int) -> Operation[None]:
-        """Add the figures from a part of the sums."""
-        for step, since, until in _stretches(self._since, self._until, self._query.step):
-            statement = Statement(self._tenant)
-            statement.where(f"part = {part} AND step = {step}")
-            statement.where(f"time >= {statement.add(since)}")
-            statement.where(f"time < {statement.add(until)}")
-            add_filters(statement, self._filters, self._tenant)
-            yield from self._add(found, statement, "sums", "time", FROM_SUMS)
+    def stretches(self, part: int) -> list["_Stretch"]:
+        """Return the rows of a part of the sums."""
+        return [
+            _Stretch(since, until, f"part = {part} AND step = {step}")
+            for step, since, until in _stretches(self._since, self._until, self._query.step)
+        ]
 
-    def facts(self, found: FiguresFound, since: int, condition: str) -> Operation[None]:
-        """Add the figures from the facts since `since`."""
-        statement = Statement(self._tenant)
-        statement.where(f"began >= {statement.add(max(since, self._since) * 1000)}")
-        statement.where(f"began < {statement.add(self._until * 1000)}")
-        statement.where(condition)
-        add_filters(statement, self._filters, self._tenant)
-        yield from self._add(found, statement, "facts", "began / 1000", FROM_FACTS)
+    def facts(self, since: int, condition: str) -> Operation[list[FactsRow]]:
+        """Return the facts since `since` that fulfil a condition, added up by one statement."""
+        began, until = max(since, self._since) * 1000, self._until * 1000
+        statement = self._begin(condition, "began", began, until)
+        return (yield from facts_rows(statement, GROUPS.get(self._query.by, ""), self._query.step))
 
     def earliest(self) -> Operation[int | None]:
         """Return the time from which facts are read if there are more than one query may read, or
@@ -235,33 +252,64 @@ class _Reading:
         statement = Statement(self._tenant)
         statement.where(f"began >= {statement.add(self._since * 1000)}")
         statement.where(f"began < {statement.add(self._until * 1000)}")
-        rows = yield from statement.query(
-            "began", "DESC", 1, skip=most_read(self._query.most_read, self._filters)
-        )
+        most = most_read(self._query.most_read, self._filters)
+        rows = yield from statement.query("began", ("began", "seq"), "DESC", 1, skip=most)
         return rows[0][0] // 1000 + 1 if rows else None
 
-    def _add(
-        self, found: FiguresFound, statement: Statement, table: str, time: str, columns: str
-    ) -> Operation[None]:
-        """Add the sums of rows, once by span and once by group.
+    def add(self, found: FiguresFound, stretch: "_Stretch") -> Operation[None]:
+        """Add the rows of sums, once by span and once by group.
 
         Grouping by both together would return many rows.
         """
-        step = self._query.step
-        by = self._query.by
-        rows = yield from statement.query_grouped(
-            table, f"{time} / {step} * {step}, status", columns
-        )
+        statement = self._sums(stretch)
+        rows = yield from statement.query_grouped("sums", f"{self._span}, status", FROM_SUMS)
         _take(found.spans, rows)
-        if by:
-            most = (
-                "ORDER BY 3 DESC LIMIT "
-                f"{statement.add(ROWS_PER_GROUP * (self._query.most_groups + 1))}"
-            )
+        if self._query.by:
+            statement = self._sums(stretch)
+            most = ROWS_PER_GROUP * (self._query.most_groups + 1)
+            behind = f"ORDER BY 3 DESC LIMIT {statement.add(most)}"
+            groups = f"{GROUPS[self._query.by]}, status"
             _take(
                 found.groups,
-                (yield from statement.query_grouped(table, f"{GROUPS[by]}, status", columns, most)),
+                (yield from statement.query_grouped("sums", groups, FROM_SUMS, behind)),
             )
+
+    def add_series(self, found: FiguresFound, stretch: "_Stretch") -> Operation[None]:
+        """Add the rows of the sums of some groups by span, without times."""
+        if not found.series:
+            return
+        statement = self._sums(stretch)
+        column = GROUPS[self._query.by]
+        values = ", ".join([statement.add(value) for value in found.series])
+        statement.where(f"{column} IN ({values})")
+        groups = f"{column}, {self._span}, status"
+        rows = yield from statement.query_grouped("sums", groups, SERIES_FROM_SUMS)
+        for value, *row in rows:
+            _take(found.series[value], [row])
+
+    def _sums(self, stretch: "_Stretch") -> Statement:
+        return self._begin(stretch.condition, "time", stretch.since, stretch.until)
+
+    def _begin(self, condition: str, time: str, since: int, until: int) -> Statement:
+        """Return a statement for the rows of a time that match a condition and the filters."""
+        statement = Statement(self._tenant)
+        statement.where(condition)
+        statement.where(f"{time} >= {statement.add(since)}")
+        statement.where(f"{time} < {statement.add(until)}")
+        add_filters(statement, self._filters)
+        return statement
+
+    @property
+    def _span(self) -> str:
+        return f"time / {self._query.step} * {self._query.step}"
+
+
+class _Stretch(Struct, frozen=True):
+    """Rows of sums from `since` up to but excluding `until` (seconds)."""
+
+    since: int
+    until: int
+    condition: str
 
 
 def _take(totals: dict[Any, Figures], rows: Rows) -> None:
@@ -284,13 +332,15 @@ def _stretches(since: int, until: int, span: int) -> list[tuple[int, int, int]]:
 
 
 def _figures(status: str, sums: Row) -> Figures:
-    count, received, cached, sent, reasoning, cost, *counts = sums
+    count, received, cached, sent, reasoning, cost, streamed, streamed_ms, *counts = sums
     cells = list(map(int, counts))  # PostgreSQL returns sums as decimals
     tokens = (int(received), int(cached), int(sent), int(reasoning))
     return Figures(
         {status: int(count)},
         *tokens,
         None if cost is None else int(cost),
+        int(streamed),
+        int(streamed_ms),
         cells[:BUCKETS],
         cells[BUCKETS:],
     )

@@ -41,6 +41,16 @@ def find(tenant: str, key: str) -> Operation[KeyReservation | None]:
     return _reservation(tenant, key, row) if row else None
 
 
+@writes("answer_key")
+def answer(reply: StoredReply, response_id: str, answered_by: str) -> Operation[None]:
+    """Store the reply for the key that is reserved for a response, unless it is reserved for it no
+    more. `answered_by` is the response in the reply: it can be an earlier one.
+    """
+    yield Changed([response_id])
+    values = reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body
+    yield from query_rows("answer_key", *values, answered_by)
+
+
 @writes("free_key", frees=True)
 def free(tenant: str, key: str, response_id: str) -> Operation[None]:
     """Release the reservation if it belongs to this response and has no reply."""

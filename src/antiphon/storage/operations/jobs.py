@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from antiphon.storage.changes import JOBS
-from antiphon.storage.operations import event_log, facts, item_blobs, leases
+from antiphon.storage.operations import continuations, event_log, facts, item_blobs, leases, steps
 from antiphon.storage.operations.responses import (
     ANY_SIZE,
     answer,
@@ -55,6 +55,7 @@ from antiphon.storage.records.jobs import (
     Slots,
 )
 from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.records.steps import Answers, Continued, StepWrite
 from antiphon.storage.records.tenants import Announcement, StoredReply
 
 AT_ONCE, DUE, IDLE = range(3)
@@ -81,20 +82,28 @@ def enqueue(
     *,
     most: int | None = None,
     deferral: Deferral = SOONEST,
-) -> Operation[LockResult]:
-    """Store a queued response with its request, and lock its conversation.
+    queue: str = "",
+    answers: Answers | None = None,
+) -> Operation[LockResult | Continued]:
+    """Store a queued response with its request, and lock its conversation. `queue` is the agent
+    that computes it, empty for a model. With `answers`, it continues the response that waits for
+    them; nothing is stored if another response already does, which is returned.
 
     Nothing is stored if the result is `BUSY` (another response holds the conversation's lock),
     `UNKNOWN` (the conversation does not exist) or `FULL` (the tenant already has `most` waiting
     jobs; None means no limit). The limit also holds for concurrent requests, and separately for
-    deferred jobs and for others.
+    deferred jobs, for each agent, and for others.
     """
     yield Changed([response.id, JOBS])
     shift: int = yield SHIFT
     response = dated(response, shift)
+    if answers is not None:
+        continued = yield from continuations.join(response.tenant, answers)
+        if continued is not None:
+            return continued
     if most is not None and (
         yield from _is_full(
-            "count_deferred" if deferral.begin_by else "count_waiting", response.tenant, most
+            "count_deferred" if deferral.begin_by else "count_waiting", response.tenant, most, queue
         )
     ):
         return LockResult.FULL
@@ -114,31 +123,38 @@ def enqueue(
     reserved = (taken.key_id, taken.tokens, size, taken.cost, json.dumps(taken.models))
     waits = deferral.begin_by and deferral.begin_by + shift, deferral.continuation
     yield from query_rows(
-        "put_job", seq, response.tenant, event_log.next_number(frames), request, *reserved, *waits
+        *("put_job", seq, response.tenant, event_log.next_number(frames), request),
+        *(*reserved, *waits, queue),
     )
+    if answers is not None:
+        yield from continuations.take(response.tenant, seq, response.id, answers)
     yield from event_log.append(seq, frames)
     yield from facts.put(response.facts)
     return LockResult.DONE
 
 
-def _is_full(count: str, tenant: str, most: int) -> Operation[bool]:
-    """Return whether `most` jobs of a tenant wait, of those that `count` counts.
+def _is_full(count: str, tenant: str, most: int, queue: str) -> Operation[bool]:
+    """Return whether `most` jobs of a tenant wait in a queue, of those that `count` counts.
 
     Exact, even if other processes queue jobs concurrently.
     """
-    (row,) = yield from query_rows(count, tenant, most)
+    (row,) = yield from query_rows(count, tenant, most, queue)
     if most - NEARLY <= row[0] < most:
         yield from query_rows("lock_worker", leases.QUEUE)
-        (row,) = yield from query_rows(count, tenant, most)
+        (row,) = yield from query_rows(count, tenant, most, queue)
     return bool(row[0] >= most)
 
 
 @writes("claim", is_of_all=True)
 def claim(
-    worker: str, per_tenant: int, per_tenant_here: int | None = None, slots: Slots = ONE_SLOT
+    worker: str,
+    per_tenant: int,
+    per_tenant_here: int | None = None,
+    slots: Slots = ONE_SLOT,
+    queue: str = "",
 ) -> Operation[Job | None]:
-    """Assign the next waiting job to the worker and mark it as in progress; return None if no job
-    waits.
+    """Assign the next waiting job of a queue to the worker and mark it as in progress; return None
+    if no job waits. The queue is that of an agent, or the empty one of all models.
 
     A job waits if it has no owner or its owner has expired. The next job is the oldest one of the
     tenant with the fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in
@@ -159,7 +175,7 @@ def claim(
     yield Query("lock_worker", (leases.QUEUE,))
     here = per_tenant if per_tenant_here is None else per_tenant_here
     limits = (per_tenant, worker, here, (yield NOW), slots.free, slots.idle, slots.idle_per_tenant)
-    rows = yield Query("next_waiting", limits)
+    rows = yield Query("next_waiting", (*limits, queue))
     if not rows:
         return None
     seq, is_takeover, rank, tenant, key, *limits_reached = rows[0]
@@ -218,6 +234,28 @@ def to_return(rows: Sequence[Row], over: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
+@writes("pin")
+def pin(job: Job, queue: str) -> Operation[bool]:
+    """Move a job to another queue, where it waits if its worker leaves it; return False if it is
+    outdated.
+    """
+    return (yield from first("pin", job.response.id, job.version, queue)) is not None
+
+
+@reads("waiting_queues", is_of_all=True)
+def waiting_queues() -> Operation[Sequence[str]]:
+    """Return the queues of agents with jobs that wait, or that an expired worker owns."""
+    waiting = [row[0] for row in (yield from query_rows("queues_of_agents"))]
+    claimed = yield from query_rows("claimed_of_agents")
+    return [*{*waiting, *(queue for _, queue, is_expired, *_ in claimed if is_expired)}]
+
+
+@reads("waiting_in_queue", is_of_all=True)
+def waiting_in(queue: str, most: int) -> Operation[Sequence[tuple[str, str]]]:
+    """Return the tenants and the IDs of the responses that wait in a queue, at most `most`."""
+    return [(tenant, one) for tenant, one in (yield from query_rows("waiting_in", queue, most))]
+
+
 @writes("advance")
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     """Store progress; return the updated job, or None if `job` is not the newest version."""
@@ -232,7 +270,7 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
         int(progress.is_resume_point),
         progress.checkpoint,
     )
-    row = yield from first("advance", *values, *sizes)
+    row = yield from first("advance", *values, *sizes, steps.growth_of(progress.steps))
     if row is None:
         return None
     yield from event_log.append(row[0], progress.frames)
@@ -242,6 +280,8 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
         for index, item in progress.output
     ]
     yield from query_many("put_item", rows)
+    if progress.steps:
+        yield from steps.put(row[0], progress.steps)
     return replace(
         job,
         version=job.version + 1,
@@ -260,12 +300,14 @@ def finish(
     *,
     append: bool = False,
     announcement: Announcement | None = None,
+    last_steps: Sequence[StepWrite] = (),
 ) -> Operation[bool]:
     """End a job with the final state of its response; return False, and store nothing, if `job` is
     outdated.
 
     Stores the response as `save` does, its last events, and a delivery to each webhook endpoint of
-    the tenant that subscribes to the announcement, all in one transaction.
+    the tenant that subscribes to the announcement, all in one transaction. The steps of an agent,
+    with its last ones, remain if the response is stored.
     """
     yield Changed([response.id])
     shift: int = yield SHIFT
@@ -273,11 +315,17 @@ def finish(
     row = yield from first("finish", job.response.id, job.version)
     if row is None:
         return False
-    seq, log_bytes = row
+    seq, log_bytes, step_bytes = row
     drops_log = (
         bool(job.next_number) and not response.is_streamed
     )  # no client replays the events of its open items
-    stored = 0 if drops_log else log_bytes
+    stored = step_bytes if drops_log else log_bytes
+    if step_bytes and not response.is_stored:
+        yield from query_rows("drop_steps", seq)
+        stored -= step_bytes
+    elif last_steps:
+        yield from steps.put(seq, last_steps)
+        stored += steps.growth_of(last_steps)
     sizes = stored + event_log.size_of(frames), *extent_of(response.input, response.output)
     yield from query_rows(
         "end_response", seq, response.status, response.body, response.expires_at, *sizes
@@ -343,8 +391,8 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
         crashes,
         checkpoint,
         *rest,
-    ) = row[:16]
-    key_id, tokens, cost, models, uses_idle, continuation = rest
+    ) = row[:17]
+    key_id, tokens, cost, models, uses_idle, continuation, queue = rest
     is_partial = few and _is_large(row)
     response = yield from load_at(
         tenant, response_id, 0, is_partial
@@ -357,6 +405,7 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
         checkpoint,
         uses_idle=bool(uses_idle),
         continuation=continuation,
+        queue=queue,
     )
     if is_partial:
         partial = replace(response, input=(), output=(), is_partial=True)

@@ -6,10 +6,12 @@ other workers can call `expire_worker`. An expired worker keeps its jobs until o
 them, and its next heartbeat makes it alive again.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from antiphon.storage.changes import INGESTIONS, JOBS
 from antiphon.storage.operations.step import (
+    NOW,
     Changed,
     Operation,
     Row,
@@ -19,6 +21,7 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
+from antiphon.storage.records.agents import AgentLoad, AgentQueue, agent_of, offers_of
 from antiphon.storage.records.jobs import LockResult
 
 QUEUE = ""
@@ -69,9 +72,44 @@ def beat(worker: str) -> Operation[None]:
     yield from query_rows("beat", worker)
 
 
+@writes("heartbeat_with_agents", is_of_all=True)
+def beat_with_agents(worker: str, agents: str) -> Operation[None]:
+    """Record that the worker is alive, and which agents it serves, as JSON."""
+    yield from query_rows("beat_with_agents", worker, agents)
+
+
+@reads("offered_agents", is_of_all=True)
+def offered_agents() -> Operation[Sequence[str]]:
+    """Return the agents of each unexpired worker that serves any, as JSON."""
+    rows = yield from query_rows("offered_agents")
+    return [row[0] for row in rows]
+
+
+@reads("agent_load", is_of_all=True)
+def agent_load() -> Operation[AgentLoad]:
+    """Return the agents of all workers, with the responses that run and that wait."""
+    now = yield NOW
+    workers = yield from query_rows("workers_of_agents")
+    waiting = [*(yield from query_rows("queues_of_agents"))]
+    running: Counter[tuple[str, str]] = Counter()
+    for worker, queue, is_expired, count, since in (yield from query_rows("claimed_of_agents")):
+        if is_expired:
+            waiting.append((queue, count, since))
+        else:
+            running[worker, agent_of(queue)] += count
+    queues: dict[str, AgentQueue] = {}
+    for queue, count, since in waiting:
+        agent = agent_of(queue)
+        known = queues.get(agent, AgentQueue(0, 0))
+        oldest = max(known.oldest, now - since)
+        queues[agent] = AgentQueue(known.waiting + count, oldest)
+    offered = {worker: offers_of(text) for worker, text in workers}
+    return AgentLoad(offered, queues, [(*place, count) for place, count in running.items()])
+
+
 @reads("heartbeats", is_of_all=True)
 def beats() -> Operation[Mapping[str, int]]:
-    """Return the last heartbeat of each unexpired worker that owns anything.
+    """Return the last heartbeat of each unexpired worker that owns anything, or serves an agent.
 
     It changes while a worker is alive.
     """

@@ -1,8 +1,14 @@
-"""What refusals of backends taught about models. Lessons belong to the server, not to a tenant."""
+"""What refusals of backends taught about models. Lessons belong to the server, not to a tenant.
+
+Callers pass and receive times of this process's clock; the stored times are of the store's clock.
+"""
 
 from collections.abc import Sequence
 
-from antiphon.storage.operations.step import SHIFT, Operation, query_rows, reads, writes
+from msgspec.structs import replace
+
+from antiphon.storage.changes import LESSONS
+from antiphon.storage.operations.step import SHIFT, Changed, Operation, query_rows, reads, writes
 from antiphon.storage.records.lessons import StoredLesson
 
 MOST_LESSONS = 1_000
@@ -16,6 +22,7 @@ def put(lessons: Sequence[StoredLesson], since: int) -> Operation[None]:
     Lessons about the same backends are deleted if they were learned before `since`, or exceed
     `MOST_LESSONS`.
     """
+    yield Changed([LESSONS])
     shift: int = yield SHIFT
     for one in lessons:
         yield from query_rows(
@@ -38,10 +45,19 @@ def every(since: int) -> Operation[list[StoredLesson]]:
     """
     shift: int = yield SHIFT
     rows = yield from query_rows("lessons", since + shift)
-    return [StoredLesson(*row) for row in rows]
+    found = [StoredLesson(*row) for row in rows]
+    return [replace(one, learned_at=one.learned_at - shift) for one in found]
 
 
 @writes("delete_lessons", is_of_all=True, frees=True)
 def delete(place: str, model: str) -> Operation[int]:
     """Delete the lessons about a model; return their number."""
+    yield Changed([LESSONS])
     return len((yield from query_rows("delete_lessons", place, model)))
+
+
+@writes("forget_lesson", is_of_all=True, frees=True)
+def forget(place: str, model: str, tenant: str, name: str) -> Operation[bool]:
+    """Delete one lesson; return whether it was stored."""
+    yield Changed([LESSONS])
+    return bool((yield from query_rows("forget_lesson", place, model, tenant, name)))

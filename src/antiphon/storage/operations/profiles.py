@@ -1,4 +1,7 @@
-"""Findings of probes about models. Profiles belong to the server, not to a tenant."""
+"""Findings of probes about models. Profiles belong to the server, not to a tenant.
+
+Callers pass and receive times of this process's clock; the stored times are of the store's clock.
+"""
 
 from antiphon.storage.operations.step import SHIFT, Operation, query_rows, reads, writes
 from antiphon.storage.records.profiles import StoredProfile
@@ -16,9 +19,10 @@ def put(profile: StoredProfile) -> Operation[None]:
 @reads("profiles", is_of_all=True)
 def every() -> Operation[list[StoredProfile]]:
     """Return all profiles, by place and model."""
+    shift: int = yield SHIFT
     rows = yield from query_rows("profiles")
     return [
-        StoredProfile(place, model, digest, bytes(body), at)
+        StoredProfile(place, model, digest, bytes(body), at - shift)
         for place, model, digest, body, at in rows
     ]
 

@@ -100,6 +100,7 @@ def delete(tenant: str, prompt_id: str) -> Operation[bool]:
 
 
 def _is_full(tenant: str, most: int) -> Operation[bool]:
+    yield from query_rows("lock_versions_of", tenant)
     ((count,),) = yield from query_rows("count_prompt_versions", tenant)
     return int(count) >= most
 

@@ -1,7 +1,7 @@
 """Console sessions, and the one-time codes that start them, by the digests of their secrets.
 
-They belong to the server, not to a tenant. Callers pass times of this process's clock; they are
-stored as times of the store's clock.
+They belong to the server, not to a tenant. Callers pass and receive times of this process's clock;
+the stored times are of the store's clock.
 """
 
 from antiphon.storage.operations.step import NOW, SHIFT, Operation, first, query_rows, reads, writes
@@ -26,11 +26,12 @@ def put(session: ConsoleSession) -> Operation[None]:
 def find(digest: bytes) -> Operation[ConsoleSession | None]:
     """Return the session with this digest, or None if it is unknown or has expired."""
     now: int = yield NOW
+    shift: int = yield SHIFT
     row = yield from first("find_session", digest, now)
     if row is None:
         return None
     found, key_id, key_digest, *times = row
-    return ConsoleSession(bytes(found), key_id, bytes(key_digest), *times)
+    return ConsoleSession(bytes(found), key_id, bytes(key_digest), *[one - shift for one in times])
 
 
 @writes("touch_session", is_of_all=True)

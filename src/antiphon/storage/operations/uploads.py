@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from antiphon.errors import StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.operations.responses import answer
-from antiphon.storage.operations.step import NOW, SHIFT, Operation, first, query_rows, reads, writes
+from antiphon.storage.operations.step import (
+    NOW,
+    SHIFT,
+    UNKNOWN_ITEMS,
+    Operation,
+    announce_read,
+    first,
+    query_rows,
+    reads,
+    writes,
+)
 from antiphon.storage.records.files import FileQuota, StoredFile, StoredPart, StoredUpload
 from antiphon.storage.records.tenants import StoredReply
 
@@ -45,14 +55,14 @@ def load(tenant: str, upload_id: str) -> Operation[StoredUpload | None]:
 
 
 @writes("put_part")
-def put_part(part: StoredPart) -> Operation[bool]:
+def put_part(part: StoredPart, most: int) -> Operation[bool]:
     """Store a part of a pending upload. The blob of the part must already be written.
 
-    Return False if the upload is not pending, or if its parts together would exceed the announced
-    size.
+    Return False if the upload is not pending, if it has `most` parts, or if its parts together
+    would exceed the announced size.
     """
     now: int = yield NOW
-    room = yield from first("grow_upload", part.upload, part.tenant, part.size, now)
+    room = yield from first("grow_upload", part.upload, part.tenant, part.size, now, most)
     if room is None:
         return False
     # A part's blob is never shared, because it has no digest by which an equal blob could be found.
@@ -68,6 +78,7 @@ def put_part(part: StoredPart) -> Operation[bool]:
 @reads("upload_parts")
 def parts(tenant: str, upload_id: str) -> Operation[Sequence[StoredPart]]:
     """Return the parts of an upload, in the order in which they were stored."""
+    yield from announce_read(UNKNOWN_ITEMS)
     return [StoredPart(*row) for row in (yield from query_rows("upload_parts", upload_id, tenant))]
 
 

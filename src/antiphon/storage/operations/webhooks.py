@@ -1,8 +1,14 @@
-"""Webhook endpoints, and the outbox."""
+"""Webhook endpoints, and the outbox.
+
+Callers pass and receive times of this process's clock; those that decide something are stored as
+times of the store's clock.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
+
+from msgspec.structs import replace
 
 from antiphon.storage.operations.step import (
     NOW,
@@ -31,6 +37,7 @@ def put(endpoint: WebhookEndpoint, most: int = 0) -> Operation[bool]:
         ((others,),) = yield from query_rows("count_endpoints", endpoint.tenant, endpoint.id)
         if others >= most:
             return False
+    shift: int = yield SHIFT
     yield from query_rows(
         "put_endpoint",
         endpoint.id,
@@ -42,7 +49,7 @@ def put(endpoint: WebhookEndpoint, most: int = 0) -> Operation[bool]:
         endpoint.updated_at,
         endpoint.secret,
         endpoint.old_secret,
-        endpoint.old_secret_until,
+        endpoint.old_secret_until and endpoint.old_secret_until + shift,
     )
     return True
 
@@ -50,14 +57,16 @@ def put(endpoint: WebhookEndpoint, most: int = 0) -> Operation[bool]:
 @reads("load_endpoint")
 def load(tenant: str, endpoint_id: str) -> Operation[WebhookEndpoint | None]:
     """Return an endpoint, or None."""
+    shift: int = yield SHIFT
     row = yield from first("load_endpoint", endpoint_id, tenant)
-    return _endpoint(row) if row else None
+    return _endpoint(row, shift) if row else None
 
 
 @reads("endpoints")
 def endpoints(tenant: str) -> Operation[list[WebhookEndpoint]]:
     """Return the tenant's endpoints, newest first."""
-    return [_endpoint(row) for row in (yield from query_rows("endpoints", tenant))]
+    shift: int = yield SHIFT
+    return [_endpoint(row, shift) for row in (yield from query_rows("endpoints", tenant))]
 
 
 @writes("delete_endpoint", frees=True)
@@ -124,8 +133,9 @@ def claim(delivery_id: str, hold: int) -> Operation[Delivery | None]:
     now: int = yield NOW
     if not (yield from query_rows("claim_delivery", delivery_id, now, now + hold)):
         return None
+    shift: int = yield SHIFT
     row = yield from first("delivery", delivery_id)
-    return _delivery(row) if row else None
+    return _delivery(row, shift) if row else None
 
 
 @writes("delivered", is_of_all=True)
@@ -166,7 +176,8 @@ def retry_failed() -> Operation[int]:
 @reads("deliveries", is_of_all=True)
 def deliveries() -> Operation[list[Delivery]]:
     """Return all waiting and failed deliveries, oldest first."""
-    return [_delivery(row) for row in (yield from query_rows("deliveries"))]
+    shift: int = yield SHIFT
+    return [_delivery(row, shift) for row in (yield from query_rows("deliveries"))]
 
 
 LAST = "wh_z"
@@ -186,18 +197,32 @@ def page(
     yield from announce_read(
         UNKNOWN_ITEMS
     )  # the number of rows that the conditions exclude is unknown
+    shift: int = yield SHIFT
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""
     return [
-        _delivery(row)
+        _delivery(row, shift)
         for row in (yield from query_rows("delivery_page", after or LAST, state, limit, *own))
     ]
 
 
-def _endpoint(row: Row) -> WebhookEndpoint:
+def _endpoint(row: Row, shift: int) -> WebhookEndpoint:
     key, tenant, name, url, event_types, *rest = row
-    return WebhookEndpoint(key, tenant, name, url, event_types.split(), *rest)
+    endpoint = WebhookEndpoint(key, tenant, name, url, event_types.split(), *rest)
+    until = endpoint.old_secret_until
+    return replace(endpoint, old_secret_until=until - shift) if until and shift else endpoint
 
 
-def _delivery(row: Row) -> Delivery:
-    return Delivery(row[0], _endpoint(row[8:]), *row[1:8])
+def _delivery(row: Row, shift: int) -> Delivery:
+    key, kind, body, created_at, due_at, attempts, failed_at, error = row[:8]
+    return Delivery(
+        key,
+        _endpoint(row[8:], shift),
+        kind,
+        body,
+        created_at - shift,
+        due_at - shift,
+        attempts,
+        None if failed_at is None else failed_at - shift,
+        error,
+    )

@@ -9,6 +9,7 @@ task also polls.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from typing import Any
 
 import asyncpg
@@ -184,7 +185,10 @@ class PostgresStore(Store):
         """Save in batches: saves that arrive during one batch form the next batch."""
         try:
             while self._saves:
-                count = max(1, _fitting([response for response, _ in self._saves[:BATCH]]))
+                count = self._count_fitting()
+                if count < len(self._saves):
+                    self._saves = _in_turns(self._saves)
+                    count = self._count_fitting()
                 batch = self._saves[:count]
                 self._saves = self._saves[count:]
                 try:
@@ -196,6 +200,9 @@ class PostgresStore(Store):
                         future.set_result(None)
         finally:
             self._is_saving = False
+
+    def _count_fitting(self) -> int:
+        return max(1, _fitting([response for response, _ in self._saves[:BATCH]]))
 
     async def _one_by_one(self, batch: Sequence[_Save], trouble: StoreError) -> None:
         """Save each response alone.
@@ -341,6 +348,17 @@ class PostgresStore(Store):
 
     def _receive(self, changed: str) -> None:
         super()._announce(changed)
+
+
+def _in_turns(saves: Sequence[_Save]) -> list[_Save]:
+    """Return saves so that tenants take turns, each in its own order: one with many large responses
+    delays another by one batch.
+    """
+    by_tenant: dict[str, list[_Save]] = {}
+    for save in saves:
+        by_tenant.setdefault(save[0].tenant, []).append(save)
+    turns = zip_longest(*by_tenant.values())
+    return [save for turn in turns for save in turn if save is not None]
 
 
 def _fitting(responses: Sequence[StoredResponse]) -> int:

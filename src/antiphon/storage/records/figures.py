@@ -1,13 +1,13 @@
 """Figures of many responses: their final statuses, tokens, costs and durations."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import add as plus
 from operator import sub as minus
 
 from msgspec import Struct, field
 
-from antiphon.query.response_filters import Filters
+from antiphon.query.conditions import Filters
 from antiphon.storage.records.facts import MOST_READ
 
 BOUNDS = (
@@ -58,6 +58,10 @@ class Figures(Struct):
     reasoning_tokens: int = 0
     cost: int | None = None
     """In nano-units; None if no model had a price."""
+    streamed_tokens: int = 0
+    """The output tokens of streamed responses with one model call."""
+    streamed_ms: int = 0
+    """Milliseconds from the first token to the end, of the same responses."""
     first: list[int] = field(default_factory=lambda: [0] * BUCKETS)
     """The number of times to the first token in each bucket."""
     took: list[int] = field(default_factory=lambda: [0] * BUCKETS)
@@ -85,12 +89,15 @@ class FiguresQuery(Struct, frozen=True):
     """Maximum number of responses to read if no sums match the filters."""
     most_groups: int = 1_000
     """Maximum number of groups to return. The largest are returned."""
+    series: int = 0
+    """Number of the most expensive groups to return by span too."""
 
 
 class FiguresFound(Struct):
     """Figures by the start of each time span (only of spans with responses), and by group.
 
     `rest` combines the groups that are not among the largest; None if `groups` has all groups.
+    `series` has the figures of the most expensive groups by span, without all of their times.
     `partial_since` is set if earlier responses were not read: the figures are complete from this
     time on (seconds since the epoch).
     """
@@ -98,6 +105,7 @@ class FiguresFound(Struct):
     spans: dict[int, Figures] = {}
     groups: dict[str, Figures] = {}
     rest: Figures | None = None
+    series: dict[str, dict[int, Figures]] = {}
     partial_since: int | None = None
 
 
@@ -144,11 +152,34 @@ def add(total: Figures, one: Figures) -> None:
     total.reasoning_tokens += one.reasoning_tokens
     if one.cost is not None:
         total.cost = (total.cost or 0) + one.cost
+    total.streamed_tokens += one.streamed_tokens
+    total.streamed_ms += one.streamed_ms
     total.first = list(map(plus, total.first, one.first))
     total.took = list(map(plus, total.took, one.took))
 
 
-def bounded(found: FiguresFound, most: int) -> FiguresFound:
+def most_expensive(groups: Mapping[str, Figures], most: int) -> list[str]:
+    """Return the groups with the highest cost, or without prices with the most tokens, in order."""
+
+    def rank(value: str) -> tuple[int, int, int]:
+        one = groups[value]
+        return one.cost or 0, one.input_tokens + one.output_tokens, one.responses
+
+    return sorted(groups, key=rank, reverse=True)[:most]
+
+
+def others_of(found: FiguresFound) -> dict[int, Figures]:
+    """Return the figures by span of all groups without a series."""
+    others = {}
+    for time, total in found.spans.items():
+        known = [spans[time] for spans in found.series.values() if time in spans]
+        rest = _without(total, total_of(known))
+        if rest.responses:
+            others[time] = rest
+    return others
+
+
+def bounded(found: FiguresFound, most: int) -> None:
     """Keep the `most` largest groups.
 
     The figures of the other groups are the total minus the kept groups.
@@ -159,7 +190,6 @@ def bounded(found: FiguresFound, most: int) -> FiguresFound:
         found.rest = _without(
             total_of(list(found.spans.values())), total_of(list(found.groups.values()))
         )
-    return found
 
 
 def _without(total: Figures, part: Figures) -> Figures:
@@ -173,6 +203,8 @@ def _without(total: Figures, part: Figures) -> Figures:
         total.output_tokens - part.output_tokens,
         total.reasoning_tokens - part.reasoning_tokens,
         None if total.cost is None else total.cost - (part.cost or 0),
+        total.streamed_tokens - part.streamed_tokens,
+        total.streamed_ms - part.streamed_ms,
         list(map(minus, total.first, part.first)),
         list(map(minus, total.took, part.took)),
     )

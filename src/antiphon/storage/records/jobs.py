@@ -6,6 +6,7 @@ from enum import Enum
 from msgspec import Struct
 
 from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.steps import StepWrite
 
 
 class EventFrames(Struct, frozen=True):
@@ -66,6 +67,8 @@ class Job(Struct, frozen=True):
     uses_idle: bool = False
     """Whether it runs in an idle slot, which it returns to any job that needs it."""
     continuation: str = ""
+    queue: str = ""
+    """The agent that computes it; empty for a response of a model."""
 
     @property
     def tenant(self) -> str:
@@ -87,6 +90,24 @@ class Deferral(Struct, frozen=True):
 
 
 SOONEST = Deferral()
+
+
+class DeferredJob(Struct, frozen=True):
+    """A deferred job that no worker runs, as lists display it."""
+
+    response_id: str
+    tenant: str
+    key_id: str
+    created_at: int
+    """Seconds since the epoch, as `begin_by`."""
+    begin_by: int
+    attempts: int
+    """How often a worker has claimed it."""
+    crashes: int
+    model: str
+    """Empty without facts, as the rest."""
+    flags: int
+    input: str
 
 
 class Slots(Struct, frozen=True):
@@ -112,13 +133,14 @@ class Progress(Struct, frozen=True):
 
     `output` has the finished items, each with its output index. At a resume point no item is open:
     the next attempt continues after these frames, and only later events are deleted. A `checkpoint`
-    is stored in any case, and replaces the earlier one.
+    is stored in any case, and replaces the earlier one, and so are the steps of an agent.
     """
 
     frames: Sequence[EventFrames] = ()
     output: Sequence[tuple[int, StoredItem]] = ()
     is_resume_point: bool = False
     checkpoint: bytes | None = None
+    steps: Sequence[StepWrite] = ()
 
 
 class Backlog(Struct, frozen=True):

@@ -114,6 +114,21 @@ class StoredConversation(Struct, frozen=True):
     size: int = 0
 
 
+class ConversationOutline(Struct):
+    """What a list shows of a conversation: the bodies of its first items, and sums over the
+    responses that its newest items belong to.
+    """
+
+    items: list[bytes] = []
+    model: str = ""
+    """The model of the newest response; empty without a stored response."""
+    cost: int | None = None
+    """In nano-units; None if no response has a price."""
+    responses: int = 0
+    words: str = ""
+    """The beginning of the input of the oldest response."""
+
+
 class PurgeSize(Struct, frozen=True):
     """The size of a purge of stored responses: `expired` of about `total`.
 

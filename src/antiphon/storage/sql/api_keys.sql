@@ -23,6 +23,14 @@ WHERE
     (digest = $1 OR (old_digest = $1 AND old_until > $2))
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
 
+-- load_api_key --
+SELECT
+    id, api_keys.tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,
+    models, requests_per_minute, tokens_per_minute, tokens_per_day, concurrency, caches,
+    budget_per_day, budget_per_month, role, tenant_budgets.per_day, tenant_budgets.per_month
+FROM api_keys LEFT JOIN tenant_budgets ON tenant_budgets.tenant = api_keys.tenant
+WHERE id = $1 AND revoked_at IS NULL
+
 -- api_keys --
 SELECT
     id, api_keys.tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until,

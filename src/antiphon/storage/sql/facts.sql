@@ -1,5 +1,6 @@
 -- put_facts --
--- A background response begins when it is queued. A changed row receives a new row number.
+-- A background response begins when it is queued. If the clock has gone back since, it began to run at that moment.
+-- A changed row receives a new row number.
 INSERT INTO facts (
     id, tenant, began, ended, status, model, served_model, backend, key_id, flags, tools, queued, first, input_tokens,
     cached_tokens, output_tokens, reasoning_tokens, calls, attempts, error, previous_response_id, conversation_id,
@@ -11,9 +12,13 @@ VALUES (
     $25, $26, $27, $28, $29
 )
 ON CONFLICT (id) DO UPDATE SET
-    ended = excluded.ended, status = excluded.status, model = excluded.model, served_model = excluded.served_model,
+    ended = CASE
+        WHEN excluded.began < facts.began THEN excluded.ended + facts.began - excluded.began ELSE excluded.ended
+    END,
+    status = excluded.status, model = excluded.model, served_model = excluded.served_model,
     backend = excluded.backend, key_id = excluded.key_id, flags = excluded.flags, tools = excluded.tools,
-    queued = excluded.queued + excluded.began - facts.began, first = excluded.first + excluded.began - facts.began,
+    queued = excluded.queued + CASE WHEN excluded.began < facts.began THEN 0 ELSE excluded.began - facts.began END,
+    first = excluded.first + CASE WHEN excluded.began < facts.began THEN 0 ELSE excluded.began - facts.began END,
     input_tokens = excluded.input_tokens, cached_tokens = excluded.cached_tokens,
     output_tokens = excluded.output_tokens, reasoning_tokens = excluded.reasoning_tokens, calls = excluded.calls,
     attempts = excluded.attempts, error = excluded.error, previous_response_id = excluded.previous_response_id,
@@ -31,12 +36,6 @@ SELECT spans FROM facts WHERE id = $1 AND tenant = $2
 
 -- load_bodies --
 SELECT bodies FROM facts WHERE id = $1 AND tenant = $2
-
--- facts_place --
-SELECT began, seq FROM facts WHERE id = $1
-
--- place_of_own_facts --
-SELECT began, seq FROM facts WHERE id = $1 AND tenant = $2
 
 -- id_of_facts --
 -- Returns no row if the response was purged in the meantime; the list then ends.
@@ -69,6 +68,20 @@ UPDATE summed SET until = $1
 
 -- first_unsummed --
 SELECT min(began) FROM facts WHERE began >= $1
+
+-- newest_ahead --
+SELECT max(seq) FROM facts WHERE began >= $1
+
+-- first_after --
+SELECT min(began) FROM facts WHERE seq > $1
+
+-- mark_summed --
+UPDATE facts SET flags = flags | 64 WHERE seq IN (
+    SELECT seq FROM facts
+    WHERE began >= $1 AND began < $2 AND seq <= $3 AND (flags & 64) = 0 AND ended IS NOT NULL
+    ORDER BY began LIMIT $4
+)
+RETURNING seq
 
 -- place_of_unsummed --
 SELECT began FROM facts WHERE began >= $1 ORDER BY began LIMIT 1 OFFSET $2

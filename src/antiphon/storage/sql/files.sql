@@ -117,7 +117,9 @@ FROM uploads WHERE id = $1 AND tenant = $2
 -- grow_upload --
 -- This also locks the upload's row, so that concurrent parts are counted one after the other.
 UPDATE uploads SET received = received + $3
-WHERE id = $1 AND tenant = $2 AND status = 'pending' AND expires_at > $4 AND received + $3 <= size
+WHERE
+    id = $1 AND tenant = $2 AND status = 'pending' AND expires_at > $4 AND received + $3 <= size
+    AND $5 > (SELECT count(*) FROM (SELECT 1 FROM upload_parts WHERE upload = $1 LIMIT $5) AS found)
 RETURNING received
 
 -- put_upload_part --

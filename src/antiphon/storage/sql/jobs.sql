@@ -1,35 +1,41 @@
 -- put_job --
 INSERT INTO jobs (
     response, tenant, owner, version, next_number, kept_number, attempt, lost, request, api_key, tokens_taken,
-    log_bytes, kept_bytes, cost_taken, models, begin_by, continuation
+    log_bytes, kept_bytes, cost_taken, models, begin_by, continuation, queue
 )
-VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7, $8, $9, $10, $11)
+VALUES ($1, $2, NULL, 0, $3, $3, 0, 0, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12)
 
 -- put_events --
 INSERT INTO events (response, number, last, body) VALUES ($1, $2, $3, $4)
 
 -- count_waiting --
--- Counts no further than the maximum number of waiting jobs. Deferred jobs have a queue of their own.
-SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by = 0 AND tenant = $1 LIMIT $2) AS counted
+-- Counts no further than the maximum number of waiting jobs. Each agent ($3) and the deferred jobs have queues of their own.
+SELECT count(*)
+FROM (
+    SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by = 0 AND queue = $3 AND tenant = $1 LIMIT $2
+) AS counted
 
 -- count_deferred --
-SELECT count(*) FROM (SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by > 0 AND tenant = $1 LIMIT $2) AS counted
+SELECT count(*)
+FROM (
+    SELECT 1 FROM jobs WHERE owner IS NULL AND begin_by > 0 AND queue = $3 AND tenant = $1 LIMIT $2
+) AS counted
 
 -- next_waiting --
 -- The oldest job of each tenant and key that waits or has an expired worker, and the most urgent deferred one; of these,
 -- one of the best rank (`AT_ONCE`, `DUE`, `IDLE`), of the tenant with the fewest in progress. The queue is not scanned: the
 -- query skips from tenant to tenant and from key to key. A job in an idle slot occupies none for those of a better rank.
 -- $4 is the time; $5 and $6 are the slots of this worker that are free, and those that are idle; $7 is how many jobs of
--- one tenant can run in idle slots here.
+-- one tenant can run in idle slots here; $8 is the queue: an agent, or empty. No job of an agent is deferred.
 WITH RECURSIVE expired (id) AS (
     SELECT id FROM workers WHERE expired = 1 AND id <> $2
 ),
 tenants (tenant) AS (
-    SELECT min(tenant) FROM jobs WHERE owner IS NULL AND begin_by = 0
+    SELECT min(tenant) FROM jobs WHERE owner IS NULL AND begin_by = 0 AND queue = $8
     UNION ALL
     SELECT (
         SELECT min(jobs.tenant) FROM jobs
-        WHERE jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant > tenants.tenant
+        WHERE jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.queue = $8 AND jobs.tenant > tenants.tenant
     )
     FROM tenants WHERE tenants.tenant IS NOT NULL
 ),
@@ -38,7 +44,7 @@ waiting (tenant, api_key) AS (
         tenants.tenant,
         (
             SELECT min(jobs.api_key) FROM jobs
-            WHERE jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant = tenants.tenant
+            WHERE jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.queue = $8 AND jobs.tenant = tenants.tenant
         )
     FROM tenants WHERE tenants.tenant IS NOT NULL
     UNION ALL
@@ -47,13 +53,13 @@ waiting (tenant, api_key) AS (
         (
             SELECT min(jobs.api_key) FROM jobs
             WHERE
-                jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant = waiting.tenant
+                jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.queue = $8 AND jobs.tenant = waiting.tenant
                 AND jobs.api_key > waiting.api_key
         )
     FROM waiting WHERE waiting.api_key IS NOT NULL
 ),
 late_tenants (tenant) AS (
-    SELECT min(tenant) FROM jobs WHERE owner IS NULL AND begin_by > 0
+    SELECT min(tenant) FROM jobs WHERE owner IS NULL AND begin_by > 0 AND $8 = ''
     UNION ALL
     SELECT (
         SELECT min(jobs.tenant) FROM jobs
@@ -87,7 +93,7 @@ claimable (tenant, api_key, response, is_takeover) AS (
         (
             SELECT min(jobs.response) FROM jobs
             WHERE
-                jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.tenant = waiting.tenant
+                jobs.owner IS NULL AND jobs.begin_by = 0 AND jobs.queue = $8 AND jobs.tenant = waiting.tenant
                 AND jobs.api_key = waiting.api_key
         ),
         0
@@ -107,7 +113,7 @@ claimable (tenant, api_key, response, is_takeover) AS (
     FROM deferred WHERE deferred.api_key IS NOT NULL
     UNION ALL
     SELECT tenant, api_key, min(response), 1 FROM jobs
-    WHERE owner IN (SELECT id FROM expired) GROUP BY tenant, api_key, begin_by
+    WHERE owner IN (SELECT id FROM expired) AND queue = $8 GROUP BY tenant, api_key, begin_by
 ),
 ranked (tenant, api_key, response, is_takeover, begin_by, class) AS (
     SELECT
@@ -169,6 +175,16 @@ FROM jobs
 WHERE owner IS NOT NULL AND uses_idle = 1 AND (owner = $1 OR tenant = $2)
 ORDER BY response DESC FOR UPDATE
 
+-- pin --
+UPDATE jobs SET queue = $3 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2 RETURNING response
+
+-- waiting_in --
+SELECT jobs.tenant, responses.id FROM jobs JOIN responses ON responses.seq = jobs.response
+WHERE
+    jobs.queue = $1 AND jobs.queue > ''
+    AND coalesce(jobs.owner, '') IN (SELECT id FROM workers WHERE expired = 1 UNION ALL SELECT '')
+LIMIT $2
+
 -- claim --
 -- $3 is 1 if its worker has expired: its unfinished events are deleted. $4 is 1 if it takes an idle slot.
 UPDATE jobs SET
@@ -189,6 +205,7 @@ SELECT
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
     CASE WHEN length(jobs.called) <= $2 THEN jobs.called END,
     jobs.api_key, jobs.tokens_taken, jobs.cost_taken, jobs.models, jobs.uses_idle, jobs.continuation,
+    jobs.queue,
     responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
@@ -202,6 +219,7 @@ SELECT
     jobs.version, jobs.next_number, jobs.kept_number, jobs.attempt, jobs.lost,
     CASE WHEN length(jobs.called) <= $3 THEN jobs.called END,
     jobs.api_key, jobs.tokens_taken, jobs.cost_taken, jobs.models, jobs.uses_idle, jobs.continuation,
+    jobs.queue,
     responses.item_count,
     length(jobs.request) + length(jobs.called), responses.item_bytes + jobs.output_bytes + length(responses.body)
 FROM jobs JOIN responses ON responses.seq = jobs.response
@@ -213,9 +231,10 @@ UPDATE jobs SET
     next_number = $3,
     kept_number = CASE WHEN $4 = 1 THEN $3 ELSE kept_number END,
     called = coalesce($5, called),
-    log_bytes = log_bytes + $6,
-    kept_bytes = CASE WHEN $4 = 1 THEN log_bytes + $6 ELSE kept_bytes END,
-    output_bytes = output_bytes + $7
+    log_bytes = log_bytes + $6 + $8,
+    kept_bytes = CASE WHEN $4 = 1 THEN log_bytes + $6 ELSE kept_bytes END + $8,
+    output_bytes = output_bytes + $7,
+    step_bytes = step_bytes + $8
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
 RETURNING response
 
@@ -223,7 +242,7 @@ RETURNING response
 -- From now on, its log belongs to the response.
 DELETE FROM jobs
 WHERE response = (SELECT seq FROM responses WHERE id = $1) AND version = $2
-RETURNING response, log_bytes
+RETURNING response, log_bytes, step_bytes
 
 -- end_response --
 UPDATE responses SET status = $2, body = $3, expires_at = $4, log_bytes = $5, item_count = $6, item_bytes = $7
@@ -241,6 +260,39 @@ SELECT responses.id, jobs.version FROM jobs JOIN responses ON responses.seq = jo
 INSERT INTO workers (id, beat, expired) VALUES ($1, 1, 0)
 ON CONFLICT (id) DO UPDATE SET beat = workers.beat + 1, expired = 0
 
+-- beat_with_agents --
+INSERT INTO workers (id, beat, expired, agents) VALUES ($1, 1, 0, $2)
+ON CONFLICT (id) DO UPDATE SET beat = workers.beat + 1, expired = 0, agents = excluded.agents
+
+-- offered_agents --
+SELECT agents FROM workers WHERE agents <> '' AND expired = 0 ORDER BY id
+
+-- workers_of_agents --
+SELECT id, agents FROM workers WHERE agents <> '' AND expired = 0 ORDER BY id
+
+-- queues_of_agents --
+-- `coalesce` lets SQLite use the index of the jobs of agents, and not read all jobs that wait.
+SELECT waiting.queue, waiting.jobs, responses.created_at
+FROM (
+    SELECT queue, count(*) AS jobs, min(response) AS first
+    FROM jobs
+    WHERE coalesce(owner, '') = '' AND queue > ''
+    GROUP BY queue
+) AS waiting
+JOIN responses ON responses.seq = waiting.first
+
+-- claimed_of_agents --
+-- Of each worker and agent; those of an expired worker wait. `coalesce` is for the index, as above.
+SELECT claimed.owner, claimed.queue, coalesce(workers.expired, 0), claimed.jobs, responses.created_at
+FROM (
+    SELECT owner, queue, count(*) AS jobs, min(response) AS first
+    FROM jobs
+    WHERE coalesce(owner, '') > '' AND queue > ''
+    GROUP BY owner, queue
+) AS claimed
+JOIN responses ON responses.seq = claimed.first
+LEFT JOIN workers ON workers.id = claimed.owner
+
 -- revive --
 UPDATE workers SET expired = 0 WHERE id = $1
 
@@ -251,6 +303,7 @@ FROM (
     UNION SELECT owner FROM conversations WHERE owner IS NOT NULL
     UNION SELECT owner FROM idempotency_keys WHERE owner IS NOT NULL
     UNION SELECT owner FROM vector_store_files WHERE status = 'in_progress' AND owner IS NOT NULL
+    UNION SELECT id FROM workers WHERE agents <> ''
 ) AS owners
 LEFT JOIN workers ON workers.id = owners.owner
 WHERE coalesce(workers.expired, 0) = 0
@@ -359,3 +412,20 @@ SELECT
             begin_by > 0 AND begin_by < $1
             AND (owner IS NULL OR owner IN (SELECT id FROM workers WHERE expired = 1))
     )
+
+-- response_place --
+SELECT seq FROM responses WHERE id = $1 AND (CAST($2 AS BIGINT) = 0 OR tenant = $3)
+
+-- deferred_page --
+-- Deferred jobs that no worker runs, oldest first, after the place $1; $2 is 1 for those of one tenant. Facts may be
+-- switched off.
+SELECT
+    responses.id, jobs.tenant, jobs.api_key, responses.created_at, jobs.begin_by, jobs.attempt, jobs.lost,
+    coalesce(facts.model, ''), coalesce(facts.flags, 0), coalesce(facts.input, '')
+FROM jobs
+JOIN responses ON responses.seq = jobs.response
+LEFT JOIN facts ON facts.id = responses.id
+WHERE
+    jobs.owner IS NULL AND jobs.begin_by > 0 AND jobs.response > $1
+    AND (CAST($2 AS BIGINT) = 0 OR jobs.tenant = $3)
+ORDER BY jobs.response LIMIT $4

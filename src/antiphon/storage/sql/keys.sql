@@ -22,5 +22,10 @@ UPDATE idempotency_keys SET is_stream = $4, reply = $5, owner = NULL
 WHERE tenant = $1 AND key = $2 AND response_id = $3
 RETURNING key
 
+-- answer_key --
+UPDATE idempotency_keys SET response_id = $6, is_stream = $4, reply = $5, owner = NULL
+WHERE tenant = $1 AND key = $2 AND response_id = $3
+RETURNING key
+
 -- free_key --
 DELETE FROM idempotency_keys WHERE tenant = $1 AND key = $2 AND response_id = $3 AND reply IS NULL

@@ -17,3 +17,6 @@ WHERE learned_at >= $1 ORDER BY place, model, learned_at, tenant, name
 
 -- delete_lessons --
 DELETE FROM model_lessons WHERE place = $1 AND model = $2 RETURNING name
+
+-- forget_lesson --
+DELETE FROM model_lessons WHERE place = $1 AND model = $2 AND tenant = $3 AND name = $4 RETURNING name

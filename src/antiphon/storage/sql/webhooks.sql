@@ -11,10 +11,6 @@ ON CONFLICT (id) DO UPDATE SET
 SELECT id, tenant, name, url, event_types, created_at, updated_at, secret, old_secret, old_secret_until
 FROM webhook_endpoints WHERE tenant = $1 ORDER BY created_at DESC, id DESC
 
--- lock_endpoints --
--- Concurrent requests of one tenant count one after the other.
-SELECT id FROM webhook_endpoints WHERE tenant = $1 FOR UPDATE
-
 -- count_endpoints --
 SELECT count(*) FROM webhook_endpoints WHERE tenant = $1 AND id <> $2
 

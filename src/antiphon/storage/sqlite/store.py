@@ -38,6 +38,7 @@ from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.heartbeat import SqliteHeartbeat
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.reserve import Reserve, reserve_next_to
+from antiphon.storage.sqlite.wakes import WakeSockets
 from antiphon.storage.sqlite.writer import Writer, store_error
 from antiphon.storage.store import HeartbeatConnection, Store
 
@@ -85,6 +86,7 @@ class SqliteStore(Store):
         self._marks = ClockMarks(self._name)
         self._readers = readers
         self._polling: asyncio.Task[None] | None = None
+        self._wakes: WakeSockets | None = None
         self._blobs: BlobFile | None = None
         self._gate = forks.new_gate()
 
@@ -120,11 +122,19 @@ class SqliteStore(Store):
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`.
 
-        A store in a file checks for writes of other processes several times a second.
+        The processes of a file notify each other of changes, and also check for writes of
+        others several times a second.
         """
         super().on_change(listener)
-        if self._polling is None and self._reader is not None:
-            self._polling = asyncio.get_running_loop().create_task(self._poll())
+        if self._polling is None and self._path is not None:
+            self._wakes = WakeSockets(self._path, self._name, super()._announce)
+            self._wakes.open()
+            self._polling = asyncio.get_running_loop().create_task(self._poll(self._wakes))
+
+    def _announce(self, changed: str) -> None:
+        super()._announce(changed)
+        if self._wakes is not None and self._wakes.others:
+            self._wakes.notify(changed)
 
     def heartbeat_connection(self, worker: str) -> HeartbeatConnection | None:
         """See `Store.heartbeat_connection`. All workers of a store in memory run here."""
@@ -194,6 +204,8 @@ class SqliteStore(Store):
             await self._blobs.close()
         if self._polling is not None:
             self._polling.cancel()
+        if self._wakes is not None:
+            self._wakes.close()
         if self._reader:
             self._reader.close()
         if self._readers:
@@ -261,19 +273,20 @@ class SqliteStore(Store):
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
-    async def _poll(self) -> None:
+    async def _poll(self, wakes: WakeSockets) -> None:
         """Notify listeners when `data_version` changes.
 
         Commits of the writing connection itself do not change it.
         """
         seen: int | None = None
         while True:
+            wakes.refresh()
             with suppress(StoreError):
                 found = await self._writer.submit(
                     rows.data_version, None, frees=True
                 )  # it only reads
                 if seen not in (None, found):
-                    self._announce("")
+                    super()._announce("")
                 seen = found
             await asyncio.sleep(POLL_INTERVAL)
 

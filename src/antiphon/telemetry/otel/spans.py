@@ -9,11 +9,11 @@ is set.
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 from urllib.parse import urlsplit
 
-from opentelemetry.context import Context
+from opentelemetry.context import Context, attach, detach
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import (
     NonRecordingSpan,
@@ -32,7 +32,14 @@ from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.context import note
 from antiphon.telemetry.metrics import ModelNames
-from antiphon.telemetry.observers import ObservedCall, Observer, ResponseRecord, ToolUse
+from antiphon.telemetry.observers import (
+    AgentAttempt,
+    ObservedCall,
+    Observer,
+    ResponseRecord,
+    StepUse,
+    ToolUse,
+)
 from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions
 from antiphon.telemetry.otel.serving import carriage, serving
 from antiphon.upstream.backend import carried
@@ -68,9 +75,13 @@ FINISH_REASONS = {
 
 BACKGROUND = "background response"
 MESSAGE = "response.create"
-"""Names of the spans of responses without an HTTP request that waits: in the background, and on a
-WebSocket.
+NESTED = "response"
+"""Names of the spans of responses without an HTTP request that waits: in the background, on a
+WebSocket, and in an agent.
 """
+
+is_in_agent: ContextVar[bool] = ContextVar("is_in_agent", default=False)
+"""Whether this task belongs to an agent."""
 
 
 def place_of(response_id: str) -> SpanContext:
@@ -115,6 +126,8 @@ class Tracing(Observer):
         self._responses: dict[ResponseRecord, Span] = {}
         self._calls: dict[ObservedCall, _Request] = {}
         self._uses: dict[ToolUse, Span] = {}
+        self._attempts: dict[AgentAttempt, Span] = {}
+        self._steps: dict[StepUse, tuple[Span, Token[Context]]] = {}
 
     def queued(self, response_id: str) -> None:
         """See `Observer.queued`."""
@@ -122,13 +135,16 @@ class Tracing(Observer):
             span.add_link(place_of(response_id))
 
     def began(self, record: ResponseRecord) -> None:
-        """See `Observer.began`; an HTTP request's span is that of the response that it waits
-        for.
+        """See `Observer.began`; an HTTP request's span is that of the response that it waits for,
+        and that of a model which an agent calls is within its step.
         """
+        if is_in_agent.get():
+            self._responses[record] = self._begin(NESTED, SpanKind.INTERNAL)
+            return
         span = None if record.is_background else serving.get()
         if span is None:
             span = (
-                self._begin_background(record)
+                self._begin_queued(BACKGROUND, record.response.id, record.is_resumed)
                 if record.is_background
                 else self._begin(MESSAGE, SpanKind.SERVER)
             )
@@ -204,6 +220,52 @@ class Tracing(Observer):
         """See `Observer.returned`."""
         _end(self._uses.pop(use), use.error)
 
+    def agent_began(self, attempt: AgentAttempt) -> None:
+        """See `Observer.agent_began`; all that its task does from now on is within its span."""
+        attributes = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": attempt.agent,
+            "gen_ai.response.id": attempt.response_id,
+            "antiphon.agent.attempt": attempt.number,
+        }
+        name = f"invoke_agent {attempt.agent}"
+        is_resumed = attempt.number > 1
+        span = self._begin_queued(name, attempt.response_id, is_resumed, attributes)
+        note(trace_id=format_trace_id(span.get_span_context().trace_id))
+        self._attempts[attempt] = span
+        attach(set_span_in_context(span))
+        is_in_agent.set(True)
+
+    def step_began(self, use: StepUse) -> None:
+        """See `Observer.step_began`. Scopes in the key can have content, such as a question."""
+        key = use.key if self._content else hashlib.sha256(use.key.encode()).hexdigest()[:16]
+        attributes = {
+            "antiphon.step.name": use.name,
+            "antiphon.step.key": key,
+            "antiphon.step.attempt": use.attempt.number,
+            "antiphon.step.once": use.is_once,
+            "antiphon.step.recorded": use.is_recorded,
+        }
+        span = self._begin(f"step {use.name}", SpanKind.INTERNAL, attributes)
+        self._steps[use] = span, attach(set_span_in_context(span))
+
+    def step_ended(self, use: StepUse) -> None:
+        """See `Observer.step_ended`."""
+        span, token = self._steps.pop(use)
+        detach(token)
+        if use.error:
+            span.set_attribute("error.type", use.error)
+            span.set_status(StatusCode.ERROR)
+        span.end()
+
+    def agent_ended(self, attempt: AgentAttempt) -> None:
+        """See `Observer.agent_ended`."""
+        span = self._attempts.pop(attempt)
+        span.set_attribute("antiphon.response.status", attempt.end)
+        if attempt.end == "failed":
+            span.set_status(StatusCode.ERROR)
+        span.end()
+
     def ended(self, record: ResponseRecord) -> None:
         """See `Observer.ended`."""
         span = self._responses.pop(record)
@@ -224,18 +286,23 @@ class Tracing(Observer):
         if span is not serving.get():
             span.end()
 
-    def _begin_background(self, record: ResponseRecord) -> Span:
+    def _begin_queued(
+        self,
+        name: str,
+        response_id: str,
+        is_resumed: bool,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Span:
         """Begin at the span that the queuing request links to; a resumed one continues from
         there.
         """
-        place = place_of(record.response.id)
-        if record.is_resumed:
-            return self._begin(
-                BACKGROUND, SpanKind.CONSUMER, within=set_span_in_context(NonRecordingSpan(place))
-            )
+        place = place_of(response_id)
+        if is_resumed:
+            within = set_span_in_context(NonRecordingSpan(place))
+            return self._begin(name, SpanKind.CONSUMER, attributes, within)
         token = Ids.settled.set(place)
         try:
-            return self._begin(BACKGROUND, SpanKind.CONSUMER, within=Context())
+            return self._begin(name, SpanKind.CONSUMER, attributes, Context())
         finally:
             Ids.settled.reset(token)
 

@@ -22,7 +22,7 @@ from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.storage.store import Store
-from antiphon.tools.base import CodeState, ToolResult, Use
+from antiphon.tools.base import CodeState, ToolOutcome, Use
 from antiphon.tools.code.content import BlobContent
 from antiphon.tools.code.files import MachineFiles, Outcome
 from antiphon.tools.code.holds import ContainerBusyError, Hold, LostHoldError, Queues
@@ -211,7 +211,7 @@ class CodeTools:
         if found.status != "running":
             raise ClientError("Container is expired.")
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """Run one call, after all calls before it in its container."""
         try:
             options = read_options(use.tool, self._limits.memory_max)
@@ -226,9 +226,9 @@ class CodeTools:
         except CallError as error:
             failure = error
         (self._rejections if failure.is_rejection else self._calls)[failure.reason] += 1
-        return ToolResult(str(failure), nothing_of(use.name), is_failed=True)
+        return ToolOutcome(str(failure), nothing_of(use.name), is_failed=True)
 
-    async def _run(self, use: Use, call: _Call) -> ToolResult:
+    async def _run(self, use: Use, call: _Call) -> ToolOutcome:
         if not self._turns.admits(use.tenant):
             raise CallError("overloaded", OVERLOADED, is_rejection=True)
         try:
@@ -247,7 +247,7 @@ class CodeTools:
         except TimeoutError as error:
             raise CallError("failed", SLOW) from error
 
-    async def _while_leased(self, use: Use, call: _Call) -> ToolResult:
+    async def _while_leased(self, use: Use, call: _Call) -> ToolOutcome:
         """Run a call while it holds the lease on its container."""
         hold = Hold(self._containers, use.tenant, use.container_id, self._worker)
         try:
@@ -292,7 +292,7 @@ class CodeTools:
         if not await self._containers.write(stored_containers.put, container, files, self._quota):
             raise CallError("containers", NO_CONTAINERS, is_rejection=True)
 
-    async def _in_turn(self, container: StoredContainer, holder: str, call: _Call) -> ToolResult:
+    async def _in_turn(self, container: StoredContainer, holder: str, call: _Call) -> ToolOutcome:
         loop = asyncio.get_running_loop()
         await self._turns.enter(container.tenant, is_patient=True)
         began = loop.time()
@@ -304,7 +304,7 @@ class CodeTools:
 
     async def _in_kernel(
         self, kernel: ContainerKernel, container: StoredContainer, holder: str, call: _Call
-    ) -> ToolResult:
+    ) -> ToolOutcome:
         """Run a call with the container's files.
 
         If it fails, the machine is ended with everything that runs in it.
@@ -375,7 +375,7 @@ class CodeTools:
         done: Done,
         created: Sequence[CreatedFile],
         notes: list[str],
-    ) -> ToolResult:
+    ) -> ToolOutcome:
         if done.ending in _ENDINGS:
             limit = _ENDINGS[done.ending]
             notes.append(limit.format(seconds=self._limits.timeout, memory=container.memory_limit))
@@ -386,7 +386,7 @@ class CodeTools:
             notes.append(PAUSED.format(paused=done.spent.paused, cpu=done.spent.cpu))
         is_failed = done.ending != "completed"
         spent = done.spent
-        return ToolResult(
+        return ToolOutcome(
             done.text(notes),
             done.fields,
             is_failed,

@@ -10,7 +10,7 @@ from antiphon.protocol.sources import CitedFile, SourceNumbers, Sources
 from antiphon.protocol.tools import FileSearchTool, Tool
 from antiphon.protocol.untrusted import FILES, clean, framed
 from antiphon.search.contract import ChunkHit, SearchRequest, SearchResults, StoreSearch
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.files.options import read_options
 from antiphon.tools.files.passages import key_of, passages_of
 
@@ -48,7 +48,7 @@ class FileSearch:
         """
         await self._search.check(tenant, read_options(tool).store_ids)
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """Search for the model's queries."""
         options = read_options(use.tool)
         queries = _queries(use.arguments)
@@ -79,7 +79,7 @@ def _queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
 
 
-def _report(use: Use, found: SearchResults) -> ToolResult:
+def _report(use: Use, found: SearchResults) -> ToolOutcome:
     """Return the results. Nothing is awaited here, so no other call uses the same numbers."""
     passages, left = passages_of(found.hits, use.window)
     numbers = SourceNumbers(use.sources)
@@ -125,7 +125,7 @@ def _result(
     sources: Sources | None = None,
     *,
     is_failed: bool = False,
-) -> ToolResult:
+) -> ToolOutcome:
     results = [
         {
             "attributes": dict(hit.attributes),
@@ -137,6 +137,6 @@ def _result(
         }
         for hit in hits
     ]
-    return ToolResult(
+    return ToolOutcome(
         text, {"queries": list(queries), "results": results}, is_failed, sources or {}
     )

@@ -11,7 +11,7 @@ from antiphon.protocol.stored_images import StoredImage
 from antiphon.protocol.tools import Tool
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, inspect
 from antiphon.tools.images.contract import FetchImage, ImagesServer, ImageStore
 from antiphon.tools.images.conversation import Seen, has_image, images_of
@@ -63,7 +63,7 @@ class ImageGeneration:
         """Raise `ClientError` (400) for invalid fields."""
         read_options(tool, path)
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """Generate the image of the model's call."""
         options = read_options(use.tool)
         number = (
@@ -202,7 +202,7 @@ def _number(value: Any) -> int | None:
 
 def _report(
     order: Order, created: CreatedImage, stored_image: StoredImage, number: int
-) -> ToolResult:
+) -> ToolOutcome:
     sent = order.options.sent
     stated = created.stated
     fields = {
@@ -219,11 +219,11 @@ def _report(
         f"Made image {number} ({created.picture.format}, {fields['size']}). "
         "The user already sees it."
     )
-    return ToolResult(text, fields)
+    return ToolOutcome(text, fields)
 
 
-def _failed(error: ImageError, cause: AntiphonError | None = None) -> ToolResult:
+def _failed(error: ImageError, cause: AntiphonError | None = None) -> ToolOutcome:
     """Return the result of a failed call, and log failures that the operator can correct."""
     if cause or error.cause:
         log.warning("Cannot generate an image: %s", cause or error.cause)
-    return ToolResult(f"The image was not made: {error}", {"error": error.error}, is_failed=True)
+    return ToolOutcome(f"The image was not made: {error}", {"error": error.error}, is_failed=True)

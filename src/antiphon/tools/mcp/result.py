@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from antiphon.protocol.items.content import InputImage, InputText
-from antiphon.tools.base import ToolResult
+from antiphon.tools.base import ToolOutcome
 
 MAX_WORDS = 2_000
 """Characters of a server's own error text that are repeated."""
@@ -139,24 +139,24 @@ _DISPLAYED = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 Content = Sequence[Mapping[str, Any]]
 
 
-def came(result: Mapping[str, Any]) -> ToolResult:
+def came(result: Mapping[str, Any]) -> ToolOutcome:
     """Convert a valid result of `tools/call` for the item and the model."""
     content: Content = result["content"]
     text = _whole(content)
     if result["isError"]:
         error = {"type": "mcp_tool_execution_error", "content": _error_content(content)}
-        return ToolResult(
+        return ToolOutcome(
             f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True
         )
     images = _images(content)
     stated: list[InputText | InputImage] = [InputText(text=text), *images]
-    return ToolResult(stated if images else text, {"output": text, "error": None})
+    return ToolOutcome(stated if images else text, {"output": text, "error": None})
 
 
-def failed(failure: ServerError) -> ToolResult:
+def failed(failure: ServerError) -> ToolOutcome:
     """Return the result of a call that failed."""
     text = f"The tool could not be used: {failure.message}"
-    return ToolResult(text, {"output": None, "error": failure.error()}, is_failed=True)
+    return ToolOutcome(text, {"output": None, "error": failure.error()}, is_failed=True)
 
 
 def _whole(content: Content) -> str:

@@ -16,7 +16,7 @@ from antiphon.outbound.ssrf import Reach, is_address
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.tools.base import ToolListing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolOutcome, Use
 from antiphon.tools.mcp.lists import Lists, Standing, What
 from antiphon.tools.mcp.result import ServerError, came, failed, without
 from antiphon.tools.mcp.sessions import (
@@ -126,7 +126,7 @@ class McpServers:
             (target.key, tenant), partial(self._send_request, target, tenant)
         )
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """See `HostedTool.run`."""
         if not isinstance(use.tool, McpTool):
             return failed(ServerError("It is not a tool of an MCP server."))

@@ -162,6 +162,11 @@ class Targets:
                 f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', "
                 "or use the label of one of 'mcp_servers' in this server's settings."
             )
+        if tool.server_url.startswith("agent:"):
+            raise _refused(
+                f"The 'server_url' of '{tool.server_label}' names an agent. Only a request for "
+                "this agent declares it, as its 'model'."
+            )
         try:
             url = read_url(tool.server_url)
         except ValueError as error:

@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.protocol.sources import SourceNumbers
 from antiphon.protocol.untrusted import framed
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.web.citing import HOW_TO_CITE, cited
 from antiphon.tools.web.options import WebSearchOptions
 from antiphon.tools.web.pages import PageError, WebPage, WebPages
@@ -15,7 +15,7 @@ MOST_PLACES = 10
 LONGEST_PATTERN = 500
 
 
-async def open_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolResult:
+async def open_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolOutcome:
     """Show a part of a page: `url` and, from 1, `page`."""
     url = _text(use.arguments.get("url"))
     action = {"type": "open_page", "url": url}
@@ -32,7 +32,7 @@ async def open_page(use: Use, options: WebSearchOptions, pages: WebPages) -> Too
     return _displayed(use, page, _part(page, parts, number), _next(page, parts, number), action)
 
 
-async def find_in_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolResult:
+async def find_in_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolOutcome:
     """Show the occurrences of `pattern` in the page at `url`."""
     url = _text(use.arguments.get("url"))
     pattern = _text(use.arguments.get("pattern"))[:LONGEST_PATTERN]
@@ -48,7 +48,7 @@ async def find_in_page(use: Use, options: WebSearchOptions, pages: WebPages) -> 
     places = list(_places(page.text, pattern, options.context.snippet))
     if not places:
         text = "This does not occur in the page, at least not word for word."
-        return ToolResult(text, {"action": action, "results": []})
+        return ToolOutcome(text, {"action": action, "results": []})
     return _displayed(use, page, "\n\n…\n\n".join(places[:MOST_PLACES]), _more(len(places)), action)
 
 
@@ -107,16 +107,18 @@ def _more(count: int) -> str:
     )
 
 
-def _displayed(use: Use, page: WebPage, text: str, more: str, action: dict[str, Any]) -> ToolResult:
+def _displayed(
+    use: Use, page: WebPage, text: str, more: str, action: dict[str, Any]
+) -> ToolOutcome:
     numbers = SourceNumbers(use.sources)
     stated = framed(f"{cited(numbers, page.url, page.title)}\n{text}")
-    return ToolResult(
+    return ToolOutcome(
         f"{stated}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=numbers.new
     )
 
 
-def _failed(what: str, error: PageError, action: dict[str, Any]) -> ToolResult:
-    return ToolResult(f"{what}: {error}.", {"action": action, "results": []}, is_failed=True)
+def _failed(what: str, error: PageError, action: dict[str, Any]) -> ToolOutcome:
+    return ToolOutcome(f"{what}: {error}.", {"action": action, "results": []}, is_failed=True)
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ from antiphon.protocol.tools import Tool
 from antiphon.protocol.untrusted import clean, framed
 from antiphon.sharing.child import child_turns
 from antiphon.sharing.resources import SharedResources
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.web.citing import HOW_TO_CITE, cited
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.hits import PageHit, SearchError, WebQuery
@@ -30,7 +30,7 @@ Found = Sequence[PageHit] | SearchError
 
 async def search(
     use: Use, options: WebSearchOptions, engine: SearchEngine, usual: int
-) -> ToolResult:
+) -> ToolOutcome:
     """Search for the model's queries; returns `usual` results if the request names no number."""
     queries = _queries(use.arguments)
     if not queries:
@@ -78,7 +78,7 @@ def _result_of(
     queries: Sequence[str],
     found: Sequence[Found],
     notes: Sequence[str],
-) -> ToolResult:
+) -> ToolOutcome:
     numbers = SourceNumbers(use.sources)
     displayed = dict[str, PageHit]()
     names = (
@@ -152,7 +152,7 @@ def _outcome(
     hits: Sequence[PageHit] = (),
     sources: Sources | None = None,
     is_failed: bool = False,
-) -> ToolResult:
+) -> ToolOutcome:
     action = {
         "type": "search",
         "query": queries[0] if queries else "",
@@ -162,7 +162,7 @@ def _outcome(
     results = [
         {"type": "text", "url": one.url, "title": one.title, "text": one.snippet} for one in hits
     ]
-    return ToolResult(text, {"action": action, "results": results}, is_failed, sources or {})
+    return ToolOutcome(text, {"action": action, "results": results}, is_failed, sources or {})
 
 
 USUAL_RESULTS = 10
@@ -196,7 +196,7 @@ class WebSearch:
         """
         read_options(tool, path)
 
-    async def run(self, use: Use) -> ToolResult:
+    async def run(self, use: Use) -> ToolOutcome:
         """Execute `web_search`, `open_page` or `find_in_page`."""
         options = read_options(use.tool)
         if use.name == "open_page":

@@ -6,7 +6,7 @@ failed = a prefix of stream, then {"error": …}, without [DONE]
 ```
 """  # noqa: E501 - a table, a diagram or an example
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -24,10 +24,11 @@ from antiphon.translation.chat_front.completion import (
     usage_of,
 )
 from antiphon.translation.chat_front.view import ChatView
+from antiphon.translation.wire import COMMENT
 
 DONE = b"data: [DONE]\n\n"
-
 _encode = msgspec.json.Encoder().encode
+_TEXT_DELTA = events.ResponseTextDeltaEvent
 
 Object = dict[str, Any]
 
@@ -66,11 +67,29 @@ class ChunkEncoder:
         self._size = 0
         """Characters of text."""
         self._details = 0
+        self._text_head = b""
+        """A chunk of text up to its text: set with the first."""
+        self._text_end = b""
+        """The same chunk after its text, without its last brace."""
 
-    def encode(self, event: events.Event) -> bytes:
-        """Return the chunks of an event; none for most."""
-        write = _WRITERS.get(type(event))
-        return b"" if write is None else write(self, event)
+    def encode(self, batch: Sequence[events.Event]) -> bytes:
+        """Return the chunks of events, which can be none."""
+        chunks: list[bytes] = []
+        for event in batch:
+            # A text is most of a stream, so its deltas pass through no function of ours.
+            if (
+                type(event) is _TEXT_DELTA
+                and event.output_index == self._message
+                and not event.logprobs
+            ):
+                text = event.delta
+                self._size += len(text)
+                padding = event.obfuscation
+                more = b',"obfuscation":' + _encode(padding) if isinstance(padding, str) else b""
+                chunks.append(self._text_head + _encode(text) + self._text_end + more + b"}\n\n")
+            elif (write := _WRITERS.get(type(event))) is not None:
+                chunks.append(write(self, event))
+        return b"".join(chunks)
 
     def usage_chunk(self, usages: list[Usage | None]) -> bytes:
         """Return the chunk with the tokens of all answers."""
@@ -106,10 +125,17 @@ class ChunkEncoder:
         if self._message not in {-1, event.output_index}:
             text = BETWEEN_MESSAGES + text
             self._length = self._size + len(BETWEEN_MESSAGES)
+        if self._message == -1:
+            chunk = self._chunk({"content": ""}).removesuffix(b"}\n\n")
+            before, name, after = chunk.partition(b'"content":')
+            self._text_head, self._text_end = before + name, after.removeprefix(b'""')
         self._message = event.output_index
         self._size += len(text)
         delta = {"content": text}
         return self._chunk(delta, logprobs=event.logprobs, padding=event.obfuscation)
+
+    def _keepalive(self, event: events.Keepalive) -> bytes:
+        return COMMENT
 
     def _refusal(self, event: events.ResponseRefusalDeltaEvent) -> bytes:
         return self._chunk({"refusal": event.delta})
@@ -198,6 +224,7 @@ class ChunkEncoder:
 
 _WRITERS: dict[type, Callable[[ChunkEncoder, Any], bytes]] = {
     events.ResponseCreatedEvent: ChunkEncoder._created,
+    events.Keepalive: ChunkEncoder._keepalive,
     events.ResponseTextDeltaEvent: ChunkEncoder._text,
     events.ResponseRefusalDeltaEvent: ChunkEncoder._refusal,
     events.ResponseOutputTextAnnotationAddedEvent: ChunkEncoder._annotation,

@@ -145,7 +145,7 @@ class ChatMessageReader:
         return [self._part(part, f"{path}[{place}]") for place, part in enumerate(content)]
 
     def _part(self, part: dict[str, Any], path: str) -> Item:
-        kind = part.get("type")
+        kind = str(part.get("type"))
         if kind in {"text", "refusal"}:
             return {"type": "input_text", "text": part.get("text") or part.get("refusal") or ""}
         if kind == "image_url":

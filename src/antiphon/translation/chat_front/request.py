@@ -190,7 +190,11 @@ def _search(options: Any) -> dict[str, Any]:
     tool = {"type": "web_search", **{name: options[name] for name in OPTIONS if name in options}}
     location = options.get("user_location")
     if isinstance(location, dict):
-        tool["user_location"] = {"type": "approximate", **(location.get("approximate") or {})}
+        place = location.get("approximate") or {}
+        if not isinstance(place, dict):
+            path = "web_search_options.user_location.approximate"
+            raise invalid(path, f"'{path}' is not an object.")
+        tool["user_location"] = {"type": "approximate", **place}
     return tool
 
 
@@ -200,8 +204,15 @@ def _choice(choice: Any) -> Any:
     kind = str(choice.get("type"))
     inner = choice.get(kind)
     if kind == "allowed_tools" and isinstance(inner, dict):
-        tools = [_choice(one) for one in inner.get("tools", ())]
-        return {"type": kind, "mode": inner.get("mode", "auto"), "tools": tools}
+        tools = inner.get("tools", [])
+        if not isinstance(tools, list):
+            path = "tool_choice.allowed_tools.tools"
+            raise invalid(path, f"'{path}' is not an array.")
+        return {
+            "type": kind,
+            "mode": inner.get("mode", "auto"),
+            "tools": [_choice(one) for one in tools],
+        }
     if kind in {"function", "custom"} and isinstance(inner, dict):
         return {"type": kind, "name": inner.get("name")}
     return choice

@@ -8,6 +8,7 @@ What precedes a compaction is dropped, except the instructions.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from antiphon.protocol.items.content import InputPart, InputText
 from antiphon.protocol.items.messages import Message
@@ -57,6 +58,8 @@ class ConversationReader:
         self.answers = TurnReader(self.placed, catalogue, messages)
         self.effort: Effort | None = None
         """The effort that the last system message sets."""
+        self.cleared: list[list[Any]] = []
+        """The blocks of thinking that `thinking_turns` removes, by turn."""
         self.is_prefilled = False
         """Whether the last turn is the beginning of the answer."""
         self._catalogue = catalogue
@@ -77,7 +80,8 @@ class ConversationReader:
 
     def add_messages(self) -> None:
         """Add all messages. Raises `ClientError` (400) for a block that its role cannot have."""
-        with_thinking = self._turns_with_thinking()
+        turns = self._thinking_turns
+        with_thinking = None if turns is None else self._turns_with_thinking(turns)
         last_user = max(
             (number for number, (role, _) in enumerate(self._turns) if role == "user"), default=-1
         )
@@ -91,21 +95,21 @@ class ConversationReader:
                 )
             else:
                 self._add_later_system(turn, is_over=number < last_user)
-        self._check_answered()
+        if self.answers.pending:
+            self._check_answered()
         if self._turns[-1][0] == "assistant":
             self.is_prefilled = self.answers.end()
 
-    def _turns_with_thinking(self) -> set[int] | None:
-        """Return the turns that keep their thinking, None for all."""
-        if self._thinking_turns is None:
-            return None
-        thinking = [
-            number
+    def _turns_with_thinking(self, retained: int) -> set[int]:
+        """Return the turns that keep their thinking."""
+        thinking = {
+            number: blocks
             for number, (role, turn) in enumerate(self._turns)
             if role == "assistant"
-            and any(type(block) in THINKING for _, _, block in blocks_of(turn))
-        ]
-        return set(thinking[-self._thinking_turns :])
+            and (blocks := [one for _, _, one in blocks_of(turn) if type(one) in THINKING])
+        }
+        self.cleared = [*thinking.values()][:-retained]
+        return {*[*thinking][-retained:]}
 
     def _add_user(self, turn: Turn) -> None:
         parts: list[InputPart] = []
@@ -127,7 +131,8 @@ class ConversationReader:
                 place = place or (i, j)
             else:
                 raise misplaced(block, path)
-        self._check_answered()
+        if self.answers.pending:
+            self._check_answered()
         if parts and place is not None:
             self.placed.add(*place, Message(role="user", content=simplest(parts)))
 

@@ -23,7 +23,6 @@ from antiphon.protocol.messages.requests import (
 )
 from antiphon.protocol.messages.wording import not_supported, refusal, reworded
 from antiphon.protocol.requests import (
-    ContextManagement,
     Include,
     ReasoningConfig,
     TextConfig,
@@ -39,6 +38,7 @@ from antiphon.protocol.tools import (
 )
 from antiphon.protocol.validation.schema_rules import check_text_schema
 from antiphon.translation.from_messages.catalogue import Catalogue, is_valid
+from antiphon.translation.from_messages.context_edits import NO_EDITS, read_edits
 from antiphon.translation.from_messages.conversation import ConversationReader
 from antiphon.translation.from_messages.view import Call, MessagesView, chain_of, digest
 
@@ -47,11 +47,6 @@ LOW_BUDGET, MEDIUM_BUDGET = 4096, 16_384
 
 FORMAT_NAME = "answer"
 """The name of the schema of an answer: this API has none."""
-
-USUAL_COMPACTION = 150_000
-"""Tokens from which a conversation is compacted, if the client sets no number; the least is
-1,000.
-"""
 
 INCLUDED: list[Include] = [
     "reasoning.encrypted_content",
@@ -71,8 +66,10 @@ class Translated(Struct, frozen=True):
     view: MessagesView
 
 
-def read_request(body: Conversation, call: Call) -> Translated:
+def read_request(body: Conversation, call: Call, tokens: int = 0) -> Translated:
     """Return a request of the Messages API as a request for a response that is not stored.
+
+    `tokens` is the estimated size of its prompt, by which old results of calls are removed.
 
     Raises `ClientError` (400) in the words of that API for what this server does not support. A
     body that only asks for a count can be any part of a conversation.
@@ -84,9 +81,9 @@ def read_request(body: Conversation, call: Call) -> Translated:
         display=_display(body),
     )
     catalogue = Catalogue(body, _uploads(body))
-    turns, compaction = _context_edits(body)
+    edits = NO_EDITS if body.context_management is None else read_edits(body)
     reader = ConversationReader(
-        catalogue, body.messages, is_lenient=is_counted, thinking_turns=turns
+        catalogue, body.messages, is_lenient=is_counted, thinking_turns=edits.thinking_turns
     )
     instructions = reader.add_system(body.system)
     reader.add_messages()
@@ -100,8 +97,14 @@ def read_request(body: Conversation, call: Call) -> Translated:
     view.places = placed.places
     view.dropped = reader.answers.dropped
     view.is_warming = isinstance(body, CreateMessage) and body.max_tokens == 0
-    view.edits_context = body.context_management is not None
-    view.diagnoses = body.diagnostics is not None
+    if body.context_management is not None:
+        view.edits = edits
+        edits.note_thinking(reader.cleared)
+        edits.clear_tool_uses(placed.items, tokens)
+    if body.diagnostics is not None:
+        view.diagnoses = True
+        view.previous_message = _previous(body.diagnostics)
+        view.has_system = bool(body.system)
     view.search_tool = catalogue.search_name or view.search_tool
     user_id = body.metadata.user_id if body.metadata else None
     request = TranslatedRequest(
@@ -126,9 +129,10 @@ def read_request(body: Conversation, call: Call) -> Translated:
         prompt_cache_options={"prewarm": True} if view.is_warming else None,
         store=False,
         service_tier="priority" if body.speed == "fast" else _TIERS.get(body.service_tier or ""),
-        context_management=compaction,
+        context_management=edits.compaction,
         stop=list(filter(None, body.stop_sequences or ())),
         optional=_optional(body),
+        is_compared=view.diagnoses,
         is_prefilled=reader.is_prefilled and not is_counted,
         is_part=is_counted,
     )
@@ -143,6 +147,14 @@ def _check_unsupported(body: Conversation) -> None:
         )
     if body.compaction is not None and body.compaction.get("type", "summarize") != "summarize":
         raise not_supported("compaction.type", body.compaction.get("type"))
+
+
+def _previous(diagnostics: Mapping[str, Any]) -> str | None:
+    """Return the id of the message to compare with, None for the first one."""
+    found = diagnostics.get("previous_message_id")
+    if found is not None and not isinstance(found, str):
+        raise refusal("diagnostics.previous_message_id", "Input should be a valid string")
+    return found
 
 
 def _uploads(body: Conversation) -> list[str]:
@@ -219,54 +231,6 @@ def _text(body: Conversation) -> TextConfig | None:
     except ClientError as error:
         raise reworded(error, lambda param: f"{path}.schema") from None
     return TextConfig(format=loose)
-
-
-# Context management.
-
-
-def _context_edits(body: Conversation) -> tuple[int | None, list[ContextManagement] | None]:
-    """Return how many turns keep their thinking, None for all; and when the conversation is
-    compacted.
-
-    Results of old calls stay (`clear_tool_uses`): the answer says that no edit was applied.
-    """
-    turns: int | None = None
-    compaction: list[ContextManagement] | None = None
-    edits = body.context_management.edits if body.context_management else None
-    for index, edit in enumerate(edits or ()):
-        path = f"context_management.edits.{index}"
-        kind = str(edit.get("type") or "")
-        if kind.startswith("clear_thinking_"):
-            turns = _thinking_turns(edit.get("keep"), f"{path}.keep")
-        elif kind.startswith("compact_"):
-            compaction = [
-                ContextManagement(
-                    compact_threshold=_threshold(edit.get("trigger"), f"{path}.trigger")
-                )
-            ]
-        elif not kind.startswith("clear_tool_uses_"):
-            raise not_supported(f"{path}.type", kind)
-    return turns, compaction
-
-
-def _thinking_turns(save: Any, path: str) -> int | None:
-    if save == "all":
-        return None
-    if isinstance(save, dict) and save.get("type") == "all":
-        return None
-    value = 1 if save is None else save.get("value") if isinstance(save, dict) else None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise refusal(path, "Input should be 'all' or a number of thinking turns")
-    return value
-
-
-def _threshold(trigger: Any, path: str) -> int:
-    if trigger is None:
-        return USUAL_COMPACTION
-    value = trigger.get("value") if isinstance(trigger, dict) else None
-    if not isinstance(value, int) or isinstance(value, bool) or not 1000 <= value < 2**31:
-        raise refusal(f"{path}.value", "Input should be greater than or equal to 1000")
-    return value
 
 
 # The choice among tools.

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from antiphon.protocol.messages.wording import block_path, dotted
+from antiphon.translation.from_messages.context_edits import ContextEdits
 
 OLD_VERSION = "2023-06-01"
 NEWEST_VERSION = "2026-10-21"
@@ -100,10 +101,14 @@ class MessagesView(Struct, kw_only=True):
     """Whether the client sees thinking, only its signature, or no block of it at all."""
     is_warming: bool = False
     """Whether nothing is generated (`max_tokens: 0`)."""
-    edits_context: bool = False
-    """Whether the request has `context_management`, so that the answer has `applied_edits`."""
+    edits: ContextEdits | None = None
+    """What `context_management` of the request removed; None if the request does not have it."""
     diagnoses: bool = False
     """Whether the request asks why the prompt cache missed."""
+    previous_message: str | None = None
+    """The id of the message with which the prompt of the request is compared."""
+    has_system: bool = False
+    """Whether the prompt begins with `system`."""
     search_tool: str = "tool_search_tool_bm25"
     """The name of the client's tool search."""
     places: list[tuple[int, int]] = field(default_factory=list)

@@ -55,16 +55,17 @@ class MessagesAnswer:
         self._has_begun = False
         self._is_over = False
 
-    def feed(self, data: bytes) -> bytes:
-        """Add bytes of the stream; return the server-sent events that they complete.
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Add bytes of the stream; yield the server-sent events that they complete.
 
-        Raises `BackendError` for data that is not a JSON object, or is too long.
+        Raises `BackendError` for data that is not a JSON object, after the events before it, or is
+        too long.
         """
-        return b"".join(chain.from_iterable(map(self._read, self._decoder.feed(data))))
+        return chain.from_iterable(map(self._read, self._decoder.feed(data)))
 
-    def finish(self) -> bytes:
-        """End the stream; return the events of the last one, if its empty line is missing."""
-        return b"".join(chain.from_iterable(map(self._read, self._decoder.finish())))
+    def finish(self) -> Iterator[bytes]:
+        """End the stream; yield the events of the last one, if its empty line is missing."""
+        return chain.from_iterable(map(self._read, self._decoder.finish()))
 
     def whole(self, data: bytes) -> bytes:
         """Return a non-streamed answer as a completion, or as the error that it is.

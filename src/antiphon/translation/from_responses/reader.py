@@ -18,7 +18,7 @@ from antiphon.protocol.validation.call_rules import CALLS
 from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.from_responses.item import PassedItem
 from antiphon.translation.from_responses.items import pass_on
-from antiphon.translation.from_responses.values import dicts, read_usage, text
+from antiphon.translation.from_responses.values import KINDS, dicts, read_usage, text
 from antiphon.translation.json_events import decode_event
 from antiphon.translation.wire import Finish, FinishReason
 from antiphon.translation.writer import ResponseWriter
@@ -182,6 +182,8 @@ class ResponsesStream:
         self._close_ended()
         kind = value.get("type")
         key = text(value.get("id"))
+        if key in self._muted:
+            return None
         if self._only_one and kind in CLIENTS and any(item.kind in CLIENTS for item in self._items):
             self._muted |= {key} - {""}
             return None
@@ -195,6 +197,8 @@ class ResponsesStream:
         else:
             self._is_unread = True
             self._dropped.append(str(kind)[:64])
+            if str(kind) not in KINDS:
+                self._muted |= {key} - {""}  # it would be reported at each of its events
         return item
 
     def _end(self, item: PassedItem, value: dict[str, Any]) -> None:

@@ -53,10 +53,11 @@ class NativeAnswer:
         self._has_begun = False
         self._is_over = False
 
-    def feed(self, data: bytes) -> bytes:
-        """Add bytes of the stream; return the server-sent events that they complete.
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Add bytes of the stream; yield the server-sent events that they complete.
 
-        Raises `BackendError` for a line that is not a JSON object, or is too long.
+        Raises `BackendError` for a line that is not a JSON object, after the events before it, or
+        is too long.
         """
         *lines, rest = data.split(b"\n")
         if lines:
@@ -67,11 +68,13 @@ class NativeAnswer:
         self._size += len(rest)
         if self._size > MAX_LINE:
             raise BackendError(f"The backend sent a line of more than {MAX_LINE} bytes.")
-        return b"".join(event for line in lines for event in self._events(line))
+        for line in lines:
+            yield from self._events(line)
 
-    def finish(self) -> bytes:
-        """End the stream; return the events of the last line, if its line end is missing."""
-        return self.feed(b"\n") if self._size else b""
+    def finish(self) -> Iterator[bytes]:
+        """End the stream; yield the events of the last line, if its line end is missing."""
+        if self._size:
+            yield from self.feed(b"\n")
 
     def whole(self, data: bytes) -> bytes:
         """Return a non-streamed answer as a completion, or as the error that it is.

@@ -26,7 +26,10 @@ EFFORT = "reasoning.effort"
 OMITTED: Mapping[str, str] = {
     **{
         name: f"sampling.{name}"
-        for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+        for name in (
+            *("temperature", "top_p", "presence_penalty", "frequency_penalty"),
+            *("top_k", "seed"),
+        )
     },
     "verbosity": "text.verbosity",
 }

@@ -25,13 +25,15 @@ def assistant(
     """
     if not (text or refusal or calls):
         return []
-    content = _with_thoughts(text, recalled, dialect)
-    message: ChatMessage = {"role": "assistant"} | (
-        {"content": content} if content else _NO_CONTENT[dialect.call_content]
-    )
+    is_inside = dialect.reasoning in _IN_CONTENT
+    content = _with_thoughts(text, recalled.text, dialect) if is_inside else text
+    message: ChatMessage = {"role": "assistant"}
+    message |= {"content": content} if content else _NO_CONTENT[dialect.call_content]
     if refusal:
         message["refusal"] = refusal
-    message |= _reasoning_fields(recalled, dialect, needed=bool(calls)) | recalled.signatures
+    if not is_inside:
+        message |= _reasoning_fields(recalled, dialect, needed=bool(calls))
+    message |= recalled.signatures
     if calls:
         message["tool_calls"] = calls
     return [message]
@@ -44,22 +46,24 @@ _NO_CONTENT: dict[str, dict[str, Any]] = {
 }
 
 
-def _with_thoughts(text: str, recalled: Recalled, dialect: Dialect) -> str | list[ChatPart]:
-    """Return the content with the reasoning inside it, if that is where the dialect has it."""
-    if dialect.reasoning == "think_tags" and recalled.text:
-        return f"<think>\n{recalled.text}\n</think>\n\n{text}".rstrip("\n")
-    if dialect.reasoning == "thinking" and recalled.text:
-        thoughts = {"type": "thinking", "thinking": [{"type": "text", "text": recalled.text}]}
-        return [thoughts, {"type": "text", "text": text}] if text else [thoughts]
-    return text
+_IN_CONTENT = frozenset({"think_tags", "thinking"})
+"""Where a dialect has the reasoning, if that is inside the content."""
+
+
+def _with_thoughts(text: str, reasoning: str, dialect: Dialect) -> str | list[ChatPart]:
+    """Return the content with the reasoning inside it."""
+    if not reasoning:
+        return text
+    if dialect.reasoning == "think_tags":
+        return f"<think>\n{reasoning}\n</think>\n\n{text}".rstrip("\n")
+    thoughts = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}]}
+    return [thoughts, {"type": "text", "text": text}] if text else [thoughts]
 
 
 def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> dict[str, Any]:
     """Return the reasoning fields: those that the family sent, otherwise the plain text in the
     dialect's field.
     """
-    if dialect.reasoning in {"think_tags", "thinking"}:
-        return {}
     if recalled.fields:
         return recalled.fields
     if dialect.reasoning and (recalled.text or (needed and dialect.reasoning_required)):
@@ -67,18 +71,13 @@ def _reasoning_fields(recalled: Recalled, dialect: Dialect, *, needed: bool) -> 
     return {}
 
 
-def tool_message(call_id: str, parts: list[ChatPart], dialect: Dialect) -> ChatMessage:
-    """Return the message with a tool's output; content that the dialect does not accept there is
-    only mentioned.
+def tool_content(parts: list[ChatPart], dialect: Dialect) -> str | list[ChatPart]:
+    """Return the content of the message with a tool's output; what the dialect does not accept
+    there is only mentioned.
     """
-    content: str | list[ChatPart]
-    if len(parts) == 1 and parts[0]["type"] == "text":
-        content = parts[0]["text"]
-    elif dialect.tool_parts and any(part["type"] != "text" for part in parts):
-        content = parts
-    else:
-        content = "\n".join(part["text"] if part["type"] == "text" else _MOVED for part in parts)
-    return {"role": "tool", "tool_call_id": call_id, "content": content}
+    if dialect.tool_parts and any(part["type"] != "text" for part in parts):
+        return parts
+    return "\n".join([part["text"] if part["type"] == "text" else _MOVED for part in parts])
 
 
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}

@@ -39,11 +39,20 @@ def continue_text(body: Body, dialect: Dialect | None) -> None:
         body["messages"][-1] = {**body["messages"][-1], "prefix": True}
 
 
-def limit_output(body: Body, window: int) -> None:
-    """Allow no more tokens of output than the model's window has room for: clients of other APIs
-    name the limit of another model.
+def output_cap(body: Body) -> int | None:
+    """Return the limit of the output that a request has, None without one."""
+    return next((body[name] for name in CAPS if name in body), None)
+
+
+def limit_output(body: Body, window: int | None, *limits: int | None) -> None:
+    """Allow no more tokens of output than the model's `window` has room for, and no more than any
+    of the `limits`: clients of other APIs name the limit of another model. None is unknown.
     """
-    name = next((name for name in CAPS if name in body), None)
-    if name is not None:
-        size = request_tokens(body)
-        body[name] = min(body[name], max(LEAST, window - size - size // MARGIN))
+    for name in CAPS:
+        if name in body:
+            if window is not None:
+                size = request_tokens(body)
+                body[name] = min(body[name], max(LEAST, window - size - size // MARGIN))
+            for most in limits:
+                if most is not None and body[name] > most:
+                    body[name] = most

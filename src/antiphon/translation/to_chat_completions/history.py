@@ -63,6 +63,9 @@ Placed = tuple[int, InputItem]
 DISPLAYED = frozenset[type]({Message, Reasoning})
 """Items that are shown unchanged."""
 
+_PLAIN_OUTPUTS = frozenset[type]({*OUTPUTS}).difference([ToolSearchOutput, ShellCallOutput])
+"""Outputs that are shown unchanged if they name their call."""
+
 LATE = "[The output is not there yet. It will come later.]"
 
 
@@ -81,10 +84,11 @@ def visible(
     search = ""
     displayed: list[Placed] = []
     for index, item in remembered(items):
+        kind = type(item)
         # Calls that a server has executed: the item contains the output as well.
         server = (
             rendered_call(item, unseal, approvals, sees_images=sees_images)
-            if type(item) in RETOLD
+            if kind in RETOLD
             else None
         )
         # Something that the model did not say ends its answer: the outputs that waited
@@ -92,26 +96,27 @@ def visible(
         if behind and server is None and not _is_model_output(item):
             displayed += behind
             behind = []
-        if isinstance(item, Message | Reasoning):
+        is_plain = kind in DISPLAYED or (kind in _PLAIN_OUTPUTS and item.call_id)  # type: ignore[union-attr]
+        if is_plain:
             displayed.append((index, item))
-        elif isinstance(item, Compaction):
-            displayed.append((index, summary(recount(item, unseal))))
-        elif type(item) is ToolSearchCall and not item.call_id:
-            search = f"call_{item.id}"
-            displayed.append((index, replace(item, call_id=search)))
-        elif type(item) is ToolSearchOutput and not item.call_id:
-            # Without its search, which a compaction can have replaced, the output has no place.
-            displayed += [(index, replace(item, call_id=search))] if search else []
-        elif type(item) in CALLS:
+        elif kind in CALLS and (kind is not ToolSearchCall or tie(item)):
             displayed.append((index, item))
             if getattr(item, "async_", None):
                 # Collected once, and only if a conversation has such calls.
                 answered = _answered(items) if answered is None else answered
                 if tie(item) not in answered:
                     displayed.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
-        elif type(item) is ShellCallOutput:
+        elif isinstance(item, ToolSearchCall):
+            search = f"call_{item.id}"
+            displayed.append((index, replace(item, call_id=search)))
+        elif isinstance(item, Compaction):
+            displayed.append((index, summary(recount(item, unseal))))
+        elif isinstance(item, ToolSearchOutput) and not item.call_id:
+            # Without its search, which a compaction can have replaced, the output has no place.
+            displayed += [(index, replace(item, call_id=search))] if search else []
+        elif isinstance(item, ShellCallOutput):
             displayed.append((index, shell_output(item, unseal)))
-        elif type(item) in OUTPUTS:
+        elif kind in OUTPUTS:
             # Without a call id it belongs to no call, and would be rejected as a tool message.
             displayed.append((index, item if tie(item) else _nameless(item)))
         elif server is not None:
@@ -227,35 +232,35 @@ def group(items: Sequence[Placed]) -> Exchanges:
     outputs: dict[str, list[tuple[int, Output]]] = {}
     for index, item in items:
         if type(item) in OUTPUTS:
-            outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
+            call_id = item.call_id or tie(item)  # type: ignore[union-attr]
+            outputs.setdefault(call_id, []).append((index, item))  # type: ignore[arg-type]
     answer: AssistantDraft | None = None
     for index, item in items:
-        is_call = type(item) in _CALLS
-        if (
-            is_call
-            or isinstance(item, Reasoning)
-            or (isinstance(item, Message) and item.role == "assistant")
-        ):
+        kind = type(item)
+        is_call = kind in _CALLS
+        is_spoken = type(item) is Message and item.role == "assistant"
+        if is_call or is_spoken or kind is Reasoning:
             # Text and reasoning after text begin another answer, unless calls are open: nothing may
             # come between those and their outputs.
             if answer is None or (answer.messages and not answer.calls and not is_call):
                 answer = AssistantDraft(exchanges.turn)
                 exchanges.groups.append(answer)
-            if isinstance(item, Reasoning):
+            if type(item) is Reasoning:
                 answer.reasoning.append(item)
-            elif isinstance(item, Message):
+            elif type(item) is Message:
                 answer.messages.append(item)
             else:
                 answer.calls.append(item)  # type: ignore[arg-type]
-                answer.outputs += outputs.pop(tie(item), ())
+                call_id = item.call_id or tie(item)  # type: ignore[union-attr]
+                answer.outputs += outputs.pop(call_id, ())
                 exchanges.tool_turns.add(answer.turn)
             continue
         # Anything else ends the answer.
         answer = None
-        if isinstance(item, Message):
+        if type(item) is Message:
             exchanges.turn += item.role == "user"
             exchanges.groups.append((index, item))
         # Still there, so no call has taken it: its call is not shown.
-        elif type(item) in OUTPUTS and tie(item) in outputs:
+        elif kind in OUTPUTS and tie(item) in outputs:
             exchanges.groups.append(AssistantDraft(exchanges.turn, outputs=outputs.pop(tie(item))))
     return exchanges

@@ -179,6 +179,8 @@ def _approval_request(item: McpApprovalRequest, approvals: Approvals) -> Reporte
     answer = approvals.answers.get(str(item.id))
     if answer is None:
         text = "This call was not made: the user has not approved it yet."
+    elif answer.approve:  # by an agent, which shows its calls as it likes
+        text = "The user approved this call."
     else:
         reason = f" The user's reason: {answer.reason}" if answer.reason else ""
         text = f"This call was not made: the user refused it.{reason}"

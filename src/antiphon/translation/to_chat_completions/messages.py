@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from antiphon.errors import ClientError
 from antiphon.protocol.items.calls import ToolSearchOutput
 from antiphon.protocol.items.content import (
+    MAX_CALL_ID,
     InputFile,
     InputImage,
     InputText,
@@ -20,6 +21,7 @@ from antiphon.protocol.items.content import (
 )
 from antiphon.protocol.items.hosted import McpApprovalRequest
 from antiphon.protocol.items.messages import Compaction, InputItem, ItemReference, Message, kinds_of
+from antiphon.protocol.known_inputs import SentTexts
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import OUTPUTS, Call, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
@@ -32,7 +34,7 @@ from antiphon.translation.to_chat_completions.answers import (
     assistant,
     call_id_for,
     moved_from,
-    tool_message,
+    tool_content,
 )
 from antiphon.translation.to_chat_completions.history import (
     DISPLAYED,
@@ -169,7 +171,8 @@ def to_messages(
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
     write = _Renderer(dialect, reasoning_context, toolbox, unseal, files, opening=opening)
-    prefix = items.prefix if isinstance(items, ModelConversation) else None
+    conversation = items if isinstance(items, ModelConversation) else None
+    prefix = conversation.prefix if conversation is not None else None
     # found in this function, so that a request without any pays no call
     leading = 0
     is_late = False
@@ -195,7 +198,9 @@ def to_messages(
         if leading:
             write.history = history
             first = write.opened(items[:leading], instructions)
-    cut = write.known(prefix, items, history, leading) if prefix else 0
+    cut = write.known(prefix, conversation, history, leading) if prefix and conversation else 0
+    if conversation is not None and conversation.texts:
+        conversation.texts.clear()  # the JSON of the request is not needed any more
     if not (prefix and cut):
         messages = [*first, *write.messages(items, history, leading)]
         return alternating(messages) if dialect.alternating else messages
@@ -278,7 +283,7 @@ class _Renderer(Struct):
     def _visible(self, items: Sequence[InputItem]) -> list[Placed]:
         return visible(items, self.unseal, sees_images=self.dialect.sees_images)
 
-    def known(self, prefix: Prefix, items: Sequence[InputItem], history: int, leading: int) -> int:
+    def known(self, prefix: Prefix, items: ModelConversation, history: int, leading: int) -> int:
         """Return a position where a turn or a step of it begins, before which all messages are
         known from now on.
 
@@ -301,7 +306,7 @@ class _Renderer(Struct):
         if any(prefix.log.calls[call_id] < cut for call_id in prefix.open):
             return 0
         try:
-            rendering = self._known_up_to(prefix, cut, leading)
+            rendering = self._known_up_to(prefix, cut, leading, items.texts)
         except ClientError:
             return 0
         return (
@@ -324,7 +329,9 @@ class _Renderer(Struct):
             else max(prefix.last_user, prefix.last_step)
         )
 
-    def _known_up_to(self, prefix: Prefix, cut: int, leading: int) -> Rendering:
+    def _known_up_to(
+        self, prefix: Prefix, cut: int, leading: int, texts: SentTexts | None
+    ) -> Rendering:
         form = (self.dialect, self.reasoning_context, self.token)
         rendering = prefix.rendering(form)
         if any(self.toolbox.name_of(*tool) != name for tool, name in rendering.names.items()):
@@ -342,7 +349,7 @@ class _Renderer(Struct):
             if self.files is not None and self.files.used != used:
                 prefix.log.has_files = True
                 return rendering
-            rendering.add(messages, cut, names, prefix.log.size)
+            rendering.add(messages, cut, names, prefix.log.size, texts)
         return rendering
 
     def message(self, index: int, message: Any) -> list[ChatMessage]:
@@ -406,18 +413,21 @@ class _Renderer(Struct):
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
         for index, output in sorted(answer.outputs, key=itemgetter(0)):
-            parts = self._parts(output_of(output), index, "output")
-            call_id = self._id_of(tie(output), recalled)
-            messages.append(tool_message(call_id, parts, self.dialect))
-            rest = [part for part in parts if part["type"] != "text"]
-            if rest and not self.dialect.tool_parts:
-                names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
-                moved += [moved_from(call_id, names.get(tie(output))), *rest]
+            call_id = self._id_of(output.call_id or tie(output), recalled)
+            content = output_of(output)
+            if type(content) is not str or self.token:
+                parts = self._parts(content, index, "output")
+                content = tool_content(parts, self.dialect)
+                rest = [part for part in parts if part["type"] != "text"]
+                if rest and not self.dialect.tool_parts:
+                    names = {tie(call): chat_call(call, self.toolbox)[0] for call in answer.calls}
+                    moved += [moved_from(call_id, names.get(tie(output))), *rest]
+            messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
         return messages, moved
 
     def _tool_call(self, call: Call, recalled: Recalled) -> dict[str, Any]:
         name, arguments = chat_call(call, self.toolbox)
-        call_id = tie(call)
+        call_id = call.call_id or tie(call)
         function = {"name": name, "arguments": arguments}
         own = {"id": self._id_of(call_id, recalled), "type": "function", "function": function}
         if recalled.calls:
@@ -432,8 +442,13 @@ class _Renderer(Struct):
         """Return the id for a call and its output: the backend's own, if that contains a
         signature.
         """
-        signed = recalled.calls.get(call_id, {}).get(SIGNED_ID) if recalled.calls else None
-        return signed or call_id_for(call_id, self.dialect)
+        signed: str | None = (
+            recalled.calls.get(call_id, {}).get(SIGNED_ID) if recalled.calls else None
+        )
+        if signed:
+            return signed
+        is_unchanged = not self.dialect.short_call_ids and len(call_id) <= MAX_CALL_ID
+        return call_id if is_unchanged else call_id_for(call_id, self.dialect)
 
     def _parts(self, content: Any, index: int, field: str) -> list[ChatPart]:
         """Return the parts of a text that the model did not write."""

@@ -17,6 +17,7 @@ from msgspec import Raw
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import InputItem, ItemList, Message, Reasoning
 from antiphon.protocol.json_pieces import LONG, pieces, weight
+from antiphon.protocol.known_inputs import SentTexts
 from antiphon.protocol.tool_bindings import Key
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, check_calls, tie
 from antiphon.sizes import ITEM, LARGE
@@ -46,8 +47,7 @@ Form = tuple[Dialect, str | None, str]
 system messages.
 """
 
-_encoder = msgspec.json.Encoder()
-_encode = _encoder.encode
+_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -57,10 +57,10 @@ class Rendering:
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
-    json: bytearray = field(default_factory=bytearray)
-    """The same messages, each followed by a comma."""
+    arrays: list[bytes] = field(default_factory=list)
+    """The same messages as JSON, one array for those of each addition."""
     bounds: dict[int, tuple[int, int]] = field(default_factory=lambda: {0: (0, 0)})
-    """How many `messages` and bytes of `json` the items up to a position became."""
+    """How many `messages` and `arrays` the items up to a position became."""
     names: dict[Key, str] = field(default_factory=dict)
     """The names of the tools that are called in it."""
     end: int = 0
@@ -71,36 +71,31 @@ class Rendering:
         end: int,
         names: dict[Key, str],
         size: int = 0,
+        texts: SentTexts | None = None,
     ) -> None:
         """Add the messages of the items from the former `end` to the new one.
 
         The bound is set last: see `ChainLog`.
 
-        Those of a log of more than `MUCH` bytes are encoded in pieces.
+        Those of a log of more than `MUCH` bytes are encoded in pieces. The JSON of `texts` is
+        copied.
         """
         self.names |= names
         if messages:
-            begin = self.bounds[self.end][1]
-            del self.json[begin:]  # the rest of an attempt that failed
-            if size > MUCH:
-                for piece in pieces(messages, _encode):
-                    self.json += piece
-            else:
-                _encoder.encode_into(messages, self.json, -1)
-            del self.json[begin]  # the bracket
-            self.json[-1:] = b","
+            encode = _encode if size <= MUCH else _encode_in_pieces
+            self.arrays.append(encode(_with_json(messages, texts) if texts else messages))
             self.messages += messages
         self.end = end
-        self.bounds[end] = len(self.messages), len(self.json)
+        self.bounds[end] = len(self.messages), len(self.arrays)
 
     def copied(self, end: int) -> "Rendering":
         """Return the part up to the last bound that is not behind `end`."""
         known = dict(self.bounds)
         last = max(bound for bound in known if bound <= end)
-        messages, length = known[last]
+        messages, arrays = known[last]
         bounds = {bound: counts for bound, counts in known.items() if bound <= last}
         return Rendering(
-            self.messages[:messages], self.json[:length], bounds, dict(self.names), last
+            self.messages[:messages], self.arrays[:arrays], bounds, dict(self.names), last
         )
 
 
@@ -273,7 +268,7 @@ class _Added:
             kind = type(item)
             if before in OUTPUTS and not self.open:
                 self.last_step = place
-            if isinstance(item, Message):
+            if type(item) is Message:
                 if item.role in SYSTEM_ROLES:
                     self.leading = place + 1 if self.is_silent else self.leading
                     self.has_late_system |= not self.is_silent
@@ -284,7 +279,7 @@ class _Added:
                     self.is_silent = not becomes_message(item)
             elif kind in CALLS:
                 self.is_silent = False
-                call_id = tie(item)
+                call_id = item.call_id or tie(item)  # type: ignore[union-attr]
                 self.is_sound &= (
                     bool(call_id)
                     and call_id not in self.log.calls
@@ -294,7 +289,7 @@ class _Added:
                 self.open[call_id] = None
             elif kind in OUTPUTS:
                 self.is_silent = False
-                call_id = tie(item)
+                call_id = item.call_id or tie(item)  # type: ignore[union-attr]
                 self.is_sound &= call_id in self.open
                 self.is_apart &= self.log.calls.get(call_id, 0) >= self.last_user
                 self.log.outputs.setdefault(call_id, place)
@@ -306,11 +301,18 @@ class _Added:
 class ModelConversation(ItemList):
     """Everything that the model receives, the beginning of which can be a chain's."""
 
-    __slots__ = ("prefix",)
+    __slots__ = ("prefix", "texts")
 
-    def __init__(self, items: Iterable[InputItem] = (), prefix: Prefix | None = None) -> None:
+    def __init__(
+        self,
+        items: Iterable[InputItem] = (),
+        prefix: Prefix | None = None,
+        texts: SentTexts | None = None,
+    ) -> None:
         super().__init__(items)
         self.prefix = prefix
+        self.texts = texts
+        """Of the prefix, until its messages are JSON."""
         self.kinds = (
             prefix.kinds.union(map(type, self[prefix.length :]))
             if prefix
@@ -330,7 +332,7 @@ def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[In
 class Messages(list[dict[str, Any]]):
     """The messages of a request, some of which are already JSON."""
 
-    __slots__ = ("_json", "_known", "_length")
+    __slots__ = ("_arrays", "_known")
 
     def __init__(
         self,
@@ -339,21 +341,21 @@ class Messages(list[dict[str, Any]]):
         cut: int,
         rest: list[dict[str, Any]],
     ) -> None:
-        count, self._length = rendering.bounds[cut]
+        count, arrays = rendering.bounds[cut]
         super().__init__(first)
         self += (
             rendering.messages if count == len(rendering.messages) else rendering.messages[:count]
         )
         self += rest
         self._known = slice(len(first), len(first) + count)
-        self._json = rendering.json
+        self._arrays = rendering.arrays[:arrays]
 
     @property
     def is_mostly_known(self) -> bool:
         """Whether some of them are JSON already, which is copied in a few milliseconds, and others
         are not.
         """
-        return 0 < self._length <= MUCH and self._known.stop < len(self)
+        return 0 < sum(map(len, self._arrays)) <= MUCH and self._known.stop < len(self)
 
     @property
     def unknown(self) -> list[dict[str, Any]]:
@@ -364,12 +366,14 @@ class Messages(list[dict[str, Any]]):
         """Return them as JSON between other bytes. The JSON of known messages is copied, once."""
         first = self[: self._known.start]
         rest = self[self._known.stop :]
-        if not (rest and self._length):
+        if not (rest and self._arrays):
             return b"".join((before, encode(list(self)), behind))
-        # A copy: a thread can add to the JSON meanwhile, which is not possible while
-        # it is exported.
-        known = self._json[: self._length]
-        return b"".join((before, b"[", _with_commas(first), known, encode(rest)[1:], behind))
+        arrays = [*([_encode(first)] if first else ()), *self._arrays, encode(rest)]
+        parts: list[bytes | memoryview] = [before, b"["]
+        for array in arrays:
+            parts += memoryview(array)[1:-1], b","
+        parts[-1] = b"]"
+        return b"".join((*parts, behind))
 
 
 class Functions(list[dict[str, Any]]):
@@ -384,9 +388,14 @@ class Functions(list[dict[str, Any]]):
         self.json = Raw(b"".join(pieces(list(self), _encode)))
 
 
-def _with_commas(messages: list[dict[str, Any]]) -> bytes:
-    """Return messages as JSON, each followed by a comma, without the brackets."""
-    return _encode(messages)[1:-1] + b"," if messages else b""
+def _with_json(messages: list[dict[str, Any]], texts: SentTexts) -> list[dict[str, Any]]:
+    """Return messages with the JSON of their contents where that is known."""
+    written = messages[:]
+    for place, message in enumerate(messages):
+        content = message.get("content")
+        if type(content) is str and (sent := texts.get(id(content))):
+            written[place] = {**message, "content": sent[1]}
+    return written
 
 
 def encode_body(body: dict[str, Any], size: int = 0) -> bytes:

@@ -7,8 +7,9 @@ family that created it receives its signatures; another receives the plain text 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from antiphon.protocol.items.messages import Compaction, Reasoning
 from antiphon.translation.dialects.dialect import REASONING_FIELDS, SIGNED_ID, Dialect
@@ -67,8 +68,7 @@ def is_signed(state: Mapping[str, Any]) -> bool:
     )
 
 
-@dataclass(slots=True)
-class Recalled:
+class Recalled(Struct):
     """What one assistant message sends back.
 
     Reasoning is plain `text`, or `fields` of the message as the backend sent them. `signatures` of
@@ -77,9 +77,9 @@ class Recalled:
     """
 
     text: str = ""
-    fields: dict[str, Any] = field(default_factory=dict)
-    signatures: dict[str, Any] = field(default_factory=dict)
-    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    fields: dict[str, Any] = {}
+    signatures: dict[str, Any] = {}
+    calls: dict[str, dict[str, Any]] = {}
 
     def without_reasoning(self) -> "Recalled":
         """Return the signatures alone."""

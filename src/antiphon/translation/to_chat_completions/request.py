@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
+from antiphon.protocol.items.calls import CustomToolCallOutput
 from antiphon.protocol.items.content import InputText, OutputText
 from antiphon.protocol.items.messages import (
     ID_PREFIXES,
@@ -49,14 +50,19 @@ from antiphon.translation.tool_mapping.choice import chat_tools, demand, tool_ch
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
 
 _WITH_STATUS = frozenset[type]({Message, FunctionCall, FunctionCallOutput})
-_SHARED = frozenset[type]({Message, FunctionCallOutput})
+WITHOUT_STATE = frozenset[type]({Message, FunctionCallOutput, CustomToolCallOutput})
 """Items that are the request's own if they need no change: what the store knows of others is added
 to copies.
 """
 
 
-def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> list[InputItem]:
-    """Return `input` as items; the items passed are not changed.
+def normalise_input(
+    input: str | Sequence[InputItem] | Any,
+    new_id: NewId,
+    shared: frozenset[type] = WITHOUT_STATE,
+) -> list[InputItem]:
+    """Return `input` as items; the items passed are not changed, and those of the types in `shared` are not copied if
+    they need no change.
 
     A string is one user message, an absent input no items. An item without an id gets a new one, a message's string
     content becomes one part, and a message, call or call output without a status is `completed`.
@@ -88,7 +94,7 @@ def normalise_input(input: str | Sequence[InputItem] | Any, new_id: NewId) -> li
         if kind is Message and isinstance(item.content, str):
             part = OutputText if item.role == "assistant" else InputText
             changes["content"] = [part(text=item.content)]
-        items.append(replace(item, **changes) if changes or kind not in _SHARED else item)
+        items.append(replace(item, **changes) if changes or kind not in shared else item)
     return items
 
 

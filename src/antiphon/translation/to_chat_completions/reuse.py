@@ -44,6 +44,23 @@ class Fingerprint(Struct, frozen=True):
         return PER_PART * len(self.sizes)
 
 
+class CommonPrefix(Struct, frozen=True):
+    """What a prompt has in common with an earlier one."""
+
+    same: int
+    """Parts at the beginning of both."""
+    is_continued: bool
+    """Whether the prompt has all parts of the earlier one."""
+    reused: int
+    """Bytes of these parts."""
+    size: int
+    """Bytes of the prompt: its tools and messages as JSON."""
+
+    def reusable(self, tokens: int) -> int:
+        """Return how many tokens of the prompt, which has so many, the earlier one had too."""
+        return tokens * self.reused // max(self.size, 1)
+
+
 class Reuse(Struct, frozen=True):
     """A prompt compared with that of the previous turn."""
 
@@ -83,19 +100,23 @@ def reuse(before: Fingerprint | None, new: Fingerprint, body: Mapping[str, Any])
 
     `body` is the request with the new prompt.
     """
-    size = sum(new.sizes)
     if before is None:
-        return Reuse(size, 0)
-    same = same_parts(before, new)
-    reused = sum(new.sizes[:same])
-    if same == len(before.sizes):
-        return Reuse(size, reused)
-    return Reuse(
-        size, reused, _name(same, max(before.tools, new.tools), new.tools, body["messages"])
-    )
+        return Reuse(sum(new.sizes), 0)
+    found = compare(before, new)
+    if found.is_continued:
+        return Reuse(found.size, found.reused)
+    most_tools = max(before.tools, new.tools)
+    changed = _name(found.same, most_tools, new.tools, body["messages"])
+    return Reuse(found.size, found.reused, changed)
 
 
-def same_parts(one: Fingerprint, other: Fingerprint) -> int:
+def compare(before: Fingerprint, new: Fingerprint) -> CommonPrefix:
+    """Compare a prompt with an earlier one."""
+    same = _same_parts(before, new)
+    return CommonPrefix(same, same == len(before.sizes), sum(new.sizes[:same]), sum(new.sizes))
+
+
+def _same_parts(one: Fingerprint, other: Fingerprint) -> int:
     """Return how many parts at the beginning of both are the same."""
     before = one.digests
     new = other.digests

@@ -26,6 +26,9 @@ from antiphon.protocol.resources import COUNTED
 
 Body = dict[str, Any]
 
+BYTES_PER_TOKEN = 4
+"""Bytes of text, in UTF-8, that are taken as a token if nothing else is known."""
+
 # Counted by the backend.
 
 
@@ -165,10 +168,15 @@ def request_tokens(body: Mapping[str, Any]) -> int:
 def by_size(text: str) -> int:
     """Return the expected tokens of a text by its size."""
     if text.isascii():
-        return -(-len(text) // 4)
+        return -(-len(text) // BYTES_PER_TOKEN)
     ascii_size = len(text.encode("ascii", "ignore"))
-    other_size = len(text.encode("utf-8", "surrogatepass")) - ascii_size
+    other_size = text_bytes(text) - ascii_size
     return -(-(3 * ascii_size + 4 * other_size) // 12)
+
+
+def text_bytes(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def media_tokens(body: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ Items of a response can be open at the same time, and blocks cannot: the events 
 until the first one is done.
 """  # noqa: E501 - a table, a diagram or an example
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,7 +32,6 @@ from antiphon.translation.to_messages.frames import (
 from antiphon.translation.to_messages.message import (
     alongside,
     container_field,
-    diagnostics_field,
     empty_message,
     ending_of,
     estimated_usage,
@@ -60,6 +59,8 @@ class MessagesEncoder:
         """Whether the answer filled the window of the model."""
         self.size: Size | None = None
         """How long the prompt is, and how long it can be."""
+        self.diagnostics: Callable[[], Mapping[str, Any] | None] | None = None
+        """Returns why the prompt cache missed, if the request asks for it."""
         self.is_over = False
         """Whether the stream has ended."""
         self._blocks = blocks
@@ -151,7 +152,7 @@ class MessagesEncoder:
         response: Response = event.response
         message = {
             **empty_message(response, self._model, estimated_usage(self._tokens)),
-            **diagnostics_field(self._blocks.view),
+            **({} if self.diagnostics is None else {"diagnostics": self.diagnostics()}),
             **alongside(response, self._blocks.view),
         }
         self._frames.pending += (

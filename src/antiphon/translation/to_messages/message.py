@@ -114,9 +114,11 @@ def usage_of(usage: Usage | None, output: Sequence[Any] = ()) -> dict[str, Any]:
 
 
 def token_count(tokens: int, view: MessagesView) -> dict[str, Any]:
-    """Return the answer to a request for a count; no edit of the context changes it."""
-    edited = {"context_management": {"original_input_tokens": tokens}} if view.edits_context else {}
-    return {"input_tokens": tokens, **edited}
+    """Return the answer to a request for a count of the tokens that remain after its edits."""
+    if view.edits is None:
+        return {"input_tokens": tokens}
+    original = {"original_input_tokens": tokens + view.edits.cleared_tokens}
+    return {"input_tokens": tokens, "context_management": original}
 
 
 def estimated_usage(tokens: int) -> dict[str, Any]:
@@ -124,9 +126,14 @@ def estimated_usage(tokens: int) -> dict[str, Any]:
     return usage_of(Usage(input_tokens=max(1, tokens), output_tokens=1))
 
 
-def message_id(response_id: str) -> str:
+def message_id(response: str) -> str:
     """Return the id of a message: the response `resp_123` is the message `msg_123`."""
-    return f"msg_{response_id.partition('_')[2] or response_id}"
+    return f"msg_{response.partition('_')[2] or response}"
+
+
+def response_id(message: str) -> str:
+    """Return the id of the response that a message is."""
+    return f"resp_{message.partition('_')[2] or message}"
 
 
 def empty_message(response: Response, model: str, usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,10 +156,11 @@ def alongside(response: Response, view: MessagesView) -> dict[str, Any]:
     stream.
     """
     fields: dict[str, Any] = {}
-    if view.edits_context:
-        fields["context_management"] = {"applied_edits": []}
-    changed = view.transformations(response.input_transformations)
-    if changed or view.call.is_beta(BINDING_BETA):
+    if view.edits is not None:
+        fields["context_management"] = {"applied_edits": view.edits.applied}
+    removed = response.input_transformations
+    changed = view.transformations(removed) if removed or view.dropped else []
+    if changed or (view.call.betas and view.call.is_beta(BINDING_BETA)):
         fields["input_transformations"] = changed
     return fields
 
@@ -166,11 +174,6 @@ def container_field(response: Response) -> dict[str, Any]:
     return {"container": {"id": container, "expires_at": rfc3339(expires)}}
 
 
-def diagnostics_field(view: MessagesView) -> dict[str, Any]:
-    """Return why the prompt cache missed, if the request asks for it."""
-    return {"diagnostics": {"cache_miss_reason": {"type": "unavailable"}}} if view.diagnoses else {}
-
-
 def message_of(
     response: Response,
     blocks: Blocks,
@@ -178,6 +181,7 @@ def message_of(
     *,
     stop_sequence: str | None = None,
     is_window_full: bool = False,
+    diagnostics: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return a finished response as a message, by the name of the `model` that the client used.
 
@@ -189,6 +193,6 @@ def message_of(
         "content": [block for item in output for block in blocks.of(item)],
         **ending_of(response, blocks.view, stop_sequence, is_window_full=is_window_full).fields(),
         **container_field(response),
-        **diagnostics_field(blocks.view),
+        **({"diagnostics": diagnostics} if blocks.view.diagnoses else {}),
         **alongside(response, blocks.view),
     }

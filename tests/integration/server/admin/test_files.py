@@ -77,6 +77,8 @@ async def test_files_are_listed_a_page_at_a_time_and_by_purpose(stateful: Runnin
     )
     assert await ids(reader, f"{FILES}?purpose=vision") == [other]
     assert (await reader.send_request("GET", f"{FILES}?after=file-none")).status == 400
+    assert (await reader.send_request("GET", f"{FILES}/{other}")).json == displayed
+    assert (await reader.send_request("GET", f"{FILES}/file-none")).status == 404
 
 
 async def test_files_of_a_vector_store_have_their_names(stateful: RunningServer) -> None:
@@ -120,9 +122,10 @@ async def test_readers_see_their_tenant_and_administrators_all(
     theirs = await other.make(foreign)
 
     assert (await ids(mine, FILES), await ids(mine, STORES)) == ([own], [store])
-    for path in (FILES, STORES, f"{STORES}/{theirs}", f"{STORES}/{theirs}/files"):
+    single = (f"{FILES}/{foreign}", f"{STORES}/{theirs}", f"{STORES}/{theirs}/files")
+    for path in (FILES, STORES, *single):
         assert (await mine.send_request("GET", f"{path}?tenant=other")).status == 403
-    for path in (f"{STORES}/{theirs}", f"{STORES}/{theirs}/files"):
+    for path in single:
         assert (await mine.send_request("GET", path)).status == 404
         assert (await admin.send_request("GET", path)).status == 404
     assert (await mine.send_request("GET", f"{FILES}?after={foreign}")).status == 400

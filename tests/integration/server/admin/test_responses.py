@@ -5,22 +5,26 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
 
 from antiphon.access import api_keys
 from antiphon.console import changes
+from antiphon.console.redaction import STRUCK_OUT
 from antiphon.server.admin import responses
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.operations import facts_detail
 from antiphon.storage.records.facts import FactsFamily
 from antiphon.storage.records.tenants import Role
+from antiphon.tools.registry import Toolset
 from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued
 from tests.support.replay import Answer, ReplayBackend, text
 from tests.support.server import RunningServer
 from tests.support.signed_in import OF_THE_PAGE, Browser, console_of, operator, signed_in
+from tests.support.tools import MCP, Servers
 
 PARTS = ("", "/body", "/input_items", "/request", "/calls")
 
@@ -143,17 +147,27 @@ async def test_a_plain_response_has_no_events(stateful: RunningServer) -> None:
     assert (answered.status, answered.code) == (404, "not_stored")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "status:completed",
+        "-status:queued,in_progress -key:other",
+        "zebra OR model:m status:completed tenant:acme",
+        "status:completed sort:slowest -id:resp_1,msg_2",
+    ],
+)
 async def test_changes_are_streamed_to_a_program_with_a_key(
-    stateful: RunningServer, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend, line: str
 ) -> None:
     key, _ = await issued(stateful.parts.store, "acme", role=Role.READ)
     backend.script = lambda _: Answer([text("Hello")])
     root = stateful.url.removesuffix("/v1")
-    url = f"{root}/admin/v1/responses/stream?q=status:completed"
+    url = f"{root}/admin/v1/responses/stream?q={quote(line)}"
     async with stateful.http.get(url, headers=headers_of(key)) as response:
         assert response.content_type == "text/event-stream"
         lines = aiter(response.content)
-        assert await anext(lines) == b"event: ping\n"
+        assert await anext(lines) == b": opened\n"
+        assert [await anext(lines), await anext(lines)] == [b"\n", b"event: ping\n"]
         creating = asyncio.create_task(created(stateful, background=True))
         async with asyncio.timeout(10):
             while await anext(lines) != b"event: row\n":
@@ -183,7 +197,7 @@ async def test_an_open_list_ends_with_the_rights_of_its_caller(
     async with stateful.http.get(
         stateful.url.removesuffix("/v1") + "/admin/v1/responses/stream", headers=headers
     ) as one:
-        assert await anext(aiter(one.content)) == b"event: ping\n"
+        assert await anext(aiter(one.content)) == b": opened\n"
         if how == "signed out":
             assert (await browser.send_request("DELETE", "/admin/v1/session")).status == 200
         else:
@@ -231,3 +245,27 @@ async def test_a_wrong_query_is_rejected_by_name(
 ) -> None:
     answered = await (await operator(stateful)).send_request("GET", f"/admin/v1{query}")
     assert (answered.status, answered.json["error"]["param"]) == (400, param)
+
+
+@pytest.mark.parametrize("name", ["authorization", "headers"])
+async def test_the_request_masks_credentials_that_its_mcp_tools_had(
+    stateful: RunningServer, name: str
+) -> None:
+    stateful.parts.run.toolset = Toolset(mcp=Servers())
+    provided = {"authorization": "sk-secret-token", "headers": {"x-token": "sk-secret-token"}}
+    tools = [MCP | {name: provided[name]}, {"type": "web_search"}]
+    with_secret = await created(stateful, tools=tools)
+    without = await created(stateful, tools=[MCP | {name: {} if name == "headers" else ""}])
+    reader = await signed_in(stateful)
+
+    replies = [
+        await reader.send_request("GET", f"/admin/v1/responses/{with_secret}{part}")
+        for part in PARTS
+    ]
+    assert not [reply for reply in replies if b"sk-secret" in reply.body]
+    masked, other = (await get(reader, f"/responses/{with_secret}/request"))["request"]["tools"]
+    assert masked[name] == STRUCK_OUT
+    assert [field for field in provided if masked.get(field)] == [name]
+    assert other["type"] == "web_search"
+    (unmasked,) = (await get(reader, f"/responses/{without}/request"))["request"]["tools"]
+    assert not [field for field in provided if unmasked.get(field)]

@@ -124,6 +124,7 @@ async def test_one_model_is_returned_by_any_of_its_names(named: RunningServer) -
 async def test_a_name_of_claude_calls_the_model_of_the_settings(
     named: RunningServer, backend: ReplayBackend, name: str, model: str
 ) -> None:
+    """claude-code#11387: names of models for background work are unknown at a gateway."""
     answered = await post(named, model=name)
 
     assert (answered.status, answered.body["model"]) == (200, name)
@@ -154,6 +155,7 @@ async def test_a_hello_needs_no_key(backend: ReplayBackend) -> None:
 
 
 async def test_a_probe_of_one_token_is_answered(server: RunningServer) -> None:
+    """Antigravity-Manager#3359."""
     answered = await post(server, max_tokens=1, messages=HI["messages"])
 
     assert answered.status == 200

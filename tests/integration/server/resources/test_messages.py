@@ -15,6 +15,7 @@ from tests.support.messages_server import HI, both, names, post, stream
 from tests.support.messages_stream import events_in, fold, violations
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import RunningServer, serve
+from tests.support.waiting import until
 
 CALL = {
     "index": 0,
@@ -64,6 +65,7 @@ async def test_a_stream_begins_with_an_estimate_and_ends_with_the_backends_numbe
 async def test_later_streams_begin_with_what_the_model_was_seen_to_count(
     server: RunningServer, backend: ReplayBackend
 ) -> None:
+    """billion-context#72: a count and the usage of the same message differed."""
     usage = {"prompt_tokens": 600, "completion_tokens": 1, "total_tokens": 601}
     backend.script = lambda _: Answer(
         [sse(delta(content="Hi"), delta("stop"), {"choices": [], "usage": usage})]
@@ -249,6 +251,27 @@ async def test_an_overloaded_backend_is_529(server: RunningServer, backend: Repl
     answered = await post(server)
 
     assert (answered.status, answered.error["type"]) == (529, "overloaded_error")
+
+
+async def test_a_client_that_disconnects_is_no_failure_of_the_backend(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
+    """OmniRoute#5063: others then avoid a backend that is well."""
+    never = asyncio.Event()
+    backend.script = lambda _: Answer([sse(delta(content="Hi"), done=False)], wait=never)
+    health = server.parts.models.backends[0].health
+    for is_stream in (False, True):
+        request = server.http.post(f"{server.url}/messages", json={**HI, "stream": is_stream})
+        sent = asyncio.ensure_future(request)
+        await until(lambda: len(backend.requests) == 1)
+        backend.requests.clear()
+        sent.cancel()
+        await until(lambda: not server.parts.process.runs)
+
+    assert (health.failures, health.pauses) == (0, {})
+    never.set()
+    backend.script = lambda _: Answer([completion("Hi")], JSON)
+    assert (await post(server)).status == 200
 
 
 async def test_a_fault_of_the_server_in_mid_stream_is_an_event(

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import replace
 
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page
@@ -37,7 +38,7 @@ async def test_a_response_is_listed_as_a_summary(stateful: RunningServer) -> Non
     }
     assert abs(one.pop("created_at") - created.created_at) <= 1
     assert one.pop("completed_at") >= created.created_at
-    times = [one.pop(name) for name in ("queue_ms", "first_token_ms", "duration_ms")]
+    times = [one.pop(name) for name in ("queue_ms", "duration_ms")]
     assert times == sorted(times) and one.pop("request_bytes") > 10
     assert one == {
         "id": created.id,
@@ -60,6 +61,8 @@ async def test_a_response_is_listed_as_a_summary(stateful: RunningServer) -> Non
         "tools": [],
         "calls": 1,
         "attempts": 1,
+        "first_token_ms": None,
+        "usage_is_estimated": False,
         "usage": {
             "input_tokens": 5,
             "input_tokens_details": {"cached_tokens": 0},
@@ -99,6 +102,11 @@ async def test_pages_follow_each_other_in_both_directions(stateful: RunningServe
         ("metadata.team:billing status:completed", ["Which light house?"]),
         ("took:>1h", []),
         ("since:1h until:2100-01-01", ["Why?", "Which light house?"]),
+        ("-light", ["Why?"]),
+        ("metadata.team:billing OR why", ["Why?", "Which light house?"]),
+        ("tenant:other", []),
+        ("cost:>0", []),
+        ("sort:slowest light", ["Which light house?"]),
     ],
 )
 async def test_filters_choose(stateful: RunningServer, line: str, expected: list[str]) -> None:
@@ -111,6 +119,30 @@ async def test_filters_choose(stateful: RunningServer, line: str, expected: list
     assert [one["input"] for one in page["data"]] == expected
 
 
+async def test_the_request_id_of_a_reply_finds_its_response(stateful: RunningServer) -> None:
+    replied = await stateful.sdk.responses.with_raw_response.create(model="m", input="Hi")
+    created = replied.parse()
+    for line in (replied.request_id, f"id:{replied.request_id}", created.id, created.output[0].id):
+        page = await listed(stateful, f"?q={line}")
+        assert [one["id"] for one in page["data"]] == [created.id], line
+
+
+async def test_too_many_responses_are_not_sorted(server: RunningServer) -> None:
+    facts = [new_facts(tenant="", began=number * 1_000) for number in range(1, 11)]
+    await server.parts.store.write(stored_facts.put_new, facts)
+
+    async def few(tenant: str, query: FactsQuery) -> Any:
+        return await found(tenant, replace(query, most_read=6))
+
+    found = replace_operation(server.parts.store, facts_page.page, few)
+    status, body = await server.get("/responses?q=sort:slowest")
+    error: Any = body["error"]
+    assert (status, error["code"], error["param"]) == (400, "range_too_large", "q")
+    assert "Narrow the range: add since:1970-01-01T00:00:05Z or a later time." in error["message"]
+    page = await listed(server, "?q=sort:slowest%20since:1970-01-01T00:00:05Z")
+    assert len(page["data"]) == 6
+
+
 async def test_a_truncated_list_has_its_continuation(server: RunningServer) -> None:
     facts = [
         new_facts(tenant="", began=began, backend="b" if began == 1 else "a")
@@ -119,10 +151,7 @@ async def test_a_truncated_list_has_its_continuation(server: RunningServer) -> N
     await server.parts.store.write(stored_facts.put_new, facts)
 
     async def few(tenant: str, query: FactsQuery) -> Any:
-        names = FactsQuery.__struct_fields__
-        return await found(
-            tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6})
-        )
+        return await found(tenant, replace(query, most_read=6))
 
     found = replace_operation(server.parts.store, facts_page.page, few)
     page = await listed(server, "?q=backend:b")
@@ -143,7 +172,10 @@ async def test_a_truncated_list_has_its_continuation(server: RunningServer) -> N
     ("query", "param", "part"),
     [
         ("?q=colour:red", "q", "Unknown filter 'colour'. The filters are: backend, background,"),
-        ("?q=status:done", "q", "Valid values are: queued, in_progress,"),
+        ("?q=status:done", "q", "Invalid 'q': 'status:done' is not a valid filter"),
+        ("?q=status:done", "q", "(values: queued, in_progress,"),
+        ("?q=status:", "q", "Invalid 'q': 'status:' is not a valid filter."),
+        (f"?q={'(' * 10_000}", "q", "The filter has 10,000 characters. At most 4,096 are allowed."),
         ("?after=resp_x", "after", "Invalid 'after': no response with id 'resp_x'."),
         ("?before=resp_x", "before", "Invalid 'before': no response with id 'resp_x'."),
         ("?limit=0", "limit", "limit"),

@@ -16,6 +16,7 @@ from openai.types import Upload
 from openai.types.uploads import UploadPart
 
 from antiphon.config import Settings
+from antiphon.objects import uploads as objects
 from antiphon.storage.operations import files, uploads
 from antiphon.storage.records.files import FileQuota, FileUse
 from antiphon.upstream.http import HttpBackend
@@ -192,6 +193,19 @@ async def test_parts_that_are_too_much_are_refused(server: RunningServer) -> Non
         f"/uploads/{large}/parts", data=io.BytesIO(body), headers=headers
     )
     assert (status, answer["error"]["code"]) == (413, "file_too_large")
+
+
+async def test_an_upload_has_a_limited_number_of_parts(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objects, "MOST_PARTS", 2)
+    upload = await create(server)
+    parts = [await add(server, upload, content) for content in (b"", b"123456")]
+    status, answer = await send(server, upload, b"")
+
+    assert (status, answer["error"]["param"]) == (400, "data")
+    assert answer["error"]["message"].startswith("The upload has 2 parts, which is the limit.")
+    assert (await complete(server, upload, *parts))[0] == 200
 
 
 async def test_an_upload_that_has_expired_takes_nothing(stateful: RunningServer) -> None:

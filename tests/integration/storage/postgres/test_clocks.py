@@ -13,7 +13,9 @@ from antiphon.storage.answers import find_answer
 from antiphon.storage.containers import find_container
 from antiphon.storage.operations import (
     answers,
+    api_keys,
     chat_completions,
+    deferred,
     file_texts,
     files,
     jobs,
@@ -30,10 +32,11 @@ from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.storage.records.files import FileText, StoredUpload
+from antiphon.storage.records.jobs import Deferral
 from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.sessions import ConsoleSession
-from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
+from antiphon.storage.records.tenants import Announcement, ApiKey, StoredAnswer, WebhookEndpoint
 from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import trim_answers
@@ -89,6 +92,23 @@ async def a_background_response(wrong: Store, right: Store, now: int) -> list[in
         delivery.created_at,
         postponed.due_at,
     ]
+
+
+async def a_webhook(wrong: Store, right: Store, now: int) -> list[int | None]:
+    one = WebhookEndpoint(new_id("we"), T, "n", "https://a.b", [EVENT], 1, 1, "s", "old", now)
+    await wrong.write(webhooks.put, one)
+    assert await wrong.read(webhooks.load, T, one.id) == one
+    found = await right.read(webhooks.load, T, one.id)
+    return [found and found.old_secret_until]
+
+
+async def an_api_key(wrong: Store, right: Store, now: int) -> list[int | None]:
+    one = ApiKey(new_id("key"), T, "n", b"digest", "sk", now, now, None, b"old", now)
+    await wrong.write(api_keys.put, one)
+    assert await wrong.read(api_keys.load, one.id) == one
+    found = await right.read(api_keys.load, one.id)
+    assert found is not None
+    return [found.created_at, found.expires_at, found.old_until]
 
 
 async def a_chat_completion(wrong: Store, right: Store, now: int) -> list[int | None]:
@@ -163,7 +183,6 @@ async def a_lesson(wrong: Store, right: Store, now: int) -> list[int | None]:
         lessons.put, [one], now - 60
     )  # deletes what was learned before, which is nothing
     found = await right.read(lessons.every, now - 60 - DAY)
-    assert await wrong.read(lessons.every, now - 60) == found
     assert len(found) == 2
     return [each.learned_at for each in found]
 
@@ -172,6 +191,8 @@ KINDS = (
     *(
         a_response,
         a_background_response,
+        a_webhook,
+        an_api_key,
         a_chat_completion,
         a_file,
         an_upload,
@@ -190,6 +211,53 @@ async def test_times_are_those_of_the_database(
     times = await write(*stores, int(ahead()) + 600)
 
     assert times == [pytest.approx(time.time() + 600, abs=10)] * len(times)
+
+
+async def read_session(store: Store) -> list[int | None]:
+    found = await store.read(sessions.find, b"digest")
+    return [found and found.used_at]
+
+
+async def read_profile(store: Store) -> list[int | None]:
+    return [one.probed_at for one in await store.read(profiles.every)]
+
+
+async def read_lesson(store: Store) -> list[int | None]:
+    return [one.learned_at for one in await store.read(lessons.every, 0)]
+
+
+async def read_deferred_job(store: Store) -> list[int | None]:
+    page = await store.read(deferred.page, T, 10)
+    return [one.begin_by for one in page.data]
+
+
+async def read_delivery(store: Store) -> list[int | None]:
+    return [one.created_at for one in await store.read(webhooks.deliveries)]
+
+
+@pytest.mark.parametrize(
+    "read", [read_session, read_profile, read_lesson, read_deferred_job, read_delivery]
+)
+async def test_a_server_compares_times_with_its_own_clock(
+    stores: tuple[Store, Store], read: Callable[[Store], Awaitable[list[int | None]]]
+) -> None:
+    """Each server reads what happens in ten minutes at ten minutes from now, by its own clock."""
+    wrong, right = stores
+    soon = int(time.time()) + 600
+    await right.write(sessions.put, ConsoleSession(b"digest", "key_1", b"key", soon, soon, soon))
+    await right.write(profiles.put, StoredProfile("http://a", "m", "", b"{}", soon))
+    await right.write(lessons.put, [StoredLesson("http://a", "m", T, "a", "refused", soon)], 0)
+    queued = new_response(status="queued")
+    await right.write(jobs.enqueue, queued, b"", [], deferral=Deferral(soon, ""))
+    endpoint = WebhookEndpoint(new_id("we"), T, "n", "https://a.b", [EVENT], 1, 1, "s")
+    await right.write(webhooks.put, endpoint)
+    job = await right.read(jobs.find_job, T, queued.id)
+    if read is read_delivery and job is not None:
+        event = Announcement(new_id("evt"), EVENT, soon, b"{}")
+        await right.write(jobs.finish, job, queued, announcement=event)
+
+    assert await read(right) == [pytest.approx(soon, abs=10)]
+    assert await read(wrong) == [pytest.approx(soon + DAY, abs=10)]
 
 
 async def test_what_expires_does_so_by_the_database(stores: tuple[Store, Store]) -> None:

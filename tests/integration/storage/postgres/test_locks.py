@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, jobs, leases, webhooks
+from antiphon.storage.postgres.performing import QUERIES
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.money import Budget, MoneyClaim
 from antiphon.storage.records.tenants import ApiKey, KeyLimits, WebhookEndpoint
@@ -36,8 +37,14 @@ class Other:
     @asynccontextmanager
     async def leases(self, rows: str) -> AsyncIterator[None]:
         """Hold the locks of these rows."""
+        async with self.holds(f"SELECT FROM {rows} FOR UPDATE"):
+            yield
+
+    @asynccontextmanager
+    async def holds(self, query: str, *values: str) -> AsyncIterator[None]:
+        """Hold what a query locks."""
         async with self.connection.transaction():
-            await self.connection.execute(f"SELECT FROM {rows} FOR UPDATE")
+            await self.connection.execute(query, *values)
             yield
 
     async def is_waited_for(self, act: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
@@ -83,7 +90,7 @@ async def test_requests_of_one_tenant_for_endpoints_count_one_after_the_other(ot
     mine = endpoint("acme")
     await store.write(webhooks.put, mine)
     await store.write(webhooks.put, endpoint("other"))
-    async with other.leases("webhook_endpoints WHERE tenant = 'acme'"):
+    async with other.holds(QUERIES["lock_endpoints"], "acme"):
         await other.connection.execute(COPY, "acme")
         second = await other.is_waited_for(store.write(webhooks.put, endpoint("acme"), most=2))
         assert await without_waiting(store.write(webhooks.put, endpoint("other"), most=2))

@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from antiphon.ids import new_id
+from antiphon.protocol.saved_views import SaveView
 from antiphon.storage.chunk_writer import put_chunks
 from antiphon.storage.operations import (
     answers,
@@ -29,6 +30,7 @@ from antiphon.storage.operations import (
     prompts,
     reports,
     responses,
+    saved_views,
     sessions,
     uploads,
     vector_stores,
@@ -58,6 +60,7 @@ from tests.support.postgres import Postgres, owned_by_a_role
 WITHOUT = {
     "items": "found by their response's number",
     "events": "found by their response's number",
+    "steps": "found by their response's number",
     "vector_store_batch_files": "found by their batch's number",
     "blob_parts": "found by the name of the blob of a file",
     "chat_completion_messages": "found by their completion's number",
@@ -137,7 +140,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
         AMPLE,
     )
     await store.write(files.begin, tenant, blob, 600)
-    await store.write(uploads.put_part, StoredPart(new_id("part"), tenant, upload, 1, blob, now))
+    part = StoredPart(new_id("part"), tenant, upload, 1, blob, now)
+    await store.write(uploads.put_part, part, 10)
     container = new_container(tenant)
     await store.write(
         containers.put,
@@ -157,6 +161,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.write(budgets.put_tenant, TenantBudget(tenant, Budget(1)))
     await store.write(lessons.put, [StoredLesson("http://b", "m", tenant, "top_p", "", now)], 0)
     await store.write(reports.put, StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
+    view = SaveView(name="n", page="responses", query="q=a")
+    await store.write(saved_views.save, key.id, new_id("view"), view, 1)
     await store.write(
         sessions.put, ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600)
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from antiphon.errors import ConfigError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
@@ -112,6 +113,34 @@ async def test_no_statement_has_more_items_than_are_encoded_at_once(
     await store.save(saved[4])
     assert await store.read(stored_responses.load, "", "resp_4") == saved[4]
     await store.close()
+
+
+async def test_a_tenant_with_many_large_responses_delays_another_by_one_statement(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "BATCH_BYTES", 100)
+    statements: list[list[str]] = []
+    save = save_together
+
+    async def spied(connection: Any, responses: Sequence[StoredResponse]) -> set[str]:
+        statements.append([one.id for one in responses])
+        return await save(connection, responses)
+
+    monkeypatch.setattr(stores, "save_together", spied)
+    store = await PostgresStore.open(await postgres.database())
+    large = [
+        replace(
+            response(f"resp_{number}", output=(StoredItem(f"msg_{number}", b"x" * 90),)),
+            tenant="large",
+        )
+        for number in range(9)
+    ]
+    small = replace(response("resp_small"), tenant="small")
+    await asyncio.gather(*map(store.save, [*large, small]))
+    await store.close()
+
+    assert statements[0] == ["resp_0", "resp_small"]
+    assert [id_ for one in statements[1:] for id_ in one] == [one.id for one in large[1:]]
 
 
 async def test_no_more_saves_wait_than_may(

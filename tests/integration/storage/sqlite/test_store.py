@@ -50,7 +50,8 @@ SORT |= {
     "batch_files_down",
     "lock_stores_of_file",
 }
-SORT |= {"expired_attached_files", "lessons", "trim_lessons"}
+SORT |= {"expired_attached_files", "lessons", "trim_lessons", "deferred_page"}
+SORT |= {"claimed_of_agents"}
 """Queries whose rows are few whatever is stored: of what is being worked on, webhooks, API keys,
 tenants, a block, a batch of files, the stores of one file, lessons of a day.
 """
@@ -337,6 +338,19 @@ async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: Sql
             assert [step for step in plan if "TEMP B-TREE" in step and name not in SORT] == [], name
 
 
+@pytest.mark.parametrize("name", ["queues_of_agents", "claimed_of_agents", "waiting_in"])
+async def test_the_queues_of_agents_are_read_without_the_jobs_of_models(
+    tmp_path: Path, store: SqliteStore, name: str
+) -> None:
+    query = statement(name)
+    with another_program(tmp_path / "antiphon.db") as connection:
+        parameters = dict.fromkeys(re.findall(r"\$(\d+)", query))
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
+
+    (used,) = [step for step in plan if " jobs " in step]
+    assert used.startswith("SEARCH jobs USING INDEX jobs_of_agents ")
+
+
 async def test_twice_the_turns_take_twice_the_steps(store: SqliteStore, tmp_path: Path) -> None:
     def turn(number: int) -> StoredResponse:
         parent = f"resp_{number - 1}" if number else None
@@ -408,7 +422,11 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(
     async def queue(count: int) -> None:
         for tenant in ("a", "b", "c"):
             for key in ("", "key"):
-                for deferral in (SOONEST, Deferral(2**40, "continued")):
+                for deferral, agent in (
+                    (SOONEST, ""),
+                    (Deferral(2**40, "continued"), ""),
+                    (SOONEST, "agent"),
+                ):
                     created = [
                         response(new_id("resp"), status="queued", tenant=tenant)
                         for _ in range(count)
@@ -416,7 +434,12 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(
                     owner = Reservation(key)
                     await asyncio.gather(
                         *(
-                            store.write(jobs.enqueue, one, b"", [], None, owner, deferral=deferral)
+                            store.write(
+                                jobs.enqueue,
+                                *(one, b"", [], None, owner),
+                                deferral=deferral,
+                                queue=agent,
+                            )
                             for one in created
                         )
                     )
@@ -434,7 +457,7 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(
             assert (
                 len(
                     connection.execute(
-                        *bound(statement("next_waiting"), (100, "w", 100, 1, 1, 1, 100))
+                        *bound(statement("next_waiting"), (100, "w", 100, 1, 1, 1, 100, ""))
                     ).fetchall()
                 )
                 == 1

@@ -9,7 +9,7 @@ from typing import Any
 from antiphon.config import McpServerConfig
 from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.mcp.servers import McpServers
 
 ROOT = Path(__file__).parents[4]
@@ -41,7 +41,7 @@ def at(url: str, **fields: Any) -> McpTool:
 
 async def call(
     servers: McpServers, tool: McpTool, name: str, tenant: str = "", **arguments: Any
-) -> ToolResult:
+) -> ToolOutcome:
     """What comes of a call."""
     return await servers.run(Use(tool, name, arguments, tenant))
 

@@ -10,7 +10,7 @@ import pytest
 from antiphon.outbound.fetch import MAX_BYTES, Fetcher
 from antiphon.outbound.ssrf import Reach, read_networks
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch
@@ -39,14 +39,14 @@ def using(name: str, arguments: Mapping[str, Any], *, provided: str, **fields: A
 
 async def opened(
     tool: WebSearch, url: str, text: str | None = None, page: Any = None, **fields: Any
-) -> ToolResult:
+) -> ToolOutcome:
     arguments = {"url": url} | ({} if page is None else {"page": page})
     return await tool.run(
         using("open_page", arguments, provided=url if text is None else text, **fields)
     )
 
 
-async def found(tool: WebSearch, url: str, pattern: str, **fields: Any) -> ToolResult:
+async def found(tool: WebSearch, url: str, pattern: str, **fields: Any) -> ToolOutcome:
     return await tool.run(
         using("find_in_page", {"url": url, "pattern": pattern}, provided=url, **fields)
     )

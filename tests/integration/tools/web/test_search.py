@@ -12,7 +12,7 @@ from aiohttp import web as http
 from antiphon.outbound.fetch import Fetcher
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.web.engine import MAX_ANSWER, SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch
@@ -45,7 +45,7 @@ def requesting(
 
 async def searched(
     web: SmallWeb, query: str = "harbour", name: str = "searxng", **fields: Any
-) -> ToolResult:
+) -> ToolOutcome:
     async with searching(web, name) as tool:
         return await tool.run(requesting({"query": query}, **fields))
 

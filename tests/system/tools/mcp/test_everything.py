@@ -16,7 +16,7 @@ from bench.ports import free_port
 from antiphon.config import McpServerConfig
 from antiphon.protocol.items.content import InputImage
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.base import ToolResult
+from antiphon.tools.base import ToolOutcome
 from antiphon.tools.mcp.servers import McpServers
 from tests.integration.tools.mcp.support import call, names, using
 from tests.support import npm
@@ -83,7 +83,7 @@ async def test_everything_that_others_serve_can_be_listed_and_called(servers: Mc
     assert {"echo", "get-sum", "get-tiny-image"} <= set(names(listing.tools))
     assert all(tool["input_schema"]["type"] == "object" for tool in listing.tools)
 
-    async def used(name: str, **arguments: object) -> ToolResult:
+    async def used(name: str, **arguments: object) -> ToolOutcome:
         return await call(servers, REQUEST, name, **arguments)
 
     assert (await used("echo", message="Hi.")).fields["output"] == "Echo: Hi."

@@ -221,6 +221,7 @@ def test_a_file_without_text_is_reported(content: bytes, name: str) -> None:
         (entities(), "a.docx", "The document declares XML entities"),
         (deep(501), "a.docx", "The document nests more than 500 elements"),
         (b"<p>x" + b"<div>" * 300 + b"deep", "a.html", "The page nests more than 200 elements"),
+        (b"<html><p>" + b"\1\2\3" * 300, "a.html", "The page has too many control characters"),
         (crowd(5_000), "a.docx", "The file is an archive of more than 5,000 files"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from antiphon.errors import ClientError
 from antiphon.history.recent_inputs import RecentInputs
 from antiphon.protocol.known_inputs import KnownInput
-from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.requests import MOST_ITEMS, CreateResponse
 from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.sharing.recent import Recent
@@ -112,6 +112,17 @@ def test_items_that_were_sent_before_are_the_same_objects_for_their_tenant_alone
     assert other.input == second.input
     assert other.input[0] is not second.input[0]  # type: ignore[index]
     assert [len(each) for each in known.inputs.values()] == [1, 1]
+
+
+def test_an_input_that_continues_another_has_no_more_items_than_any() -> None:
+    known = Known()
+    sent: list[Any] = [{"role": "user", "content": ""}] * MOST_ITEMS
+    assert "invalid" not in outcome(known.decode, body_of(sent[:-1]))
+    assert "invalid" not in outcome(known.decode, body_of(sent))
+    longer = body_of([*sent, sent[0]])
+    refused = outcome(known.decode, longer)
+    assert refused == outcome(decode_request, longer)
+    assert "invalid" in refused
 
 
 def test_two_conversations_with_the_same_beginning_are_both_known() -> None:

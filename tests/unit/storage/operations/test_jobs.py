@@ -27,9 +27,9 @@ def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> Non
         jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST)
     )
 
-    assert next(enqueue) == Query("count_waiting", (T, MOST))
+    assert next(enqueue) == Query("count_waiting", (T, MOST, ""))
     assert enqueue.send([(waiting,)]) == Query("lock_worker", (QUEUE,))
-    assert enqueue.send([(0,)]) == Query("count_waiting", (T, MOST))
+    assert enqueue.send([(0,)]) == Query("count_waiting", (T, MOST, ""))
     with pytest.raises(StopIteration) as ended:
         enqueue.send([(MOST,)])
     assert ended.value.value is LockResult.FULL
@@ -103,7 +103,7 @@ def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(
 
 
 def job(items: int = 1, requested: int = 1, size: int = 1) -> Sequence[Any]:
-    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, 0, "", items, requested, size)
+    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, 0, "", "", items, requested, size)
 
 
 SMALL = [job(), job(FEW_ITEMS), job(requested=FEW_BYTES), job(size=FEW_BYTES)]
@@ -146,7 +146,7 @@ def test_a_job_is_claimed_without_large_data_and_that_of_a_dead_worker_without_u
     claim = statements_of(jobs.claim("worker", 10, 5, ONE_SLOT), 1000)
 
     assert next(claim) == Query("lock_worker", (QUEUE,))
-    assert claim.send([]) == Query("next_waiting", (10, "worker", 5, 1000, 1, 1, 1_000_000))
+    assert claim.send([]) == Query("next_waiting", (10, "worker", 5, 1000, 1, 1, 1_000_000, ""))
     assert claim.send([(7, is_takeover, AT_ONCE, T, "", 0, 0)]) == Query(
         "claim", (7, "worker", is_takeover, 0)
     )
@@ -199,7 +199,7 @@ def test_a_job_that_lost_its_conversation_ends_and_appends_nothing(lock: Sequenc
     finish = statements_of(jobs.finish(Job(ended, b"", 1, 0, 0, 1, 0), ended, append=True))
     step = next(finish)
     while step != LOCK:
-        step = finish.send([(7, 0)])
+        step = finish.send([(7, 0, 0)])
     with pytest.raises(StopIteration) as done:
         finish.send(lock)
 

@@ -47,7 +47,7 @@ def test_of_many_so_many_are_read_of_each_endpoint_that_each_tenant_has_its_shar
 def test_a_page_of_the_outbox_is_read_without_blocking_the_loop(
     tenant: str | None, is_failed: bool | None, after: str, values: tuple[object, ...]
 ) -> None:
-    page = webhooks.page(tenant, 20, after, is_failed=is_failed)
+    page = statements_of(webhooks.page(tenant, 20, after, is_failed=is_failed))
     step = next(page)
 
     assert isinstance(step, ReadSize) and step.is_large

@@ -12,7 +12,7 @@ from msgspec import convert
 
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.tools import CodeInterpreterTool
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.code import inputs
 from antiphon.tools.code.content import FetchedContent
 from antiphon.tools.code.tool import CodeTools
@@ -43,7 +43,7 @@ class Talk:
     def add(self, **item: Any) -> None:
         self.items.append(convert(item, InputItem))
 
-    async def run(self, code: str, tenant: str = "") -> ToolResult:
+    async def run(self, code: str, tenant: str = "") -> ToolOutcome:
         use = Use(
             AUTO,
             "code_interpreter",
@@ -68,7 +68,7 @@ async def talk() -> AsyncIterator[Talk]:
     await one.tools.close()
 
 
-def logs(result: ToolResult) -> list[str]:
+def logs(result: ToolOutcome) -> list[str]:
     return [one["logs"] for one in result.fields["outputs"] if one["type"] == "logs"]
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from antiphon.errors import ClientError
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool
-from antiphon.tools.base import ToolResult, Use
+from antiphon.tools.base import ToolOutcome, Use
 from antiphon.tools.code import holds
 from antiphon.tools.code.kernels import CLOSED
 from antiphon.tools.code.tool import (
@@ -46,19 +46,19 @@ class Bench:
 
     async def code(
         self, code: str, container: str = ID, tenant: str = "", tool: Any = AUTO
-    ) -> ToolResult:
+    ) -> ToolOutcome:
         return await self.tools.run(
             Use(tool, "code_interpreter", {"code": code}, tenant, container_id=container)
         )
 
-    async def shell(self, *commands: str, **more: Any) -> ToolResult:
+    async def shell(self, *commands: str, **more: Any) -> ToolOutcome:
         return await self.tools.run(
             Use(SHELL, "shell", {"commands": [*commands], **more}, container_id=ID)
         )
 
     async def begin(
         self, code: str, container: str = ID, tenant: str = ""
-    ) -> "asyncio.Task[ToolResult]":
+    ) -> "asyncio.Task[ToolOutcome]":
         """Begin a call, and wait until its code runs."""
         task = asyncio.create_task(self.code(code, container, tenant))
         await until(lambda: any(one.is_running for one in self.sandbox.machines))
@@ -72,7 +72,7 @@ async def bench() -> AsyncIterator[Bench]:
     await one.tools.close()
 
 
-def logs(result: ToolResult) -> list[str]:
+def logs(result: ToolOutcome) -> list[str]:
     return [one["logs"] for one in result.fields["outputs"] if one["type"] == "logs"]
 
 

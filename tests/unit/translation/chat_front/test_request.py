@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from antiphon.errors import ClientError
 from antiphon.protocol.tools import FunctionTool, WebSearchTool
 from antiphon.translation.chat_front.request import read_chat
+from tests.support.cases import each
 
 HI: Any = [{"role": "user", "content": "Hi"}]
 
@@ -93,3 +95,23 @@ def test_reasoning_of_another_server_is_dropped() -> None:
     called = {"role": "assistant", "content": "x", "reasoning_details": details}
 
     assert len(read(messages=[*HI, called, *HI]).request.input) == 3
+
+
+@each(
+    "name, body",
+    {
+        "messages[0].content[0].type": {"messages": [{"role": "user", "content": [{"type": {}}]}]},
+        "tool_choice.allowed_tools.tools": {
+            "tool_choice": {"type": "allowed_tools", "allowed_tools": {"tools": 1}}
+        },
+        "web_search_options.user_location.approximate": {
+            "web_search_options": {"user_location": {"approximate": "Paris"}}
+        },
+    }.items(),
+)
+def test_a_value_of_another_type_is_refused_by_its_name(name: str, body: dict[str, Any]) -> None:
+    with pytest.raises(ClientError) as caught:
+        read(**body)
+
+    assert caught.value.status == 400
+    assert caught.value.param == name

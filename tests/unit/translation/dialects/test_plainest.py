@@ -245,3 +245,16 @@ def test_the_stored_words_of_a_refusal_by_a_responses_api_are_its_own() -> None:
     assert "Ishmael" not in stated
     assert "alice" not in stated
     assert "frobnicator-large" in stated
+
+
+@pytest.mark.parametrize(
+    ("beginning", "ending", "stored"),
+    [
+        ("x" * 290, " at most 16384 tokens", " at most"),
+        ("x" * 290, " up to 163 tokens", " up to 163"),
+        ("长" * 295, "最多16384", "最多"),
+        ("x" * 280, "16384", "16384"),
+    ],
+)
+def test_no_part_of_a_number_is_stored(beginning: str, ending: str, stored: str) -> None:
+    assert own_words((beginning + ending).encode(), {}) == beginning + stored

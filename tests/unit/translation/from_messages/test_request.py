@@ -76,7 +76,7 @@ def test_the_first_turn_of_an_agent() -> None:
     assert request.reasoning is not None
     assert request.reasoning.effort == "medium"
     assert request.prompt_cache_key == "s"
-    assert translated.view.edits_context
+    assert translated.view.edits is not None
 
 
 # Parameters.
@@ -227,43 +227,6 @@ def test_an_invalid_format_is_rejected() -> None:
     assert refused(output_format=wrong).param == "output_format.schema"
 
 
-# Context management.
-
-
-def edited(*edits: dict[str, Any]) -> Any:
-    return read(context_management={"edits": [*edits]})
-
-
-def test_context_edits_are_applied_or_have_no_effect() -> None:
-    assert edited({"type": "clear_tool_uses_20250919"}).view.edits_context
-    compact = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50_000}}
-    assert edited(compact).request.context_management[0].compact_threshold == 50_000
-    assert (
-        edited({"type": "compact_20260112"}).request.context_management[0].compact_threshold
-        == 150_000
-    )
-    assert read(compaction={"type": "summarize"}).request.input[-1].type == "compaction_trigger"  # type: ignore[union-attr,index]
-
-
-@each(
-    "edit, param",
-    [
-        ({"type": "forget_20990101"}, "context_management.edits.0.type"),
-        ({"type": "clear_thinking_20251015", "keep": "none"}, "context_management.edits.0.keep"),
-        (
-            {"type": "clear_thinking_20251015", "keep": {"value": 0}},
-            "context_management.edits.0.keep",
-        ),
-        (
-            {"type": "compact_20260112", "trigger": {"value": 5}},
-            "context_management.edits.0.trigger.value",
-        ),
-    ],
-)
-def test_an_unknown_edit_is_rejected_by_name(edit: dict[str, Any], param: str) -> None:
-    assert refused(context_management={"edits": [edit]}).param == param
-
-
 def test_state_on_the_server_is_rejected_by_name() -> None:
     assert refused(thread={"type": "create"}).param == "thread"
     assert refused(compaction={"type": "forget"}).param == "compaction.type"
@@ -275,9 +238,17 @@ def test_parameters_that_change_nothing_are_accepted() -> None:
         inference_geo="us",
         fallbacks="default",
         billing_policy={},
-        diagnostics={"previous_message_id": None},
     )
-    assert read(diagnostics={}).view.diagnoses
+
+
+def test_a_prompt_is_compared_with_that_of_an_earlier_message() -> None:
+    first = read(diagnostics={"previous_message_id": None})
+    assert (first.view.diagnoses, first.view.previous_message) == (True, None)
+    assert first.request.is_compared
+    assert read(diagnostics={"previous_message_id": "msg_1"}).view.previous_message == "msg_1"
+    assert not read().request.is_compared
+    error = refused(diagnostics={"previous_message_id": 1})
+    assert error.param == "diagnostics.previous_message_id"
 
 
 # Images and documents.

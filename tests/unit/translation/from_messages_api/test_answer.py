@@ -36,7 +36,7 @@ PAGE = {
 def translated(stream: bytes, **options: Any) -> list[dict[str, Any]]:
     """The chunks of a stream."""
     answer = MessagesAnswer("chatcmpl-1", 0, **options)
-    data = answer.feed(stream) + answer.finish()
+    data = b"".join([*answer.feed(stream), *answer.finish()])
     lines = [line.removeprefix(b"data: ") for line in data.split(b"\n\n") if line]
     return [json.loads(line) for line in lines if line != b"[DONE]"]
 
@@ -136,7 +136,7 @@ def test_usage_is_sent_only_if_it_was_requested() -> None:
     stream = streamed(text("Hello"))
 
     assert translated(stream)[-1]["usage"]["prompt_tokens"] == 127
-    assert all("usage" not in chunk for chunk in translated(stream, with_usage=False))
+    assert {"usage" in chunk for chunk in translated(stream, with_usage=False)} == {False}
 
 
 def test_counts_of_the_prompt_that_end_in_zeros_are_those_of_the_beginning() -> None:
@@ -177,7 +177,17 @@ def test_unknown_events_are_passed_by(event: dict[str, Any]) -> None:
 @pytest.mark.parametrize("data", [b"data: {\n\n", b"data: []\n\n"])
 def test_data_that_is_no_object_is_an_error(data: bytes) -> None:
     with pytest.raises(BackendError):
-        MessagesAnswer("chatcmpl-1", 0).feed(data)
+        next(MessagesAnswer("chatcmpl-1", 0).feed(data))
+
+
+def test_the_events_before_one_that_cannot_be_read_are_passed_on() -> None:
+    before = frames(*events_of(text("Hello"))[:-2])
+    chunks: list[bytes] = []
+
+    with pytest.raises(BackendError):
+        chunks.extend(MessagesAnswer("chatcmpl-1", 0).feed(before + b"data: {\n\n"))
+
+    assert chunks == [*MessagesAnswer("chatcmpl-1", 0).feed(before)] != []
 
 
 def test_halves_of_a_character_are_joined() -> None:

@@ -24,6 +24,7 @@ from tests.support.native import (
     streamed,
     thought,
 )
+from tests.support.translate import bytewise
 
 
 def check(passed: Passed) -> Passed:
@@ -503,7 +504,7 @@ def test_an_item_that_no_client_could_send_back_is_left_out(
     )
 
     assert [item["type"] for item in passed.output] == ["message"]
-    assert f"its type '{kind}' cannot be input of a later request" in caplog.text
+    assert caplog.text.count(f"its type '{kind}' cannot be input of a later request") == 1
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
@@ -640,6 +641,13 @@ def test_nothing_after_the_end_counts() -> None:
     passed = check(pass_events(*events))
 
     assert texts(passed) == ["Hello"]
+
+
+def test_nothing_after_the_end_is_read_also_in_the_same_read() -> None:
+    whole = streamed(message("Hello")) + b"data: nonsense\n\n"
+
+    assert check(pass_on(whole)).response == check(pass_on(bytewise(whole))).response
+    assert check(pass_on(whole)).response["status"] == "completed"
 
 
 def test_a_done_after_the_last_event_changes_nothing_and_one_in_place_of_the_end_breaks_it_off() -> (  # noqa: E501 - one text, or a row of a table

@@ -7,6 +7,7 @@ import pytest
 
 from antiphon.errors import BackendError
 from antiphon.translation.ollama.answer import MAX_LINE, NativeAnswer
+from tests.support.translate import bytewise
 
 END: dict[str, Any] = {
     "done": True,
@@ -37,6 +38,12 @@ def answer(num_ctx: int | None = None, **options: Any) -> NativeAnswer:
     return NativeAnswer("chatcmpl-1", 1, num_ctx, **options)
 
 
+def joined(*parts: bytes, num_ctx: int | None = None, **options: Any) -> bytes:
+    """A stream that comes in these parts, translated."""
+    one = answer(num_ctx, **options)
+    return b"".join(event for part in parts for event in one.feed(part)) + b"".join(one.finish())
+
+
 def events(data: bytes) -> list[Any]:
     """The events of a stream; `[DONE]` as it is."""
     parts = [part.removeprefix(b"data: ") for part in data.split(b"\n\n") if part]
@@ -44,8 +51,7 @@ def events(data: bytes) -> list[Any]:
 
 
 def read(data: bytes, num_ctx: int | None = None, **options: Any) -> list[Any]:
-    one = answer(num_ctx, **options)
-    return events(one.feed(data) + one.finish())
+    return events(joined(data, num_ctx=num_ctx, **options))
 
 
 def deltas(data: bytes) -> list[Any]:
@@ -97,16 +103,11 @@ def test_the_stream_ends_with_its_reason_its_tokens_and_done() -> None:
 
 
 def test_the_cut_of_the_bytes_changes_nothing() -> None:
-    whole = answer().feed(FULL)
+    whole = joined(FULL)
 
     for place in range(len(FULL) + 1):
-        one = answer()
-        assert one.feed(FULL[:place]) + one.feed(FULL[place:]) + one.finish() == whole
-    one = answer()
-    assert (
-        b"".join(one.feed(FULL[place : place + 1]) for place in range(len(FULL))) + one.finish()
-        == whole
-    )
+        assert joined(FULL[:place], FULL[place:]) == whole
+    assert joined(*bytewise(FULL)) == whole
 
 
 def test_a_last_line_without_its_end_counts() -> None:
@@ -175,12 +176,20 @@ def test_a_prompt_that_filled_the_whole_window_was_cut() -> None:
 @pytest.mark.parametrize("data", [b"{", b"[1]", b"data: {}", b"[" * 100_000])
 def test_what_is_no_object_is_an_error_of_the_backend(data: bytes) -> None:
     with pytest.raises(BackendError):
-        answer().feed(data + b"\n")
+        next(answer().feed(data + b"\n"))
+
+
+def test_the_lines_before_one_that_cannot_be_read_are_passed_on() -> None:
+    chunks = answer().feed(stream(line({"content": "Hello"}), b"{", line({"content": "never"})))
+
+    assert b"Hello" in next(chunks)
+    with pytest.raises(BackendError):
+        next(chunks)
 
 
 def test_a_line_has_an_end() -> None:
     with pytest.raises(BackendError, match="more than"):
-        answer().feed(b" " * (MAX_LINE + 1))
+        next(answer().feed(b" " * (MAX_LINE + 1)))
 
 
 def test_empty_lines_and_objects_of_other_shapes_are_passed_over() -> None:

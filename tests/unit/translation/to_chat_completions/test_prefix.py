@@ -270,3 +270,32 @@ def test_messages_are_encoded_while_the_chain_that_they_are_of_grows() -> None:
 
     assert isinstance(early, Messages)
     assert early.encoded(b"", b"", encode) == msgspec.json.encode(list(early))
+
+
+def test_the_json_of_a_text_is_copied_as_it_was_sent_and_then_let_go() -> None:
+    text = "→" * 300
+    steps = [
+        each
+        for call_id in "ab"
+        for each in (
+            {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": call_id, "output": text + call_id},
+        )
+    ]
+    prefix = Prefix(ChainLog(is_sent=True)).extended(
+        items(send("user", text), *steps, send("user", "b"))
+    )
+    known_text = getattr(prefix.items[2], "output", "")
+    sent = b'"%ba"' % (rb"\u2192" * 300)
+    texts = {id(known_text): (known_text, msgspec.Raw(sent))}
+    messages = to_messages(
+        ModelConversation(prefix.items, prefix, texts), None, DIALECTS["generic"]
+    )
+    body = encode_body({"messages": messages})
+
+    assert (body.count(sent), body.count(text.encode())) == (1, 2)
+    assert [message["content"] for message in msgspec.json.decode(body)["messages"]] == [
+        message["content"] for message in messages
+    ]
+    assert messages[2]["content"] is known_text
+    assert texts == {}

@@ -39,3 +39,15 @@ ORDER BY best.rank DESC, best.number
 -- lock_containers_of --
 -- Containers of a tenant are created one after the other, until the end of the transaction, so that its quota is exact.
 SELECT pg_advisory_xact_lock(22, hashtext($1))
+
+-- lock_versions_of --
+-- Versions of prompts of a tenant are created one after the other, so that their limit is exact.
+SELECT pg_advisory_xact_lock(23, hashtext($1))
+
+-- lock_views_of --
+-- Views of an owner are saved one after the other, so that their limit is exact.
+SELECT pg_advisory_xact_lock(24, hashtext($1))
+
+-- lock_endpoints --
+-- Endpoints of a tenant are created one after the other, so that their limit is exact.
+SELECT pg_advisory_xact_lock(25, hashtext($1))

@@ -36,3 +36,15 @@ ORDER BY best.rank, best.number
 -- lock_containers_of --
 -- SQLite has only one writer, so no lock is needed.
 SELECT $1
+
+-- lock_versions_of --
+-- SQLite has only one writer, so no lock is needed.
+SELECT $1
+
+-- lock_views_of --
+-- SQLite has only one writer, so no lock is needed.
+SELECT $1
+
+-- lock_endpoints --
+-- SQLite has only one writer, so no lock is needed.
+SELECT $1

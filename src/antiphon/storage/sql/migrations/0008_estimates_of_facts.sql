@@ -1,0 +1,13 @@
+-- Estimates for PostgreSQL's planner. It took deleted responses, and those that row security hides, for 99.5 % of all: so
+-- it sorted a whole index for a page that is the first part of another one, in a second for a million responses.
+--
+-- CASE has no estimate but a half. What the function returns is unchanged.
+
+-- postgres: CREATE OR REPLACE FUNCTION antiphon_sees(tenant TEXT) RETURNS BOOLEAN LANGUAGE SQL STABLE PARALLEL SAFE AS $$
+-- postgres:     SELECT CASE
+-- postgres:         WHEN current_setting('antiphon.tenant', true) = '*' THEN true
+-- postgres:         ELSE tenant = substr(current_setting('antiphon.tenant', true), 2)
+-- postgres:     END
+-- postgres: $$;
+-- postgres: CREATE STATISTICS facts_deleted ON (flags & 32) FROM facts;
+-- postgres: ANALYZE facts;
