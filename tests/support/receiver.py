@@ -1,6 +1,7 @@
 """An HTTP server that receives webhooks, and answers what it is told."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,11 @@ class Receiver:
             while len(self.received) < count:
                 self.news.clear()
                 await self.news.wait()
+
+    def events_of(self, response_id: str) -> set[tuple[str, str]]:
+        """Return ID and type of each event about a response, however often it was delivered."""
+        events = [(headers["webhook-id"], json.loads(body)) for headers, body in self.received]
+        return {(key, one["type"]) for key, one in events if one["data"]["id"] == response_id}
 
     async def receive(self, request: web.Request) -> web.Response:
         self.received.append(

@@ -56,8 +56,13 @@ def effects(folder: Path) -> Counter[str]:
 
 
 async def expire_dead(store: str, process: Any) -> None:
-    """Expire the only worker, which died, as others do when they have seen no heartbeat for 6 s."""
+    """Wait for the death of the only worker, and expire it."""
     await process.wait()
+    await expire_only_worker(store)
+
+
+async def expire_only_worker(store: str) -> None:
+    """Expire a worker that died, as others do when they have seen no heartbeat for 6 s."""
     opened = await open_store(store)
     try:
         beats = await opened.read(leases.beats)

@@ -55,13 +55,14 @@ pytestmark = pytest.mark.timeout(120)
 class Workers:
     """The workers of one store, each a process."""
 
-    def __init__(self, folder: Path, store: str) -> None:
-        self.folder, self.store = folder, store
+    def __init__(self, folder: Path, store: str, **variables: str) -> None:
+        self.folder, self.store, self.variables = folder, store, variables
         self.running: list[Process] = []
 
     async def add(self) -> Process:
         """Start a worker; return when it is ready."""
-        process = await start(self.folder, "worker", "agents_of_test", "--store", self.store)
+        arguments = ("worker", "agents_of_test", "--store", self.store)
+        process = await start(self.folder, *arguments, **self.variables)
         assert process.stdout is not None
         line = await process.stdout.readline()
         assert b"runs the agents" in line, (await process.communicate())[1].decode()
@@ -79,11 +80,13 @@ class Workers:
 
 @asynccontextmanager
 async def cluster(
-    folder: Path, store: str, agents: str = AGENTS, first: str = "steps"
+    folder: Path, store: str, agents: str = AGENTS, first: str = "steps", **variables: str
 ) -> AsyncIterator[tuple[AsyncOpenAI, Workers]]:
-    """A server and a worker of a file with agents, of which the `first` is listed."""
+    """A server and a worker of a file with agents, of which the `first` is listed;
+    `variables` are those of workers.
+    """
     (folder / "agents_of_test.py").write_text(agents)
-    workers = Workers(folder, store)
+    workers = Workers(folder, store, **variables)
     async with serving(folder, "--port", str(free_port()), "--store", store) as server:
         try:
             await workers.add()
