@@ -46,6 +46,17 @@ class Approval(Struct, frozen=True):
     """The ID of the request for approval, an output item: `approval_request_id` of the call."""
 
 
+def request_id_of(show: bool | Approval) -> str | None:
+    """Return the request for approval that a displayed call names. Raises `ValueError` for one that
+    the client rejected.
+    """
+    if isinstance(show, bool):
+        return None
+    if not show.approved:
+        raise ValueError("The client rejected this call, so it cannot be shown as approved.")
+    return show.request_id or None
+
+
 class RecordedAnswer(ClientAnswer, frozen=True):
     """What the journal has of an answer."""
 

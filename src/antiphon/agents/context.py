@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
-from antiphon.agents.approvals import Approval, ClientQuestions
+from antiphon.agents.approvals import Approval, ClientQuestions, request_id_of
 from antiphon.agents.calls import AgentCalls
 from antiphon.agents.displayed_steps import DisplayedCall, own_arguments, own_offer, own_outcome
 from antiphon.agents.emitted_items import Emit
@@ -105,7 +105,7 @@ class AgentContext:
         once: bool = False,
         retries: int = 0,
         timeout: float | None = None,  # noqa: ASYNC109 - it belongs to the step, not to its caller
-        show: bool = False,
+        show: bool | Approval = False,
     ) -> T: ...
 
     @overload
@@ -117,7 +117,7 @@ class AgentContext:
         once: bool = False,
         retries: int = 0,
         timeout: float | None = None,  # noqa: ASYNC109 - it belongs to the step, not to its caller
-        show: bool = False,
+        show: bool | Approval = False,
     ) -> T: ...
 
     async def step(
@@ -128,7 +128,7 @@ class AgentContext:
         once: bool = False,
         retries: int = 0,
         timeout: float | None = None,  # noqa: ASYNC109 - it belongs to the step, not to its caller
-        show: bool = False,
+        show: bool | Approval = False,
     ) -> Any:
         """Call the function with the arguments, and record its result; return the recorded result
         if an earlier attempt has one.
@@ -138,7 +138,8 @@ class AgentContext:
         if its worker dies before the result is stored. With `once` it runs at most once, which
         costs a second write. It is repeated up to `retries` times if it raises, and may take
         `timeout` seconds each time. With `show` the client sees it as an `mcp_call` with the name
-        of the agent as its `server_label`: its arguments, and its result or that it failed.
+        of the agent as its `server_label`: its arguments, and its result or that it failed. With an
+        `Approval` as `show`, the `mcp_call` also names the request that the client approved.
 
         Raises `StepFailed` if it raises in the end, `StepInterrupted` if it runs at most once and
         was begun by a worker that died, and `AgentError` if its arguments differ from those of the
@@ -151,15 +152,21 @@ class AgentContext:
         requested = self._steps.request(
             name, {f"argument {n}": each for n, each in enumerate(args, 1)}
         )
-        display = self._display(requested, name, function, args) if show else None
+        display = self._display(requested, name, function, args, show) if show else None
         work = StepWork(function, args, once, retries, timeout, display)
         return await self._steps.complete(requested, work)
 
     def _display(
-        self, requested: RequestedStep, name: str, function: Callable[..., Any], args: Sequence[Any]
+        self,
+        requested: RequestedStep,
+        name: str,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        show: bool | Approval,
     ) -> DisplayedCall:
         call_id = f"call_{self._steps.name_of(requested.key)}"
-        offer, arguments = own_offer(self.request.model, name), own_arguments(function, args)
+        offer = own_offer(self.request.model, name, request_id_of(show))
+        arguments = own_arguments(function, args)
         return DisplayedCall(self._output, requested.key, call_id, offer, arguments, own_outcome)
 
     async def call(
@@ -195,7 +202,7 @@ class AgentContext:
         name: str,
         arguments: Mapping[str, Any],
         *,
-        show: bool = False,
+        show: bool | Approval = False,
     ) -> ToolResult:
         """Run a hosted tool of this server without a model, and record its result; return the
         recorded one if an earlier attempt has it.
@@ -204,7 +211,7 @@ class AgentContext:
         `code_interpreter`, or `shell` in a container. `name` is a function of it: a tool of the MCP
         server; `web_search`, `open_page` or `find_in_page`; else its type. `require_approval` and
         `allowed_tools` are for models, and do not apply. With `show` the client sees the call as
-        its item.
+        its item; with an `Approval`, an `mcp_call` names the request that the client approved.
 
         A failure is a result (`is_failed`). So is a call that a dead worker may have executed: it
         is not repeated, unless the tool only reads or declares that it can be repeated.

@@ -81,9 +81,16 @@ class DisplayedCall:
         return self._outcome(step)
 
 
-def own_offer(agent: str, name: str) -> Offer:
+def own_offer(agent: str, name: str, approval_request_id: str | None) -> Offer:
     """Return a step of the handler as a tool of the agent."""
-    return Offer("", "mcp", name, namespace=agent, is_hosted=True)
+    return Offer(
+        "",
+        "mcp",
+        name,
+        namespace=agent,
+        is_hosted=True,
+        approval_request_id=approval_request_id,
+    )
 
 
 def own_outcome(step: Step) -> ToolOutcome:

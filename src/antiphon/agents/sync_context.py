@@ -140,7 +140,7 @@ class SyncContext:
         once: bool = False,
         retries: int = 0,
         timeout: float | None = None,
-        show: bool = False,
+        show: bool | Approval = False,
     ) -> Any:
         """See `AgentContext.step`."""
         options: dict[str, Any] = {"once": once, "retries": retries}
@@ -172,7 +172,7 @@ class SyncContext:
         name: str,
         arguments: Mapping[str, Any],
         *,
-        show: bool = False,
+        show: bool | Approval = False,
     ) -> ToolResult:
         """See `AgentContext.tool`."""
         found: ToolResult = self._run(lambda: self._ctx.tool(tool, name, arguments, show=show))

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from antiphon.agents.approvals import Approval, request_id_of
 from antiphon.agents.displayed_steps import DisplayedCall
 from antiphon.agents.errors import StepInterrupted
 from antiphon.agents.journal import NO_INPUT, Journal
@@ -94,7 +95,11 @@ class AgentTools:
         self._choosing = asyncio.Lock()
 
     async def run(
-        self, tool: Tool | Mapping[str, Any], name: str, arguments: Mapping[str, Any], show: bool
+        self,
+        tool: Tool | Mapping[str, Any],
+        name: str,
+        arguments: Mapping[str, Any],
+        show: bool | Approval,
     ) -> ToolResult:
         """Return the result of a tool. See `AgentContext.tool`."""
         checked = msgspec.convert(tool, AnyTool) if isinstance(tool, Mapping) else tool
@@ -112,7 +117,7 @@ class AgentTools:
                 if kind in IN_CONTAINERS:
                     offer = replace(offer, container_id=await self._container_of(checked))
         call = _Call(self._parts, behind, offer, self._context.tenant)
-        display = self._display(requested, offer, arguments) if show else None
+        display = self._display(requested, offer, arguments, show) if show else None
         work = StepWork(call.run, [dict(arguments)], once=once, display=display)
         try:
             found: ToolResult = await self._steps.complete(requested, work)
@@ -121,8 +126,13 @@ class AgentTools:
         return found
 
     def _display(
-        self, requested: RequestedStep, offer: Offer, arguments: Mapping[str, Any]
+        self,
+        requested: RequestedStep,
+        offer: Offer,
+        arguments: Mapping[str, Any],
+        show: bool | Approval,
     ) -> DisplayedCall:
+        offer = replace(offer, approval_request_id=request_id_of(show))
         call_id = f"call_{self._steps.name_of(requested.key)}"
         text = encoded(arguments, "the arguments").decode()
         return DisplayedCall(self._output, requested.key, call_id, offer, text, _outcome_of)

@@ -147,6 +147,37 @@ async def test_an_approval_ends_the_response_and_the_next_one_continues() -> Non
     assert effects == {"17": 1}
 
 
+async def test_the_call_of_an_approved_step_names_the_request_that_was_approved() -> None:
+    @agent("pays")
+    async def pays(ctx: AgentContext) -> str:
+        one, two = await ctx.approvals([("pay", {"order": "17"}), ("close", {})])
+        await ctx.step("pay", pay, "17", once=True, show=one)
+        await ctx.step("look", lambda: "seen", show=True)
+        with pytest.raises(ValueError, match="rejected"):
+            await ctx.step("close", lambda: "closed", show=two)
+        return "Done."
+
+    async with serving(others=[pays]) as server:
+        await known(server, "pays")
+        first = await server.sdk.responses.create(model="pays", input="go")
+        requests: Any = first.output
+        second = await server.sdk.responses.create(
+            model="pays",
+            input=[approval(requests[0]), approval(requests[1], approve=False)],
+            previous_response_id=first.id,
+        )
+        after = await server.sdk.responses.create(
+            model="m", input="And?", previous_response_id=second.id
+        )
+
+    calls = [one for one in second.output if one.type == "mcp_call"]
+    assert [(one.name, one.approval_request_id) for one in calls] == [
+        ("pay", requests[0].id),
+        ("look", None),
+    ]
+    assert after.output_text == "Heard.", "a model reads such a history"
+
+
 async def test_a_rejection_has_its_reason() -> None:
     async with serving() as server:
         first, request = await waiting_response(server)

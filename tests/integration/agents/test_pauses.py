@@ -41,7 +41,7 @@ async def test_a_run_through_approvals_survives_a_crash_at_any_moment() -> None:
         order = await ctx.step("order", lambda: {"total": 5})
         one, two = await ctx.approvals([("refund", order), ("close", 1)])
         try:
-            paid = await ctx.step("pay", pay, order["total"], once=True, show=True)
+            paid = await ctx.step("pay", pay, order["total"], once=True, show=one)
         except StepInterrupted:
             paid = "unknown"
         weather = await ctx.client_call("weather", {"city": "Oslo"})
