@@ -52,7 +52,7 @@ from antiphon.storage.records.tenants import StoredReply
 from antiphon.telemetry.context import note
 from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.permitted import permit, restriction
-from antiphon.webhooks.announcement import announcement
+from antiphon.webhooks.announcement import announcement_of
 
 MOST_CRASHES = 3
 """Workers that can crash on one job; then it fails."""
@@ -266,7 +266,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
             ended,
             frames_of(writer.take()) if stored.is_streamed else [],
             append=False,
-            announcement=announcement(parts.run.new_id, parts.run.now, stored.id, response.status),
+            announcement=announcement_of(parts.run.new_id, parts.run.now, response),
         )
     except StoreError:
         if not await has_ended_as(parts.store, ended):

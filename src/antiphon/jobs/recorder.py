@@ -28,7 +28,7 @@ from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.steps import StepWrite
 from antiphon.storage.store import Store
 from antiphon.translation.wire import encode
-from antiphon.webhooks.announcement import announcement
+from antiphon.webhooks.announcement import announcement_of
 
 FLUSH_EVERY = 0.04
 """Seconds for which events are collected before they are written: the delay of readers, and the
@@ -196,9 +196,7 @@ class BackgroundRecorder:
                 stored,
                 frames_of(events, have_images=self._has_images) if stored.is_streamed else [],
                 append=response.status in CHAINABLE,
-                announcement=announcement(
-                    self._parts.run.new_id, self._parts.run.now, response.id, response.status
-                ),
+                announcement=announcement_of(self._parts.run.new_id, self._parts.run.now, response),
                 last_steps=self._last_steps,
             )
             self._is_stored = await self._end_job(end_of_job, stored)

@@ -5,6 +5,7 @@
 import msgspec
 
 from antiphon.ids import Clock, NewId
+from antiphon.protocol.response import Response
 from antiphon.storage.records.tenants import Announcement
 
 
@@ -21,3 +22,10 @@ def announcement(new_id: NewId, now: Clock, response_id: str, status: str) -> An
         "data": {"id": response_id},
     }
     return Announcement(event_id, kind, created_at, msgspec.json.encode(body))
+
+
+def announcement_of(new_id: NewId, now: Clock, response: Response) -> Announcement | None:
+    """Return the event for a response that has ended. That of an agent in the foreground has none,
+    like that of a model: its client waits for it.
+    """
+    return announcement(new_id, now, response.id, response.status) if response.background else None
