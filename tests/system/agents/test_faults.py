@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,18 @@ from antiphon.storage.operations import leases
 from antiphon_verify import check_event_stream
 from tests.support.command import serving
 from tests.support.postgres import Postgres
+from tests.support.receiver import Receiver, receiving
 from tests.support.waiting import drip, eventually, until
-from tests.system.agents.test_killed_workers import AGENTS, Workers, cluster, read, until_listed
+from tests.system.agents.test_killed_workers import (
+    AGENTS,
+    SETTINGS,
+    Workers,
+    cluster,
+    hold_webhook,
+    read,
+    register,
+    until_listed,
+)
 from tests.system.faults.test_full_disk import fill
 
 CRASHING = """
@@ -48,6 +58,13 @@ AWAY = 8.0
 """Seconds without a database: longer than after which a silent worker expires (6)."""
 
 pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """Receives webhooks."""
+    async with receiving() as one:
+        yield one
 
 
 def effects(folder: Path) -> Counter[str]:
@@ -111,15 +128,16 @@ async def begin(client: AsyncOpenAI, events: int = 8) -> list[Any]:
 
 
 async def test_three_workers_that_die_of_it_fail_the_response_and_its_items_stay(
-    tmp_path: Path, store_url: str
+    tmp_path: Path, store_url: str, receiver: Receiver
 ) -> None:
-    async with cluster(tmp_path, store_url, CRASHING) as (client, workers):
+    async with cluster(tmp_path, store_url, CRASHING, receiver=receiver) as (client, workers):
         seen = await begin(client, 5)
         for _ in range(3):
             await expire_dead(store_url, workers.running[-1])
             await workers.add()
         await follow(client, seen)
         response = await client.responses.retrieve(seen[0]["response"]["id"])
+        await hold_webhook(receiver, response)
 
     assert response.error is not None
     assert (response.status, response.error.code) == ("failed", "agent_crashed")
@@ -129,9 +147,9 @@ async def test_three_workers_that_die_of_it_fail_the_response_and_its_items_stay
 
 
 async def test_a_stopped_worker_that_wakes_next_to_its_successor_writes_nothing(
-    tmp_path: Path, store_url: str
+    tmp_path: Path, store_url: str, receiver: Receiver
 ) -> None:
-    async with cluster(tmp_path, store_url, STEPS) as (client, workers):
+    async with cluster(tmp_path, store_url, STEPS, receiver=receiver) as (client, workers):
         seen = await begin(client, 12)
         first = workers.running[0]
         before = sum(effects(tmp_path).values())
@@ -141,6 +159,7 @@ async def test_a_stopped_worker_that_wakes_next_to_its_successor_writes_nothing(
         first.send_signal(signal.SIGCONT)
         await follow(client, seen)
         response = await client.responses.retrieve(seen[0]["response"]["id"])
+        await hold_webhook(receiver, response)
 
     assert response.status == "completed"
     assert response.output_text == "0 done1 done2 done3 doneall"
@@ -155,8 +174,11 @@ def effects_by_number(folder: Path) -> Counter[int]:
     return Counter(int(line.split()[1]) for line in lines)
 
 
-async def test_a_server_that_dies_costs_its_readers_nothing(tmp_path: Path, store_url: str) -> None:
+async def test_a_server_that_dies_costs_its_readers_nothing(
+    tmp_path: Path, store_url: str, receiver: Receiver
+) -> None:
     (tmp_path / "agents_of_test.py").write_text(STEPS)
+    (tmp_path / "antiphon.toml").write_text(SETTINGS)
     workers = Workers(tmp_path, store_url)
     port = free_port()
     flags = ("--port", str(port), "--store", store_url)
@@ -165,12 +187,14 @@ async def test_a_server_that_dies_costs_its_readers_nothing(tmp_path: Path, stor
         async with serving(tmp_path, *flags) as server:
             await workers.add()
             await until_listed(client, "steps")
+            await register(client, receiver)
             seen = await begin(client, 12)
             server.process.kill()
             await server.process.wait()
         async with serving(tmp_path, *flags):
             await follow(client, seen)
             response = await client.responses.retrieve(seen[0]["response"]["id"])
+            await hold_webhook(receiver, response)
     finally:
         await workers.end()
         await client.close()
@@ -182,9 +206,9 @@ async def test_a_server_that_dies_costs_its_readers_nothing(tmp_path: Path, stor
 
 
 async def test_code_that_changed_fails_the_response_and_runs_nothing(
-    tmp_path: Path, store_url: str
+    tmp_path: Path, store_url: str, receiver: Receiver
 ) -> None:
-    async with cluster(tmp_path, store_url, STEPS) as (client, workers):
+    async with cluster(tmp_path, store_url, STEPS, receiver=receiver) as (client, workers):
         seen = await begin(client, 12)
         workers.running[0].kill()
         before = effects(tmp_path)
@@ -194,6 +218,7 @@ async def test_code_that_changed_fails_the_response_and_runs_nothing(
         await workers.add()
         await follow(client, seen)
         response = await client.responses.retrieve(seen[0]["response"]["id"])
+        await hold_webhook(receiver, response)
 
     assert response.error is not None
     assert (response.status, response.error.code) == ("failed", "agent_changed")

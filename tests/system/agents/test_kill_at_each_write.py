@@ -22,7 +22,7 @@ from tests.support import pip
 from tests.support.receiver import Receiver, receiving
 from tests.support.waiting import until
 from tests.system.agents.test_faults import expire_only_worker, follow, hold_stream
-from tests.system.agents.test_killed_workers import Workers, cluster
+from tests.system.agents.test_killed_workers import SETTINGS, Workers, cluster, hold_webhook
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -223,7 +223,8 @@ class Killing:
             plan.write_text(f"{deaths + 1} {moment}")
             response, seen = await self._run(input)
             self._hold(expected, response, seen)
-            await self._hold_webhook(response)
+            # A death during the delivery would delay that by a minute.
+            await hold_webhook(self.receiver, response)
             found = self._effects()
             assert all(found[name] <= most[name] for name in most), (deaths + 1, found)
             if plan.exists():  # it had no such write, so its worker lives
@@ -275,14 +276,6 @@ class Killing:
             assert text == whole or "unknown" in text
         assert texts_of(seen) == texts
 
-    async def _hold_webhook(self, response: Any) -> None:
-        """The response has one event. The next worker dies only after its delivery, because one
-        that dies with it leaves it for a minute.
-        """
-        await until(lambda: self.receiver.events_of(response.id))
-        [(_, kind)] = self.receiver.events_of(response.id)
-        assert kind == "response.completed"
-
 
 @asynccontextmanager
 async def killing(
@@ -291,14 +284,15 @@ async def killing(
     """A server, a worker that dies as planned, and a receiver of webhooks."""
     shutil.copy(HERE / "dies_at_a_write.py", folder)
     os.mkfifo(folder / "next")
-    (folder / "antiphon.toml").write_text('webhook_private_addresses = true\nagents = ["tested"]\n')
+    # Listed while no worker is known, which is so until the next heartbeat.
+    settings = f'{SETTINGS}agents = ["tested"]\n'
     async with (
         receiving() as receiver,
-        cluster(folder, store, agents, "tested", **variables) as (client, workers),
+        cluster(folder, store, agents, "tested", receiver, settings, **variables) as (
+            client,
+            workers,
+        ),
     ):
-        await client.webhooks.create(
-            name="mine", url=receiver.url, event_types=["response.completed", "response.failed"]
-        )
         yield Killing(folder, store, client, workers, receiver)
 
 

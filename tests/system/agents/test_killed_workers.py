@@ -15,6 +15,7 @@ from openai import APIConnectionError, AsyncOpenAI
 
 from antiphon_verify import check_event_stream
 from tests.support.command import Process, serving, start
+from tests.support.receiver import Receiver
 from tests.support.waiting import eventually, until
 
 AGENTS = """
@@ -49,6 +50,8 @@ async def calls(ctx):
     return "all"
 """
 
+SETTINGS = "webhook_private_addresses = true\n"
+
 pytestmark = pytest.mark.timeout(120)
 
 
@@ -80,11 +83,18 @@ class Workers:
 
 @asynccontextmanager
 async def cluster(
-    folder: Path, store: str, agents: str = AGENTS, first: str = "steps", **variables: str
+    folder: Path,
+    store: str,
+    agents: str = AGENTS,
+    first: str = "steps",
+    receiver: Receiver | None = None,
+    settings: str = SETTINGS,
+    **variables: str,
 ) -> AsyncIterator[tuple[AsyncOpenAI, Workers]]:
     """A server and a worker of a file with agents, of which the `first` is listed;
-    `variables` are those of workers.
+    a `receiver` gets the webhooks, and `variables` are those of workers.
     """
+    (folder / "antiphon.toml").write_text(settings)
     (folder / "agents_of_test.py").write_text(agents)
     workers = Workers(folder, store, **variables)
     async with serving(folder, "--port", str(free_port()), "--store", store) as server:
@@ -94,9 +104,25 @@ async def cluster(
                 base_url=server.url, api_key="none", max_retries=0, timeout=60
             ) as client:
                 await until_listed(client, first)
+                if receiver is not None:
+                    await register(client, receiver)
                 yield client, workers
         finally:
             await workers.end()
+
+
+async def register(client: AsyncOpenAI, receiver: Receiver) -> None:
+    """Send the ends of responses to a receiver of webhooks."""
+    await client.webhooks.create(
+        name="mine", url=receiver.url, event_types=["response.completed", "response.failed"]
+    )
+
+
+async def hold_webhook(receiver: Receiver, response: Any) -> None:
+    """The end of a response is one event, however often that is delivered."""
+    await until(lambda: receiver.events_of(response.id))
+    [(_, kind)] = receiver.events_of(response.id)
+    assert kind == f"response.{response.status}"
 
 
 async def until_listed(client: AsyncOpenAI, name: str) -> None:
