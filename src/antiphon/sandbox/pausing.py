@@ -5,33 +5,45 @@ CPU and memory.
 import errno
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
 from antiphon.sandbox.cgroup import Cgroup
 
-MOST_ROUNDS = 100
-"""Checks for processes that were started while others were stopped; one that is stopped starts
-none.
+PATIENCE = 2.0
+"""Seconds for processes to stop, on a busy host too. One that has stopped starts no other."""
+
+STILL = b"TtZXD"
+"""States of threads that run no code: stopped, ended, or waiting in the kernel, as a process does
+after vfork() until its child, which is stopped, begins another program.
 """
+
+ROUND = 0.0005
+"""Seconds between two checks."""
 
 
 def stop(processes: int, cgroup: Cgroup | None) -> None:
     """Stop the processes of a machine. `processes` is its own /proc. Blocks for a moment.
 
-    Raises `OSError`: some may still run.
+    Raises `OSError`: some may still run. On a very busy host some may run until they notice that
+    they should stop.
     """
     if cgroup is not None and cgroup.freeze(is_frozen=True):
         return
-    stopped: set[str] = set()
-    for _ in range(MOST_ROUNDS):
-        new = set(_numbers(processes)) - stopped
-        if not new:
-            return
-        for process in new:
+    signalled: set[str] = set()
+    end = time.monotonic() + PATIENCE
+    while new := _running(processes, signalled):
+        if time.monotonic() > end:
+            if new <= signalled:
+                return
+            raise OSError(
+                errno.EAGAIN, "its processes start others faster than they can be stopped"
+            )
+        for process in new - signalled:
             _signal(processes, process, signal.SIGSTOP)
-        stopped |= new
-    raise OSError(errno.EAGAIN, "its processes start others faster than they can be stopped")
+        signalled |= new
+        time.sleep(ROUND)
 
 
 def resume(processes: int, cgroup: Cgroup | None) -> None:
@@ -45,8 +57,38 @@ def resume(processes: int, cgroup: Cgroup | None) -> None:
         _signal(processes, process, signal.SIGCONT)
 
 
-def _numbers(processes: int) -> Iterator[str]:
-    for name in os.listdir(processes):
+def _running(processes: int, signalled: set[str]) -> set[str]:
+    """Return those that were not signalled, or do not obey yet.
+
+    A process that is in fork() obeys after it, and its child was not there to be signalled.
+    """
+    found = set(_numbers(processes))
+    return (found - signalled) or {each for each in found if not _is_still(processes, each)}
+
+
+def _is_still(processes: int, process: str) -> bool:
+    """Whether no thread of a process runs code, or will without a signal."""
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        threads = os.open(f"{process}/task", os.O_RDONLY | os.O_CLOEXEC, dir_fd=processes)
+        try:
+            return all(_state(threads, thread) in STILL for thread in _numbers(threads))
+        finally:
+            os.close(threads)
+    return True
+
+
+def _state(threads: int, thread: str) -> bytes:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        file = os.open(f"{thread}/stat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=threads)
+        try:
+            return os.read(file, 4096).rpartition(b")")[2].split()[0]
+        finally:
+            os.close(file)
+    return b"X"
+
+
+def _numbers(folder: int) -> Iterator[str]:
+    for name in os.listdir(folder):
         if name.isdigit():
             yield name
 

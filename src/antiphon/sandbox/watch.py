@@ -58,17 +58,22 @@ class MachineWatch:
             await self._share()
 
     async def _share(self) -> None:
-        """Pause the machines of owners that exceeded their share of the CPU, and no others."""
-        for machine in self.machines:
-            self._shares.charge(machine.owner, machine.new_cpu())
+        """Pause the machines of owners that exceeded their share of the CPU, and no others.
+
+        One that should be stopped and used CPU time has a process that started late: again.
+        """
+        used = {machine: machine.new_cpu() for machine in self.machines}
+        for machine, seconds in used.items():
+            self._shares.charge(machine.owner, seconds)
         exceeded = self._shares.exceeded()
-        for machine in [
-            each for each in self.machines if each.is_paused != (each.owner in exceeded)
-        ]:
-            try:
-                await asyncio.to_thread(machine.pause, is_paused=not machine.is_paused)
-            except OSError:  # processes that are stopped would not answer
-                await machine.end("lost")
+        for machine, seconds in used.items():
+            is_stopped = machine.is_paused or not machine.is_busy
+            is_paused = machine.owner in exceeded
+            if machine.is_paused != is_paused or (is_stopped and seconds):
+                try:
+                    await asyncio.to_thread(machine.pause, is_paused=is_paused)
+                except OSError:  # processes that are stopped would not answer
+                    await machine.end("lost")
 
 
 def _count(machines: list[BubblewrapMachine]) -> None:

@@ -13,6 +13,7 @@ from bench.attacks.memory import namespaces
 from antiphon.sandbox import supervisor
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.sandbox.contract import CodeResult, CommandResult, Machine, SandboxError
+from antiphon.sandbox.machine import BubblewrapMachine
 from tests.support.sandboxes import LIMITS, PATIENCE, run, value
 from tests.support.waiting import until
 from tests.system.sandbox.test_priority import processes
@@ -20,6 +21,7 @@ from tests.system.sandbox.test_priority import processes
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = 0.1
 """So few that processes which spin exceed them on any machine."""
+PAUSES = 100
 DEBT = 200.0
 """Seconds in which all that is charged at once is paid: more where the machine is busy and the
 watch comes late.
@@ -46,6 +48,17 @@ while True:
         os.waitpid(-1, 0)
     except OSError:
         pass
+"""
+FORK = """
+import os
+for _ in range(3):
+    if os.fork() == 0:
+        break
+while True:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
 """
 FINITE = """
 import time
@@ -89,6 +102,21 @@ async def ended(
     await asyncio.gather(call, return_exceptions=True)
 
 
+async def test_no_process_escapes_a_pause_by_a_fork() -> None:
+    sandbox = Bubblewrap()
+    machine, spaces = await machine_for(sandbox, "a")
+    assert isinstance(machine, BubblewrapMachine)
+    call = asyncio.create_task(run(machine, FORK, 10 * PATIENCE))
+    await until(lambda: runs(spaces), DEBT)
+    for _ in range(PAUSES):
+        machine.pause(is_paused=True)
+        assert not {state for state, _ in processes(spaces).values()} & {"R", "S"}
+        machine.pause(is_paused=False)
+        await until(lambda: runs(spaces), DEBT)
+    await ended(machine, call)
+    await sandbox.close()
+
+
 @pytest.mark.parametrize(
     "code", [SPIN, HIDE], ids=["children that spin", "children that nobody waits for"]
 )
@@ -120,6 +148,7 @@ async def test_all_machines_of_an_owner_pause_and_those_of_others_run(sandbox: B
     second, more = await machine_for(sandbox, "a")
     other, _ = await machine_for(sandbox, "b")
     calls = [asyncio.create_task(run(one, SPIN, 10 * PATIENCE)) for one in (first, second)]
+    await until(lambda: runs(spaces) and runs(more), DEBT)  # they were stopped before their calls
     await until(lambda: is_paused(spaces) and is_paused(more), DEBT)
     assert await value(other, "6 * 7") == "42"
     assert not any(call.done() for call in calls)

@@ -23,10 +23,10 @@ def test_a_machine_without_processes_is_stopped(processes: int) -> None:
     pausing.resume(processes, None)
 
 
-def test_processes_that_still_run_after_the_last_round_are_an_error(
+def test_processes_that_cannot_be_signalled_in_time_are_an_error(
     tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "7").mkdir()
-    monkeypatch.setattr(pausing, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(pausing, "PATIENCE", -1.0)
     with pytest.raises(OSError, match="faster"):
         pausing.stop(processes, None)
