@@ -58,10 +58,10 @@ async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path
     is_over = threading.Event()
     assert heartbeat is not None
 
-    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         connection.execute("UPDATE clock SET asked = asked + 1")
         is_over.wait(0.01)  # as a slow disk
-        return provided
+        return [provided]
 
     submit = store._writer.submit
     writes = [submit(act, 0)]

@@ -289,6 +289,21 @@ def extent_of(*sides: Sequence[StoredItem]) -> tuple[int, int]:
     return count, size
 
 
+def fitting(responses: Sequence[StoredResponse], most_items: int, most_bytes: int) -> int:
+    """Return how many of the first responses have together at most so many items and bytes of
+    items.
+    """
+    items = size = 0
+    for fits, response in enumerate(responses):
+        for side in (response.input, response.output):
+            items += len(side)
+            for item in side:
+                size += len(item.body)
+        if items > most_items or size > most_bytes:
+            return fits
+    return len(responses)
+
+
 def item_rows(seq: int, response: StoredResponse) -> Iterator[tuple[Any, ...]]:
     """Yield each item's columns in the order of `put_item`."""
     position = count()

@@ -5,11 +5,11 @@ times of the store's clock.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from operator import attrgetter, itemgetter
 
 from msgspec.structs import replace
 
+from antiphon.sharing.turns import in_turns
 from antiphon.storage.operations.step import (
     NOW,
     SHIFT,
@@ -106,25 +106,15 @@ def due(limit: int) -> Operation[list[DueDelivery]]:
 
 def _due_of_many(limit: int, now: int) -> Operation[list[DueDelivery]]:
     """Return the same if very many are due, by reading only a few of each endpoint."""
-    endpoints: dict[str, list[str]] = {}
-    for endpoint, tenant in (yield from query_rows("due_endpoints", now)):
-        endpoints.setdefault(tenant, []).append(endpoint)
-    chosen = in_turns(endpoints)[:limit]
-    each = Counter(tenant for tenant, _ in chosen)
-    found: dict[str, list[str]] = {}
-    for tenant, endpoint in chosen:
+    endpoints = yield from query_rows("due_endpoints", now)
+    chosen = in_turns(endpoints, itemgetter(1))[:limit]
+    each = Counter(tenant for _, tenant in chosen)
+    found: list[DueDelivery] = []
+    for endpoint, tenant in chosen:
         most = -(-limit // (len(each) * each[tenant]))
         rows = yield from query_rows("due_of_endpoint", endpoint, now, most)
-        found.setdefault(tenant, []).extend(row[0] for row in rows)
-    return [DueDelivery(one, tenant) for tenant, one in in_turns(found)][:limit]
-
-
-def in_turns(things: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return the things with their tenants: the first of every tenant, then the second of every
-    tenant, and so on.
-    """
-    rounds = zip_longest(*([(tenant, one) for one in own] for tenant, own in things.items()))
-    return [pair for one in rounds for pair in one if pair is not None]
+        found += (DueDelivery(row[0], tenant) for row in rows)
+    return in_turns(found, attrgetter("tenant"))[:limit]
 
 
 @writes("claim_delivery", is_of_all=True)

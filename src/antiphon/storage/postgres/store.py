@@ -9,7 +9,6 @@ task also polls.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from itertools import zip_longest
 from typing import Any
 
 import asyncpg
@@ -18,9 +17,11 @@ from antiphon import ids
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.sharing.turns import in_turns
 from antiphon.storage.act import Act
 from antiphon.storage.large_reads import OVERLOADED, shared_reads
 from antiphon.storage.operations import files
+from antiphon.storage.operations.responses import fitting
 from antiphon.storage.operations.responses import save_dated as save_alone
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.postgres.address import read_address
@@ -187,7 +188,7 @@ class PostgresStore(Store):
             while self._saves:
                 count = self._count_fitting()
                 if count < len(self._saves):
-                    self._saves = _in_turns(self._saves)
+                    self._saves = in_turns(self._saves, lambda save: save[0].tenant)
                     count = self._count_fitting()
                 batch = self._saves[:count]
                 self._saves = self._saves[count:]
@@ -350,25 +351,6 @@ class PostgresStore(Store):
         super()._announce(changed)
 
 
-def _in_turns(saves: Sequence[_Save]) -> list[_Save]:
-    """Return saves so that tenants take turns, each in its own order: one with many large responses
-    delays another by one batch.
-    """
-    by_tenant: dict[str, list[_Save]] = {}
-    for save in saves:
-        by_tenant.setdefault(save[0].tenant, []).append(save)
-    turns = zip_longest(*by_tenant.values())
-    return [save for turn in turns for save in turn if save is not None]
-
-
 def _fitting(responses: Sequence[StoredResponse]) -> int:
     """Return how many of the first responses fit into one statement."""
-    items = size = 0
-    for count, response in enumerate(responses):
-        for side in (response.input, response.output):
-            items += len(side)
-            for item in side:
-                size += len(item.body)
-        if items > BATCH_ITEMS or size > BATCH_BYTES:
-            return count
-    return len(responses)
+    return fitting(responses, BATCH_ITEMS, BATCH_BYTES)

@@ -123,7 +123,7 @@ class BlobFile:
         connection = self._connection()
         connection.execute(f"PRAGMA synchronous = {file.SYNCHRONOUS if is_last else 'NORMAL'}")
         # One statement, and so one transaction.
-        list(rows.perform(connection, [Act(files.put_part, _CLOCK, (blob, number, data))]))
+        rows.run(connection, Act(files.put_part, _CLOCK, (blob, number, data)))
 
     def _delete(self, blob: str, limit: int) -> int:
         try:
@@ -135,10 +135,7 @@ class BlobFile:
         return self._delete_some(blob, limit)
 
     def _delete_some(self, blob: str, limit: int) -> int:
-        (removed,) = rows.perform(
-            self._connection(), [Act(files.delete_parts, _CLOCK, (blob, limit))]
-        )
-        return int(removed)
+        return rows.run(self._connection(), Act(files.delete_parts, _CLOCK, (blob, limit)))
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)

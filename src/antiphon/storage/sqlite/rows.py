@@ -3,7 +3,8 @@
 The writer passes several operations of a kind together, so that plain saves can be combined.
 Python's SQLite module releases the GIL once for each row that it steps over, and a busy event loop
 is slow to return it. So 64 responses with their items are stored by two statements with many rows,
-instead of hundreds with one row.
+instead of hundreds with one row. Fewer are stored together if they are large, because other tenants
+wait for them.
 """
 
 import sqlite3
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 from antiphon.storage.act import Act
 from antiphon.storage.operations.facts import facts_of, facts_row
 from antiphon.storage.operations.figures import late_sums
-from antiphon.storage.operations.responses import item_rows, response_row
+from antiphon.storage.operations.responses import fitting, item_rows, response_row
 from antiphon.storage.operations.step import (
     NOW,
     SLICE,
@@ -37,19 +38,24 @@ from antiphon.storage.sql import queries_of
 from antiphon.storage.sqlite.marks import bound, marked
 
 A = TypeVar("A")
-Doing = Callable[[sqlite3.Connection, Sequence[A]], Iterable[R]]
-"""Runs with several arguments and returns one result for each, in order.
+Doing = Callable[[sqlite3.Connection, Sequence[A]], Iterable[Sequence[R]]]
+"""Runs with several arguments and gives one result for each, in order.
 
-A sequence means that it has run with all of them. An iterator runs with an argument when its result
-is taken, so that the writer can end a transaction in between.
+It gives them in parts. Each is what ran together when that part was taken, so that the writer can
+end a transaction in between.
+"""
+
+SAVES_AT_ONCE, ITEMS_AT_ONCE, BYTES_AT_ONCE = 64, 2_500, 1024 * 1024
+"""Most responses, items and bytes of items that are stored together: a transaction can end after
+them. A response that exceeds them is stored alone.
 """
 
 _PARAMETERS_AT_ONCE = 999  # the lowest limit of any build of SQLite
 
 
-def perform(connection: sqlite3.Connection, acts: Sequence[Act[Any]]) -> Iterator[Any]:
+def perform(connection: sqlite3.Connection, acts: Sequence[Act[Any]]) -> Iterator[Sequence[Any]]:
     """Run operations one after the other, each when its result is taken."""
-    return (run(connection, act) for act in acts)
+    return ([run(connection, act)] for act in acts)
 
 
 def perform_alone(connection: sqlite3.Connection, act: Act[R], *, is_patient: bool = False) -> R:
@@ -62,18 +68,32 @@ def perform_alone(connection: sqlite3.Connection, act: Act[R], *, is_patient: bo
         return run(connection, act, is_patient)
 
 
-def data_version(connection: sqlite3.Connection, requested: Sequence[None]) -> Sequence[int]:
+def data_version(
+    connection: sqlite3.Connection, requested: Sequence[None]
+) -> Iterable[Sequence[int]]:
     """Return a number that changes whenever another connection has written."""
-    return [connection.execute("PRAGMA data_version").fetchone()[0] for _ in requested]
+    return ([connection.execute("PRAGMA data_version").fetchone()[0]] for _ in requested)
 
 
-def integrity(connection: sqlite3.Connection, requested: Sequence[None]) -> Sequence[str]:
+def integrity(connection: sqlite3.Connection, requested: Sequence[None]) -> Iterable[Sequence[str]]:
     """Check every page and index; return `ok`, or the first problem."""
-    return [connection.execute("PRAGMA integrity_check(1)").fetchone()[0] for _ in requested]
+    return ([connection.execute("PRAGMA integrity_check(1)").fetchone()[0]] for _ in requested)
 
 
-def save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) -> Sequence[None]:
+def save(
+    connection: sqlite3.Connection, responses: Sequence[StoredResponse]
+) -> Iterator[Sequence[None]]:
     """Store the responses. If an id occurs twice, the later response replaces the earlier one."""
+    while len(responses) > 1:
+        first = responses[:SAVES_AT_ONCE]
+        together = max(1, fitting(first, ITEMS_AT_ONCE, BYTES_AT_ONCE))
+        yield _save(connection, responses[:together])
+        responses = responses[together:]
+    if responses:
+        yield _save(connection, responses)
+
+
+def _save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) -> Sequence[None]:
     newest = {response.id: response for response in responses}.values()
     first = connection.execute("SELECT coalesce(max(seq), 0) + 1 FROM responses").fetchone()[0]
     placed = list(zip(count(first), newest, strict=False))

@@ -6,7 +6,7 @@ interrupted is continued after the next change.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 PAGES = 16
 """Pages of 4 KB that one step writes."""
@@ -20,9 +20,9 @@ _UNCHANGED = 2
 """Changes that SQLite counts for a step below which nothing was left to merge."""
 
 
-def merge(connection: sqlite3.Connection, requested: Sequence[None]) -> Sequence[bool]:
+def merge(connection: sqlite3.Connection, requested: Sequence[None]) -> Iterable[Sequence[bool]]:
     """Do one step for each; return whether there may be more."""
-    return [_merge(connection) for _ in requested]
+    return ([_merge(connection)] for _ in requested)
 
 
 def _merge(connection: sqlite3.Connection) -> bool:

@@ -11,7 +11,8 @@ next commit. The event loop pays for a future and a queue entry, and is woken on
                             └─ after a shared batch, wait `_PAUSE`: more arrive, in fewer and larger batches
 
 A transaction takes no further job once it has run for `LONGEST`, so the first write of a batch
-hardly waits for the last. How a batch is committed:
+hardly waits for the last. Tenants take turns in what then still waits: a flood of one delays a
+write of another by about one transaction. How a batch is committed:
 
 1. Together: jobs of one kind as statements with many rows, which is the fast way.
 2. If that fails because of a job, nothing of it remains, and all are done again, each within a
@@ -31,7 +32,8 @@ Errors of the disk change more than one batch:
 What holds always:
 
 - A future is resolved after the commit, never before: what was acknowledged is on disk.
-- Jobs are done in the order of their arrival, and each takes effect once or not at all.
+- The jobs of a tenant are done in the order of their arrival, and so are those of none. Each takes
+  effect once or not at all. Whoever needs an order between tenants waits for the first result.
 - Cancelling a future does not undo a job: its client may have disconnected while the disk was
   writing.
 - An error of the disk fails all jobs of a commit, so the first result shows it.
@@ -46,18 +48,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from antiphon.errors import StoreError
+from antiphon.sharing.turns import in_turns
 from antiphon.storage.operations.step import R
 from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.reserve import Reserve
 from antiphon.storage.sqlite.rows import A, Doing
 
 _BATCH = 256  # maximum jobs in a transaction
-_SLICE = 64  # maximum jobs that are done together: a transaction can end after them
 _PAUSE = 0.001  # seconds to collect jobs: fewer, larger batches cost a busy event loop less
 
 LONGEST = 0.02
@@ -123,7 +125,7 @@ class _Job:
 
 
 class Writer:
-    """Runs operations in the order of their arrival.
+    """Runs operations in the order of their arrival; tenants take turns where many wait.
 
     A failed operation does not affect others. Owns the connection.
 
@@ -145,6 +147,7 @@ class Writer:
         """Whether the disk was full since this was last set to False."""
         self._gate = forks.new_gate()
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._taken = 0  # jobs that were taken from the queue, and wait for the next transaction
         # A daemon thread, so that a program can exit without closing its store: acknowledged writes
         # are on disk.
         self._thread = threading.Thread(target=self._run, name="antiphon-store", daemon=True)
@@ -159,7 +162,7 @@ class Writer:
         `StoreError` if too many writes are waiting.
         """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        if self._jobs.qsize() >= MOST_WAITING:
+        if self._jobs.qsize() + self._taken >= MOST_WAITING:
             raise StoreError("The store is overloaded: too many writes are waiting.")
         self._jobs.put(_Job(act, argument, future, frees))
         return future
@@ -170,19 +173,27 @@ class Writer:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        while jobs := self._take():
-            taken = len(jobs)
-            while jobs:
-                with self._gate:
-                    results = self._commit_in_room(jobs)
-                    if _is_of_the_disk(results[0]):  # such an error fails all of a commit
-                        self._open_again()
-                _deliver(jobs[: len(results)], results)
-                del jobs[: len(results)]
-            if taken > 1:
-                time.sleep(_PAUSE)
+        while (job := self._jobs.get()) is not None:
+            self._finish([job, *self._arrived()])
+            del job  # it can be large, and the next one can be far away
         with self._gate:
             self._connection.close()
+
+    def _finish(self, jobs: list[_Job]) -> None:
+        """Do these jobs, and those that arrive meanwhile."""
+        is_shared = len(jobs) > 1
+        while jobs:
+            batch = jobs[:_BATCH]
+            self._taken = len(jobs) - len(batch)
+            with self._gate:
+                results = self._commit_in_room(batch)
+                if _is_of_the_disk(results[0]):  # such an error fails all of a commit
+                    self._open_again()
+            _deliver(batch[: len(results)], results)
+            if jobs := jobs[len(results) :]:
+                jobs = in_turns(chain(jobs, self._arrived()), _tenant)
+        if is_shared:
+            time.sleep(_PAUSE)
 
     def _open_again(self) -> None:
         if self._renew is not None:
@@ -193,17 +204,12 @@ class Writer:
                 self._connection.close()
                 self._connection = connection
 
-    def _take(self) -> list[_Job]:
-        jobs: list[_Job] = []
-        job = self._jobs.get()
+    def _arrived(self) -> Iterator[_Job]:
+        """Yield the jobs in the queue."""
         with suppress(Empty):
-            while job is not None:
-                jobs.append(job)
-                if len(jobs) == _BATCH:
-                    return jobs
-                job = self._jobs.get_nowait()
+            while (job := self._jobs.get_nowait()) is not None:
+                yield job
             self._jobs.put(None)  # the next round finds the end of the queue
-        return jobs
 
     def _commit_in_room(self, jobs: Sequence[_Job]) -> Sequence[Any]:
         """Commit like `_commit`.
@@ -229,7 +235,7 @@ class Writer:
             with self._connection:
                 self._connection.execute("BEGIN IMMEDIATE")
                 if len(jobs) == 1:
-                    return list(jobs[0].act(self._connection, [jobs[0].argument]))
+                    return [self._result(jobs[0])]
                 return _until_late(self._together(jobs))
         except Exception as error:
             if len(jobs) == 1 or _code(error) in _TROUBLE:
@@ -246,18 +252,16 @@ class Writer:
         process's write.
         """
         for act, group in groupby(jobs, key=lambda job: job.act):
-            arguments = [job.argument for job in group]
-            for start in range(0, len(arguments), _SLICE):
-                results = act(self._connection, arguments[start : start + _SLICE])
-                if isinstance(results, Sequence):
-                    yield results
-                else:
-                    yield from ([result] for result in results)
+            yield from act(self._connection, [job.argument for job in group])
+
+    def _result(self, job: _Job) -> Any:
+        ((result,),) = job.act(self._connection, [job.argument])
+        return result
 
     def _alone(self, job: _Job) -> Any:
         self._connection.execute("SAVEPOINT job")
         try:
-            (result,) = job.act(self._connection, [job.argument])
+            result = self._result(job)
         except Exception as error:
             if _code(error) in _TROUBLE:
                 raise
@@ -285,6 +289,12 @@ def _until_late(parts: Iterable[Sequence[Any]]) -> Sequence[Any]:
         if time.monotonic() - began > LONGEST:
             break
     return taken
+
+
+def _tenant(job: _Job) -> str | None:
+    """Return whose job it is; those of none take turns with the tenants."""
+    tenant: str | None = getattr(job.argument, "tenant", None)
+    return tenant
 
 
 def _deliver(jobs: Sequence[_Job], results: Sequence[Any]) -> None:

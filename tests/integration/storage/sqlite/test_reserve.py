@@ -38,14 +38,14 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     yield reported
 
 
-def full(connection: sqlite3.Connection, provided: Sequence[Any]) -> Iterator[Any]:
+def full(connection: sqlite3.Connection, provided: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Fail as long as the reserve, which is the argument, has its space."""
     for path in provided:
         if path.stat().st_size:
             error = sqlite3.OperationalError()
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
-        yield "done"
+        yield ["done"]
 
 
 async def test_only_what_frees_space_uses_the_reserve(tmp_path: Path, free: list[int]) -> None:
@@ -71,7 +71,7 @@ async def test_only_what_frees_space_uses_the_reserve(tmp_path: Path, free: list
     assert (refusals, outcomes[1::2]) == ([True, False, True, False], ["done", "done"])
 
     free.append(10**12)
-    assert await writer.submit(lambda _, provided: provided, "any") == "any"
+    assert await writer.submit(lambda _, provided: [provided], "any") == "any"
     assert path.stat().st_size == reserves.SIZE
     await writer.close()
 

@@ -18,7 +18,8 @@ from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, qu
 from antiphon.storage.records.jobs import SOONEST, Deferral, Reservation
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.sql import QUERIES
-from antiphon.storage.sqlite.file import blobs_next_to
+from antiphon.storage.sqlite import rows
+from antiphon.storage.sqlite.file import blobs_next_to, open_memory
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import POLL_INTERVAL, SqliteStore
@@ -539,3 +540,29 @@ def damage(path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 2)
         file.write(b"\xff" * 16_384)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "parts"),
+    [
+        ("SAVES_AT_ONCE", 4, [4, 4, 1]),
+        ("ITEMS_AT_ONCE", 10, [2, 2, 1, 2, 2]),
+        ("BYTES_AT_ONCE", 100, [2, 2, 1, 2, 2]),
+    ],
+)
+def test_a_transaction_can_end_before_all_large_responses_are_stored(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int, parts: list[int]
+) -> None:
+    monkeypatch.setattr(rows, limit, most)
+    saved = [
+        response(
+            f"resp_{name}",
+            output=tuple(StoredItem(f"msg_{name}_{i}", b"0123456789") for i in range(size)),
+        )
+        for name, size in enumerate((3, 4, 4, 5, 12, 9, 1, 10, 0))
+    ]
+    connection = open_memory()
+    assert list(map(len, rows.save(connection, saved))) == parts
+    stored = connection.execute("SELECT id FROM responses ORDER BY seq").fetchall()
+    assert stored == [(one.id,) for one in saved]
+    connection.close()

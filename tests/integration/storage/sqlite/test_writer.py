@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import pytest
 
@@ -18,10 +19,10 @@ async def test_no_more_waits_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
     go = threading.Event()
 
-    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         begun.set()
         assert go.wait(30)
-        return provided
+        return [provided]
 
     writer = Writer(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
     doing = [writer.submit(act, 0)]
@@ -43,19 +44,19 @@ async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_
     begun = threading.Event()
     go = threading.Event()
 
-    def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         begun.set()
         assert go.wait(30)
-        return provided
+        return [provided]
 
-    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         for number in provided:
             connection.execute("INSERT INTO seen VALUES (?)", (number,))
             if number < 0:
                 raise ValueError
-        return provided
+        return [provided]
 
-    def fill(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def fill(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         error = sqlite3.OperationalError()
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
@@ -74,7 +75,7 @@ async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_
     good, bad, good_too = await together((act, 1), (act, -2), (act, 3))
     full = await together((act, 4), (act, -5), (fill, 6), (act, 7))
     rows = await writer.submit(
-        lambda connection, _: [connection.execute("SELECT number FROM seen").fetchall()], None
+        lambda connection, _: [[connection.execute("SELECT number FROM seen").fetchall()]], None
     )
     await writer.close()
 
@@ -95,15 +96,15 @@ async def test_only_an_error_of_the_disk_renews_the_connection(
     )
     writer = Writer(first, lambda: second)
 
-    def fail(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def fail(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         error = sqlite3.OperationalError()
         error.sqlite_errorcode = code
         raise error
 
     def poll(
         connection: sqlite3.Connection, provided: Sequence[int]
-    ) -> Sequence[sqlite3.Connection]:
-        return [connection] * len(provided)
+    ) -> Sequence[Sequence[sqlite3.Connection]]:
+        return [[connection] * len(provided)]
 
     assert await writer.submit(poll, 0) is first
     with pytest.raises(StoreError):
@@ -125,15 +126,15 @@ async def test_a_transaction_that_takes_long_ends_before_the_next_operation(
     begun = threading.Event()
     go = threading.Event()
 
-    def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         begun.set()
         assert go.wait(30)
-        return provided
+        return [provided]
 
     commits: list[None] = []
 
-    def perform(connection: sqlite3.Connection, provided: Sequence[int]) -> Iterator[int]:
-        return (len(commits) for _ in provided)
+    def perform(connection: sqlite3.Connection, provided: Sequence[int]) -> Iterator[Sequence[int]]:
+        return ([len(commits)] for _ in provided)
 
     async def in_how_many(longest: float) -> int:
         """Return how many transactions five operations take that wait together."""
@@ -162,11 +163,11 @@ async def test_operations_that_are_done_together_are_done_once(
     go = threading.Event()
     done: list[int] = []
 
-    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[Sequence[int]]:
         done.extend(provided)
         begun.set()
         assert go.wait(30)
-        return provided
+        return [provided]
 
     doing = [writer.submit(act, 0)]
     assert await asyncio.to_thread(begun.wait, 30)
@@ -174,3 +175,41 @@ async def test_operations_that_are_done_together_are_done_once(
     go.set()
     assert await asyncio.gather(*doing) == done == list(range(200))
     await writer.close()
+
+
+class Owned(NamedTuple):
+    """An argument that says whose it is."""
+
+    tenant: str
+    number: int
+
+
+async def test_tenants_take_turns_in_what_waits_for_the_next_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writers, "LONGEST", -1.0)
+    writer = Writer(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
+    begun = threading.Event()
+    go = threading.Event()
+    done: list[Owned] = []
+
+    def act(connection: sqlite3.Connection, provided: Sequence[Owned]) -> Iterator[Sequence[Owned]]:
+        for one in provided:
+            begun.set()
+            assert go.wait(30)
+            done.append(one)
+            yield [one]
+
+    first = writer.submit(act, Owned("a", 0))
+    assert await asyncio.to_thread(begun.wait, 30)
+    waiting = [Owned("a", number) for number in range(1, 300)]
+    waiting += [Owned("b", 0), Owned("b", 1), Owned("c", 0)]
+    doing = [writer.submit(act, one) for one in waiting]
+    go.set()
+    assert await first == Owned("a", 0)
+    assert await asyncio.gather(*doing) == waiting
+    await writer.close()
+    assert "".join(one.tenant for one in done[:9]) == "aaabcabaa"
+    for tenant in "abc":
+        numbers = [one.number for one in done if one.tenant == tenant]
+        assert numbers == sorted(numbers)
