@@ -115,6 +115,17 @@ class CapturedOutput:
         del self._tail[:excess]
 
 
+def _silence_fonts() -> None:
+    """Omit what matplotlib prints if its list of fonts, which each machine makes anew, takes longer
+    than 5 s on a busy host: it would be a part of the output of the code.
+    """
+    import logging  # noqa: PLC0415 - matplotlib imports it as well
+
+    logging.getLogger("matplotlib.font_manager").addFilter(
+        lambda record: "building the font cache" not in str(record.msg)
+    )
+
+
 class KernelFigures:
     """The matplotlib figures that the code shows, or leaves open at its end, as PNG."""
 
@@ -129,6 +140,7 @@ class KernelFigures:
         """
         if name != "matplotlib.pyplot":
             return None
+        _silence_fonts()
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module

@@ -115,6 +115,23 @@ doubled"""
     assert await value(machine, code) == "[2, 4]"
 
 
+async def test_the_first_list_of_fonts_says_nothing(machine: Machine) -> None:
+    module = """
+import logging
+log = logging.getLogger("matplotlib.font_manager")
+log.warning("Matplotlib is building the font cache; this may take a moment.")
+log.warning("findfont: Font family 'Arial' not found.")
+get_fignums = list
+close = print
+"""
+    code = (
+        f"import os\nos.makedirs('matplotlib')\nopen('matplotlib/pyplot.py', 'w').write({module!r})"
+    )
+    await run(machine, code)
+    result = await run(machine, "import matplotlib.pyplot")
+    assert result.printed == "findfont: Font family 'Arial' not found.\nall\n"
+
+
 async def test_every_rendered_figure_is_a_separate_image(machine: Machine) -> None:
     await run(
         machine,
