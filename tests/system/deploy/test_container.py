@@ -82,6 +82,7 @@ def test_the_build_gets_the_package_and_nothing_else(tmp_path: Path) -> None:
     assert not is_sent("src/antiphon/server/console/static/index.html")
 
 
+@pytest.mark.rotating
 def test_both_packages_build_from_what_the_build_gets(tmp_path: Path) -> None:
     source = tmp_path / "source"
     out = tmp_path / "out"

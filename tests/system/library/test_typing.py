@@ -177,6 +177,7 @@ def cache(pytestconfig: pytest.Config, worker_id: str) -> Path:
     return pytestconfig.cache.mkdir(f"mypy-library-{worker_id}")
 
 
+@pytest.mark.rotating
 @pytest.mark.timeout(600)
 async def test_a_program_that_uses_all_of_the_library_passes_in_strict_mode(
     tmp_path: Path, cache: Path

@@ -79,6 +79,7 @@ async def test_a_store_behind_a_pooler_keeps_every_promise(
         await check_store(lambda: PostgresStore.open(f"{url}?pooler=transaction"))
 
 
+@pytest.mark.rotating
 @needs(PGBOUNCER, "pgbouncer")
 async def test_so_does_an_ordinary_roles(postgres: Postgres, tmp_path: Path) -> None:
     url = await owned_by_a_role(postgres)
