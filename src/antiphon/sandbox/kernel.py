@@ -116,7 +116,7 @@ class CapturedOutput:
 
 
 def _silence_fonts() -> None:
-    """Omit what matplotlib prints if its list of fonts, which each machine makes anew, takes longer
+    """Omit what matplotlib prints if its list of fonts, which each machine makes again, takes longer
     than 5 s on a busy host: it would be a part of the output of the code.
     """
     import logging  # noqa: PLC0415 - matplotlib imports it as well

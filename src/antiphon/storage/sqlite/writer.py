@@ -33,7 +33,7 @@ What holds always:
 
 - A future is resolved after the commit, never before: what was acknowledged is on disk.
 - The jobs of a tenant are done in the order of their arrival, and so are those of none. Each takes
-  effect once or not at all. Whoever needs an order between tenants waits for the first result.
+  effect once or not at all. A caller that needs another order waits for the first result.
 - Cancelling a future does not undo a job: its client may have disconnected while the disk was
   writing.
 - An error of the disk fails all jobs of a commit, so the first result shows it.
@@ -292,7 +292,7 @@ def _until_late(parts: Iterable[Sequence[Any]]) -> Sequence[Any]:
 
 
 def _tenant(job: _Job) -> str | None:
-    """Return whose job it is; those of none take turns with the tenants."""
+    """Return the tenant of a job; those of none take turns with the tenants."""
     tenant: str | None = getattr(job.argument, "tenant", None)
     return tenant
 
