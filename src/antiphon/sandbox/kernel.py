@@ -116,8 +116,8 @@ class CapturedOutput:
 
 
 def _silence_fonts() -> None:
-    """Omit what matplotlib prints if its list of fonts, which each machine makes again, takes longer
-    than 5 s on a busy host: it would be a part of the output of the code.
+    """Omit what matplotlib prints if its list of fonts takes longer than 5 s, on a busy host. Each
+    machine makes the list again, and the output of the code would have the note.
     """
     import logging  # noqa: PLC0415 - matplotlib imports it as well
 
