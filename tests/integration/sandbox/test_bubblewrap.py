@@ -115,7 +115,7 @@ doubled"""
     assert await value(machine, code) == "[2, 4]"
 
 
-async def test_the_first_list_of_fonts_says_nothing(machine: Machine) -> None:
+async def test_the_first_list_of_fonts_is_not_mentioned(machine: Machine) -> None:
     module = """
 import logging
 log = logging.getLogger("matplotlib.font_manager")
