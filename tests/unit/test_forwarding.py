@@ -66,6 +66,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "upstream.demo.backend.DemoBackend.answer",
     ),
     "it loads a module that most processes do not need": (
+        "agents.langgraph.__init__.call",
         "build.server._open_sandbox",
         "cli.serve._return_freed_memory",
     ),

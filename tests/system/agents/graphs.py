@@ -15,8 +15,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
+from pydantic import BaseModel
 
-from antiphon.agents.langgraph import call, durable_tool, langgraph
+from antiphon.agents.langgraph import call, chat_model, durable_tool, langgraph
 from antiphon.build import demo_backend
 from antiphon.testing.agents import AgentHarness
 from antiphon.types import Response
@@ -105,6 +106,89 @@ async def test_a_crash_repeats_at_most_what_was_running(seed: int) -> None:
     assert found.executions["call:call_pay/pay/0"] == 1, "at most once"
     assert found.executions["call:call_lookup/lookup/0"] == 2, "at least once"
     assert all("outcome is unknown" in one for one in found.interrupted)
+
+
+def answering(emit: Any = "text") -> "StateGraph[Any]":
+    """A model of this server that calls both tools, and then repeats their results."""
+    tools = [durable_tool(lookup), durable_tool(pay, once=True)]
+    model = chat_model("demo", emit=emit).bind_tools(tools)
+
+    async def answer(state: State) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    graph = StateGraph(State)
+    graph.add_node("answer", answer)
+    graph.add_node("tools", ToolNode(tools))
+    graph.add_edge(START, "answer")
+    graph.add_conditional_edges("answer", tools_condition)
+    graph.add_edge("tools", "answer")
+    return graph
+
+
+CALLS = 'call lookup {"order": "1"}\ncall pay {"order": "1"}'
+
+
+async def test_the_messages_of_a_chat_model_are_sent_as_they_are_generated() -> None:
+    """Each text is in one item, whose deltas come before the step of the graph has ended."""
+    agents = [langgraph(answering(emit), name=emit) for emit in ("text", "nothing")]
+    texts, deltas = [], []
+    async with serve(demo_backend(), agents=agents) as server:
+
+        async def names() -> Any:
+            return server.parts.jobs.agents.names
+
+        await eventually(names, lambda found: "text" in found)
+        for model in ("text", "nothing"):
+            stream = await server.sdk.responses.create(model=model, input=CALLS, stream=True)
+            events = [event async for event in stream]
+            last: Any = events[-1]
+            texts.append(outline(last.response))
+            deltas.append(sum(event.type == "response.output_text.delta" for event in events))
+            chained = await server.sdk.responses.create(
+                model=model, input="Again", previous_response_id=last.response.id
+            )
+            assert [one.type for one in chained.output] == ["message"]
+
+    assert texts[0] == texts[1]
+    assert [one.split(" -> ")[0] for one in texts[0][:2]] == ["lookup", "pay"]
+    assert len(texts[0]) == 3
+    assert deltas[0] > deltas[1] == 1, "as they are generated, and at once"
+
+
+@pytest.mark.parametrize("emit", ["text", "nothing"])
+async def test_the_messages_of_a_chat_model_are_sent_once_after_a_crash(emit: str) -> None:
+    tested = AgentHarness(langgraph(answering(emit), name="tested"))
+    found = await asyncio.to_thread(tested.kill_everywhere, CALLS)
+
+    assert found.differing == []
+    assert found.writes >= 5
+    pays = [count for key, count in found.executions.items() if "/pay/" in key]
+    assert set(pays) == {1}, "at most once"
+
+
+async def test_a_chat_model_returns_structured_output() -> None:
+    class Verdict(BaseModel):
+        is_valid: bool
+
+    async def judge(state: State) -> dict[str, Any]:
+        model = chat_model("demo", emit="nothing").with_structured_output(Verdict)
+        found = await model.ainvoke(state["messages"])
+        return {"messages": [AIMessage(type(found).__name__)]}
+
+    graph = StateGraph(State)
+    graph.add_node("judge", judge)
+    graph.add_edge(START, "judge")
+    graph.add_edge("judge", END)
+    tested = AgentHarness(langgraph(graph, name="tested"))
+
+    assert outline(await asyncio.to_thread(tested.run, "Is it?")) == ["Verdict"]
+
+
+async def test_a_chat_model_is_refused_where_nothing_is_durable() -> None:
+    with pytest.raises(RuntimeError, match="only while"):
+        await chat_model("demo").ainvoke("Hello")
+    with pytest.raises(NotImplementedError, match="ainvoke"):
+        chat_model("demo").invoke("Hello")
 
 
 @pytest.mark.parametrize(("answer", "expected"), [(True, "Published"), (False, "Not published.")])

@@ -4,14 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from antiphon.agents.context import AgentContext
+from antiphon.agents.emitted_items import Emit
 from antiphon.agents.registration import Agent, agent
 from antiphon.extras import require
 from antiphon.protocol.response import Response
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.tools import BaseTool
 
-__all__ = ["call", "durable_tool", "langgraph"]
+__all__ = ["call", "chat_model", "durable_tool", "langgraph"]
 
 
 def langgraph(
@@ -72,12 +74,25 @@ async def call(model: str, input: str | Sequence[Any], **parameters: Any) -> Res
 
     Raises `RuntimeError` outside a response.
     """
-    from antiphon.agents.langgraph.tools import current, task  # noqa: PLC0415 - an extra
+    from antiphon.agents.langgraph.tools import call_in_node  # noqa: PLC0415 - an extra
 
-    ctx = current.get(None)
-    if ctx is None:
-        raise RuntimeError(
-            "call() works only while a graph computes a response: call it in a node."
-        )
-    async with ctx.scope(f"task:{task()}"):
-        return await ctx.call(model, input, **parameters)
+    return await call_in_node(model, input, parameters)
+
+
+def chat_model(model: str, *, emit: Emit = "text", **parameters: Any) -> "BaseChatModel":
+    """Return a model of this server as a chat model of LangChain, for the nodes of a graph.
+
+    Each call is a step: a node that runs again after a crash gets the answer of a call that had
+    ended. Its messages are sent to the client as they are generated, and not again with the step of
+    the graph; with `emit="items"` so are its reasoning and the calls of hosted tools, and with
+    `emit="nothing"` the client gets the messages that a node adds to the state, after its step.
+    `parameters` are those of `AgentContext.call`, and `bind_tools` adds functions. Call it with
+    `ainvoke`; its input has texts, calls of tools and their results.
+
+    Raises `ConfigError` if LangGraph is not installed. A call outside a response raises
+    `RuntimeError`, and one with other content `AgentError` (`unsupported_value`).
+    """
+    require("langgraph", "antiphon.agents.langgraph")
+    from antiphon.agents.langgraph.chat_model import ServerModel  # noqa: PLC0415 - an extra
+
+    return ServerModel(model=model, emit=emit, parameters=parameters)

@@ -14,6 +14,7 @@ from antiphon.agents.approvals import Approval
 from antiphon.agents.context import AgentContext
 from antiphon.agents.frameworks.items import as_dictionaries, text_of_content
 from antiphon.agents.frameworks.tool_calls import EmittedCalls, ToolCall, text_of
+from antiphon.agents.langgraph.chat_model import is_sent
 from antiphon.agents.langgraph.saver import CONFIG, JournalSaver
 from antiphon.agents.langgraph.tools import current
 from antiphon.agents.records import Record
@@ -107,7 +108,7 @@ class GraphRun:
             self._seen.add(str(message.id))
             if isinstance(message, AIMessage):
                 self._calls |= {str(one["id"]): one for one in message.tool_calls}
-                if message.text:
+                if message.text and not is_sent(message):
                     async with self._ctx.message(key=f"message:{message.id}") as text:
                         await text.write(str(message.text))
             elif isinstance(message, ToolMessage) and message.tool_call_id in self._calls:

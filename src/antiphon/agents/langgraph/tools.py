@@ -1,6 +1,6 @@
 """Tools of LangChain with each call in a step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,6 +12,7 @@ from langgraph.config import get_config
 from antiphon.agents.context import AgentContext
 from antiphon.agents.errors import StepInterrupted
 from antiphon.agents.frameworks.checks import check_once
+from antiphon.protocol.response import Response
 from antiphon.runs.tool_calls import INTERRUPTED
 
 current: ContextVar[AgentContext] = ContextVar("graph_context")
@@ -66,6 +67,23 @@ class _DurableTool(BaseTool):
                     return INTERRUPTED
                 return ToolMessage(INTERRUPTED, name=self.name, tool_call_id=input["id"])
         return ToolMessage(**found["message"]) if "message" in found else found["value"]
+
+
+async def call_in_node(
+    model: str, input: str | Sequence[Any], parameters: Mapping[str, Any]
+) -> Response:
+    """Call a model of this server, in the scope of the running task.
+
+    Raises `RuntimeError` outside a response.
+    """
+    ctx = current.get(None)
+    if ctx is None:
+        raise RuntimeError(
+            "A model of this server works only while a graph computes a response: call it in a "
+            "node."
+        )
+    async with ctx.scope(f"task:{task()}"):
+        return await ctx.call(model, input, **parameters)
 
 
 def task() -> str:
