@@ -57,12 +57,13 @@ async def tested(ctx):
             return await ctx.step("beside", effect, name)
     await asyncio.gather(beside("left"), beside("right"))
     await ctx.call("demo", "Say it", emit="text")
-    await ctx.save({"turns": 1})
+    turn = (ctx.state or 0) + 1
+    await ctx.save(turn)
     try:
         await ctx.step("mail", effect, "mail", once=True)
     except StepInterrupted:
         pass
-    return paid
+    return f"{paid} in turn {turn}."
 
 fork_workers()
 """
@@ -211,18 +212,25 @@ class Killing:
     workers: Workers
     receiver: Receiver
 
-    async def kill_everywhere(self, input: str, moment: str, **most: int) -> int:
+    async def kill_everywhere(
+        self, input: str, moment: str, *, chains: bool = False, **most: int
+    ) -> int:
         """Kill a worker at each write of a run; return how many died.
 
-        `most` is how often each effect of a run may take place.
+        `most` is how often each effect of a run may take place. With `chains`, each run has the
+        state of the one before, and says its turn.
         """
         plan, deaths = self.folder / "kill", 0
         expected, _ = await self._run(input)
+        response = expected
+        chain: dict[str, Any] = {}
         assert (expected.status, self._effects()) == ("completed", dict.fromkeys(most, 1))
         while True:
             plan.write_text(f"{deaths + 1} {moment}")
-            response, seen = await self._run(input)
-            self._hold(expected, response, seen)
+            if chains:
+                chain = {"previous_response_id": response.id}
+            response, seen = await self._run(input, **chain)
+            self._hold(expected, response, seen, deaths + 2 if chains else 1)
             # A death during the delivery would delay that by a minute.
             await hold_webhook(self.receiver, response)
             found = self._effects()
@@ -231,7 +239,7 @@ class Killing:
                 return deaths
             deaths += 1
 
-    async def _run(self, input: str) -> tuple[Any, list[Any]]:
+    async def _run(self, input: str, **chain: Any) -> tuple[Any, list[Any]]:
         """Return a response, and the events that a reader saw of it."""
         create, plan = self.client.responses.create, self.folder / "kill"
         is_planned = plan.exists()
@@ -240,7 +248,7 @@ class Killing:
             return is_planned and not plan.exists()
 
         seen: list[Any] = []
-        stream = await create(model="tested", input=input, background=True, stream=True)
+        stream = await create(model="tested", input=input, background=True, stream=True, **chain)
         reading = asyncio.create_task(read_to_its_end(stream, seen))
         await until(lambda: reading.done() or has_died())
         if has_died():
@@ -264,16 +272,17 @@ class Killing:
         file.unlink()
         return found
 
-    def _hold(self, expected: Any, response: Any, seen: list[Any]) -> None:
-        """The output is that of a run that was not killed, except what became unknown, and the
-        reader saw it once.
+    def _hold(self, expected: Any, response: Any, seen: list[Any], turn: int) -> None:
+        """The output is that of a run that was not killed, except its turn and what became unknown,
+        and the reader saw it once.
         """
         hold_stream(seen, response)
         assert response.status == "completed"
         assert [one.type for one in response.output] == [one.type for one in expected.output]
         texts = [content_of(item.to_dict()) for item in response.output]
         for text, whole in zip(texts, map(content_of, expected.to_dict()["output"]), strict=True):
-            assert text == whole or "unknown" in text
+            turned = whole.replace("in turn 1.", f"in turn {turn}.")
+            assert text == turned or "unknown" in text
         assert texts_of(seen) == texts
 
 
@@ -304,7 +313,7 @@ async def test_a_worker_that_dies_at_any_write_costs_no_effect_and_no_text(
 ) -> None:
     async with killing(tmp_path, store_url, PLAIN) as one:
         writes = await one.kill_everywhere(
-            f"round {turn}", moment, look=2, left=2, right=2, pay=1, mail=1
+            f"round {turn}", moment, chains=True, look=2, left=2, right=2, pay=1, mail=1
         )
 
     assert writes >= 9
