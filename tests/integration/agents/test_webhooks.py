@@ -75,6 +75,7 @@ async def test_each_end_of_a_background_response_is_sent_once(store_url: str) ->
         codes = [one.error.code for one in failed if one.error is not None]
         assert codes == ["agent_error", "no_such_order", "agent_timeout"]
         assert len(receiver.received) == 4
+        assert [one.status for one in failed[0].output] == ["completed"], "closed items stay"  # type: ignore[union-attr]
         assert not any(b"secret" in body for _, body in receiver.received)
 
 
