@@ -33,6 +33,7 @@ describe("the time of the figures", () => {
     const line = withTime("status:failed", 1_800_000_000, 1_800_000_600);
     expect(line).toBe("status:failed since:2027-01-15T09:00:00+01:00 until:2027-01-15T09:10:00+01:00");
     expect(windowOf(line, 2_000_000_000)).toMatchObject({ since: 1_800_000_000, until: 1_800_000_600 });
+    expect(withTime(line, 1_800_000_000, undefined)).toBe("status:failed since:2027-01-15T09:00:00+01:00");
   });
 });
 

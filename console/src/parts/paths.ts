@@ -2,10 +2,15 @@
 
 import { query } from "./router.tsx";
 
+/** Return the path of the list of responses, with the filters of the address that is shown. */
+export function listPath(): string {
+  const q = query.value.get("q");
+  return q ? `?${new URLSearchParams({ q })}` : "";
+}
+
 /** Return the path of a response, with the filters of the list that is shown: the next one is found by them. */
 export function responsePath(id: string): string {
-  const q = query.value.get("q");
-  return `r/${id}${q ? `?${new URLSearchParams({ q })}` : ""}`;
+  return `r/${id}${listPath()}`;
 }
 
 /** Return the path of the page that compares two responses; of an empty ID the page asks. */

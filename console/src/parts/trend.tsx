@@ -85,7 +85,7 @@ export function Trends({ trends, times, from, to }: Props) {
                 <path class="trend-step" d={`M${(at * WIDTH) / Math.max(1, times.length - 1)} 0V${HEIGHT}`} />
               )}
             </svg>
-            <small class="trend-most">{most === undefined ? "no values" : trend.shown(most)}</small>
+            <small class="trend-most">{most === undefined ? "no values" : `max ${trend.shown(most)}`}</small>
           </figure>
         );
       })}

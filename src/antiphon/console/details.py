@@ -48,7 +48,10 @@ def details(
         "timeline": {"started_ms": started, "spans": spans, "items": items},
         "notes": [
             {"code": code, "text": text}
-            for code, text in _notes(facts, spans, adjusted, undelivered)
+            for code, text in (
+                *_waits(family, spans),
+                *_notes(facts, spans, adjusted, undelivered),
+            )
         ],
         "parents": [summary(one, names) for one in family.parents],
         "children": [summary(one, names) for one in family.children],
@@ -102,6 +105,31 @@ def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span], list[str]]:
         if kind == "item"
     ]
     return began, spans, items, adjusted
+
+
+def _waits(family: FactsFamily, spans: list[Span]) -> list[tuple[str, str]]:
+    """Return a note on what a response waits for that has not ended."""
+    facts = family.facts
+    if facts.ended is not None:
+        return []
+    if family.runs_here:
+        return [("waits", _waits_for([span for span in spans if span["end_us"] is None]))]
+    what = "worker" if facts.flags & AGENT else "server process"
+    if facts.status == "queued":
+        return [("waits", f"It waits for a {what} with a free slot.")]
+    return [("waits", f"Another {what} runs it. Its calls appear here when it has ended.")]
+
+
+def _waits_for(running: list[Span]) -> str:
+    """Return what a response waits for, by its calls that have not ended."""
+    if not running:
+        return "No backend and no tool is called at this moment."
+    span = running[-1]
+    if span["kind"] == "tool":
+        return f"It waits for the tool '{span['name']}'."
+    if span["first_us"] is None:
+        return f"It waits for backend '{span['name']}', which has not sent anything yet."
+    return f"Backend '{span['name']}' is sending the output."
 
 
 def _notes(

@@ -8,6 +8,7 @@ from functools import partial
 from typing import ParamSpec
 
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from antiphon.console.backend_requests import stored_calls
 from antiphon.console.changes import Batch, Changes, Names, newest
@@ -279,12 +280,26 @@ class ConsoleReader:
 
     async def _family(self, tenant: str | None, response_id: str) -> FactsFamily:
         family = await self._store.read(facts_detail.family, tenant, response_id)
-        if family is not None:
+        if family is not None and family.facts.ended is not None:
             return family
-        for run in self._runs(tenant):
-            if run.response.id == response_id and (facts := run.facts_so_far()) is not None:
-                return FactsFamily(facts)
-        raise not_found("Response", response_id)
+        live = self._live(tenant, response_id)
+        if live is None:
+            if family is None:
+                raise not_found("Response", response_id)
+            return family
+        if family is None:
+            return FactsFamily(live, runs_here=True)
+        stored = family.facts  # of a background response, from when it was queued
+        waited = None if live.queued is None else live.queued + live.began - stored.began
+        facts = replace(live, began=stored.began, queued=waited, attempts=stored.attempts)
+        return replace(family, facts=facts, runs_here=True)
+
+    def _live(self, tenant: str | None, response_id: str) -> Facts | None:
+        """Return the current facts of a response that this process runs."""
+        for run in self._all_runs:
+            if isinstance(run, Run) and run.response.id == response_id and run.origin is not None:
+                return run.facts_so_far() if tenant in (None, run.origin.tenant) else None
+        return None
 
     async def _undelivered(self, facts: Facts) -> list[Delivery]:
         """Return the waiting or failed webhook deliveries about a response's end; successful ones

@@ -410,8 +410,8 @@ class Run(StepLoop):
             self._has_facts = True
 
     def facts_so_far(self) -> Facts | None:
-        """Return its current facts, if a client waits for it and facts are stored."""
-        if self.origin is None or self.record.is_background:
+        """Return its current facts, if facts of it are stored."""
+        if self.origin is None:
             return None
         writer = self._writer
         now = self._parts.now()

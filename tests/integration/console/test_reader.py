@@ -20,7 +20,7 @@ from antiphon.protocol.json_pieces import encode_large
 from antiphon.recording.facts import MOST_SENT
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import webhooks
-from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.facts import BACKGROUND, STORED, Facts
 from antiphon.storage.records.tenants import WebhookEndpoint
 from antiphon.tools.base import ToolListing
 from antiphon.tools.registry import Toolset
@@ -118,7 +118,47 @@ async def test_a_background_response_has_details_before_its_first_call_ends(
     )
     queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
     found = await reader(stateful).details(None, queued.id)
-    assert (found["timeline"]["spans"], found["notes"], found["has_body"]) == ([], [], True)
+    assert found["has_body"]
+    sending = await eventually(
+        partial(reader(stateful).details, None, queued.id),
+        lambda one: "sending" in one["notes"][0]["text"],
+    )
+    assert [note["code"] for note in sending["notes"]] == ["waits"]
+    (span,) = sending["timeline"]["spans"]
+    assert (span["kind"], span["end_us"]) == ("call", None)
+    assert sending["summary"]["backend"] == span["name"]
+    assert sending["summary"]["queue_ms"] is not None
+
+
+async def test_details_name_the_backend_that_a_hanging_background_response_waits_for(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    go = asyncio.Event()
+    backend.script = lambda _: Answer([], wait=go, rest=[text("Hello")])
+    queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
+    found = await eventually(
+        partial(reader(stateful).details, None, queued.id),
+        lambda one: "waits for backend" in one["notes"][0]["text"],
+    )
+    (span,) = found["timeline"]["spans"]
+    assert f"'{span['name']}'" in found["notes"][0]["text"]
+    assert found["summary"]["duration_ms"] is None
+    with pytest.raises(ClientError):
+        await reader(stateful).details("other", queued.id)
+    go.set()
+    ended = await eventually(
+        partial(reader(stateful).details, None, queued.id),
+        lambda one: one["summary"]["status"] == "completed",
+    )
+    assert ended["notes"] == []
+
+
+async def test_details_state_that_another_process_runs_a_response(stateful: RunningServer) -> None:
+    for status, words in (("queued", "with a free slot"), ("in_progress", "Another server")):
+        facts = new_facts(status=status, ended=None, flags=BACKGROUND | STORED)
+        await stateful.parts.store.write(stored_facts.put_new, [facts])
+        (note,) = (await reader(stateful).details(None, facts.id))["notes"]
+        assert note["code"] == "waits" and words in note["text"]
 
 
 async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: RunningServer) -> None:

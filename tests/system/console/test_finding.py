@@ -20,7 +20,7 @@ from tests.system.console.conftest import Console
 pytestmark = [needs_browser, pytest.mark.timeout(120), pytest.mark.rotating]
 
 FIELD = "[aria-label=Filter]"
-LINE = "new URLSearchParams(location.search).get('q') ?? ''"
+LINE = "(new URLSearchParams(location.search).get('q') ?? '')"
 OPTIONS = "[...document.querySelectorAll('[role=option]')].map(each => each.innerText)"
 ACTIVE = (
     f"document.getElementById(document.querySelector({FIELD!r}).ariaActiveDescendantElement?.id)"

@@ -19,7 +19,7 @@ from tests.system.console.conftest import Console
 pytestmark = [needs_browser, pytest.mark.timeout(120), pytest.mark.rotating]
 
 FIELD = "[aria-label=Filter]"
-LINE = "new URLSearchParams(location.search).get('q') ?? ''"
+LINE = "(new URLSearchParams(location.search).get('q') ?? '')"
 DURATIONS = (
     "[...document.querySelectorAll('td.column-duration')].map(each => each.innerText.trim())"
 )

@@ -20,7 +20,7 @@ pytestmark = [needs_browser, pytest.mark.timeout(120)]
 ROWS = "document.querySelectorAll('.list tbody tr').length"
 RESPONSES = "document.querySelector('.figures dd').firstChild?.data"
 HISTOGRAM = "document.querySelector('[role=slider]')"
-LINE = "new URLSearchParams(location.search).get('q') ?? ''"
+LINE = "(new URLSearchParams(location.search).get('q') ?? '')"
 CLOCK_OFF = """
 (() => {
   const Real = Date;

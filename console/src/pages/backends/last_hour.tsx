@@ -28,7 +28,8 @@ export function LastHour({ name }: { name: string }) {
     <div class="last-hour">
       <h3>Last hour</h3>
       <p class="small muted">
-        Responses that began in this hour and ended here: <b>{count(responses)}</b>
+        Responses that began in this hour and ended here: <b>{count(responses)}</b>. A failed call that another backend
+        made good is not counted.
       </p>
       {responses > 0 && (
         <Trends

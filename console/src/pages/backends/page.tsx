@@ -105,6 +105,14 @@ function BackendCard({ backend, profiles, onChecked }: CardProps) {
               {count(backend.waiting)} <small>of {count(backend.queue)}</small>
             </dd>
           </div>
+          {(backend.asked ?? 0) > 0 && (
+            <div>
+              <dt>Calls since the start</dt>
+              <dd>
+                {count(backend.asked ?? 0)} <small>{count(backend.failed ?? 0)} failed</small>
+              </dd>
+            </div>
+          )}
           {(backend.prompt_bytes ?? 0) > 0 && (
             <div>
               <dt>Prompt reused</dt>

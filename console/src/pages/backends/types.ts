@@ -16,6 +16,9 @@ export interface Backend {
   loaded: string[] | null;
   checked_ago: number | null;
   next_check: number | null;
+  /** Calls since the server started, also those that another backend then answered. */
+  asked?: number;
+  failed?: number;
   oldest_wait?: number;
   ejections?: number;
   prompt_bytes?: number;

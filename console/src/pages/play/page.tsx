@@ -1,7 +1,7 @@
 /** The playground: settings, conversation, and the code that is exactly what is sent. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { request } from "../../api/client.ts";
+import { ApiError, request } from "../../api/client.ts";
 import { inputItems, requestBody, responseBody } from "../../api/responses.ts";
 import type { Json, List, Model } from "../../api/types.ts";
 import { copy } from "../../parts/copy.ts";
@@ -41,7 +41,8 @@ export function PlaygroundPage() {
   const models = useLoad((signal) => request<List<Model>>("/v1/models", { signal }), []);
   const origin = useOrigin(bench, isRun);
   useModels(bench, models.data?.data);
-  const from = query.value.get("from") ?? "";
+  const isUnknown = origin.error instanceof ApiError && origin.error.status === 404;
+  const from = (!isUnknown && query.value.get("from")) || "";
   const lanes = bench.lanes.value;
   const format = useMemo(() => formatOf(bench.settings.value), [bench.settings.value]);
   const toggle = (name: "shows-code" | "shows-settings") => () => {
@@ -89,7 +90,12 @@ export function PlaygroundPage() {
         <SettingsPanel settings={bench.settings} models={models.data?.data ?? []} />
         <div class="stage">
           {models.error !== undefined && <ErrorNotice error={models.error} onRetry={models.reload} />}
-          {origin.error !== undefined && <ErrorNotice error={origin.error} onRetry={origin.retry} />}
+          {origin.error !== undefined && (
+            <ErrorNotice
+              error={origin.error}
+              {...(isUnknown ? { next: "Nothing was filled in." } : { onRetry: origin.retry })}
+            />
+          )}
           <CompareLink lanes={lanes} />
           <div class="lanes">
             {lanes.map((lane, at) => (

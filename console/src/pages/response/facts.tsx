@@ -123,13 +123,13 @@ function modesOf(summary: Summary): string {
 }
 
 function answeredBy({ cached, backend, model, served_model }: Summary): string {
-  const where = cached ? "from the cache" : backend ? `on ${backend}` : "no backend yet";
+  const where = cached ? "from the cache" : backend ? `on ${backend}` : "no backend";
   return served_model && served_model !== model ? `${where}, requested as ${model}` : where;
 }
 
-/** Whether the tokens are known: a backend that fails may report none. */
+/** Whether the tokens are known: a backend reports them at the end, and one that fails may report none. */
 function hasUsage({ status, usage }: Summary): boolean {
-  return status !== "failed" || usage.input_tokens + usage.output_tokens > 0;
+  return status === "completed" || usage.input_tokens + usage.output_tokens > 0;
 }
 
 function speedOf(summary: Summary, ms: number): string {

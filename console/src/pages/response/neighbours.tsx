@@ -4,7 +4,7 @@ import type { List, Summary } from "../../api/types.ts";
 import { withFilter } from "../../parts/filter_line.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
-import { responsePath } from "../../parts/paths.ts";
+import { listPath, responsePath } from "../../parts/paths.ts";
 import { navigate, query } from "../../parts/router.tsx";
 
 /** Buttons for the newer and the older response; they are looked up when pressed. */
@@ -24,7 +24,11 @@ export function Neighbours({ id, onError }: { id: string; onError: (error: unkno
   useShortcuts([
     { keys: "k", does: "Newer response", run: newer },
     { keys: "j", does: "Older response", run: older },
-    { keys: "Escape", does: "Back to the list", run: () => (history.state?.inside ? history.back() : navigate("")) },
+    {
+      keys: "Escape",
+      does: "Back to the list",
+      run: () => (history.state?.inside ? history.back() : navigate(listPath())),
+    },
   ]);
   return (
     <>

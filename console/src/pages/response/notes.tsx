@@ -9,6 +9,7 @@ const TONES: Record<string, string> = {
   retry: "warn",
   webhook_failed: "bad",
   webhook_pending: "warn",
+  waits: "warn",
   ignored_tool: "warn",
   truncated: "warn",
 };

@@ -16,6 +16,7 @@ import { StretchView, useStretch } from "../../parts/items/stretch.tsx";
 import { useShortcuts } from "../../parts/keys.ts";
 import { type Loaded, useLoad } from "../../parts/load.ts";
 import { Loading } from "../../parts/loading.tsx";
+import { listPath } from "../../parts/paths.ts";
 import { Link, navigate } from "../../parts/router.tsx";
 import { isRunning, StatusIcon } from "../../parts/status.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -51,7 +52,7 @@ function OneResponse({ id }: { id: string }) {
     <>
       <header class="top response-top">
         <h1 class="crumb">
-          <Link to="">Responses</Link>
+          <Link to={listPath()}>Responses</Link>
           <span aria-hidden="true">/</span>
           {data && <StatusIcon status={data.summary.status} />}
           <span class="response-id" title={id}>

@@ -68,7 +68,7 @@ export function TimeMenu({ line, window, onChange }: Props) {
       </Menu>
       {isChoosing.value && (
         <TimeDialog
-          window={window}
+          window={filterValue(line, "until") ? window : { ...window, until: undefined }}
           onChoose={(since, until) => onChange(withTime(line, since, until))}
           onClose={() => {
             isChoosing.value = false;

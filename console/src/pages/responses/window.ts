@@ -52,9 +52,10 @@ export function windowOf(line: string, now: number): Window {
   return { since, until, step: stepOf(until - since) };
 }
 
-/** Return the line with the time from `since` to `until`, in seconds. */
-export function withTime(line: string, since: number, until: number): string {
-  return withFilter(withFilter(line, "since", withOffset(since * 1000)), "until", withOffset(until * 1000));
+/** Return the line with the time from `since` to `until`, in seconds, or without an end. */
+export function withTime(line: string, since: number, until: number | undefined): string {
+  const end = until === undefined ? "" : withOffset(until * 1000);
+  return withFilter(withFilter(line, "since", withOffset(since * 1000)), "until", end);
 }
 
 /** Return the line with a range of `RANGES` that moves on with the time, or without any time. */

@@ -34,8 +34,10 @@ export function TimeMenu({ view: { days, period } }: { view: View }) {
       </Menu>
       {isChoosing.value && (
         <TimeDialog
-          window={{ since: period.since, until: Math.min(period.until, Math.ceil(serverNow() / 60_000) * 60) }}
-          onChoose={(from, to) => choose({ days: "", since: withOffset(from * 1000), until: withOffset(to * 1000) })}
+          window={{ since: period.since, until: period.until * 1000 < serverNow() ? period.until : undefined }}
+          onChoose={(from, to) =>
+            choose({ days: "", since: withOffset(from * 1000), until: to === undefined ? "" : withOffset(to * 1000) })
+          }
           onClose={() => {
             isChoosing.value = false;
           }}

@@ -194,3 +194,5 @@ class FactsFamily(Struct, frozen=True, gc=False):
     parents: Sequence[Facts] = ()
     children: Sequence[Facts] = ()
     siblings: Sequence[Facts] = ()
+    runs_here: bool = False
+    """Whether this process runs it, and its facts have its calls until now."""
