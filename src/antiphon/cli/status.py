@@ -64,6 +64,11 @@ DISK_FULL = (
     "changes of keys, and `antiphon purge` still work. Free space, or enlarge the disk."
 )
 
+LOST = (
+    "Another database server took over and lacked what was stored just before: responses that were "
+    "acknowledged are lost. Only synchronous replication prevents this."
+)
+
 COLORS = {"up": "green", "out": "red", "resting": "yellow", "mixed": "yellow"}
 
 ALLOW = (
@@ -193,8 +198,11 @@ def view_of(address: str, status: Status) -> Group:
 
 
 def _upkeep(status: Status) -> list[str]:
-    """Return the reasons why the server deletes no expired data, or stores nothing."""
+    """Return the reasons why the server deletes no expired data or stores nothing, and what the
+    store has lost.
+    """
     lines = [DISK_FULL] if status.disk_full else []
+    lines += [LOST] if status.older_failovers else []
     lines += (
         [f"{differs(status.clock_skew)} Nothing is deleted."]
         if abs(status.clock_skew) > MOST_SKEW

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from antiphon.errors import log
+from antiphon.jobs.failovers import FailoverWatch
 from antiphon.periodic import Periodic
 from antiphon.status.upkeep import Upkeep
 from antiphon.storage.operations import expiry, files
@@ -66,12 +67,16 @@ class Cleaner(Periodic):
         self._store = store
         self._fraction = fraction
         self._upkeep = upkeep
+        self._failovers = FailoverWatch(store, upkeep)
         self._retention = retention
         self._purged: float | None = None
         self._delete_blobs = delete_blobs
 
     async def poll_once(self) -> None:
-        """Check the disk and the clock once, and purge if a purge is due. Raises `StoreError`."""
+        """Check the disk, the database and the clock once, and purge if a purge is due. Raises
+        `StoreError`.
+        """
+        await self._failovers.check()
         self._upkeep.is_disk_full = not await self._store.has_room()
         skew = await self._store.clock_skew()
         if skew is None:

@@ -51,6 +51,7 @@ class ProcessStatus:
             self._upkeep.clock_skew,
             self._upkeep.purge_held,
             disk_full=self._upkeep.is_disk_full,
+            older_failovers=self._upkeep.older_failovers,
             code=self.code(),
         )
 

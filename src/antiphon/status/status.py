@@ -126,6 +126,8 @@ class Status(Struct, kw_only=True):
     """Stored responses that have expired, if they are too many for one purge."""
     disk_full: bool = False
     """Whether the disk of the store has no room for what requests store."""
+    older_failovers: int = 0
+    """Times that another database server took over and lacked what one of them had seen."""
     storage: StorageStatus | None = None
     """None if the store did not answer."""
     code: CodeStatus | None = None
@@ -142,6 +144,7 @@ def status_of(
     purge_held: int = 0,
     *,
     disk_full: bool = False,
+    older_failovers: int = 0,
     code: CodeStatus | None = None,
 ) -> Status:
     """Return the state of this process's backends, of its shared resources by name, and of its
@@ -155,6 +158,7 @@ def status_of(
         clock_skew=clock_skew,
         purge_held=purge_held,
         disk_full=disk_full,
+        older_failovers=older_failovers,
         code=code,
     )
 
@@ -176,6 +180,7 @@ def together(statuses: Sequence[Status]) -> Status:
         clock_skew=max((status.clock_skew for status in statuses), key=abs),
         purge_held=max(status.purge_held for status in statuses),
         disk_full=any(status.disk_full for status in statuses),
+        older_failovers=max(status.older_failovers for status in statuses),
         code=code_together([status.code for status in statuses]),
     )
 

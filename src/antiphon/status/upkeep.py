@@ -1,4 +1,4 @@
-"""What the deletion of expired data reports to the status and the metrics."""
+"""What the upkeep of the store reports to the status and the metrics."""
 
 from dataclasses import dataclass
 
@@ -13,3 +13,7 @@ class Upkeep:
     """Stored responses that have expired, if they are too many for one purge."""
     is_disk_full: bool = False
     """Whether the disk of the store has no room."""
+    complete_failovers: int = 0
+    """Times that another database server took over with all that this process had seen."""
+    older_failovers: int = 0
+    """Times that one took over that lacked a part of it."""

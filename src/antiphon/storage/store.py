@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -41,6 +41,15 @@ class Durations(Struct):
     """How many took how long, by `SECONDS`; the last number is of those above all bounds."""
     total: float = 0.0
     """Their seconds in sum."""
+
+
+class StorePosition(NamedTuple):
+    """How far the log of a database is, in which a commit is an entry."""
+
+    timeline: int
+    """A standby that takes over begins another one."""
+    place: int
+    """In bytes."""
 
 
 class HeartbeatConnection(Protocol):
@@ -181,6 +190,10 @@ class Store(ABC):
         while the clocks differ or the difference is unknown.
         """
         return await self._observed("clock_skew", "read", self._measure_skew)
+
+    async def position(self) -> StorePosition | None:
+        """Return how far the log of the database is, or None if it does not tell."""
+        return None
 
     async def check_writable(self) -> None:
         """Raise `StoreError` unless a write succeeds now and is durable.

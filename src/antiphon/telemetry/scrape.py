@@ -51,7 +51,7 @@ class Scrape:
     def here(self, worker: str) -> list[Family]:
         """Return the metrics of this process, labelled with its name."""
         read = known(self._models, lambda: len(self._runs), self._shared.usage)
-        known_here = [*read, *code_metrics(self._code), *_upkeep_metrics(self._upkeep)]
+        known_here = [*read, *code_metrics(self._code), *upkeep_metrics(self._upkeep)]
         counted = [*self._measures.all(), *store_metrics(self._store)]
         return families([*counted, *known_here, *process_metrics()], worker=worker)
 
@@ -96,11 +96,23 @@ class Scrape:
         )
 
 
-def _upkeep_metrics(upkeep: Upkeep) -> list[ObservedNumbers]:
+def upkeep_metrics(upkeep: Upkeep) -> list[ObservedNumbers]:
+    """Return what the upkeep of the store reports."""
     ahead = "Seconds by which a process's clock is ahead of the store's."
     retained = "Stored responses that have expired, if they are too many for one purge."
     full = "Whether the disk of the store has no room: 1 or 0."
+    failovers = "Times that another database server took over, by whether its log was complete."
     return [
+        ObservedNumbers(
+            "antiphon_store_failovers",
+            failovers,
+            "log",
+            poll_once=lambda: {
+                ("complete",): upkeep.complete_failovers,
+                ("older",): upkeep.older_failovers,
+            },
+            kind="counter",
+        ),
         ObservedNumbers(
             "antiphon_disk_full", full, poll_once=lambda: {(): float(upkeep.is_disk_full)}
         ),

@@ -35,6 +35,7 @@ ALLOWED = {
     "backends.clock_skew": "the console does not show it",
     "backends.purge_held": "the console does not show it",
     "backends.disk_full": "the console does not show it",
+    "backends.older_failovers": "the console does not show it",
     "backends.shared": "the console does not show it",
     "backends.storage": "the console does not show it",
     "usage.storage": "the console does not show it",

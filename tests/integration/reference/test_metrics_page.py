@@ -9,11 +9,13 @@ from pathlib import Path
 
 import yaml
 
+from antiphon.status.upkeep import Upkeep
 from antiphon.telemetry.agents import agent_metrics
 from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Metric
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
+from antiphon.telemetry.scrape import upkeep_metrics
 from antiphon.telemetry.store_metrics import store_metrics
 from tests.support.cases import each
 from tests.support.pages import table
@@ -60,7 +62,15 @@ def counted() -> list[Metric]:
     of_store = store_metrics(parts.store)
     of_agents = agent_metrics(None)
     code = code_metrics(lambda: None)
-    return [*Measures().all(), *of_store, *read, *of_agents, *code, *process_metrics()]
+    return [
+        *Measures().all(),
+        *of_store,
+        *read,
+        *upkeep_metrics(Upkeep()),
+        *of_agents,
+        *code,
+        *process_metrics(),
+    ]
 
 
 def labels_of(query: str) -> set[str]:

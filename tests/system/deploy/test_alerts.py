@@ -68,6 +68,7 @@ FIRING: dict[str, dict[str, str]] = {
     "AntiphonBackgroundOverdue": {"antiphon_background_overdue": "1x200"},
     "AntiphonWebhooksWaiting": {"antiphon_webhooks_waiting": "101x200"},
     "AntiphonClockSkew": {"antiphon_clock_skew_seconds": "-31x200"},
+    "AntiphonStoreOlder": {'antiphon_store_failovers_total{log="older"}': "0x185 1x200"},
     "AntiphonPurgeHeld": {"antiphon_purge_held": "5x200"},
     "AntiphonFilesNearlyUsed": {"process_open_fds": "81x200", "process_max_fds": "100x200"},
     "AntiphonRestarts": {"process_start_time_seconds": "0+60x200"},

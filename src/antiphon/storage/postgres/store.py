@@ -39,7 +39,7 @@ from antiphon.storage.postgres.link import (
 from antiphon.storage.postgres.performing import Attempt, performing, use
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.store import HeartbeatConnection, Store
+from antiphon.storage.store import HeartbeatConnection, Store, StorePosition
 
 PARTS_AT_ONCE = 16
 """Parts of a blob that one step deletes, so that other writes can run between the steps."""
@@ -67,6 +67,18 @@ the result.
 """
 
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
+
+_POSITION = """
+SELECT ('x' || left(pg_walfile_name(place), 8))::bit(32)::int, (place - '0/0')::bigint
+FROM pg_current_wal_lsn() place
+"""
+
+_NO_POSITION = (
+    asyncpg.FeatureNotSupportedError,
+    asyncpg.UndefinedFunctionError,
+    asyncpg.InsufficientPrivilegeError,
+)
+"""What databases answer that speak PostgreSQL's protocol and have another log."""
 
 _Save = tuple[StoredResponse, asyncio.Future[None]]
 
@@ -158,6 +170,19 @@ class PostgresStore(Store):
             return None
         self.clock.correct(skew, -skew)
         return float(skew)
+
+    async def position(self) -> StorePosition | None:
+        """See `Store.position`."""
+
+        async def read(connection: Any, _: Attempt) -> StorePosition | None:
+            try:
+                return StorePosition(*await connection.fetchrow(_POSITION))
+            except _NO_POSITION:
+                return None
+
+        self._refuse_closed()
+        found: StorePosition | None = await self._retrying(read)
+        return found
 
     async def _release(self) -> None:
         if self._listening is not None:
