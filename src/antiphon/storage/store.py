@@ -192,7 +192,7 @@ class Store(ABC):
         return await self._observed("clock_skew", "read", self._measure_skew)
 
     async def position(self) -> StorePosition | None:
-        """Return how far the log of the database is, or None if it does not tell."""
+        """Return how far the log of the database is, or None if it has no such log."""
         return None
 
     async def check_writable(self) -> None:
