@@ -110,3 +110,14 @@ async def test_the_playground_states_that_a_response_was_not_stored(
     assert "Try again" not in displayed
     assert "Fill in again" not in displayed
     real.check("404")
+
+
+@pytest.mark.parametrize("path", ["usage?by=backend&measure=speed", "keys", "containers"])
+async def test_a_table_fits_into_a_window_of_1280_pixels(console: Console, path: str) -> None:
+    await console.page.resize(1280)
+    await console.open(path)
+    await console.page.wait_for("document.querySelector('.scroll-x tbody tr') !== null")
+    assert await console.page.evaluate(
+        "[...document.querySelectorAll('.scroll-x')].every(each => "
+        "each.scrollWidth <= each.clientWidth)"
+    )
